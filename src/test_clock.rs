@@ -24,6 +24,19 @@ pub fn scaled(pause: Duration) -> Duration {
     }
 }
 
+/// Whether anything is waited for less long than the rules say.
+#[must_use]
+pub fn is_scaled() -> bool {
+    #[cfg(debug_assertions)]
+    {
+        factor() < 1.0
+    }
+    #[cfg(not(debug_assertions))]
+    {
+        false
+    }
+}
+
 /// The factor; 1 where none is told, or none that makes sense.
 #[cfg(debug_assertions)]
 fn factor() -> f64 {

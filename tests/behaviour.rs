@@ -128,6 +128,8 @@ mod notifications;
 mod only;
 #[path = "behaviour/operator.rs"]
 mod operator;
+#[path = "behaviour/outputs.rs"]
+mod outputs;
 #[path = "behaviour/own_bugs.rs"]
 mod own_bugs;
 #[path = "behaviour/own_workspace.rs"]
@@ -148,6 +150,8 @@ mod probes;
 mod protected;
 #[path = "behaviour/protected_by_default.rs"]
 mod protected_by_default;
+#[path = "behaviour/provider_replies.rs"]
+mod provider_replies;
 #[path = "behaviour/questions.rs"]
 mod questions;
 #[path = "behaviour/recorded.rs"]
@@ -205,6 +209,8 @@ mod thresholds;
 mod tool_workers;
 #[path = "behaviour/torture.rs"]
 mod torture;
+#[path = "behaviour/usage_windows.rs"]
+mod usage_windows;
 #[path = "behaviour/verification.rs"]
 mod verification;
 #[path = "behaviour/verification_edges.rs"]

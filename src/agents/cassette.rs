@@ -509,10 +509,11 @@ impl Cassette {
                 class: error.class,
                 status: error.status,
                 // Nobody has to be left alone.
-                retry_after: error.class.request_retried().then_some(Millis(0)),
+                retry_after: error.class.passes_by_itself().then_some(Millis(0)),
                 message: error.message,
                 schema_unsupported: error.schema_unsupported,
                 tools_unsupported: error.tools_unsupported,
+                unsent: false,
                 ours: false,
             }),
             Err(why) => Err(ModelError {
@@ -528,6 +529,7 @@ impl Cassette {
                 ),
                 schema_unsupported: false,
                 tools_unsupported: false,
+                unsent: false,
                 // Whoever was to be asked has said nothing, good or bad.
                 ours: true,
             }),

@@ -65,7 +65,7 @@ impl Program {
                     program,
                     "-c".to_owned(),
                     positional(script, &names()),
-                    "quorum".to_owned(),
+                    "sh".to_owned(),
                 ];
                 argv.extend(placeholders.values().map(|(_, value)| value.to_owned()));
                 argv
@@ -91,7 +91,7 @@ pub fn check_argv(command: &str) -> Vec<String> {
 #[must_use]
 pub fn test_argv(command: &str, test: &str) -> Vec<String> {
     let mut argv = check_argv(&positional(command, &["{test}"]));
-    argv.extend(["quorum".to_owned(), test.to_owned()]);
+    argv.extend(["sh".to_owned(), test.to_owned()]);
     argv
 }
 

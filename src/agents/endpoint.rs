@@ -160,6 +160,17 @@ impl Endpoint {
         http_client(&self.url)
     }
 
+    /// Whether it could be talked to from this machine: TLS needs certificates. Nobody is contacted.
+    ///
+    /// # Errors
+    /// What is missing, in words.
+    pub fn is_fit(&self) -> Result<(), String> {
+        if self.url.scheme() != "https" {
+            return Ok(());
+        }
+        self.client().map(drop).map_err(|error| no_certificates(&error))
+    }
+
     /// A line to this endpoint with nobody in between.
     ///
     /// # Errors
@@ -169,10 +180,7 @@ impl Endpoint {
     }
 }
 
-/// The client for one address; see [`Endpoint::client`].
-pub(super) fn http_client(url: &Url) -> Result<Client, reqwest::Error> {
-    // Fails only when a provider is installed already, which then serves.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+fn plain_client(url: &Url) -> reqwest::ClientBuilder {
     let mut builder = Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
@@ -180,7 +188,45 @@ pub(super) fn http_client(url: &Url) -> Result<Client, reqwest::Error> {
     if is_loopback(url) {
         builder = builder.no_proxy();
     }
-    builder.build()
+    builder
+}
+
+/// The client for one address; see [`Endpoint::client`].
+pub(super) fn http_client(url: &Url) -> Result<Client, reqwest::Error> {
+    // Fails only when a provider is installed already, which then serves.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match plain_client(url).build() {
+        // Nothing is vouched for in clear text, so it needs no certificates. Redirects are not followed.
+        Err(_) if url.scheme() == "http" => {
+            let nobody = rustls::RootCertStore::empty();
+            let tls = rustls::ClientConfig::builder().with_root_certificates(nobody);
+            let tls = tls.with_no_client_auth();
+            plain_client(url).tls_backend_preconfigured(tls).build()
+        }
+        client => client,
+    }
+}
+
+/// Why no client can be made: no certificates can be read. Names where they were looked for.
+fn no_certificates(error: &reqwest::Error) -> String {
+    let told = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(|name| {
+        let value = std::env::var(name).ok()?;
+        Some(format!("{name}={value}"))
+    });
+    let told: Vec<String> = told.collect();
+    let from = match told.is_empty() {
+        true => {
+            "this system (install its package `ca-certificates`, or name a file in SSL_CERT_FILE)".to_owned()
+        }
+        false => told.join(", "),
+    };
+    let mut why = String::new();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        why = format!(": {cause}");
+        source = cause.source();
+    }
+    format!("https needs CA certificates, and none can be read from {from}{why}")
 }
 
 impl fmt::Debug for Endpoint {

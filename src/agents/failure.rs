@@ -5,9 +5,12 @@
 
 use serde_json::Value;
 
-use crate::domain::FailureClass;
+use crate::domain::{FailureClass, Millis};
 
+mod reset;
 mod words;
+
+pub use reset::{Moment, told as told_pause};
 
 /// How a request failed before an answer was complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +58,12 @@ const SPEND_CODES: &[&str] = &[
     "billing_disabled",
 ];
 
+/// Codes of a limit that resets at some moment.
+const WINDOW_CODES: &[&str] = &["usage_limit_reached", "usage_limit_exceeded"];
+
+/// Codes with which providers say that what they were asked is too long.
+const LENGTH_CODES: &[&str] = &["context_length_exceeded", "context_too_long"];
+
 /// Codes that say what the status does not, where the status is that of a success or of any bad request.
 const TOLD: &[(&str, FailureClass)] = &[
     ("api_key_invalid", FailureClass::ProviderAuth),
@@ -87,11 +96,27 @@ const SPEND_TEXT: &str = "credit balance is too low";
 /// The class of an answer with an error.
 #[must_use]
 pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
-    let spent = answer
-        .codes
-        .iter()
-        .any(|code| SPEND_CODES.iter().any(|spend| code.eq_ignore_ascii_case(spend)));
-    if spent {
+    let is_one_of = |known: &[&str]| {
+        let mut codes = answer.codes.iter();
+        codes.any(|code| known.iter().any(|known| code.eq_ignore_ascii_case(known)))
+    };
+    if is_one_of(WINDOW_CODES) {
+        return FailureClass::UsageWindow;
+    }
+    if is_one_of(LENGTH_CODES) {
+        return FailureClass::ContextTooLong;
+    }
+    // A provider that has trouble of its own repeats what it likes.
+    let by_words = words::before_status(answer.message).filter(|_| answer.status < 500);
+    if let Some(class) = by_words {
+        return class;
+    }
+    // A quota of which nobody says when it is there again is used up.
+    let is_used_up = || {
+        let asks_for_money = words::is_used_up(answer.message);
+        asks_for_money && reset::told(answer.message, Moment::default()).is_none()
+    };
+    if is_one_of(SPEND_CODES) || answer.status < 500 && is_used_up() {
         return FailureClass::ProviderSpendLimit;
     }
     match answer.status {
@@ -123,25 +148,124 @@ pub struct CommandEnd<'a> {
     pub code: Option<i32>,
     /// Whether our own timer ended it.
     pub timed_out: bool,
-    /// The end of what it wrote to standard error. What it wrote to standard output is its work and is never read here.
+    /// The end of what it wrote to standard error.
     pub stderr: &'a str,
+    /// The end of what it wrote to standard output, which is its work: only the last structured error is read of it.
+    pub stdout: &'a str,
     /// Paths that the task declares.
     pub declared: &'a [&'a str],
+    /// When it ended, and where.
+    pub at: Moment,
 }
 
-/// The class of a command's end: our timer, the exit codes that its program is known for, structured errors, then words.
+/// What a failure says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldFailure {
+    /// Its class.
+    pub class: FailureClass,
+    /// How long whoever failed asks to be left alone, where that is told.
+    pub retry_after: Option<Millis>,
+    /// Why, in the words of the structured error; else the last line of standard error. May be empty.
+    pub reason: String,
+}
+
+/// What a command's end says: our timer, structured errors on standard output, the exit codes that its program is known
+/// for, structured errors on standard error, then words there.
 #[must_use]
-pub fn classify_command(end: &CommandEnd) -> FailureClass {
+pub fn read_command(end: &CommandEnd) -> ToldFailure {
+    let printed = last_error(end.stdout);
+    let complained = words::last_object(end.stderr.trim_end())
+        .filter(|(object, at)| *at == end.stderr.trim_end().len() && is_error(object))
+        .map(|(object, _)| object);
+    let by_stdout = printed.as_ref().and_then(classify_error_object);
+    let class = classify(end, by_stdout);
+    let reason = [&printed, &complained]
+        .into_iter()
+        .find_map(|object| message_of(object.as_ref()?));
+    let last_line = end.stderr.trim().lines().last().unwrap_or_default();
+    let says_when = matches!(
+        class,
+        FailureClass::UsageWindow | FailureClass::RateLimited | FailureClass::ProviderTransient
+    );
+    let of_object = |object: &Option<Value>| reset::told_by_object(object.as_ref()?, end.at);
+    let told = || {
+        let by_fields = of_object(&printed).or_else(|| of_object(&complained));
+        let by_words = || reset::told(reason.as_deref().unwrap_or_default(), end.at);
+        by_fields
+            .or_else(by_words)
+            .or_else(|| reset::told(end.stderr, end.at))
+    };
+    ToldFailure {
+        class,
+        retry_after: says_when.then(told).flatten(),
+        reason: reason.unwrap_or_else(|| last_line.to_owned()),
+    }
+}
+
+/// The class of a command's end; see [`read_command`].
+fn classify(end: &CommandEnd, by_stdout: Option<FailureClass>) -> FailureClass {
     if end.timed_out {
         return FailureClass::Timeout;
     }
+    let said = by_stdout.unwrap_or_else(|| words::classify(end.stderr, end.declared));
     let by_code = end.code.and_then(|code| known_exit(end.program, code));
-    by_code.unwrap_or_else(|| {
-        let said = words::classify(end.stderr, end.declared);
-        // What coreutils' `timeout` exits with when it has ended the command.
-        let by_timeout = end.code == Some(124) && said == FailureClass::Unknown;
-        if by_timeout { FailureClass::Timeout } else { said }
-    })
+    // A status does not tell these from others with the same one.
+    let is_told = matches!(
+        said,
+        FailureClass::ContextTooLong | FailureClass::UsageWindow | FailureClass::ProviderSpendLimit
+    );
+    if let Some(class) = by_code.filter(|_| !is_told) {
+        return class;
+    }
+    // What coreutils' `timeout` exits with when it has ended the command.
+    let by_timeout = end.code == Some(124) && said == FailureClass::Unknown;
+    if by_timeout { FailureClass::Timeout } else { said }
+}
+
+/// The last structured error that an agent printed: the last whole line, or the whole output, that is a JSON object which
+/// calls itself an error. Never one inside of a line of prose.
+fn last_error(stdout: &str) -> Option<Value> {
+    let object = |text: &str| {
+        let text = text.trim();
+        let begins = text.starts_with('{') && text.ends_with('}');
+        let parsed = begins.then(|| serde_json::from_str::<Value>(text).ok()).flatten();
+        parsed.filter(is_error)
+    };
+    object(stdout).or_else(|| stdout.lines().rev().find_map(object))
+}
+
+/// Whether an object calls itself an error.
+fn is_error(object: &Value) -> bool {
+    let error = &object["error"];
+    object["is_error"] == true
+        || error.is_object()
+        || error.as_str().is_some_and(|error| !error.is_empty())
+        || matches!(object["type"].as_str(), Some("error" | "turn.failed"))
+}
+
+/// The words of a structured error.
+fn message_of(error: &Value) -> Option<String> {
+    let (inner, nothing) = (error.get("error").unwrap_or(&Value::Null), &Value::Null);
+    // Of a turn that ended well it is the agent's work.
+    let result = if error["is_error"] == true {
+        &error["result"]
+    } else {
+        nothing
+    };
+    let texts = [
+        &inner["data"]["message"],
+        &inner["message"],
+        inner,
+        &error["data"]["message"],
+        &error["message"],
+        &error["errorMessage"],
+        result,
+        &error["errors"][0],
+    ];
+    let told = texts.into_iter().filter_map(Value::as_str).map(str::trim);
+    let mut told = told.filter(|text| !text.is_empty());
+    told.next()
+        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The class of what a program wrote to standard error before it failed.
@@ -186,10 +310,8 @@ pub fn classify_error_object(error: &Value) -> Option<FailureClass> {
         .flat_map(|level| numbers.iter().filter_map(|key| level[*key].as_u64()))
         .filter_map(|number| u16::try_from(number).ok())
         .find(|status| (400..600).contains(status));
-    let message = levels
-        .iter()
-        .find_map(|level| level["message"].as_str().or(level["error"].as_str()));
-    let message = message.unwrap_or_default();
+    let message = message_of(error);
+    let message = message.as_deref().unwrap_or_default();
     let class = classify_answer(&ErrorAnswer {
         status: status.unwrap_or(0),
         codes: &codes,

@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, StatusCode};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,10 @@ use crate::domain::{FailureClass, Millis, Timestamp};
 
 use super::cassette::Asked;
 use super::endpoint::Endpoint;
-use super::failure::{ErrorAnswer, Transport, classify_answer, classify_transport};
+use super::failure::{ErrorAnswer, Moment, Transport, classify_answer, classify_transport, told_pause};
 use super::line::Line;
 use super::protocol::Protocol;
+use unique::Unique;
 
 /// Bytes of an answer that are read.
 pub const MAX_ANSWER: usize = 8 * 1024 * 1024;
@@ -231,6 +232,8 @@ pub struct ModelError {
     pub schema_unsupported: bool,
     /// The provider refused the tools that were offered: the same request without them may work.
     pub tools_unsupported: bool,
+    /// No connection was made, so nobody was asked anything.
+    pub unsent: bool,
     /// It is a failure on this side: the provider was never asked, or what it said is lost here.
     pub ours: bool,
 }
@@ -253,8 +256,15 @@ impl ModelError {
             message: message.into(),
             schema_unsupported: false,
             tools_unsupported: false,
+            unsent: false,
             ours: false,
         }
+    }
+
+    /// Whether our own timer ended the wait for an answer: of whoever was asked nobody knows how far it came.
+    #[must_use]
+    pub fn is_our_timer(&self) -> bool {
+        self.class == FailureClass::Timeout && self.status.is_none() && !self.unsent
     }
 }
 
@@ -317,8 +327,18 @@ async fn ask(
     let answer = read_bounded(endpoint, response).await?;
     let body = serde_json::from_slice(&answer).unwrap_or(Value::Null);
     if status.is_success() {
+        if let Some(why) = is_doubtful(status, &answer) {
+            let message = presentable(endpoint, &format!("the answer of {} {why}", host(endpoint)));
+            return Err(ModelError::new(
+                FailureClass::Unknown,
+                Some(status.as_u16()),
+                message,
+            ));
+        }
         match endpoint.protocol.answer(&body) {
-            Answer::Reply(reply) => return Ok(reply),
+            // Whatever else it says, it says that it failed.
+            _ if tells_error(&body) => {}
+            Answer::Reply(reply) => return Ok(without_secrets(endpoint, reply)),
             Answer::Declined(why) => {
                 let message = presentable(endpoint, &format!("{}: {why}", host(endpoint)));
                 return Err(ModelError::new(
@@ -335,7 +355,43 @@ async fn ask(
     let offers = !dialogue.tools.is_empty() && !dialogue.must_reply && dialogue.exchanges.is_empty();
     error.tools_unsupported &= offers;
     error.retry_after = retry_after.or(error.retry_after);
+    if error.class == FailureClass::UsageWindow && error.retry_after.is_none() {
+        error.retry_after = told_pause(&error.message, Moment { now, ahead: 0 });
+    }
     Err(error)
+}
+
+/// Why an answer with a status of success cannot be read as one: a part of it is missing, or it says two things at once.
+fn is_doubtful(status: StatusCode, answer: &[u8]) -> Option<String> {
+    if status == StatusCode::PARTIAL_CONTENT {
+        return Some("is only a part of one (HTTP 206)".to_owned());
+    }
+    let twice = serde_json::from_slice::<Unique>(answer).err()?;
+    let twice = twice.is_data().then(|| twice.to_string())?;
+    Some(format!("says two things at once: {twice}"))
+}
+
+/// Whether a body calls itself an error.
+fn tells_error(body: &Value) -> bool {
+    match &body["error"] {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        _ => true,
+    }
+}
+
+/// A reply without the endpoint's own key: some providers repeat it.
+fn without_secrets(endpoint: &Endpoint, mut reply: ModelReply) -> ModelReply {
+    let secrets = endpoint.secrets();
+    secrets.blot_out_of(&mut reply.text);
+    if let Some(model) = &mut reply.model {
+        secrets.blot_out_of(model);
+    }
+    for call in &mut reply.calls {
+        secrets.blot_out(&mut call.arguments);
+    }
+    secrets.blot_out(&mut reply.said);
+    reply
 }
 
 /// Reads the whole answer, but no more than [`MAX_ANSWER`] bytes of it. Of an error the status is enough.
@@ -377,9 +433,11 @@ fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body:
         "" => format!("HTTP {status} from {host}"),
         message => format!("HTTP {status} from {host}: {message}"),
     };
+    let class = classify_answer(&answer);
     ModelError {
         ours: false,
-        class: classify_answer(&answer),
+        unsent: false,
+        class,
         status: Some(status),
         retry_after: told.retry_after,
         message: presentable(endpoint, &shown),
@@ -422,6 +480,7 @@ fn transport_error(endpoint: &Endpoint, error: reqwest::Error, status: Option<u1
     } else {
         Transport::Broken
     };
+    let unsent = error.is_connect();
     let error = error.without_url();
     let mut message = format!("{}: {error}", host(endpoint));
     let mut source = std::error::Error::source(&error);
@@ -429,15 +488,23 @@ fn transport_error(endpoint: &Endpoint, error: reqwest::Error, status: Option<u1
         message.push_str(&format!(": {cause}"));
         source = cause.source();
     }
-    ModelError::new(
-        classify_transport(transport),
-        status,
-        presentable(endpoint, &message),
-    )
+    ModelError {
+        unsent,
+        ..ModelError::new(
+            classify_transport(transport),
+            status,
+            presentable(endpoint, &message),
+        )
+    }
 }
 
-fn host(endpoint: &Endpoint) -> &str {
-    endpoint.url.host_str().unwrap_or("the provider")
+/// Whom the request went to, with the port where the address names one.
+fn host(endpoint: &Endpoint) -> String {
+    let host = endpoint.url.host_str().unwrap_or("the provider");
+    match endpoint.url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
 }
 
 /// One line without secrets, cut to size.
@@ -480,6 +547,8 @@ pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Millis>
     let since_epoch = at.duration_since(std::time::UNIX_EPOCH).ok()?;
     Some(Timestamp(Millis::from(since_epoch).0).since(now))
 }
+
+mod unique;
 
 #[cfg(test)]
 mod protocol_tests;

@@ -21,44 +21,67 @@ const MIN_SECRET: usize = 6;
 /// How much of a file is held at once, beside what may be the beginning of a secret.
 const PIECE: u64 = 1024 * 1024;
 
+/// A line of a secret of several lines is one itself from this length on: programs print them word by word.
+const MIN_LINE: usize = 12;
+
 /// Values that must not stand in any text. The longest first: one may be a part of another.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secrets(Vec<String>);
+pub struct Secrets {
+    values: Vec<String>,
+    /// How many values are too short to be told from words.
+    too_short: usize,
+}
 
 impl Secrets {
-    /// Those of `values` that are long enough to be told from words.
+    /// Those of `values` that are long enough to be told from words, and the long lines of those that have several.
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = String>) -> Self {
-        let trimmed = values.into_iter().map(|value| value.trim().to_owned());
-        let once: BTreeSet<String> = trimmed.filter(|value| value.len() >= MIN_SECRET).collect();
+        let mut too_short = 0;
+        let mut once = BTreeSet::new();
+        for value in values {
+            let value = value.trim();
+            if value.len() < MIN_SECRET {
+                too_short += usize::from(!value.is_empty());
+                continue;
+            }
+            let lines = value.lines().map(str::trim).filter(|line| line.len() >= MIN_LINE);
+            once.extend(lines.map(str::to_owned));
+            once.insert(value.to_owned());
+        }
         let mut values = Vec::from_iter(once);
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Self(values)
+        Self { values, too_short }
+    }
+
+    /// How many values are not searched for, because they are so short that they would be found in every word.
+    #[must_use]
+    pub fn too_short(&self) -> usize {
+        self.too_short
     }
 
     /// All of them together.
     #[must_use]
     pub fn all<'a>(several: impl Iterator<Item = &'a Self>) -> Self {
-        Self::of(several.flat_map(|secrets| secrets.0.iter().cloned()))
+        Self::of(several.flat_map(|secrets| secrets.values.iter().cloned()))
     }
 
     /// Whether there is nothing to look for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.values.is_empty()
     }
 
     /// The text without any of them.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| {
+        self.values.iter().fold(text.to_owned(), |text, secret| {
             text.replace(secret.as_str(), "[redacted]")
         })
     }
 
     /// Takes them out of a text.
     pub fn blot_out_of(&self, text: &mut String) {
-        if self.0.iter().any(|secret| text.contains(secret.as_str())) {
+        if self.values.iter().any(|secret| text.contains(secret.as_str())) {
             *text = self.redact(text);
         }
     }
@@ -86,7 +109,7 @@ impl Secrets {
     /// Whatever the file system says; and when the file has another name, for then it is somebody else's too.
     pub fn blot_out_file(&self, path: &Path) -> io::Result<()> {
         let is_file = || path.symlink_metadata().map(|found| found.is_file());
-        let Some(longest) = self.0.first() else {
+        let Some(longest) = self.values.first() else {
             return Ok(());
         };
         match is_file() {
@@ -96,7 +119,7 @@ impl Secrets {
             Err(error) => return Err(error),
         }
         let mut file = open_with(path, OFlags::RDWR)?;
-        let escaped: Vec<String> = self.0.iter().map(|secret| regex::escape(secret)).collect();
+        let escaped: Vec<String> = self.values.iter().map(|secret| regex::escape(secret)).collect();
         let pattern = RegexBuilder::new(&escaped.join("|"))
             .unicode(false)
             .build()
@@ -123,7 +146,7 @@ impl Secrets {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} secret(s)", self.0.len())
+        write!(f, "{} secret(s)", self.values.len())
     }
 }
 
@@ -155,9 +178,18 @@ mod tests {
             "[redacted] [redacted] short"
         );
         assert_eq!(format!("{secrets:?}"), "2 secret(s)");
+        assert_eq!(secrets.too_short(), 1);
         let mut value = serde_json::json!({"hunter2": ["a hunter2 b", 1]});
         secrets.blot_out(&mut value);
         assert_eq!(value, serde_json::json!({"[redacted]": ["a [redacted] b", 1]}));
+    }
+
+    #[test]
+    fn a_secret_of_several_lines_is_found_line_by_line() {
+        let key = "-----BEGIN KEY-----\nAAAABBBBCCCCDDDD\nEEEE\n-----END KEY-----\n";
+        let secrets = secrets(&[key]);
+        assert_eq!(secrets.redact(&format!("x {} y", key.trim())), "x [redacted] y");
+        assert_eq!(secrets.redact("AAAABBBBCCCCDDDD, EEEE"), "[redacted], EEEE");
     }
 
     #[test]

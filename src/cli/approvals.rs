@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{RunId, Timestamp};
 use crate::engine::State;
-use crate::report::asked::asked;
+use crate::report::asked::{WINDOW, asked, windows};
 use crate::report::ids::RequestId;
 use crate::report::json::request_kind;
 use crate::report::view::RunView;
@@ -39,6 +39,17 @@ pub fn approvals(arguments: &OfRun, screen: &Screen) -> Result<u8, Failure> {
         }
         row
     });
+    let windows = windows(&state).map(|window| {
+        json!({
+            "id": null,
+            "task": window.title,
+            "reason": WINDOW,
+            "message": window.message,
+            "since": window.since.to_rfc3339(),
+            "expires": window.until.to_rfc3339(),
+        })
+    });
+    let waiting = waiting.chain(windows);
     print(
         screen,
         &run,

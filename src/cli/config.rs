@@ -132,6 +132,10 @@ const SETTINGS: &[(&str, Reader)] = &[
     ("staleThreshold", |s| {
         s.stale_threshold.map(|span| json!(span.to_string()))
     }),
+    ("maxWindowWait", |s| {
+        s.max_window_wait.map(|span| json!(span.to_string()))
+    }),
+    ("maxOutput", |s| s.max_output.map(|size| json!(size.to_string()))),
     ("approvalGates", |s| {
         let gates = s.approval_gates.as_ref()?;
         Some(json!(gates.iter().map(|gate| &*gate.name).collect::<Vec<_>>()))

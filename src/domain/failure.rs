@@ -12,6 +12,10 @@ pub enum FailureClass {
     RateLimited,
     /// 5xx except 504, 529, connection reset.
     ProviderTransient,
+    /// A subscription's limit that resets at a moment: no failure, but a reason to wait.
+    UsageWindow,
+    /// What was asked is longer than the model takes.
+    ContextTooLong,
     /// 402, or quota exhausted.
     ProviderSpendLimit,
     /// 401 or 403 from the provider.
@@ -44,12 +48,25 @@ impl FailureClass {
         )
     }
 
+    /// Whether whoever waits for long enough need do nothing else about it.
+    #[must_use]
+    pub fn passes_by_itself(self) -> bool {
+        self.request_retried() || self == Self::UsageWindow
+    }
+
+    /// Whether it is a failure of the provider that passes by itself, so that the next attempt waits for a while
+    /// (section 4).
+    #[must_use]
+    pub fn is_of_provider(self) -> bool {
+        matches!(self, Self::Timeout | Self::RateLimited | Self::ProviderTransient)
+    }
+
     /// The mode of a task that failed with this class.
     #[must_use]
     pub fn mode(self) -> FailureMode {
         match self {
             Self::Timeout => FailureMode::Timeout,
-            Self::RateLimited | Self::ProviderSpendLimit => FailureMode::RateLimit,
+            Self::RateLimited | Self::UsageWindow | Self::ProviderSpendLimit => FailureMode::RateLimit,
             _ => FailureMode::Error,
         }
     }
@@ -60,6 +77,7 @@ impl FailureClass {
         match self {
             Self::Timeout => "timeout",
             Self::RateLimited => "429",
+            Self::UsageWindow => "window",
             Self::ProviderSpendLimit => "402",
             _ => "error",
         }
@@ -72,6 +90,8 @@ impl FailureClass {
             Self::Timeout => "timeout",
             Self::RateLimited => "rate_limited",
             Self::ProviderTransient => "provider_transient",
+            Self::UsageWindow => "usage_window",
+            Self::ContextTooLong => "context_too_long",
             Self::ProviderSpendLimit => "provider_spend_limit",
             Self::ProviderAuth => "provider_auth",
             Self::PolicyBlocked => "policy_blocked",

@@ -36,9 +36,12 @@ fn change(state: &mut State, event: &Event) {
                 make_ready_if_unblocked(state, id);
             }
         }
+        Event::SessionLimit { until } => state.session_ends = Some(*until),
+        Event::TaskDeferred { task, .. } | Event::TaskReleased { task } => defer(state, *task, event),
         Event::RunResumed { options, .. } => {
             state.sessions += 1;
             state.audit.out = false;
+            state.session_ends = None;
             state.options = (**options).clone();
             state.phase = RunPhase::Running;
             state.stop = None;
@@ -418,6 +421,62 @@ fn follow_approval(state: &mut State, task: TaskId, event: &Event) {
     }
 }
 
+/// A task begins to wait for a moment, or has waited for it.
+fn defer(state: &mut State, id: TaskId, event: &Event) {
+    state.timers.cancel(Timer::WaitOver);
+    let held = state.task(id).holds_slot();
+    change_task(state, id, event);
+    change_slot(state, id, held);
+    follow_deferral(state, id);
+    let plan = state.plan.clone();
+    let (plan, task) = (plan.task(id), state.task(id));
+    if task.deferral.is_none() {
+        make_ready_if_unblocked(state, id);
+    } else if task.status == Status::Pending {
+        state.ready.remove(id, plan.agent, plan.priority);
+        state.approvals_due.remove(&id);
+    }
+}
+
+/// The timer of the moment that a task waits for, if it waits for one.
+fn follow_deferral(state: &mut State, id: TaskId) {
+    match state.tasks[id.index()]
+        .deferral
+        .as_deref()
+        .map(|deferral| deferral.until)
+    {
+        Some(until) => {
+            state.deferred.insert(id);
+            state.timers.set(Timer::Deferral(id), until);
+        }
+        None => {
+            if state.deferred.remove(&id) {
+                state.timers.cancel(Timer::Deferral(id));
+            }
+        }
+    }
+}
+
+/// What follows where a task takes a slot or gives it up.
+fn change_slot(state: &mut State, id: TaskId, held: bool) {
+    let holds = state.task(id).holds_slot();
+    if held == holds {
+        return;
+    }
+    let plan = state.plan.clone();
+    let plan = plan.task(id);
+    adjust(&mut state.counts.running, held, holds);
+    adjust(&mut state.slots, held, holds);
+    if holds {
+        state.ready.occupy(plan.agent);
+    } else {
+        state.ready.release(plan.agent);
+    }
+    if plan.exclusive {
+        adjust(&mut state.exclusive, held, holds);
+    }
+}
+
 fn leave_hold(state: &mut State, hold: HoldId, stage: HoldStage) {
     state.holds[hold.index()].stage = stage;
     state.holds_reached.remove(&hold);
@@ -445,7 +504,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     change_task(state, id, event);
     ledger::drop_what_nobody_waits_for(state, id);
     let task = &state.tasks[id.index()];
-    let (to, holds) = (task.status, task.holds_slot());
+    let to = task.status;
 
     let counts = &mut state.counts;
     for (status, count) in [
@@ -455,7 +514,6 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     ] {
         adjust(count, from == status, to == status);
     }
-    adjust(&mut counts.running, held, holds);
     // A failure that is withdrawn, because a verification sends back what it was built on, holds nothing up.
     state.failed_fast &= counts.failed > 0;
     if let Some(flag) = flag {
@@ -465,17 +523,8 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         adjust(counts.of_flag(flag), false, true);
     }
 
-    if held != holds {
-        adjust(&mut state.slots, held, holds);
-        if holds {
-            state.ready.occupy(task_plan.agent);
-        } else {
-            state.ready.release(task_plan.agent);
-        }
-        if task_plan.exclusive {
-            adjust(&mut state.exclusive, held, holds);
-        }
-    }
+    change_slot(state, id, held);
+    follow_deferral(state, id);
     if from == Status::Pending {
         state.ready.remove(id, task_plan.agent, task_plan.priority);
         state.approvals_due.remove(&id);
@@ -690,7 +739,8 @@ pub(super) fn unblock(state: &mut State, id: TaskId) {
 pub(super) fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
     let task = &state.tasks[id.index()];
     let plan = state.plan.task(id);
-    if task.status == Status::Pending && task.blockers == 0 && state.takes(id) {
+    let is_free = task.blockers == 0 && task.deferral.is_none();
+    if task.status == Status::Pending && is_free && state.takes(id) {
         if super::decide::needs_agreement(plan, task) {
             state.approvals_due.insert(id);
         } else {

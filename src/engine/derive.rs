@@ -185,5 +185,8 @@ impl State {
             }
         }
         self.counts = counts;
+        let deferred = self.tasks.iter().enumerate();
+        let deferred = deferred.filter(|(_, task)| task.deferral.is_some());
+        self.deferred = deferred.map(|(index, _)| TaskId::from_index(index)).collect();
     }
 }

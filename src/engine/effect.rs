@@ -307,7 +307,9 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
             task: id,
             dependency: *dependency,
         }));
-        pending.extend(task.consults.iter().map(consult));
+        // Those that met a limit that resets are asked again when it has.
+        let asked = task.consults.iter().filter(|open| open.window.is_none());
+        pending.extend(asked.map(consult));
     }
     pending.extend(
         state

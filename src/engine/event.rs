@@ -21,9 +21,9 @@ use super::ledger::{CallId, Ceiling};
 use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode, ProcessRef,
-    ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles,
-    Usage, Used, VoidedStage, Way,
+    Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode,
+    ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef,
+    TurnFiles, Usage, Used, VoidedStage, Way,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -485,6 +485,9 @@ pub enum Event {
         /// What it had used until then, where that is known.
         #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
         used: Option<Box<Used>>,
+        /// For a limit that resets: when.
+        #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
     /// `task:question`: the agent of a task waits for an answer; `tool:asked`: for a person's word about a tool call.
     #[serde(rename = "qa")]
@@ -565,6 +568,9 @@ pub enum Event {
         /// What it had used until then, where that is known.
         #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
         used: Option<Box<Used>>,
+        /// For a limit that resets: when.
+        #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
     /// `probes:made`: the criteria of a task were cut into probes. They hold until the task begins anew.
     #[serde(rename = "pr")]
@@ -928,6 +934,39 @@ pub enum Event {
     #[serde(rename = "wa")]
     Waiting {
         /// When the session ends without one.
+        #[serde(rename = "u")]
+        until: Timestamp,
+    },
+    /// `task:window`, or the pause between two attempts: the task waits for a moment, without a slot.
+    #[serde(rename = "td")]
+    TaskDeferred {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Why.
+        #[serde(rename = "w")]
+        why: DeferralReason,
+        /// The moment.
+        #[serde(rename = "u")]
+        until: Timestamp,
+        /// Since when it is waited for, in this session.
+        #[serde(rename = "s")]
+        since: Timestamp,
+        /// What was said of it.
+        #[serde(rename = "m", default, skip_serializing_if = "String::is_empty")]
+        message: String,
+    },
+    /// The moment has come.
+    #[serde(rename = "to")]
+    TaskReleased {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+    },
+    /// The session has a time limit: this is its end.
+    #[serde(rename = "sl")]
+    SessionLimit {
+        /// The moment.
         #[serde(rename = "u")]
         until: Timestamp,
     },

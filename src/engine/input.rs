@@ -397,6 +397,10 @@ pub struct TurnEnd {
     pub asked: Option<Asked>,
     /// What it says does not hold of what it was told.
     pub broken: Option<BrokenAssumption>,
+    /// Whether a timer of this program ended it: no provider did.
+    pub killed: bool,
+    /// Randomness for the back-off, 0 to 1000.
+    pub jitter: u16,
 }
 
 /// Why a reviewer gave no reply.
@@ -459,6 +463,8 @@ impl TurnEnd {
             tools: None,
             asked: None,
             broken: None,
+            killed: false,
+            jitter: 0,
         }
     }
 

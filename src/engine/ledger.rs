@@ -600,7 +600,7 @@ pub(super) fn calls_of(task: &TaskState, id: TaskId) -> Vec<(CallId, AgentId)> {
         .enumerate()
         .filter(|(_, seat)| seat.state == SeatState::Asked);
     let seats = asked.filter_map(|(index, seat)| Some((CallId::seat(id, task.seat_id(index)?), seat.agent)));
-    let consults = task.consults.iter();
+    let consults = task.consults.iter().filter(|open| open.window.is_none());
     let consults = consults.map(|open| (CallId::consult(open.id), open.agent));
     seats.chain(consults).collect()
 }

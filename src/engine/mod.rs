@@ -59,15 +59,16 @@ pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode, ProcessRef,
-    ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles,
-    Usage, Used, VoidedStage, Way, add_known,
+    Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode,
+    ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef,
+    TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 pub use place::JudgingPlace;
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use state::{
-    Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState, Judging,
-    Known, Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Answer, Consult, Counts, Deferral, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState,
+    Judging, Known, Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
+    Waiting,
 };
 pub use timers::{Timer, Timers};
 

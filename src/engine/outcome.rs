@@ -46,6 +46,7 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
             state.stop == Some(StopCause::TimeLimit)
                 || state.ledger.limit().is_some()
                 || !state.ledger.overshoot(&state.plan).is_none()
+                || state.ends_before_a_moment()
         }
         OutcomeClass::TaskFailed => counts.failed > 0,
         OutcomeClass::GateFailed => state.gates.iter().any(super::state::GateState::has_failed),

@@ -102,6 +102,20 @@ pub struct Exit {
     /// What went wrong, in words.
     #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// How long whoever failed asks to be left alone, where that was told.
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Millis>,
+}
+
+/// Why a task waits for a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DeferralReason {
+    /// A limit of a subscription that resets (section 13).
+    #[serde(rename = "w")]
+    Window,
+    /// The pause between two attempts (section 4).
+    #[serde(rename = "b")]
+    BackOff,
 }
 
 impl Exit {

@@ -20,8 +20,8 @@ use super::timers::{Timer, Timers};
 
 pub(super) use task::{ANSWERED, APPROVED, REJECTED};
 pub use task::{
-    Answer, Calls, Consult, Evidence, Feedback, Grading, Heard, Judging, Known, Noted, Nudged, OpenStep,
-    OutputRefs, PersonsWord, Seat, SeatState, TaskState, Turn, Waiting,
+    Answer, Calls, Consult, Deferral, Evidence, Feedback, Grading, Heard, Judging, Known, Noted, Nudged,
+    OpenStep, OutputRefs, PersonsWord, Seat, SeatState, Streak, TaskState, Turn, Waiting,
 };
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
@@ -101,6 +101,10 @@ pub struct State {
     /// Approvers that are asked now.
     pub(super) approvers_asked: u32,
     pub(super) halted: bool,
+    /// Tasks that wait for a moment.
+    pub(super) deferred: BTreeSet<TaskId>,
+    /// When the session ends that works now, where it has a time limit.
+    pub(super) session_ends: Option<Timestamp>,
     /// A task failed in this session, and the first failure is to be the last start (`--fail-fast`). Over with the last
     /// failure that is withdrawn.
     pub(super) failed_fast: bool,
@@ -271,6 +275,8 @@ impl State {
             approvals_due: BTreeSet::new(),
             approvers_asked: 0,
             halted: false,
+            deferred: BTreeSet::new(),
+            session_ends: None,
             failed_fast: false,
         };
         state.derive();
@@ -307,6 +313,32 @@ impl State {
     pub(super) fn a_delay_moves_it_on(&self) -> bool {
         let is_delay = |id: &HoldId| self.plan.hold(*id).kind != HoldKind::Checkpoint;
         self.may_start_work() && self.holds_that_wait().any(|id| is_delay(&id))
+    }
+
+    /// Tasks that wait for a moment, each with it.
+    pub fn deferrals(&self) -> impl Iterator<Item = (TaskId, &Deferral)> + '_ {
+        let deferred = self.deferred.iter().filter(|id| self.takes(**id));
+        deferred.filter_map(|id| Some((*id, self.task(*id).deferral.as_deref()?)))
+    }
+
+    /// Whether a task waits for a moment that this session may wait for.
+    pub(super) fn a_moment_moves_it_on(&self) -> bool {
+        let mut deferrals = self.deferrals();
+        self.may_start_work() && deferrals.any(|(id, deferral)| super::decide::may_wait(self, id, deferral))
+    }
+
+    /// When a later session can go on, where only moments that this one may not wait for are missing.
+    #[must_use]
+    pub fn resumable_at(&self) -> Option<Timestamp> {
+        let windows = self.deferrals();
+        windows.map(|(_, deferral)| deferral.until).min()
+    }
+
+    /// Whether the session ends because moments are too far away.
+    pub(super) fn ends_before_a_moment(&self) -> bool {
+        let failed_fast = self.options.fail_fast && self.counts.failed > 0;
+        let is_stopped = self.halted || self.paused || failed_fast;
+        !is_stopped && self.deferrals().next().is_some()
     }
 
     /// Checkpoints that a person is asked about.
@@ -403,6 +435,7 @@ impl State {
             && alone
             && self.slots < self.plan.rules.concurrency
             && self.task(id).blockers == 0
+            && self.task(id).deferral.is_none()
             && self.ready.has_room(plan.agent)
     }
 
@@ -415,6 +448,7 @@ impl State {
             && self.approvers_asked == 0
             && self.calls_open == 0
             && !self.a_delay_moves_it_on()
+            && !self.a_moment_moves_it_on()
             && (self.counts.awaiting > 0 || self.checkpoints_that_wait().next().is_some())
     }
 }

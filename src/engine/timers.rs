@@ -38,6 +38,8 @@ pub enum Timer {
     Budget,
     /// A delay is over (section 14).
     Delay(HoldId),
+    /// The moment that a task waits for has come (sections 4 and 13).
+    Deferral(TaskId),
 }
 
 /// The timers that run. Setting, cancelling and finding the next one cost O(log n).

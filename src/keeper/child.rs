@@ -39,7 +39,12 @@ pub(super) struct Child {
     timed_out: bool,
     terminated: bool,
     outlives_runner: bool,
+    /// When to look next how much it has printed.
+    look: Option<Instant>,
 }
+
+/// How often it is looked how much a child has printed: what it prints meanwhile lies on the disk.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A child that is reaped but not yet reported, because processes of its tree may still be dying.
 pub(super) struct Ended {
@@ -77,6 +82,10 @@ struct Streams {
     stderr: Option<Output>,
     /// Standard error goes to the file of `stdout`.
     shared: bool,
+    /// How many bytes both may hold together.
+    most: Option<u64>,
+    /// Whether something was dropped.
+    cut: bool,
 }
 
 /// What became of the two outputs.
@@ -128,7 +137,10 @@ impl Child {
         starter: &mut Starter,
     ) -> Result<Child, SpawnError> {
         let (started_ms, started) = (wall_clock_ms(), Instant::now());
-        let mut streams = Streams::default();
+        let mut streams = Streams {
+            most: spawn.max_output,
+            ..Streams::default()
+        };
         let mut request = Request::open(&spawn.told, spawn.stdin.as_deref()).map_err(SpawnError::refused)?;
         let input = request.input.take();
         let pid = match start(&spawn, marker, input, &mut streams, outputs, starter) {
@@ -155,6 +167,7 @@ impl Child {
             timed_out: false,
             terminated: false,
             outlives_runner: spawn.outlives_runner,
+            look: spawn.max_output.map(|_| started + LOOK),
         })
     }
 
@@ -199,14 +212,15 @@ impl Child {
 
     /// When [`enforce`](Self::enforce) has something to do next.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        match (self.time_out, self.kill) {
-            (Some(time_out), Some(kill)) => Some(time_out.min(kill)),
-            (one, other) => one.or(other),
-        }
+        [self.time_out, self.kill, self.look].into_iter().flatten().min()
     }
 
-    /// Sends the signals that are due.
+    /// Sends the signals that are due, and cuts outputs that have become too long.
     pub(super) fn enforce(&mut self, now: Instant) {
+        if self.look.is_some_and(|due| due <= now) {
+            self.streams.trim();
+            self.look = Some(now + LOOK);
+        }
         if self.time_out.is_some_and(|due| due <= now) {
             self.time_out = None;
             self.timed_out = true;
@@ -271,6 +285,7 @@ impl Child {
                 stdout_len: 0,
                 stderr_len: 0,
                 output_lost: None,
+                output_cut: false,
                 stdout_digest: None,
                 started_ms: self.started_ms,
                 duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
@@ -289,6 +304,8 @@ impl Ended {
 
     /// Gives the outputs their names and completes the report. To be called once, when nobody writes any more.
     pub(super) fn report(&mut self, outputs: &mut Outputs) -> &Exit {
+        self.streams.trim();
+        self.exit.output_cut = self.streams.cut;
         let settled = std::mem::take(&mut self.streams).settle(outputs);
         [self.exit.stdout_len, self.exit.stderr_len] = settled.lengths;
         self.exit.stdout_digest = settled.digest;
@@ -298,6 +315,30 @@ impl Ended {
 }
 
 impl Streams {
+    /// Drops what is too much. Where both are long each keeps half, else the longer one keeps what the other leaves.
+    fn trim(&mut self) {
+        let Some(most) = self.most else {
+            return;
+        };
+        let length = |output: &Option<Output>| output.as_ref().map_or(0, Output::length);
+        let (out, err) = (length(&self.stdout), length(&self.stderr));
+        if out.saturating_add(err) <= most {
+            return;
+        }
+        let half = most / 2;
+        let kept = match (out <= half, err <= half) {
+            (true, _) => (out, most - out),
+            (_, true) => (most - err, err),
+            (false, false) => (most - half, half),
+        };
+        for (output, length, kept) in [(&self.stdout, out, kept.0), (&self.stderr, err, kept.1)] {
+            if let Some(output) = output.as_ref().filter(|_| length > kept) {
+                // What cannot be cut now is tried again in a moment, and in the end it is as long as it is.
+                self.cut |= output.cut(kept).is_ok();
+            }
+        }
+    }
+
     /// Opens the files that `spawn` asks for. What was opened before an error is in `self` all the same.
     fn open(&mut self, spawn: &Spawn, outputs: &mut Outputs) -> Result<[Option<File>; 2], SpawnError> {
         let mut checked = Checked::default();

@@ -490,7 +490,16 @@ impl Unnamed {
     }
 
     pub(super) fn length(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        Ok(self.metadata()?.len())
+    }
+
+    pub(super) fn metadata(&self) -> io::Result<fs::Metadata> {
+        self.file.metadata()
+    }
+
+    /// Drops what lies behind so many bytes. Whoever writes appends, and goes on there.
+    pub(super) fn cut(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
     }
 
     /// Whether the file is just as it was made and nobody can change that any more.

@@ -39,6 +39,29 @@ pub(super) enum Output {
     },
 }
 
+impl Output {
+    /// How much is in it by now; nothing where that cannot be told, or where it is bounded already. A file that only
+    /// claims to be long holds nothing: whoever reads it later refuses it for what it is.
+    pub(super) fn length(&self) -> u64 {
+        let found = match self {
+            Self::Named(path) => fs::symlink_metadata(path),
+            Self::Unnamed { file, .. } => file.metadata(),
+            Self::Piped(_) => return 0,
+        };
+        let held = |found: &fs::Metadata| found.blocks().saturating_mul(512 * 64) >= found.len();
+        found.ok().filter(held).map_or(0, |found| found.len())
+    }
+
+    /// Drops what lies behind so many bytes. Whoever writes appends, and goes on there.
+    pub(super) fn cut(&self, length: u64) -> io::Result<()> {
+        match self {
+            Self::Named(path) => open_regular(OFlags::WRONLY, path, OFlags::empty())?.set_len(length),
+            Self::Unnamed { file, .. } => file.cut(length),
+            Self::Piped(_) => Ok(()),
+        }
+    }
+}
+
 /// A folder, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Folder {

@@ -79,6 +79,9 @@ pub struct Spawn {
     pub timeout_ms: Option<u64>,
     /// Milliseconds between the time-out's SIGTERM and SIGKILL.
     pub grace_ms: u64,
+    /// How many bytes both outputs may hold together. What the child prints beyond is dropped; it is never held up.
+    #[serde(default)]
+    pub max_output: Option<u64>,
     /// Whether it goes on when the runner dies, for the next runner to take over. What is fed through the runner, or
     /// can simply be repeated, must not.
     pub outlives_runner: bool,
@@ -149,6 +152,9 @@ pub struct Exit {
     /// Why an output is not where it should be. Nobody knows what was in it, so it must not count as empty.
     #[serde(default)]
     pub output_lost: Option<String>,
+    /// Whether a part of its outputs was dropped, because there was more than [`Spawn::max_output`].
+    #[serde(default)]
+    pub output_cut: bool,
     /// What the standard output held, of a child that was started [`sealed`](Spawn::sealed).
     #[serde(default)]
     pub stdout_digest: Option<Digest>,

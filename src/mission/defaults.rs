@@ -9,7 +9,7 @@ use super::model::{
     Independence, Middleware, PanelMode, Remedy, Settings, Sla, ViolationAction,
 };
 use super::read::Named;
-use super::scalar::Fraction;
+use super::scalar::{Bytes, Fraction};
 use crate::domain::{Bar, Dimension, Millis};
 
 /// Percent of the greatest distance of two colours that a screenshot may be off.
@@ -52,6 +52,16 @@ pub(super) const SEATS: u32 = 3;
 
 /// How long an agent may be silent before somebody is warned (section 5).
 pub(super) const STALE_THRESHOLD: Millis = Millis::from_secs(5 * 60);
+/// How long a limit of a subscription may be waited for (section 13).
+pub(super) const MAX_WINDOW_WAIT: Millis = Millis::from_secs(6 * 60 * 60);
+/// How much one turn may print (section 22), in MiB.
+const MAX_OUTPUT: u64 = 256;
+
+/// How much one turn may print, where nobody says.
+pub(super) fn max_output() -> u64 {
+    MAX_OUTPUT << 20
+}
+
 /// The share of a deadline's time after which a warning is given (section 14).
 pub(super) const WARNING_THRESHOLD: u8 = 80;
 
@@ -70,6 +80,8 @@ fn default_sla() -> Sla {
 pub fn default_settings() -> Settings {
     Settings {
         stale_threshold: Some(STALE_THRESHOLD),
+        max_window_wait: Some(MAX_WINDOW_WAIT),
+        max_output: Bytes::mebibytes(MAX_OUTPUT),
         sla: default_sla(),
         budget: Budget::default(),
         prices: Named::default(),

@@ -598,6 +598,10 @@ pub struct Rules {
     pub deadline: Option<Deadline>,
     /// What is said and done about deadlines.
     pub sla: SlaPlan,
+    /// How long a limit of a subscription may be waited for.
+    pub max_window_wait: Millis,
+    /// How many bytes one turn may print, to both outputs together.
+    pub max_output: u64,
     /// What the run may use.
     pub budget: model::Budget,
     /// What models cost.

@@ -4,6 +4,7 @@
 //! `0.30` stays an exact decimal, `no` is not a country turned into `false`. The rules of a value are in its one
 //! [`Scalar`] implementation, which the check of the document and the reading of the structs share.
 
+use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
@@ -542,6 +543,65 @@ impl Scalar for Millis {
             Ok(span) if span.0 > 0 => Ok(span),
             _ => Err(Fault::expected::<Self>(text).with_help(help)),
         }
+    }
+}
+
+/// A size in bytes, above zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes(NonZeroU64);
+
+impl Bytes {
+    /// So many MiB.
+    pub(super) const fn mebibytes(count: u64) -> Option<Self> {
+        match NonZeroU64::new(count << 20) {
+            Some(bytes) => Some(Self(bytes)),
+            None => None,
+        }
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// In the largest unit that divides it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.get();
+        let whole = UNITS.iter().rev().find(|(_, unit)| bytes.is_multiple_of(*unit));
+        match whole {
+            Some((name, unit)) => write!(f, "{} {name}", bytes / unit),
+            None => write!(f, "{bytes}"),
+        }
+    }
+}
+
+/// Units of sizes, the smallest first.
+const UNITS: [(&str, u64); 3] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+
+impl Scalar for Bytes {
+    const EXPECTS: &'static str = "a size";
+    const FORM: Form = Form::Either(&[
+        Form::Whole(1, u64::MAX),
+        Form::Mixed(r"^\s*0*[1-9][0-9]*\s*(KiB|MiB|GiB)\s*$"),
+    ]);
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let text = text.trim();
+        let unit = UNITS
+            .iter()
+            .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)));
+        let (number, unit) = unit.unwrap_or((text, 1));
+        let number = number.trim_end();
+        let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let bytes = number.parse::<u64>().ok().filter(|_| digits);
+        let bytes = bytes.and_then(|number| NonZeroU64::new(number.checked_mul(unit)?));
+        bytes.map(Self).ok_or_else(|| {
+            Fault::expected::<Self>(text)
+                .with_help("write 512 KiB, 256 MiB, 1 GiB, or bytes as a bare number above 0")
+        })
     }
 }
 

@@ -15,6 +15,8 @@ impl Rules {
         Self {
             deadline: None,
             sla: SlaPlan::default(),
+            max_window_wait: crate::domain::Millis::from_secs(6 * 60 * 60),
+            max_output: 256 << 20,
             budget: Budget::default(),
             prices: Vec::new(),
             orchestrator: None,

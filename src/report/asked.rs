@@ -1,11 +1,11 @@
 //! What waits for a person's word: tasks and checkpoints, as every report lists them.
 
 use crate::domain::{HoldId, TaskId, Timestamp};
-use crate::engine::{HoldStage, State};
+use crate::engine::{Deferral, DeferralReason, HoldStage, State};
 use crate::mission::{HoldKind, Part};
 
 use super::ids::{ApprovalId, CheckpointId};
-use super::text::sanitize;
+use super::text::{sanitize, time_of_day};
 use super::view::RunView;
 
 /// Something that waits for a person.
@@ -42,6 +42,53 @@ pub fn asked<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = As
         .checkpoints_that_wait()
         .filter_map(|id| checkpoint(state, view, id));
     checkpoints.chain(state.plan.task_ids().filter_map(|id| of_task(state, view, id)))
+}
+
+/// A task that waits for a limit of a subscription to reset. A moment ends that, not a person, so it has no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window<'a> {
+    /// The task's title.
+    pub title: &'a str,
+    /// What was said of it.
+    pub message: &'a str,
+    /// Since when it waits in this session.
+    pub since: Timestamp,
+    /// When the limit resets.
+    pub until: Timestamp,
+}
+
+/// The word for it, beside those for what a person is asked.
+pub const WINDOW: &str = "window";
+
+impl Window<'_> {
+    /// `<title>: window until 01:57: <message>`
+    #[must_use]
+    pub fn line(&self) -> String {
+        let (title, message) = (sanitize(self.title), sanitize(self.message));
+        let until = time_of_day(self.until, self.since);
+        format!("{title}: {WINDOW} until {until}: {message}")
+    }
+}
+
+/// The tasks that wait for a limit to reset, in their order.
+pub fn windows(state: &State) -> impl Iterator<Item = Window<'_>> {
+    let deferrals = state.deferrals();
+    deferrals.filter_map(|(id, deferral)| window(state, id, deferral))
+}
+
+/// The limit that a task waits for, if it waits for one.
+#[must_use]
+pub fn window_of(state: &State, task: TaskId) -> Option<Window<'_>> {
+    window(state, task, state.task(task).deferral.as_deref()?)
+}
+
+fn window<'a>(state: &'a State, task: TaskId, deferral: &'a Deferral) -> Option<Window<'a>> {
+    (deferral.why == DeferralReason::Window).then(|| Window {
+        title: &state.plan.task(task).title,
+        message: &deferral.message,
+        since: deferral.since,
+        until: deferral.until,
+    })
 }
 
 /// What a task waits for a person with.

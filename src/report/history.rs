@@ -385,6 +385,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::EdgeTaken { task, .. }
         | Event::Probed { task, .. }
         | Event::FellBack { task, .. }
+        | Event::TaskDeferred { task, .. }
+        | Event::TaskReleased { task }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
         Event::ConsultRequested { id, .. }
@@ -428,6 +430,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::LimitReached { .. }
         | Event::BudgetClock { .. }
         | Event::StateForeign { .. }
+        | Event::SessionLimit { .. }
         | Event::Warning { .. } => None,
         Event::Deadline(event) => event.task,
         Event::CallHeld { call, .. } | Event::CallReleased { call } => Some(call.task),

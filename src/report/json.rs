@@ -17,7 +17,7 @@ use crate::domain::{
 use crate::engine::{self, AuditStanding, HoldStage, RunPhase, State, gate_view};
 use crate::mission::HoldKind;
 
-use super::asked::{asked, delay_until, hold_state};
+use super::asked::{WINDOW, asked, delay_until, hold_state, windows};
 use super::budget::ceiling_words;
 use super::ids::RequestId;
 use super::view::{RunView, SeverityCounts};
@@ -114,6 +114,7 @@ fn document<'a>(
         moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
         final_checks: state.plan.rules.final_checks.as_str(),
         audit: state.audit_standing(),
+        resumable_at: state.resumable_at().map(Timestamp::to_rfc3339),
         started_at: view.started_at.map(Timestamp::to_rfc3339),
         finished_at: view.finished_at.map(Timestamp::to_rfc3339),
         deadline: state.deadlines.of(None).map(|known| known.due.to_rfc3339()),
@@ -168,6 +169,8 @@ struct RunDocument<'a> {
     final_checks: &'static str,
     /// Whether it was.
     audit: AuditStanding,
+    /// When a limit of a subscription resets that the run waits for, or ended with.
+    resumable_at: Option<String>,
     started_at: Option<String>,
     finished_at: Option<String>,
     deadline: Option<String>,
@@ -488,21 +491,32 @@ struct Approvals<'a>(Source<'a>);
 impl Serialize for Approvals<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Source { state, view } = self.0;
-        serializer.collect_seq(asked(state, view).map(|asked| ApprovalRow {
+        let asked = asked(state, view).map(|asked| ApprovalRow {
             task: asked.task.map(|_| asked.title),
             checkpoint: asked.task.is_none().then_some(asked.title),
             reason: asked.reason,
             message: asked.message,
             since: asked.since.to_rfc3339(),
             expires: asked.expires.map(Timestamp::to_rfc3339),
-            id: asked.id,
-        }))
+            id: Some(asked.id),
+        });
+        let windows = windows(state).map(|window| ApprovalRow {
+            id: None,
+            task: Some(window.title),
+            checkpoint: None,
+            reason: WINDOW,
+            message: window.message,
+            since: window.since.to_rfc3339(),
+            expires: Some(window.until.to_rfc3339()),
+        });
+        serializer.collect_seq(asked.chain(windows))
     }
 }
 
 #[derive(Serialize)]
 struct ApprovalRow<'a> {
-    id: String,
+    /// `null` where a moment ends the wait, not a person.
+    id: Option<String>,
     /// `null` for a checkpoint.
     task: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -27,7 +27,7 @@ fn keys(value: &Value) -> Vec<&str> {
 /// The contract's example, with the alternatives in its strings left as they are: only its keys count.
 const CONTRACT: &str = r#"
 {"schema":"quorum.run/v1","runId":"…","mission":"…","state":"running","live":false,"resumable":false,
- "outcome":"ok","exitCode":0,"conditions":["ok"],"allowed":[],"cancelled":false,"unconfined":null,"movedFrom":null,"finalChecks":"auto","audit":"none","startedAt":"…","finishedAt":"…","deadline":null,
+ "outcome":"ok","exitCode":0,"conditions":["ok"],"allowed":[],"cancelled":false,"unconfined":null,"movedFrom":null,"finalChecks":"auto","audit":"none","resumableAt":null,"startedAt":"…","finishedAt":"…","deadline":null,
  "counts":{"total":3,"done":3,"failed":0,"pending":0,"awaiting":0,"running":0,"notTaken":0,"clean":3,"relaxed":0,"unreviewed":0,"unverified":0,"degraded":0,"belowThreshold":0,"indeterminate":0,"reworked":1,"skipped":0,"regressed":0,"findings":{"critical":0,"high":0,"medium":0,"low":0,"info":0}},
  "usage":{"requests":4,"inputTokens":0,"outputTokens":0,"cost":null,"budget":null},
  "tasks":[{"title":"…","agent":"…","status":"done","phase":null,"qualityFlag":"clean","points":84.0,"score":4.2,"bar":60.0,"barOrigin":"default",

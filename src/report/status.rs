@@ -12,11 +12,13 @@ use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, Task
 use crate::engine::{self, GateStanding, SeatState, State, gate_view};
 use crate::mission::{HoldKind, Part};
 
-use super::asked::{delay_until, hold_state};
+use super::asked::{delay_until, hold_state, windows};
 use super::json::{Standing, at_work, blocked_by};
 use super::scrutiny::stage_name;
 use super::style::{Role, Screen};
-use super::summary::{NOT_REVIEWED, approvals, failure_words, left_out, outcome_words, task_counts};
+use super::summary::{
+    NOT_REVIEWED, approvals, failure_words, left_out, outcome_words, resumable_at, task_counts,
+};
 use super::text::{against_bar, fit, sanitize, width};
 use super::view::RunView;
 
@@ -67,6 +69,12 @@ pub struct StatusPage {
     #[serde(default)]
     holds: Vec<String>,
     waiting: Vec<String>,
+    /// The first tasks that wait for a limit to reset.
+    #[serde(default)]
+    windows: Vec<String>,
+    /// When the run can go on, where only such limits are in its way.
+    #[serde(default)]
+    resumable_at: Option<String>,
     waits_until: Option<Timestamp>,
     warnings: Vec<String>,
     more_warnings: usize,
@@ -116,6 +124,8 @@ impl StatusPage {
             gates: state.plan.gate_ids().map(|id| GateRow::of(state, id)).collect(),
             holds: holds(state),
             waiting: approvals(state, view, ROWS),
+            windows: windows(state).map(|window| window.line()).take(ROWS).collect(),
+            resumable_at: resumable_at(state, view.finished_at.unwrap_or_default()),
             waits_until: state.waits_until(),
             warnings: view.warnings.iter().take(ROWS).cloned().collect(),
             more_warnings: view.warnings.len().saturating_sub(ROWS),
@@ -148,6 +158,16 @@ impl StatusPage {
         }
         for line in &self.waiting {
             page.line(Some(Role::Warn), &format!("waiting {line}"));
+        }
+        for line in &self.windows {
+            page.line(Some(Role::Warn), &format!("waiting {line}"));
+        }
+        if let Some(words) = self
+            .resumable_at
+            .as_ref()
+            .filter(|_| standing != Standing::Running)
+        {
+            page.line(Some(Role::Warn), words);
         }
         if let Some(until) = self.waits_until.filter(|_| standing == Standing::Running) {
             let line = format!("the session waits for a person until {}", until.to_rfc3339());

@@ -5,16 +5,18 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId, WaitingReason};
+use crate::domain::{
+    FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId, Timestamp, WaitingReason,
+};
 use crate::engine::{self, GateStanding, Outcome, RunPhase, State, gate_view};
 use crate::mission::Part;
 
-use super::asked::{Asked, asked};
+use super::asked::{Asked, asked, windows};
 use super::budget;
 use super::findings;
 use super::json::{is_cancelled, skipped};
 use super::style::{Role, Screen};
-use super::text::{against_bar, count, elapsed, sanitize, width};
+use super::text::{against_bar, count, elapsed, sanitize, time_of_day, width};
 use super::view::{FailureView, RunView};
 
 /// Rows of a list; more are counted.
@@ -327,6 +329,19 @@ fn waiting(page: &mut Page<'_>, state: &State, view: &RunView) {
         rows,
         state.counts.awaiting as usize + state.checkpoints_that_wait().count(),
     );
+    let rows = windows(state).map(|window| window.line());
+    let rows: Vec<String> = rows.collect();
+    let total = rows.len();
+    page.list("waiting for a limit to reset:", Role::Warn, rows, total);
+    if let Some(words) = resumable_at(state, view.finished_at.unwrap_or_default()) {
+        page.line(Some(Role::Warn), &words);
+    }
+}
+
+/// `resumable at 01:57`, where the run ended because a limit of a subscription resets too late for it.
+pub(super) fn resumable_at(state: &State, from: Timestamp) -> Option<String> {
+    let at = state.resumable_at()?;
+    Some(format!("resumable at {}", time_of_day(at, from)))
 }
 
 /// `<id>  <title>: <reason>: <message>` of the first tasks that wait.

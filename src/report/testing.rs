@@ -336,6 +336,7 @@ impl<'o> Scene<'o> {
             signal: None,
             failure: Some(class),
             message: Some(message.to_owned()),
+            retry_after: None,
         };
         self.spawned(task).ends(task, exit)
     }
@@ -357,6 +358,9 @@ impl<'o> Scene<'o> {
             asked: None,
             broken: None,
             delegate: Vec::new(),
+            // Scenes know no connections that time out.
+            killed: true,
+            jitter: 0,
         })));
         self.advance();
         // Prompts are written as soon as they are asked for.

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use chrono::{DateTime, Local};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::domain::{Bar, CriterionGrade, Millis, Points};
+use crate::domain::{Bar, CriterionGrade, Millis, Points, Timestamp};
 
 use super::style::Symbols;
 
@@ -85,6 +86,20 @@ pub(super) fn elapsed(span: Millis) -> String {
         seconds(span)
     } else {
         clock(span)
+    }
+}
+
+/// A moment as people write it, by the clock of this machine: `01:57`, or with its day where that is not the day of
+/// `from`: `Nov 25 09:00`.
+pub(super) fn time_of_day(at: Timestamp, from: Timestamp) -> String {
+    let local = |at: Timestamp| {
+        let millis = i64::try_from(at.0).ok()?;
+        Some(DateTime::from_timestamp_millis(millis)?.with_timezone(&Local))
+    };
+    match (local(at), local(from)) {
+        (Some(at), Some(from)) if at.date_naive() == from.date_naive() => at.format("%H:%M").to_string(),
+        (Some(at), _) => at.format("%b %-d %H:%M").to_string(),
+        (None, _) => at.to_rfc3339(),
     }
 }
 

@@ -315,6 +315,9 @@ impl RunView {
             | Event::CommandTaken { .. }
             | Event::LimitReached { .. }
             | Event::BudgetClock { .. }
+            | Event::SessionLimit { .. }
+            | Event::TaskDeferred { .. }
+            | Event::TaskReleased { .. }
             | Event::ThresholdFailed { .. } => {}
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::failure::classify_stderr;
+use crate::agents::failure::{CommandEnd, read_command};
 use crate::agents::line::Line;
 use crate::agents::model::{self, ModelReply, ModelRequest};
 use crate::agents::secrets::Secrets;
@@ -16,15 +16,18 @@ use crate::keeper;
 use crate::mission::{AgentPlan, Plan};
 use crate::store::SpoolName;
 
+use super::children::STDOUT_TAIL;
 use super::middleware::{self, Said};
-use super::reply;
+use super::reply::{self, Failed};
 use super::spool::{read_head, read_tail};
-use super::world::{Message, World, jitter, not_reachable};
+use super::world::{Message, World, here_and_now, jitter, not_reachable};
 
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
 /// How much of a judge's standard error is read when it fails, in bytes.
 const STDERR_TAIL: u64 = 8_000;
+/// Characters of its reason that are quoted.
+const LONGEST_QUOTE: usize = 500;
 
 impl World {
     /// A worker behind an HTTP endpoint: one request is its whole turn.
@@ -97,7 +100,7 @@ impl ModelTurn {
         match result {
             Ok(reply) => self.replied(&reply, duration).await,
             // Our own timer ended the turn: that is the turn's end, not a request to repeat.
-            Err(error) if error.class == FailureClass::Timeout && error.status.is_none() => {
+            Err(error) if error.is_our_timer() => {
                 let message = format!("no reply within {}", Millis::from(request.timeout));
                 let exit = Exit {
                     failure: Some(FailureClass::Timeout),
@@ -107,6 +110,7 @@ impl ModelTurn {
                 vec![Input::TurnEnded(Box::new(TurnEnd {
                     exit,
                     duration,
+                    killed: true,
                     ..TurnEnd::clean(turn)
                 }))]
             }
@@ -179,30 +183,39 @@ impl ModelTurn {
     }
 }
 
-/// The end of a text.
-fn last_characters(text: &str, count: usize) -> &str {
-    let begin = text.char_indices().rev().nth(count.saturating_sub(1));
-    begin.map_or(text, |(begin, _)| &text[begin..])
-}
-
-/// Why the reply of a command does not count, as far as that is the command's failure; its standard error is quoted.
+/// Why the reply of a command does not count, as far as that is the command's failure: what it says of itself on its
+/// outputs is quoted. How long it asks to be left alone, where it says so.
 pub(super) fn reviewer_failure(
     who: &str,
     exit: &keeper::Exit,
-    stderr: &Path,
-) -> Option<(FailureClass, String)> {
+    (stdout, stderr): (&Path, &Path),
+) -> Option<Failed> {
     match (exit.timed_out, exit.code) {
-        (true, _) => Some((
+        (true, _) => Some(Failed::of(
             FailureClass::Timeout,
             format!("{who} was killed after its time-out"),
         )),
         (false, Some(0)) => None,
         (false, code) => {
-            let said = read_tail(stderr, STDERR_TAIL).unwrap_or_default();
-            let class = classify_stderr(&said);
-            let said = last_characters(&said, 500);
+            let stderr = read_tail(stderr, STDERR_TAIL).unwrap_or_default();
+            let stdout = read_tail(stdout, STDOUT_TAIL).unwrap_or_default();
+            let told = read_command(&CommandEnd {
+                code,
+                stderr: &stderr,
+                stdout: &stdout,
+                at: here_and_now(),
+                ..CommandEnd::default()
+            });
             let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
-            Some((class, format!("{who} {how}: {}", said.trim())))
+            let said: String = told.reason.chars().take(LONGEST_QUOTE).collect();
+            let message = match said.trim() {
+                "" => format!("{who} {how} and said nothing of why"),
+                said => format!("{who} {how}: {said}"),
+            };
+            Some(Failed {
+                retry_after: told.retry_after,
+                ..Failed::of(told.class, message)
+            })
         }
     }
 }

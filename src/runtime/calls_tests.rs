@@ -64,16 +64,17 @@ fn a_lost_reply_is_no_empty_reply() {
         ..keeper::Exit::default()
     };
     let nothing = Path::new("/nothing/there");
-    assert_eq!(reviewer_failure("the reviewer", &exit, nothing), None);
+    assert!(reviewer_failure("the reviewer", &exit, (nothing, nothing)).is_none());
     let lost = keeper::Exit {
         output_lost: Some("the folder is gone".to_owned()),
         ..exit.clone()
     };
     // What is lost here is no failure of the reviewer's.
-    assert_eq!(reviewer_failure("the reviewer", &lost, nothing), None);
+    assert!(reviewer_failure("the reviewer", &lost, (nothing, nothing)).is_none());
     let place = reply::Place {
         reply: "/nothing/there".into(),
         judgement: "/nothing/there".into(),
+        result: "/nothing/there".into(),
     };
     let longer = keeper::Exit {
         stdout_len: 3,

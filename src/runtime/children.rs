@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, TASK_VARIABLE, check_argv, environment};
-use crate::agents::failure::{CommandEnd, classify_command};
+use crate::agents::failure::{CommandEnd, ToldFailure, read_command};
 use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, FileFact, Input, ProcessRef, State, TurnEnd};
@@ -24,7 +24,7 @@ use super::seat::seat_failed;
 use super::session::RunError;
 use super::spool::{Sealed, clean, clean_file, clean_stderr, read_claims, read_head, read_tail, seal};
 use super::watch::{After, Answer};
-use super::world::{Child, World, jitter, not_reachable, workspace};
+use super::world::{Child, World, here_and_now, jitter, not_reachable, workspace};
 use super::{consult, middleware, voice};
 
 /// How much of a check's output is kept in its result, in bytes.
@@ -35,6 +35,8 @@ const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
 const LAST_MESSAGE: u64 = 4 * crate::judging::assumption::LAST_CHARS as u64;
 /// How much of standard error is read when an agent fails, in bytes: its last line is quoted, its class is found in it.
 const STDERR_TAIL: u64 = 8_000;
+/// How much of an agent's output may be its last structured error, in bytes: some quote their whole answer in it.
+pub(super) const STDOUT_TAIL: u64 = 1024 * 1024;
 /// Characters of that line.
 const LONGEST_QUOTE: usize = 500;
 /// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
@@ -62,6 +64,12 @@ impl World {
                         self.post(not_reachable(turn, why));
                         return Ok(());
                     }
+                }
+                // Its agent finds it there. Where nothing comes of it, it is gone again with the turn.
+                if let Err(error) = store::create_dir_briefly(&dropped) {
+                    let why = format!("cannot make {}: {error}", dropped.display());
+                    self.post(not_reachable(turn, why));
+                    return Ok(());
                 }
                 let input = plan.agent(agent_id).spec.input;
                 let told = input != PromptInput::None;
@@ -202,6 +210,9 @@ impl World {
                 Some((Child::Errand(_), _)) => self.errand_ended(key, Err(message)),
                 Some((child, plan)) => {
                     match child {
+                        Child::Turn(turn) => {
+                            store::remove_if_empty(&self.folder.spool_file(&SpoolName::Drop(turn)))
+                        }
                         Child::Seat { task, seat } => drop(self.judgements.remove(&(task, seat))),
                         Child::Consult { id, .. } => drop(self.consulted.remove(&id)),
                         _ => {}
@@ -222,6 +233,8 @@ impl World {
     }
 
     fn exited(&mut self, child: Child, plan: Arc<Plan>, mut exit: keeper::Exit, inputs: &mut Vec<Input>) {
+        // What came by a pipe is bounded by what any reader of it takes, which may be more.
+        exit.output_cut |= exit.stdout_len.saturating_add(exit.stderr_len) > plan.rules.max_output;
         match child {
             Child::Turn(turn) => {
                 self.processes.remove(&turn);
@@ -280,6 +293,7 @@ impl World {
             exit.timed_out = true;
             limit = format!("{idle} without a word");
         }
+        store::remove_if_empty(&self.folder.spool_file(&SpoolName::Drop(turn)));
         let after = self.after(turn);
         let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists();
         // One that prints nothing may still have asked something, or handed work down.
@@ -287,7 +301,9 @@ impl World {
         if is_silent && after.is_known() && !has_spoken() {
             inputs.push(Input::TurnEnded(Box::new(TurnEnd {
                 files: after.seen(&plan, &self.folder, turn.task),
-                ..turn_end(turn, &exit, &limit, "", || class_of(&plan, turn.task, &exit, ""))
+                ..turn_end(turn, &exit, &limit, || {
+                    failure_of(&plan, turn.task, &exit, "", "")
+                })
             })));
             return;
         }
@@ -349,7 +365,7 @@ pub(super) fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
 }
 
 /// Makes sure that there is nothing at a path of the spool.
-fn clear(path: &Path) -> Result<(), String> {
+pub(super) fn clear(path: &Path) -> Result<(), String> {
     store::remove_all(path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
 }
 
@@ -365,8 +381,8 @@ struct EndedTurn {
     secrets: Arc<Secrets>,
 }
 
-/// The class of a turn that did not end well.
-fn class_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stderr: &str) -> FailureClass {
+/// What a turn that did not end well says of itself.
+fn failure_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stdout: &str, stderr: &str) -> ToldFailure {
     let task = plan.task(task);
     let first = plan
         .agent(task.agent)
@@ -384,14 +400,16 @@ fn class_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stderr: &str) -> Fai
     });
     let targets = task.target_files.iter().map(AsRef::as_ref);
     let declared: Vec<&str> = targets.chain(of_checks.map(String::as_str)).collect();
-    classify_command(&CommandEnd {
+    read_command(&CommandEnd {
         program: first
             .and_then(|first| first.rsplit('/').next())
             .unwrap_or_default(),
         code: exit.code,
         timed_out: exit.timed_out,
         stderr,
+        stdout,
         declared: &declared,
+        at: here_and_now(),
     })
 }
 
@@ -399,15 +417,26 @@ fn class_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stderr: &str) -> Fai
 fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn) -> Vec<Input> {
     let mut inputs = Vec::new();
     let dropped = files.folder.spool_file(&SpoolName::Drop(turn));
+    store::remove_if_empty(&dropped);
+    if exit.output_cut {
+        let most = files.plan.rules.max_output;
+        let title = &files.plan.task(turn.task).title;
+        inputs.push(Input::Warn(format!(
+            "'{title}' printed more than maxOutput ({most} bytes) in turn {turn}: the rest was cut"
+        )));
+    }
     clean(&files.secrets, &files.out, &mut exit);
     clean_stderr(&files.secrets, &files.err);
     let cleaned = voice::clean(&dropped, &files.secrets);
     let cleaned =
         cleaned.map_err(|why| Input::Warn(format!("turn {turn}: what it said is not clean: {why}")));
     inputs.extend(cleaned.err());
-    let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
-    let class = || class_of(&files.plan, turn.task, &exit, &stderr);
-    let mut end = turn_end(turn, &exit, limit, &stderr, class);
+    let failure = || {
+        let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
+        let stdout = read_tail(&files.out, STDOUT_TAIL).unwrap_or_default();
+        failure_of(&files.plan, turn.task, &exit, &stdout, &stderr)
+    };
+    let mut end = turn_end(turn, &exit, limit, failure);
     match seal(&files.err) {
         Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", files.err.display()))),
         sealed => end.stderr = sealed.file(),
@@ -469,35 +498,33 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn
     inputs
 }
 
-fn turn_end(
-    turn: TurnId,
-    exit: &keeper::Exit,
-    limit: &str,
-    stderr: &str,
-    class: impl FnOnce() -> FailureClass,
-) -> TurnEnd {
-    let said = stderr.trim().lines().last().map_or_else(String::new, |line| {
-        let quote: String = line.chars().take(LONGEST_QUOTE).collect();
+fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: &str, told: impl FnOnce() -> ToldFailure) -> TurnEnd {
+    let failed = exit.timed_out || exit.code != Some(0);
+    let told = failed.then(told);
+    let said = told.as_ref().map_or("", |told| told.reason.as_str());
+    let quote: String = said.chars().take(LONGEST_QUOTE).collect();
+    let said = if quote.is_empty() {
+        quote
+    } else {
         format!(": {quote}")
-    });
-    let (failure, message) = match (exit.timed_out, exit.code, exit.signal) {
-        (true, _, _) => (
-            Some(FailureClass::Timeout),
-            Some(format!("killed after {limit}{said}")),
-        ),
-        (false, Some(0), _) => (None, None),
-        (false, Some(code), _) => (Some(class()), Some(format!("exited {code}{said}"))),
+    };
+    let message = match (exit.timed_out, exit.code, exit.signal) {
+        (true, _, _) => Some(format!("killed after {limit}{said}")),
+        (false, Some(0), _) => None,
+        (false, Some(code), _) => Some(format!("exited {code}{said}")),
         (false, None, signal) => {
             let signal = signal.unwrap_or_default();
-            (Some(class()), Some(format!("killed by signal {signal}{said}")))
+            Some(format!("killed by signal {signal}{said}"))
         }
     };
+    let failure = told.as_ref().map(|told| told.class);
     let lost = exit.output_lost.as_deref();
     let mut end = Exit {
         code: exit.code.filter(|code| *code != 0),
         signal: exit.signal,
         failure,
         message,
+        retry_after: told.and_then(|told| told.retry_after),
     };
     if let Some(lost) = lost {
         lose_output(&mut end, lost);
@@ -506,6 +533,8 @@ fn turn_end(
         turn,
         exit: end,
         interrupted: exit.terminated && !exit.timed_out,
+        killed: exit.timed_out,
+        jitter: jitter(),
         duration: Millis(exit.duration_ms),
         ..TurnEnd::clean(turn)
     }
@@ -686,7 +715,12 @@ mod tests {
             output_lost: lost.map(str::to_owned),
             ..keeper::Exit::default()
         };
-        let end = |exit| turn_end(turn, &exit, "1ms", "", || FailureClass::Unknown).exit;
+        let unknown = || ToldFailure {
+            class: FailureClass::Unknown,
+            retry_after: None,
+            reason: String::new(),
+        };
+        let end = |exit| turn_end(turn, &exit, "1ms", unknown).exit;
         assert_eq!(end(exit(0, None)), Exit::default());
         let lost = end(exit(0, Some("the folder is gone")));
         assert_eq!(lost.failure, Some(FailureClass::Unknown));

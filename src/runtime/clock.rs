@@ -6,12 +6,15 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::domain::Timestamp;
 use crate::engine::{Input, RunPhase, State, Timer};
+use crate::test_clock::{is_scaled, scaled};
 
 /// The next timer of the state, by a clock that nobody sets: the state says when, and how far away that is, is asked
 /// once.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     next: Option<(Timestamp, Instant)>,
+    /// The next window or back-off of a test that does not wait as long as the rules say.
+    scaled: Option<(Timestamp, Timer, Instant)>,
     /// Handed in already. One that runs on all the same would keep the loop busy for nothing.
     told: BTreeSet<(Timestamp, Timer)>,
 }
@@ -27,6 +30,44 @@ impl Clock {
             let when = |at: Timestamp| Instant::now() + at.since(Timestamp::now()).as_duration();
             self.next = next.map(|at| (at, when(at)));
         }
+        if is_scaled() {
+            self.follow_scaled(state);
+        }
+    }
+
+    fn follow_scaled(&mut self, state: &State) {
+        let is_deferral = |timer: &&(Timestamp, Timer)| matches!(timer.1, Timer::Deferral(_));
+        let runs: Vec<_> = state
+            .timers
+            .iter()
+            .filter(|timer| !self.told.contains(timer))
+            .collect();
+        let next = runs
+            .iter()
+            .find(is_deferral)
+            .filter(|_| state.phase == RunPhase::Running);
+        if self.scaled.map(|(at, timer, _)| (at, timer)) != next.copied() {
+            let wait = |at: Timestamp| scaled(at.since(Timestamp::now()).as_duration());
+            self.scaled = next.map(|(at, timer)| (*at, *timer, Instant::now() + wait(*at)));
+        }
+    }
+
+    /// Comes when the next window or back-off of such a test is over. Cancel safe.
+    pub async fn next_scaled(&self) -> (Timestamp, Timer) {
+        match self.scaled {
+            Some((at, timer, when)) => {
+                sleep_until(when).await;
+                (at, timer)
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Hands in one timer, if it was not handed in before.
+    pub fn hand_in(&mut self, (at, timer): (Timestamp, Timer)) -> Option<Input> {
+        self.told
+            .insert((at, timer))
+            .then_some(Input::TimerDue { at, timer })
     }
 
     /// Comes when the next timer is due, with its moment. Cancel safe.

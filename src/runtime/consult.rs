@@ -413,6 +413,7 @@ fn place(folder: &RunFolder, id: ConsultId) -> Place {
     Place {
         reply: folder.spool_file(&SpoolName::ConsultReply(id)),
         judgement: folder.spool_file(&SpoolName::ConsultJudgement(id)),
+        result: folder.spool_file(&SpoolName::ConsultResult(id)),
     }
 }
 

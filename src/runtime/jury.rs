@@ -365,11 +365,11 @@ impl Juror {
         let mut exit = run_errand(errands, spawn, ErrandOwner::Channel).await?;
         clean_stderr(surroundings.secrets(), &stderr);
         clean(surroundings.secrets(), &reply, &mut exit);
-        if let Some((class, message)) = reviewer_failure("the reviewer", &exit, &stderr) {
+        if let Some(failed) = reviewer_failure("the reviewer", &exit, (&reply, &stderr)) {
             return Err(Unheard {
-                class,
-                message,
-                retry_after: None,
+                class: failed.class,
+                message: failed.message,
+                retry_after: failed.retry_after,
             });
         }
         if let Some(lost) = exit.output_lost {

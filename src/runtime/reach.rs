@@ -122,6 +122,27 @@ impl Programs {
         self.secrets.clone()
     }
 
+    /// What should be known of what cannot be kept from being read.
+    pub(super) fn warnings(&self, state: &State) -> Vec<String> {
+        // Nobody is handed anything where recorded replies stand for them.
+        if matches!(self.network, Network::Offline(_)) {
+            return Vec::new();
+        }
+        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
+        let short = agents.filter_map(|(id, agent)| {
+            let count = self.needed.get(&id)?.secrets()?.too_short();
+            (count > 0).then(|| {
+                let values = if count == 1 { "a value" } else { "values" };
+                format!(
+                    "agent '{}' is handed {values} of fewer than 6 characters from the environment: too short to be \
+                     searched for, so it is not taken out of what agents print",
+                    agent.name
+                )
+            })
+        });
+        short.collect()
+    }
+
     pub(super) fn network(&self) -> &Network {
         &self.network
     }
@@ -193,9 +214,11 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
                     variable(name)
                 }
             };
-            Endpoint::of_agent(agent, variable)
-                .map(|endpoint| Reach::Model(Box::new(endpoint)))
-                .map_err(|error| error.to_string())
+            let endpoint = Endpoint::of_agent(agent, variable).map_err(|error| error.to_string())?;
+            if !offline {
+                endpoint.is_fit()?;
+            }
+            Ok(Reach::Model(Box::new(endpoint)))
         }
         Adapter::Echo => Ok(Reach::Echo),
         Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".to_owned()),

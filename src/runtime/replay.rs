@@ -454,6 +454,8 @@ fn failed_seat(record: &Record) -> Option<Input> {
             class,
             message,
             used,
+            // One that met a limit which resets is asked again, and nothing was decided.
+            until: None,
         } if !asked_again => Some(Input::SeatFailed(Box::new(SeatFailure {
             task: *task,
             seat: *seat,
@@ -485,6 +487,7 @@ fn failed_consult(record: &Record) -> Option<Input> {
             class,
             message,
             used,
+            ..
         } => Some(Input::ConsultFailed(Box::new(ConsultFailure {
             id: *id,
             class: *class,

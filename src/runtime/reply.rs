@@ -13,13 +13,16 @@ use crate::review::verdict::{LARGEST_REPLY, Reply};
 use crate::store;
 
 use super::calls::reviewer_failure;
+use super::children::clear;
 use super::looking::Answered;
-use super::spool::{Sealed, clean, clean_stderr, read_head, seal};
+use super::spool::{Sealed, clean, clean_file, clean_stderr, read_claims, read_head, seal};
 
 /// Where a reply lies, and beside it what its verdict rests on.
 pub(super) struct Place {
     pub reply: PathBuf,
     pub judgement: PathBuf,
+    /// What a command claims that replied: its model and what it used.
+    pub result: PathBuf,
 }
 
 /// Why nothing came of a call.
@@ -67,8 +70,8 @@ pub(super) fn of_command<T>(
     clean(secrets, &place.reply, &mut exit);
     // Without a key in it, it stays what was printed until it is read.
     let printed = exit.stdout_digest.filter(|_| secrets.is_empty());
-    if let Some((class, message)) = reviewer_failure(who, &exit, stderr) {
-        return Err(Failed::of(class, message));
+    if let Some(failed) = reviewer_failure(who, &exit, (&place.reply, stderr)) {
+        return Err(failed);
     }
     if let Some(lost) = &exit.output_lost {
         return Err(Failed::ours(format!("the reply of {who} is lost: {lost}")));
@@ -76,7 +79,30 @@ pub(super) fn of_command<T>(
     let judgement =
         judgement.ok_or_else(|| Failed::ours(format!("what {who} was asked is not known any more")))?;
     let least = (exit.stdout_len, printed);
-    read(place, judgement, least, (None, Usage::default()), parse)
+    let mut judgement = judgement.clone();
+    judgement.cut_short |= exit.output_cut;
+    // Claims that cannot be read are none: what was used is unknown then.
+    let claims = clean_file(secrets, &place.result).and_then(|()| read_claims(&place.result));
+    let claims = claims
+        .ok()
+        .flatten()
+        .map(|(_, claims)| claims)
+        .unwrap_or_default();
+    read(
+        place,
+        &judgement,
+        least,
+        (claims.model, claims.usage.as_usage()),
+        parse,
+    )
+}
+
+/// Makes room for the result file of a command that is asked, and names it to the command.
+pub(super) fn offer_result(path: &Path, variables: &mut Vec<(String, String)>) -> Result<(), String> {
+    clear(path)?;
+    let path = path.to_string_lossy().into_owned();
+    variables.push(("QUORUM_RESULT_FILE".to_owned(), path));
+    Ok(())
 }
 
 /// Stores what a model replied, and reads it.

@@ -75,6 +75,10 @@ impl Reviewer {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
         variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
+        let result = self
+            .folder
+            .spool_file(&SpoolName::ReplyResult(call.task, call.seat));
+        reply::offer_result(&result, &mut variables)?;
         let placeholders = Placeholders {
             task: &plan.task(call.task).title,
             attempt: &call.seat.attempt.to_string(),
@@ -338,6 +342,7 @@ fn place(folder: &RunFolder, task: TaskId, seat: SeatId) -> Place {
     Place {
         reply: folder.spool_file(&SpoolName::Reply(task, seat)),
         judgement: folder.spool_file(&SpoolName::Judgement(task, seat)),
+        result: folder.spool_file(&SpoolName::ReplyResult(task, seat)),
     }
 }
 

@@ -256,6 +256,7 @@ impl Session {
         self.listens = self.door.is_some();
         let adopted = std::mem::take(&mut self.adopted);
         beginning.extend(adopted.warnings.iter().cloned().map(Input::Warn));
+        beginning.extend(self.world.warnings(&self.state).into_iter().map(Input::Warn));
         self.world.adopt(&self.state, adopted, &mut beginning);
         // What became due while nobody worked on the run comes before anything is concluded from the state.
         let mut clock = Clock::default();
@@ -304,6 +305,7 @@ impl Session {
                 knock = next_knock(&mut self.door) => self.hear(knock, &mut inputs),
                 said = self.others.next() => inputs.extend(said.map(Input::Warn)),
                 moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
+                timer = clock.next_scaled() => inputs.extend(clock.hand_in(timer)),
                 _ = looks.tick() => {
                     self.look_into_inbox(&mut inputs, &mut taken);
                     inputs.extend(self.foreign_runs.look());

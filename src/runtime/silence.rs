@@ -121,6 +121,7 @@ impl World {
             };
             let end = TurnEnd {
                 exit,
+                killed: true,
                 ..TurnEnd::clean(turn)
             };
             self.worked(&state.plan, Box::new(end));

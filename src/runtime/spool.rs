@@ -26,6 +26,7 @@ const LARGEST_SAID: u64 = 1 << 30;
 pub(super) struct ResultClaims {
     pub output: Option<String>,
     pub question: Option<String>,
+    pub model: Option<String>,
     pub usage: ClaimedUsage,
     pub delegate: serde_json::Value,
 }

@@ -279,7 +279,7 @@ impl Work {
 
     async fn broke_off(&self, hands: Hands, broken: Broken, begin: Timestamp) -> Message {
         let Broken { error, spent } = broken;
-        let is_time_out = error.class == FailureClass::Timeout && error.status.is_none();
+        let is_time_out = error.is_our_timer();
         if spent.requests == 0 && !is_time_out {
             // Nothing was done yet, so it may be begun anew.
             return Message::Input(Input::TurnRequestFailed {
@@ -295,10 +295,13 @@ impl Work {
             true => format!("not done within {}", Millis::from(self.request.timeout)),
             false => error.message.clone(),
         };
-        let end = TurnEnd {
+        let mut end = TurnEnd {
             usage: usage_until(&error, &spent),
+            killed: is_time_out,
+            jitter: jitter(),
             ..self.failed(error.class, message)
         };
+        end.exit.retry_after = error.retry_after;
         self.end(hands, end, &spent, begin).await
     }
 

@@ -111,8 +111,8 @@ async fn run(
     let mut exit = run_errand(errands, spawn, ErrandOwner::Channel).await?;
     clean_stderr(secrets, stderr);
     clean(secrets, reply, &mut exit);
-    if let Some((_, message)) = reviewer_failure("the agent", &exit, stderr) {
-        return Err(message);
+    if let Some(failed) = reviewer_failure("the agent", &exit, (reply, stderr)) {
+        return Err(failed.message);
     }
     if let Some(lost) = exit.output_lost {
         return Err(format!("the reply is lost: {lost}"));

@@ -119,7 +119,9 @@ impl World {
         let now = stamps(&self.frozen);
         let is_same = before.as_ref().is_none_or(|before| before.missions == now);
         let at_work = self.children.values().filter_map(|(child, _)| match child {
-            Child::Turn(other) | Child::Errand(ErrandOwner::Turn(other)) if other.task != turn.task => Some(other.task),
+            Child::Turn(other) | Child::Errand(ErrandOwner::Turn(other)) if other.task != turn.task => {
+                Some(other.task)
+            }
             _ => None,
         });
         let models = self

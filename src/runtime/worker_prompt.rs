@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Status, TaskId, TurnId};
+use crate::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Stage, Status, TaskId, TurnId};
 use crate::engine::{Feedback, State, Way};
 use rust_decimal::Decimal;
 
@@ -25,8 +25,63 @@ const QUESTION_CHARS: usize = 8_000;
 /// How much of one finding's evidence is shown, in characters.
 const EVIDENCE_CHARS: usize = 2_000;
 
+/// How much is told to an agent for whose model a prompt was too long, in characters.
+const SHORT_CHARS: usize = 16_000;
+
 /// The prompt of a task's next turn. Reads the outputs of its dependencies; those that cannot be shown are warned about.
 pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId, warnings: &mut Vec<String>) -> String {
+    if state.task(task).streak.too_long {
+        return short(state, task);
+    }
+    let plan = state.plan.task(task);
+    let mut prompt = of_task(state, task);
+    criteria(&mut prompt, &state.plan, task);
+    upstream(&mut prompt, run, state, task, warnings);
+    without(&mut prompt, state, task);
+    mends(&mut prompt, state, task);
+    feedback(&mut prompt, state, task);
+    sent_back(&mut prompt, state, task);
+    if plan.side_effects && state.task(task).acted {
+        prompt.push_str(DO_NOT_REPEAT);
+    }
+    missing(&mut prompt, state, task);
+    answers(&mut prompt, state, task);
+    prompt
+}
+
+/// What is told where the whole was too long (section 13): the task with its criteria and the newest findings, and
+/// nothing of what others said.
+fn short(state: &State, task: TaskId) -> String {
+    let plan = state.plan.task(task);
+    let mut rest = String::new();
+    criteria(&mut rest, &state.plan, task);
+    // Why the prompt was too long is nothing that the agent could correct.
+    let mut judged = state.task(task).feedback.iter().rev();
+    if let Some(last) = judged.find(|feedback| feedback.stage != Stage::Outcome) {
+        rest.push_str("\n## What was found last\n");
+        describe(&mut rest, last);
+    }
+    if plan.side_effects && state.task(task).acted {
+        rest.push_str(DO_NOT_REPEAT);
+    }
+    missing(&mut rest, state, task);
+    let cut = "\n(cut: the whole was too long)\n";
+    let rest = shortened(&rest, SHORT_CHARS / 2, cut);
+    let room = SHORT_CHARS - rest.chars().count();
+    format!("{}{rest}", shortened(&of_task(state, task), room, cut))
+}
+
+/// The beginning of a text, which says that it is cut where it is.
+fn shortened(text: &str, most: usize, cut: &str) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept = most.saturating_sub(cut.chars().count());
+    text.chars().take(kept).chain(cut.chars()).collect()
+}
+
+/// The task itself.
+fn of_task(state: &State, task: TaskId) -> String {
     let plan = state.plan.task(task);
     let mut prompt = format!("# Task: {}\n", plan.title);
     if let Some(description) = &plan.description {
@@ -40,17 +95,6 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId, warnings: &m
             files.join(", ")
         );
     }
-    criteria(&mut prompt, &state.plan, task);
-    upstream(&mut prompt, run, state, task, warnings);
-    without(&mut prompt, state, task);
-    mends(&mut prompt, state, task);
-    feedback(&mut prompt, state, task);
-    sent_back(&mut prompt, state, task);
-    if plan.side_effects && state.task(task).acted {
-        prompt.push_str(DO_NOT_REPEAT);
-    }
-    missing(&mut prompt, state, task);
-    answers(&mut prompt, state, task);
     prompt
 }
 

@@ -13,10 +13,12 @@ use tokio::task::AbortHandle;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
+use crate::agents::failure::Moment;
 use crate::agents::line::{Line, Network, Tape};
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Input, JudgingPlace, KeeperRef, Looks, ProcessRef, SeatId, State, TurnEnd, gets_prompt, may_be_made,
+    Effect, Input, JudgingPlace, KeeperRef, Looks, ProcessRef, SeatId, State, TurnEnd, gets_prompt,
+    may_be_made,
 };
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::Plan;
@@ -424,6 +426,7 @@ impl World {
         }
         spawn.key = self.next_key;
         spawn.grace_ms = GRACE_MS;
+        spawn.max_output = Some(plan.rules.max_output);
         self.next_key += 1;
         self.children.insert(spawn.key, (child, plan.clone()));
         let key = spawn.key;
@@ -504,6 +507,11 @@ impl World {
     pub fn kill_all(&mut self) {
         // If the keeper is gone, so are its children.
         let _ = self.keeper.send(&Command::KillAll);
+    }
+
+    /// What should be known before anything starts.
+    pub fn warnings(&self, state: &State) -> Vec<String> {
+        self.programs.warnings(state)
     }
 
     /// Takes over what outlived an earlier session.
@@ -739,6 +747,14 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
 /// Randomness for a back-off, 0 to 1000: calls that failed in the same moment must not come back in the same moment.
 pub(super) fn jitter() -> u16 {
     fastrand::u16(0..=1000)
+}
+
+/// This moment at this place, by which agents tell times of day.
+pub(super) fn here_and_now() -> Moment {
+    Moment {
+        now: Timestamp::now(),
+        ahead: chrono::Local::now().offset().local_minus_utc(),
+    }
 }
 
 /// An environment problem in the middle of a run: nothing was started.

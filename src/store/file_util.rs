@@ -137,6 +137,22 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     folder.remove(name)
 }
 
+/// Makes a folder that is for a while, where nothing is.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn create_dir_briefly(path: &Path) -> io::Result<()> {
+    let (folder, name) = Folder::of(path)?;
+    folder.make_new(name)
+}
+
+/// Removes a folder in which there is nothing. Anything else stays as it is, which is no error.
+pub fn remove_if_empty(path: &Path) {
+    if let Ok((folder, name)) = Folder::of(path) {
+        let _ = folder.remove_empty(name);
+    }
+}
+
 /// Removes whatever is there, a folder with all that is in it. Nothing there is fine.
 ///
 /// # Errors

@@ -461,6 +461,8 @@ pub enum SpoolName {
     Judgement(crate::domain::TaskId, SeatId),
     /// What a command judge wrote to standard error.
     ReplyErr(crate::domain::TaskId, SeatId),
+    /// What it claims in its result file.
+    ReplyResult(crate::domain::TaskId, SeatId),
     /// What a reviewer did with its tools, one line a call.
     Tools(crate::domain::TaskId, SeatId),
     /// What a consulted agent was asked.
@@ -475,6 +477,8 @@ pub enum SpoolName {
     ConsultJudgement(ConsultId),
     /// What a consulted command wrote to standard error.
     ConsultErr(ConsultId),
+    /// What it claims in its result file.
+    ConsultResult(ConsultId),
     /// What a consulted agent did with its tools, one line a call.
     ConsultTools(ConsultId),
 }
@@ -529,12 +533,14 @@ impl fmt::Display for SpoolName {
             Self::Reply(task, id) => seat(f, *task, id, "reply"),
             Self::Judgement(task, id) => seat(f, *task, id, "judgement"),
             Self::ReplyErr(task, id) => seat(f, *task, id, "err"),
+            Self::ReplyResult(task, id) => seat(f, *task, id, "result"),
             Self::ConsultRequest(id) => write!(f, "{id}.request"),
             Self::ConsultReview(id) => write!(f, "{id}.review"),
             Self::ConsultHandoff(id) => write!(f, "{id}.handoff"),
             Self::ConsultReply(id) => write!(f, "{id}.reply"),
             Self::ConsultJudgement(id) => write!(f, "{id}.judgement"),
             Self::ConsultErr(id) => write!(f, "{id}.err"),
+            Self::ConsultResult(id) => write!(f, "{id}.result"),
             Self::ConsultTools(id) => write!(f, "{id}.tools"),
             Self::Tools(task, id) => seat(f, *task, id, "tools"),
         }

@@ -203,6 +203,26 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.opened, name, AtFlags::empty())?)
     }
 
+    /// Makes a folder in it where nothing is; after a power loss there may be none.
+    ///
+    /// # Errors
+    /// Whatever the file system says, also where something has the name.
+    pub fn make_new(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(
+            &self.opened,
+            name,
+            Mode::from_raw_mode(0o777),
+        )?)
+    }
+
+    /// Removes a folder in it that has nothing in it.
+    ///
+    /// # Errors
+    /// Whatever the file system says, also where it is something else.
+    pub fn remove_empty(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.opened, name, AtFlags::REMOVEDIR)?)
+    }
+
     /// Removes a folder with all that is in it; links in it are removed, not followed.
     ///
     /// # Errors

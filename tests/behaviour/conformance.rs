@@ -102,7 +102,7 @@ fn retries_are_counted_behind_the_first_attempt() {
     // attocode 86, 87; polpo 43, 44, 45
     for (retries, kinds) in [(2, &["execute", "retry", "retry"][..]), (0, &["execute"])] {
         let workspace = Workspace::with(&format!(
-            "name: retries\nagents: {{worker: {{run: 'cat > prompt.$QUORUM_ATTEMPT; exit 1'}}}}\nsettings: {{maxRetries: \
+            "name: retries\nagents: {{worker: {{run: 'cat > prompt.$QUORUM_ATTEMPT; sleep 1.1; exit 1'}}}}\nsettings: {{maxRetries: \
              {retries}}}\ntasks: [{{title: work, description: Do it., review: none}}]\n"
         ));
         let document = workspace.run_json(3, &[]);

@@ -575,6 +575,8 @@ fn false_green_24_a_supervisor_that_is_stopped_does_not_hang_the_run() {
     );
     let foreign = |event: &serde_json::Value| event["event"] == "state:foreign";
     assert!(workspace.events().iter().any(foreign));
+}
+
 /// Two tasks of one wave write the same file, one after the other: `first` is accepted before `second` writes.
 const OVERWRITTEN: &str = "
 name: two write one file

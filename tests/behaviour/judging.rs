@@ -281,7 +281,7 @@ fn an_attempt_that_crashes_is_retried_and_never_fixed_or_judged() {
         "
 name: crashes
 agents:
-  worker: {run: 'echo $QUORUM_ATTEMPT >> log; test $QUORUM_ATTEMPT -ge 3'}
+  worker: {run: 'echo $QUORUM_ATTEMPT >> log; test $QUORUM_ATTEMPT -ge 3 || { sleep 1.1; exit 1; }'}
   judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
 tasks:
   - {title: work, assignTo: worker, maxAttempts: 5}

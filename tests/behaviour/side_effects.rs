@@ -10,7 +10,7 @@ use crate::support::{Workspace, attempts, is_alive, read_pid, standing, task, wa
 const DEPLOY: &str = "
 name: deploy
 agents:
-  worker: {run: 'cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; echo acted >> acts.log; test ! -e crash || exit 4'}
+  worker: {run: 'cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; echo acted >> acts.log; test ! -e crash || { sleep 1.1; exit 4; }'}
 settings: {evaluate: false}
 tasks:
   - title: deploy
@@ -152,7 +152,7 @@ fn an_interrupt_does_not_make_it_act_again() {
 #[test]
 fn an_agent_that_outlived_its_runner_is_no_repetition() {
     let workspace = Workspace::with(DEPLOY).tap_mission(
-        "test ! -e crash || exit 4",
+        "test ! -e crash || { sleep 1.1; exit 4; }",
         "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done",
     );
     workspace.write("good", "");

@@ -275,7 +275,7 @@ fn a_provider_that_fails_in_the_middle_fails_the_turn_and_nothing_is_done_twice(
     });
     let workspace1 = workspace(&model, "[run]", "type: other");
     let document = workspace1.run_json(3, &[]);
-    assert_eq!(task(&document, "work")["failure"]["class"], "unknown");
+    assert_eq!(task(&document, "work")["failure"]["class"], "context_too_long");
     assert_eq!(workspace1.lines("ran"), ["ran"]);
     assert_eq!(finished(&workspace1)["tools"]["calls"], 1);
     // One that is only busy is asked again, for the rest of the conversation.

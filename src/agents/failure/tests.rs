@@ -2,11 +2,14 @@
 
 use serde_json::json;
 
+use crate::domain::Timestamp;
+
 use super::*;
 use FailureClass::{
-    InvalidToolArgs as Args, MissingTargetPath as Path, PermissionRequired as Permission,
-    PolicyBlocked as Policy, ProviderAuth as Auth, ProviderSpendLimit as Spend,
-    ProviderTransient as Transient, RateLimited as Rate, Timeout, Unknown,
+    ContextTooLong as Long, InvalidToolArgs as Args, MissingTargetPath as Path,
+    PermissionRequired as Permission, PolicyBlocked as Policy, ProviderAuth as Auth,
+    ProviderSpendLimit as Spend, ProviderTransient as Transient, RateLimited as Rate, Timeout, Unknown,
+    UsageWindow as Window,
 };
 
 #[test]
@@ -105,7 +108,7 @@ const TEXTS: &[(&str, FailureClass)] = &[
     ("API Error: Connection refused", Transient),
     ("Invalid API key · Please run /login", Auth),
     ("Not logged in · Please run /login", Auth),
-    ("Claude usage limit reached. It will reset at 5pm", Spend),
+    ("Claude usage limit reached. It will reset at 5pm", Window),
     (
         "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons",
         Permission,
@@ -166,7 +169,7 @@ const TEXTS: &[(&str, FailureClass)] = &[
     ),
     (
         r#"{"error":{"message":"This model's maximum context length is 128000 tokens","code":"context_length_exceeded"}}"#,
-        Unknown,
+        Long,
     ),
     (
         "openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}",
@@ -364,7 +367,7 @@ const TEXTS: &[(&str, FailureClass)] = &[
     ("Segmentation fault (core dumped)", Unknown),
     ("Out of memory", Unknown),
     ("", Unknown),
-    ("context length exceeded: 200000 tokens", Unknown),
+    ("context length exceeded: 200000 tokens", Long),
     ("Budget pool exhausted", Unknown),
     ("ENOENT: no such file or directory, open 'a.ts'", Unknown),
     ("sh: 1: cluade: not found", Unknown),
@@ -383,7 +386,7 @@ fn what_adapters_write_to_standard_error() {
             declared: &["src/auth.ts"],
             ..CommandEnd::default()
         };
-        let class = classify_command(&end);
+        let class = read_command(&end).class;
         if class != *want {
             wrong.push(format!("{text}: {class:?}, not {want:?}"));
         }
@@ -396,7 +399,7 @@ fn what_adapters_write_to_standard_error() {
         wrong.join("\n")
     );
     let all = [
-        Auth, Spend, Rate, Transient, Timeout, Args, Path, Policy, Permission, Unknown,
+        Auth, Spend, Rate, Transient, Timeout, Args, Path, Policy, Permission, Window, Long, Unknown,
     ];
     for class in all {
         assert!(TEXTS.iter().any(|(_, want)| *want == class), "{class:?}");
@@ -418,13 +421,14 @@ fn the_last_error_decides_and_what_came_before_it_does_not() {
 #[test]
 fn our_timer_and_known_exit_codes_come_before_words() {
     let end = |program, code, timed_out, stderr| {
-        classify_command(&CommandEnd {
+        read_command(&CommandEnd {
             program,
             code,
             timed_out,
             stderr,
-            declared: &[],
+            ..CommandEnd::default()
         })
+        .class
     };
     assert_eq!(end("claude", None, true, "HTTP 401 Unauthorized"), Timeout);
     // Gemini's exit code is the status, as far as eight bits hold it.
@@ -450,6 +454,117 @@ fn our_timer_and_known_exit_codes_come_before_words() {
     assert_eq!(end("claude", None, false, "Killed"), Unknown);
     assert_eq!(end("sh", Some(137), false, "Killed"), Unknown);
     assert_eq!(end("sh", Some(127), false, "sh: 1: codex: not found"), Unknown);
+}
+
+/// What agents say when a subscription's limit is reached, when what they were asked is too long, or when money is gone.
+const LIMITS: &[(&str, FailureClass)] = &[
+    ("You've hit your session limit · resets 8pm", Window),
+    ("You've hit your limit · resets 2pm", Window),
+    ("You're out of extra usage · resets 9:30am (UTC)", Window),
+    ("You've hit your 5-hour limit · resets 1:57am (UTC)", Window),
+    ("You've hit your weekly limit · resets Nov 25, 9am (UTC)", Window),
+    ("Claude usage limit reached. Your limit will reset at 9am", Window),
+    ("Claude AI usage limit reached|1795401000", Window),
+    (
+        "You\u{2019}ve hit your usage limit. Upgrade to Pro (https://x.test) or try again at Nov 23rd, 2026 1:57 AM.",
+        Window,
+    ),
+    (
+        "You've hit your usage limit. Try again in 3 days 4 hours.",
+        Window,
+    ),
+    (
+        "You have exhausted your capacity on this model. Your quota will reset after 15h57m40s.",
+        Window,
+    ),
+    ("Prompt is too long · 250000 tokens > 200000 maximum", Long),
+    (
+        "Codex ran out of room in the model's context window. Start a new conversation.",
+        Long,
+    ),
+    ("Quota exceeded. Check your plan and billing details.", Spend),
+    ("the widget count exceeds your limit of 5", Unknown),
+];
+
+#[test]
+fn limits_are_told_from_failures_wherever_an_adapter_says_so() {
+    for (text, want) in LIMITS {
+        let stdout = [
+            json!({"type": "result", "is_error": true, "subtype": "success", "api_error_status": 429, "result": text}),
+            json!({"type": "turn.failed", "error": {"message": text}}),
+            json!({"type": "error", "error": {"name": "APIError", "data": {"message": text, "statusCode": 429}}}),
+        ];
+        let on_stdout = stdout.map(|object| format!("I work\n{object}\nnoise\n"));
+        for (stdout, stderr) in on_stdout
+            .iter()
+            .map(|out| (out.as_str(), "WARN nothing"))
+            .chain([("", *text)])
+        {
+            let told = read_command(&CommandEnd {
+                program: "agent",
+                code: Some(1),
+                stdout,
+                stderr,
+                at: Moment {
+                    now: Timestamp(1_795_393_800_000),
+                    ahead: 0,
+                },
+                ..CommandEnd::default()
+            });
+            let want = match (want, stdout.is_empty()) {
+                // The status says more than such words.
+                (Unknown, false) if stdout.contains("429") => Rate,
+                (Unknown, false) => Unknown,
+                (want, _) => *want,
+            };
+            assert_eq!(told.class, want, "{stdout}{stderr}");
+            assert_eq!(told.retry_after.is_some(), want == Window, "{stdout}{stderr}");
+            assert_eq!(told.reason, text.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+    }
+}
+
+#[test]
+fn of_what_an_agent_prints_only_the_last_structured_error_is_read() {
+    let read = |stdout: &str| {
+        let told = read_command(&CommandEnd {
+            code: Some(1),
+            stdout,
+            ..CommandEnd::default()
+        });
+        (told.class, told.reason)
+    };
+    let none = || (Unknown, String::new());
+    assert_eq!(
+        read("the log says {\"error\": {\"code\": 401}} and more\n"),
+        none()
+    );
+    assert_eq!(
+        read("{\"type\":\"result\",\"is_error\":false,\"result\":\"HTTP 401 Unauthorized\"}\n"),
+        none()
+    );
+    assert_eq!(read("{\"error\":null}\n"), none());
+    assert_eq!(
+        read("{\"error\":{\"code\":401,\"message\":\"no\"}"),
+        none(),
+        "half a line"
+    );
+    let whole = "{\n  \"session_id\": \"a\",\n  \"error\": {\"message\": \"gone\",\n \"code\": 402}\n}\n";
+    assert_eq!(read(whole), (Spend, "gone".to_owned()));
+    let two = "{\"error\":{\"code\":402}}\n{\"error\":{\"code\":429,\"message\":\"slow\\ndown\"}}\n{\"type\":\"done\"}\n";
+    assert_eq!(read(two), (Rate, "slow down".to_owned()));
+}
+
+#[test]
+fn a_reason_is_the_message_of_the_error_and_not_its_last_line() {
+    let stderr = "Error when talking to Gemini API\n{\n  \"error\": {\n    \"message\": \"API key not valid\",\n    \"code\": 401\n  }\n}\n";
+    let told = read_command(&CommandEnd {
+        program: "gemini",
+        code: Some(145),
+        stderr,
+        ..CommandEnd::default()
+    });
+    assert_eq!((told.class, told.reason.as_str()), (Auth, "API key not valid"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Deserializer, Value};
 
 use crate::domain::FailureClass;
 
-use super::{ErrorAnswer, classify_answer, classify_error_object};
+use super::{ErrorAnswer, classify_answer, classify_error_object, reset};
 
 /// Lines from the end that are looked at.
 const LINES: usize = 20;
@@ -48,6 +48,18 @@ const REASONS: &[(u16, &[&str])] = &[
 /// Words by class. The first class wins that has one of its words in the line: what no retry can help with comes first.
 const WORDS: &[(FailureClass, &[&str])] = &[
     (
+        FailureClass::ContextTooLong,
+        &[
+            "prompt is too long",
+            "context_length",
+            "context_length_exceeded",
+            "context length",
+            "context window",
+            "input token count",
+            "maximum context",
+        ],
+    ),
+    (
         FailureClass::ProviderSpendLimit,
         &[
             "spend limit",
@@ -61,8 +73,8 @@ const WORDS: &[(FailureClass, &[&str])] = &[
             "out of credits",
             "requires more credits",
             "payment required",
-            "usage limit reached",
-            "monthly limit reached",
+            "quota exceeded",
+            "check your plan and billing",
         ],
     ),
     (
@@ -195,23 +207,76 @@ const WORDS: &[(FailureClass, &[&str])] = &[
     ),
 ];
 
+/// Words for a limit of a subscription.
+const LIMITS: &[&str] = &[
+    "session limit",
+    "usage limit",
+    "usage limits",
+    "weekly limit",
+    "5-hour limit",
+    "monthly limit",
+    "your limit",
+    "extra usage",
+    "quota will reset",
+];
+/// What is said of such a limit when it is reached. A limit alone is no reason to wait.
+const REACHED: &[&str] = &[
+    "hit",
+    "reached",
+    "reset",
+    "resets",
+    "exceeded",
+    "out of",
+    "try again",
+    "regain",
+    "exhausted",
+];
+
+/// Whether a text, in lower case, says that a limit of a subscription is reached, which resets at some moment.
+pub(super) fn is_window(text: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| contains(text, word));
+    has(LIMITS) && has(REACHED) && !has(&["rate limit", "spend limit"])
+}
+
+/// Whether a provider says that a quota which money buys is used up.
+pub(super) fn is_used_up(message: &str) -> bool {
+    let message = reset::plain(message);
+    contains(&message, "check your plan and billing")
+}
+
+/// What the words of a provider's error tell before its status does: that no status says.
+pub(super) fn before_status(message: &str) -> Option<FailureClass> {
+    let message = reset::plain(message);
+    let is_too_long = || WORDS[0].1.iter().any(|word| contains(&message, word));
+    if is_window(&message) {
+        Some(FailureClass::UsageWindow)
+    } else if is_too_long() {
+        Some(FailureClass::ContextTooLong)
+    } else {
+        None
+    }
+}
+
 /// The class that an error's text tells; paths in `declared` are the task's own.
 pub(super) fn classify(text: &str, declared: &[&str]) -> FailureClass {
-    if let Some(class) = last_object(text).as_ref().and_then(classify_error_object) {
+    if let Some(class) = last_object(text)
+        .as_ref()
+        .and_then(|(object, _)| classify_error_object(object))
+    {
         return class;
     }
     let lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let classes = lines
         .take(LINES)
-        .map(|line| of_line(&line.to_lowercase(), declared));
+        .map(|line| of_line(&reset::plain(line), declared));
     classes
         .into_iter()
         .find(|class| *class != FailureClass::Unknown)
         .unwrap_or(FailureClass::Unknown)
 }
 
-/// The last JSON object that begins a line, or stands behind a few words on it.
-fn last_object(text: &str) -> Option<Value> {
+/// The last JSON object of a text, and where it ends.
+pub(super) fn last_object(text: &str) -> Option<(Value, usize)> {
     let starts = text.match_indices('{').map(|(at, _)| at);
     let mut last: Option<(usize, Value)> = None;
     let mut looked = 0;
@@ -229,7 +294,7 @@ fn last_object(text: &str) -> Option<Value> {
             last = Some((at + objects.byte_offset(), object));
         }
     }
-    last.map(|(_, object)| object)
+    last.map(|(end, object)| (object, end))
 }
 
 fn of_line(line: &str, declared: &[&str]) -> FailureClass {
@@ -237,7 +302,13 @@ fn of_line(line: &str, declared: &[&str]) -> FailureClass {
         .iter()
         .find(|(_, words)| words.iter().any(|word| contains(line, word)));
     let by_words = by_words.map_or(FailureClass::Unknown, |(class, _)| *class);
-    if by_words == FailureClass::ProviderSpendLimit {
+    if is_window(line) {
+        return FailureClass::UsageWindow;
+    }
+    if matches!(
+        by_words,
+        FailureClass::ContextTooLong | FailureClass::ProviderSpendLimit
+    ) {
         return by_words;
     }
     let statuses = statuses(line).map(|status| {

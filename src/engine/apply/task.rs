@@ -1,19 +1,21 @@
 //! What events change of one task. What other tasks feel of it is the business of [`super::apply`].
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, ConsultId, Phase, Purpose, QualityFlag, Stage, Status, Timestamp, TurnId,
-    Verdict, WaitingReason,
+    AgentId, AttemptKind, Cause, ConsultId, FailureClass, Millis, Phase, Purpose, QualityFlag, Stage, Status,
+    Timestamp, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::Event;
-use crate::engine::payload::{FileFact, SeatResult, StageReport, ToolCalls, TurnFiles};
+use crate::engine::payload::{Exit, FileFact, SeatResult, StageReport, ToolCalls, TurnFiles};
 use crate::judging::parser::Unparsed;
 
 use crate::engine::state::{
-    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, Heard, Judging, Noted, Nudged, OpenStep,
-    OutputRefs, PersonsWord, Seat, SeatState, TaskState, Turn, Waiting,
+    APPROVED, Answer, Calls, Consult, Deferral, Evidence, Feedback, Grading, Heard, Judging, Noted, Nudged,
+    OpenStep, OutputRefs, PersonsWord, Seat, SeatState, Streak, TaskState, Turn, Waiting,
 };
 
+/// An attempt that ends within so long of its start was over before it had begun.
+const INSTANT: Millis = Millis::from_secs(1);
 /// How many rounds of feedback a task carries along; older ones are in the journal.
 const FEEDBACK_KEPT: usize = 8;
 impl TaskState {
@@ -56,8 +58,25 @@ impl TaskState {
                     running.not_before = Some(*not_before);
                 }
             }
+            Event::TaskDeferred {
+                why,
+                until,
+                since,
+                message,
+                ..
+            } => {
+                self.deferral = Some(Box::new(Deferral {
+                    why: *why,
+                    until: *until,
+                    since: *since,
+                    message: message.clone(),
+                }));
+            }
+            Event::TaskReleased { .. } => self.deferral = None,
             Event::TurnFinished {
                 turn,
+                exit,
+                duration,
                 output,
                 result,
                 files,
@@ -68,6 +87,7 @@ impl TaskState {
                 ..
             } => {
                 self.running = None;
+                self.streak.take_turn(*turn, exit, *duration);
                 self.model = model.as_deref().map(Box::from);
                 if asked.is_some() || self.dialog.is_some() {
                     let dialog = self.dialog.get_or_insert_default();
@@ -194,7 +214,14 @@ impl TaskState {
                 self.rounds = self.rounds.max(seat.round);
                 self.judging_mut().apply_seat(event);
             }
-            Event::SeatReplied { .. } | Event::SeatFailed { .. } => self.judging_mut().apply_seat(event),
+            Event::SeatReplied { .. } => {
+                self.streak.windows = 0;
+                self.judging_mut().apply_seat(event);
+            }
+            Event::SeatFailed { until, .. } => {
+                self.streak.windows += u32::from(until.is_some());
+                self.judging_mut().apply_seat(event);
+            }
             Event::StageVerdict(report) => self.take_verdict(report),
             Event::ApprovalRequested {
                 number,
@@ -271,10 +298,12 @@ impl TaskState {
                 }
                 self.consults.retain(|open| open.id != *id);
             }
-            // The next try stands behind it in the same record.
-            Event::ConsultFailed { id, .. } => {
+            // The next try stands behind it in the same record, or a limit must reset first.
+            Event::ConsultFailed { id, until, .. } => {
+                self.streak.windows += u32::from(until.is_some());
                 if let Some(open) = self.consults.iter_mut().find(|open| open.id == *id) {
-                    open.failed_requests += 1;
+                    open.failed_requests += u32::from(until.is_none());
+                    open.window = *until;
                 }
             }
             Event::DelegationRequested { sub_tasks, .. } => {
@@ -338,6 +367,7 @@ impl TaskState {
             | Event::CallHeld { .. }
             | Event::CallReleased { .. }
             | Event::BudgetClock { .. }
+            | Event::SessionLimit { .. }
             | Event::Notice(_)
             | Event::StateForeign { .. }
             | Event::Warning { .. } => {}
@@ -372,13 +402,14 @@ impl TaskState {
         }
         let open = self.consults.iter_mut().find(|open| open.id.number == id.number);
         match open {
-            Some(open) => (open.id, open.not_before) = (id, not_before),
+            Some(open) => (open.id, open.not_before, open.window) = (id, not_before, None),
             None => self.consults.push(Consult {
                 id,
                 purpose,
                 agent,
                 failed_requests: 0,
                 not_before,
+                window: None,
             }),
         }
     }
@@ -456,6 +487,10 @@ impl TaskState {
             self.agreed = Vec::new();
             self.allowed_again = false;
             self.edge = None;
+        }
+        // Whatever it is sent to wait for a moment with is decided before.
+        if to != Status::Pending {
+            self.deferral = None;
         }
         self.status = to;
         self.phase = phase;
@@ -538,6 +573,7 @@ impl TaskState {
                 self.fixes = 0;
                 self.retries = 0;
                 self.signature = None;
+                self.streak = Streak::default();
                 self.visits = 0;
                 self.probes = Vec::new();
                 if let Some(dialog) = &mut self.dialog {
@@ -554,6 +590,7 @@ impl TaskState {
     }
 
     fn take_verdict(&mut self, report: &StageReport) {
+        self.streak.take_verdict(report);
         match report.stage {
             Stage::Verification => self.end_grading(),
             Stage::Stages | Stage::RedTeam | Stage::Vision => self.end_step(),
@@ -625,6 +662,28 @@ impl TaskState {
                 },
             }));
         }
+    }
+}
+
+impl Streak {
+    fn take_turn(&mut self, turn: TurnId, exit: &Exit, duration: Millis) {
+        self.was_quick = turn.turn == 1 && duration < INSTANT;
+        match exit.failure {
+            Some(FailureClass::UsageWindow) => self.windows += 1,
+            _ => self.windows = 0,
+        }
+    }
+
+    /// Only an agent that failed itself goes on with a row.
+    fn take_verdict(&mut self, report: &StageReport) {
+        let class = report.failure.filter(|_| report.stage == Stage::Outcome);
+        let next = |goes_on: bool, row: u32| if goes_on { row + 1 } else { 0 };
+        self.provider = next(class.is_some_and(FailureClass::is_of_provider), self.provider);
+        self.instant = next(
+            class == Some(FailureClass::Unknown) && self.was_quick,
+            self.instant,
+        );
+        self.too_long |= class == Some(FailureClass::ContextTooLong);
     }
 }
 
@@ -718,9 +777,12 @@ impl Judging {
                     };
                 }
             }
-            Event::SeatFailed { seat, class, .. } => {
+            Event::SeatFailed {
+                seat, class, until, ..
+            } => {
                 if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
-                    existing.failed_requests += 1;
+                    existing.failed_requests += u32::from(until.is_none());
+                    existing.not_before = *until;
                     existing.state = SeatState::Failed(*class);
                 }
             }

@@ -5,16 +5,17 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::{
-    AttemptKind, Cause, Edge, FailureClass, FailureMode, Finding, Points, QualityFlag, Severity, Stage,
-    Status, Step, Verdict, WaitingReason,
+    AttemptKind, Cause, Edge, FailureClass, FailureMode, Finding, Millis, Points, QualityFlag, Severity,
+    Stage, Status, Step, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::state::{Judging, TaskState};
 use crate::mission::TaskPlan;
-use crate::mission::model::OnExhausted;
+use crate::mission::model::{CommandLine, OnExhausted};
 
 use super::audit;
+use super::deferral;
 use super::delegation;
 use super::draft::Draft;
 use super::fixups;
@@ -113,18 +114,70 @@ pub(super) fn stage(
     draft.emit(Event::StageVerdict(Box::new(report)));
 }
 
-/// The agent itself failed: never judged, never fixed, perhaps retried.
-pub(super) fn agent_failed(draft: &mut Draft<'_>, class: FailureClass, message: &str) {
-    let next = if class.exhausts_at_once() {
+/// An agent that failed itself.
+pub(super) struct FailedAgent<'a> {
+    /// By class.
+    pub class: FailureClass,
+    /// In words.
+    pub message: &'a str,
+    /// The exit code of its process.
+    pub code: Option<i32>,
+    /// How long whoever failed asks to be left alone.
+    pub retry_after: Option<Millis>,
+    /// Whether a timer of this program ended it.
+    pub killed: bool,
+    /// Randomness for the back-off, 0 to 1000.
+    pub jitter: u16,
+    /// When it failed.
+    pub now: Timestamp,
+}
+
+/// The agent itself failed: never judged, never fixed, perhaps retried, after a pause where its provider failed.
+pub(super) fn agent_failed(draft: &mut Draft<'_>, failed: &FailedAgent<'_>) {
+    let class = failed.class;
+    let vain = in_vain(draft, failed);
+    let next = if class.exhausts_at_once() || vain.is_some() {
         None
     } else {
         next_attempt(draft, true)
     };
+    let message = match vain {
+        Some(why) => format!("{}; {why}", failed.message),
+        None => failed.message.to_owned(),
+    };
     match next {
-        Some(kind) => rework(draft, kind),
+        Some(kind) if class.is_of_provider() && !failed.killed => rework(draft, kind, Some(failed)),
+        Some(kind) => rework(draft, kind, None),
         None => draft.fail(class.mode(), message),
     }
 }
+
+/// Why another attempt would end as this one did.
+fn in_vain(draft: &Draft<'_>, failed: &FailedAgent<'_>) -> Option<&'static str> {
+    let streak = draft.task.streak;
+    let is_line = || {
+        let agent = draft.plan().agent(draft.task_plan().agent);
+        matches!(agent.spec.run, Some(CommandLine::Shell(_)))
+    };
+    match (failed.class, failed.code) {
+        (FailureClass::Unknown, Some(126)) if streak.was_quick && is_line() => {
+            Some("its shell could not run a command, so it is not tried again")
+        }
+        (FailureClass::Unknown, Some(127)) if streak.was_quick && is_line() => {
+            Some("its shell did not find a command, so it is not tried again")
+        }
+        (FailureClass::Unknown, _) if streak.instant >= MOST_INSTANT => {
+            Some("two attempts in a row ended within a second, so it is not tried again")
+        }
+        (FailureClass::ContextTooLong, _) if draft.state.task(draft.id).streak.too_long => {
+            Some("the short prompt is too long as well, so it is not tried again")
+        }
+        _ => None,
+    }
+}
+
+/// Attempts in a row of unknown cause that ended within a second of their start: there is no more.
+const MOST_INSTANT: u32 = 2;
 
 /// The last verdict was `fail`: rework within the limits, else what the policy says.
 pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
@@ -138,7 +191,7 @@ pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
         next_attempt(draft, false)
     };
     match next {
-        Some(kind) => rework(draft, kind),
+        Some(kind) => rework(draft, kind, None),
         None => exhausted(draft, no_progress),
     }
 }
@@ -178,8 +231,8 @@ pub(in crate::engine) fn allowed_attempt(
     }
 }
 
-/// Sends the work back. Dependents stay held: the task is not terminal.
-fn rework(draft: &mut Draft<'_>, kind: AttemptKind) {
+/// Sends the work back, after a pause where its provider failed. Dependents stay held: the task is not terminal.
+fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<&FailedAgent<'_>>) {
     let attempt = draft.task.attempt + 1;
     let planned = Event::AttemptPlanned {
         task: draft.id,
@@ -193,6 +246,15 @@ fn rework(draft: &mut Draft<'_>, kind: AttemptKind) {
         let cause = draft.task.feedback.last().and_then(|last| last.cause);
         let why = cause.map_or("quality", Cause::as_str);
         return side_effects::hold_back(draft, &format!("the last attempt failed ({why})"));
+    }
+    if let Some(failed) = failed {
+        deferral::back_off(
+            draft,
+            failed.retry_after,
+            failed.jitter,
+            failed.message,
+            failed.now,
+        );
     }
     match kind {
         AttemptKind::Fix if has_slot => draft.enter(Status::InProgress),

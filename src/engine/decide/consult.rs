@@ -13,6 +13,7 @@ use crate::engine::state::{Consult, State};
 use crate::judging::eligibility::{grader, next_judge};
 
 use super::approvals;
+use super::deferral;
 use super::draft::Draft;
 use super::scrutiny::Speaker;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
@@ -91,13 +92,21 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
     let pause = pause_before_retry(open.failed_requests, failure.retry_after, failure.jitter);
     let may_retry = failure.class.request_retried() && open.failed_requests < MAX_REQUEST_RETRIES;
     let pause = pause.filter(|_| may_retry);
+    let fallback = stand_in(&draft, &open).filter(|_| !failure.ours);
+    let is_limited = failure.class == FailureClass::UsageWindow && fallback.is_none();
+    let until = is_limited.then(|| deferral::resets(failure.retry_after, draft.task.streak.windows, now));
     draft.emit(Event::ConsultFailed {
         id: failure.id,
-        gave_up: pause.is_none(),
+        gave_up: pause.is_none() && until.is_none(),
         class: failure.class,
         message: failure.message.clone(),
         used: failure.used.clone(),
+        until,
     });
+    if until.is_some() {
+        deferral::judges_wait(&mut draft, now);
+        return draft.into_events();
+    }
     match pause {
         Some(pause) => draft.emit(Event::ConsultRequested {
             id: ConsultId {
@@ -108,7 +117,7 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
             agent: open.agent,
             not_before: Some(now.plus(pause)),
         }),
-        None => match stand_in(&draft, &open).filter(|_| !failure.ours) {
+        None => match fallback {
             Some(next) => {
                 draft.emit(Event::FellBack {
                     task: draft.id,
@@ -126,6 +135,22 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
         },
     }
     draft.into_events()
+}
+
+/// The limits that consulted agents met have reset: they are asked again.
+pub(super) fn ask_limited_again(draft: &mut Draft<'_>) {
+    let limited = draft.task.consults.iter().filter(|open| open.window.is_some());
+    for open in limited.copied().collect::<Vec<_>>() {
+        draft.emit(Event::ConsultRequested {
+            id: ConsultId {
+                attempt_try: open.id.attempt_try + 1,
+                ..open.id
+            },
+            purpose: open.purpose,
+            agent: open.agent,
+            not_before: None,
+        });
+    }
 }
 
 /// Who is asked instead of a judge that cannot be reached. Whoever answers for the mission, or agrees to something, is asked
@@ -181,6 +206,7 @@ pub(super) fn call_off(draft: &mut Draft<'_>) {
             class: FailureClass::Unknown,
             message: "called off: reviews are switched off".to_owned(),
             used: None,
+            until: None,
         });
     }
 }
@@ -188,6 +214,7 @@ pub(super) fn call_off(draft: &mut Draft<'_>) {
 /// The consult that a reply or failure belongs to, if its call is still out.
 fn asked(state: &State, id: ConsultId) -> Option<(Draft<'_>, Consult)> {
     let task = state.tasks.get(id.task.index())?;
-    let open = task.consults.iter().find(|open| open.id == id)?;
+    let is_out = |open: &&Consult| open.id == id && open.window.is_none();
+    let open = task.consults.iter().find(is_out)?;
     Some((Draft::new(state, id.task), *open))
 }

@@ -5,7 +5,7 @@ use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::engine::timers::Timer;
 
-use super::{approvals, budget, holds, schedule, sla};
+use super::{approvals, budget, deferral, holds, schedule, sla};
 
 /// A timer that does not run any more, or that was set anew since, means nothing.
 pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) -> Vec<Event> {
@@ -22,5 +22,6 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) ->
         Timer::DeadlinePassed(entity) => sla::passed(state, entity, now),
         Timer::Budget => budget::time_is_up(),
         Timer::Delay(hold) => holds::over(hold),
+        Timer::Deferral(task) => deferral::over(state, task, now),
     }
 }

@@ -19,6 +19,7 @@
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
 //! | `holds` | checkpoints and delays (14) |
+//! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
 //! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
 //! | `questions` | what an agent asks instead of working, and who answers (5) |
 //! | `dependencies` | what becomes of a task whose dependency failed (11) |
@@ -43,6 +44,7 @@ mod budget;
 mod change;
 mod conclude;
 mod consult;
+mod deferral;
 mod delegation;
 mod dependencies;
 mod draft;
@@ -78,6 +80,7 @@ use super::state::{RunPhase, State};
 pub(super) use again::done_again;
 pub(super) use approvals::needs_agreement;
 pub(super) use conclude::signature;
+pub(super) use deferral::may_wait;
 pub(super) use evidence::must_note;
 pub(super) use holds::waits_for;
 pub(super) use intake::{scope, task_of};
@@ -110,6 +113,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             <= 1,
         "ids of tasks that come are taken from the plan before the record, so one record adds once"
     );
+    let events = deferral::follow_up(events, now);
     notify::follow_up(state, events, now)
 }
 
@@ -121,7 +125,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             keeper,
             kept,
             ..
-        } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
+        } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept, now),
         Input::FilesSeen { task, attempt, files } => audit::files_seen(state, *task, *attempt, files),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input, now),
         Input::TimerDue { at, timer } => due::due(state, *timer, *at, now),
@@ -149,7 +153,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Activity { turn, text } => turns::activity(state, *turn, text),
         Input::Silent { turn, idle, too_long } => turns::silent(state, *turn, *idle, *too_long),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
-        Input::TurnEnded(end) => turns::ended(state, end),
+        Input::TurnEnded(end) => turns::ended(state, end, now),
         Input::FilesScanned { .. } => stages::scanned(state, input),
         Input::CheckFinished {
             task,
@@ -178,7 +182,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             seat,
             reply,
             result,
-        } => seats::replied(state, *task, *seat, reply, result),
+        } => seats::replied(state, *task, *seat, (reply, result), now),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
         Input::ApproverSaid { .. } => approvals::said(state, input, now),
         Input::ArtifactsScanned {

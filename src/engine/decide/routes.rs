@@ -160,7 +160,7 @@ impl Again {
             }
             let task = state.task(*id);
             events.extend(withdraw(state, *id, &why));
-            if task.holds_slot() || task.status == Status::AwaitingApproval {
+            if task.holds_slot() || task.deferral.is_some() || task.status == Status::AwaitingApproval {
                 stopped.push(*id);
             }
             if plan.route(*id).is_some() && task.visits > 0 {

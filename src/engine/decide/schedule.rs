@@ -21,8 +21,8 @@ use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
 use super::{
-    approvals, audit, budget, consult, dependencies, holds, notify, routes, scrutiny, side_effects, stages,
-    turns,
+    approvals, audit, budget, consult, deferral, dependencies, holds, notify, routes, scrutiny, side_effects,
+    stages, turns,
 };
 
 /// Decides what the state makes due.
@@ -209,6 +209,7 @@ pub(super) fn is_over(state: &State) -> bool {
                 && state.calls_open == 0
                 && state.approvers_asked == 0
                 && !state.a_delay_moves_it_on()
+                && !state.a_moment_moves_it_on()
         }
         RunPhase::Stopping => state.turns_running == 0,
         RunPhase::New | RunPhase::Finished => false,
@@ -297,7 +298,13 @@ pub fn mission_score(state: &State) -> Option<Points> {
 
 /// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
 /// turn goes on as if nothing had happened; nothing is spent on it.
-pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef, kept: &[TurnId]) -> Vec<Event> {
+pub(super) fn resume(
+    state: &State,
+    options: &RunOptions,
+    keeper: &KeeperRef,
+    kept: &[TurnId],
+    now: Timestamp,
+) -> Vec<Event> {
     let kept: BTreeSet<&TurnId> = kept.iter().collect();
     let is_open = |waiting: &crate::engine::state::Waiting| waiting.reason == WaitingReason::Approval;
     let mut events = vec![Event::RunResumed {
@@ -314,6 +321,10 @@ pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef, ke
     }
     for id in state.plan.task_ids() {
         let task = state.task(id);
+        if task.deferral.is_some() {
+            let in_vain = scrutiny::asks_in_vain(state, id) || stages::asks_in_vain(state, id);
+            events.extend(deferral::resume(state, id, in_vain, now));
+        }
         if task.running.is_some() {
             let turn = state.current_turn(id);
             if kept.contains(&turn) {

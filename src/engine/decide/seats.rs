@@ -20,6 +20,7 @@ use crate::mission::model::PanelMode;
 use crate::mission::{Panel, Plan};
 
 use super::conclude;
+use super::deferral;
 use super::draft::Draft;
 use super::prior::{carry_on, open_points, prior_points};
 use super::stages::{JudgedBy, in_review, judged_by, names};
@@ -95,8 +96,8 @@ pub(super) fn replied(
     state: &State,
     task: TaskId,
     seat: SeatId,
-    reply: &ReplyRef,
-    result: &SeatResult,
+    (reply, result): (&ReplyRef, &SeatResult),
+    now: Timestamp,
 ) -> Vec<Event> {
     let Some((mut draft, asked)) = asked(state, task, seat) else {
         return Vec::new();
@@ -118,8 +119,9 @@ pub(super) fn replied(
                 draft.plan().agent(asked.agent).name
             ),
             used: None,
+            until: None,
         });
-        settle(&mut draft);
+        settle(&mut draft, now);
         return draft.into_events();
     }
     // One that was asked again while it still knew what it had seen has had its reprompt.
@@ -127,7 +129,7 @@ pub(super) fn replied(
     let lacking = what_it_lacks(&draft, result);
     match lacking.filter(|_| asked.strict.is_none() && !was_asked_again) {
         Some(why) => ask_again(&mut draft, seat, &asked, Some(why), None),
-        None => settle(&mut draft),
+        None => settle(&mut draft, now),
     }
     draft.into_events()
 }
@@ -165,12 +167,18 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
     let Some((mut draft, asked)) = asked(state, failure.task, failure.seat) else {
         return Vec::new();
     };
+    let fallback = stand_in(&draft, &asked).filter(|_| !failure.ours);
+    // What it said first counts, where it did.
+    let waits = fallback.is_none() && asked.first.is_none();
+    let is_limited = failure.class == FailureClass::UsageWindow && waits;
+    let until = is_limited.then(|| deferral::resets(failure.retry_after, draft.task.streak.windows, now));
     draft.emit(Event::SeatFailed {
         task: failure.task,
         seat: failure.seat,
         class: failure.class,
         message: failure.message.clone(),
         used: failure.used.clone(),
+        until,
     });
     let pause = pause_before_retry(asked.failed_requests, failure.retry_after, failure.jitter);
     let may_retry = failure.class.request_retried() && asked.failed_requests < MAX_REQUEST_RETRIES;
@@ -180,8 +188,8 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
             ask_again(&mut draft, failure.seat, &asked, asked.strict.clone(), not_before);
         }
         // What it said first counts.
-        None if asked.first.is_some() => settle(&mut draft),
-        None => match stand_in(&draft, &asked).filter(|_| !failure.ours) {
+        None if asked.first.is_some() => settle(&mut draft, now),
+        None => match fallback {
             Some(next) => {
                 draft.emit(Event::FellBack {
                     task: failure.task,
@@ -193,10 +201,35 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
                 let next = Seat { agent: next, ..asked };
                 ask_again(&mut draft, failure.seat, &next, None, None);
             }
-            None => settle(&mut draft),
+            None => settle(&mut draft, now),
         },
     }
     draft.into_events()
+}
+
+/// Whether a reviewer met a limit that resets: it did not fail, and is asked again.
+fn is_limited(seat: &Seat) -> bool {
+    seat.state == SeatState::Failed(FailureClass::UsageWindow) && seat.first.is_none()
+}
+
+/// The limits that reviewers met have reset: they are asked again.
+pub(super) fn ask_limited_again(draft: &mut Draft<'_>) {
+    let seats = draft
+        .task
+        .judging
+        .as_deref()
+        .map_or(0, |judging| judging.seats.len());
+    for index in 0..seats {
+        let limited = draft
+            .task
+            .judging
+            .as_deref()
+            .map(|judging| judging.seats[index].clone());
+        let limited = limited.filter(is_limited);
+        if let Some((seat, id)) = limited.zip(draft.task.seat_id(index)) {
+            ask_again(draft, id, &seat, seat.strict.clone(), None);
+        }
+    }
 }
 
 /// Who is asked instead of a reviewer that cannot be reached.
@@ -236,12 +269,15 @@ fn asked(state: &State, task: TaskId, seat: SeatId) -> Option<(Draft<'_>, Seat)>
 }
 
 /// Once every seat has come to an end: the stage's verdict.
-fn settle(draft: &mut Draft<'_>) {
+fn settle(draft: &mut Draft<'_>, now: Timestamp) {
     let Some(judging) = draft.task.judging.as_deref() else {
         return;
     };
     if judging.seats.iter().any(|seat| seat.state == SeatState::Asked) {
         return;
+    }
+    if judging.seats.iter().any(is_limited) {
+        return deferral::judges_wait(draft, now);
     }
     let (mut seats, round) = (judging.seats.clone(), judging.round);
     match stages::must_be_asked_again(draft) {

@@ -1,7 +1,7 @@
 //! A worker's turns. A turn runs real tools, so it is never repeated blindly: only a failure *before* a process or
 //! session existed is, once, and a provider's refusal of a request by its class (semantics, sections 4 and 13).
 
-use crate::domain::{Cause, Digest, Millis, Stage, Status, Timestamp, TurnId, Verdict};
+use crate::domain::{Cause, Digest, FailureClass, Millis, Stage, Status, Timestamp, TurnId, Verdict};
 use crate::engine::event::Event;
 use crate::engine::input::{Input, TurnEnd};
 use crate::engine::ledger::CallId;
@@ -10,7 +10,7 @@ use crate::engine::state::{RunPhase, State};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{budget, evidence, questions, side_effects};
+use super::{budget, deferral, evidence, questions, side_effects};
 
 /// Request retries of one turn or seat.
 pub const MAX_REQUEST_RETRIES: u32 = 3;
@@ -124,8 +124,8 @@ pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Ve
     };
     let may_act_twice = !state.plan.task(turn.task).side_effects;
     let allowed = match (class.request_retried() && may_act_twice, before_effect) {
-        (true, _) => MAX_REQUEST_RETRIES,
-        (false, true) => MAX_SPAWN_RETRIES,
+        (_, true) => MAX_SPAWN_RETRIES,
+        (true, false) => MAX_REQUEST_RETRIES,
         (false, false) => 0,
     };
     let pause = pause_before_retry(running.failed_requests, *retry_after, *jitter);
@@ -147,10 +147,11 @@ pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Ve
     let exit = Exit {
         failure: Some(*class),
         message: Some(message.clone()),
+        retry_after: *retry_after,
         ..Exit::default()
     };
     let mut draft = Draft::new(state, turn.task);
-    finish_turn(&mut draft, *turn, exit, None);
+    finish_turn(&mut draft, *turn, exit, None, (*jitter, now));
     draft.into_events()
 }
 
@@ -166,7 +167,7 @@ pub fn pause_before_retry(failed_before: u32, retry_after: Option<Millis>, jitte
 }
 
 /// A turn ended. One that the runner itself interrupted is lost; anything else is judged by its exit.
-pub(super) fn ended(state: &State, end: &TurnEnd) -> Vec<Event> {
+pub(super) fn ended(state: &State, end: &TurnEnd, now: Timestamp) -> Vec<Event> {
     if !is_current(state, end.turn) {
         return Vec::new();
     }
@@ -175,13 +176,26 @@ pub(super) fn ended(state: &State, end: &TurnEnd) -> Vec<Event> {
         return side_effects::turn_lost(state, end.turn);
     }
     let mut draft = Draft::new(state, end.turn.task);
-    finish_turn(&mut draft, end.turn, end.exit.clone(), Some(end));
+    finish_turn(
+        &mut draft,
+        end.turn,
+        end.exit.clone(),
+        Some(end),
+        (end.jitter, now),
+    );
     draft.into_events()
 }
 
 /// The `outcome` stage: while still in progress, by exit status and the agent's own error.
-fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&TurnEnd>) {
+fn finish_turn(
+    draft: &mut Draft<'_>,
+    turn: TurnId,
+    exit: Exit,
+    end: Option<&TurnEnd>,
+    (jitter, now): (u16, Timestamp),
+) {
     let failure = exit.failure;
+    let (code, retry_after) = (exit.code, exit.retry_after);
     let message = exit.message.clone().unwrap_or_default();
     let files = end.and_then(|end| end.files.clone());
     let files = files.map(|files| evidence::with_company(draft.state, turn, files));
@@ -218,6 +232,7 @@ fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&Tur
             let broken = end.and_then(|end| end.broken.as_ref());
             questions::or_go_on(draft, asked, broken);
         }
+        Some(FailureClass::UsageWindow) => deferral::turn_waits(draft, retry_after, &message, now),
         Some(class) => {
             draft.emit(Event::StageVerdict(Box::new(StageReport {
                 failure: Some(class),
@@ -233,7 +248,16 @@ fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&Tur
                     Some(Cause::Outcome),
                 )
             })));
-            conclude::agent_failed(draft, class, &message);
+            let failed = conclude::FailedAgent {
+                class,
+                message: &message,
+                code,
+                retry_after,
+                killed: end.is_some_and(|end| end.killed),
+                jitter,
+                now,
+            };
+            conclude::agent_failed(draft, &failed);
         }
     }
 }

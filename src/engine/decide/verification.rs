@@ -250,7 +250,10 @@ fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool,
         round,
         message: message.to_owned(),
     });
-    if may_pass && u64::from(stages::nth_round(draft, round)) < panel_rounds(draft.plan()) && !repeats_itself(draft) {
+    if may_pass
+        && u64::from(stages::nth_round(draft, round)) < panel_rounds(draft.plan())
+        && !repeats_itself(draft)
+    {
         ask(draft, round + 1, unreviewed);
     } else {
         let message = format!("the criteria could not be graded: {message}");

@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::engine::audit::{Acceptance, AfterScan, AskedStage};
 use crate::engine::dialog::Dialog;
 use crate::engine::payload::{
-    CheckResult, FileFact, FileRef, Grounds, SeatId, SeatResult, StageReport, ToolCalls, Way,
+    CheckResult, DeferralReason, FileFact, FileRef, Grounds, SeatId, SeatResult, StageReport, ToolCalls, Way,
 };
 use crate::engine::remedies::Remedies;
 use crate::mission::SubTask;
@@ -116,9 +116,41 @@ pub struct TaskState {
     pub accepted: Option<Box<PersonsWord>>,
     /// Whether a red team or a vision check of this attempt gave no report, and the work went on without it.
     pub faulted: bool,
+    /// The moment that it waits for, without a slot.
+    pub deferral: Option<Box<Deferral>>,
+    /// What has failed in a row.
+    pub streak: Streak,
     /// Whether something that this attempt should have shown was not shown: a forced finish gate, an open judge breaker.
     pub unverified: bool,
 }
+/// A task waits for a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deferral {
+    /// Why.
+    pub why: DeferralReason,
+    /// The moment.
+    pub until: Timestamp,
+    /// Since when it is waited for, in this session.
+    pub since: Timestamp,
+    /// What was said of it.
+    pub message: String,
+}
+
+/// What has failed in a row; whatever goes well ends the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Streak {
+    /// Attempts that failed for a reason of the provider.
+    pub provider: u32,
+    /// Attempts that ended within a second of their start, nobody knows why.
+    pub instant: u32,
+    /// Limits of subscriptions that were met.
+    pub windows: u32,
+    /// Whether the last turn ended within a second of its attempt's start.
+    pub was_quick: bool,
+    /// Whether what the agent was told was too long, since the task last began: it is told less then.
+    pub too_long: bool,
+}
+
 /// A person's yes to work that is judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonsWord {
@@ -286,6 +318,8 @@ pub struct Consult {
     pub failed_requests: u32,
     /// When the call out may be made.
     pub not_before: Option<Timestamp>,
+    /// Where it met a limit that resets, so that no call is out: when.
+    pub window: Option<Timestamp>,
 }
 /// What an attempt was sent back with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -445,13 +479,14 @@ impl Judging {
     }
 }
 impl TaskState {
-    /// Whether the task holds a slot: from assigned to the end of review.
+    /// Whether the task holds a slot: from assigned to the end of review, but not while it waits for a moment.
     #[must_use]
     pub fn holds_slot(&self) -> bool {
-        matches!(
+        let works = matches!(
             self.status,
             Status::Assigned | Status::InProgress | Status::Review
-        )
+        );
+        works && self.deferral.is_none()
     }
 
     /// Whether the runtime looks at something of its work now.
@@ -485,7 +520,8 @@ impl TaskState {
             .remedies
             .as_deref()
             .map_or(0, |remedies| remedies.scanning.len());
-        u32::try_from(self.consults.len() + scans).unwrap_or(u32::MAX)
+        let asked = self.consults.iter().filter(|open| open.window.is_none());
+        u32::try_from(asked.count() + scans).unwrap_or(u32::MAX)
     }
 
     /// Whether it needed more than one attempt.

@@ -211,6 +211,7 @@ fn seat_failed(seat: u32, class: FailureClass) -> Event {
         class,
         message: String::new(),
         used: None,
+        until: None,
     }
 }
 
@@ -238,6 +239,7 @@ fn consult_failed(number: u32, class: FailureClass) -> Event {
         class,
         message: String::new(),
         used: None,
+        until: None,
     }
 }
 

@@ -79,7 +79,12 @@ pub(super) fn followed(state: &State) -> String {
         .collect();
     let open: Vec<_> = state.gates.iter().map(|gate| (gate.open, gate.left)).collect();
     let out: Vec<bool> = state.tasks.iter().map(|task| task.not_taken).collect();
-    let due = (&state.gates_due, &state.cascades_due, state.halted);
+    let due = (
+        &state.gates_due,
+        &state.cascades_due,
+        state.halted,
+        &state.deferred,
+    );
     let held = (&state.holds, &state.holds_due, &state.holds_reached);
     let ready: Vec<_> = state.ready.next_up().collect();
     let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
@@ -106,6 +111,7 @@ fn soiled(state: &State) -> State {
     soiled.cascades_due = [(TaskId(0), TaskId(0))].into();
     soiled.approvals_due = [TaskId(0)].into();
     soiled.halted = !state.halted;
+    soiled.deferred = [TaskId(0)].into();
     soiled.counts.selected += 7;
     for sum in [
         &mut soiled.slots,
@@ -158,6 +164,7 @@ pub(super) fn is_up_to_date(state: &State) {
                 waiting.is_some_and(|waiting| waiting.number == number)
             }
             Timer::Budget => state.phase == RunPhase::Running && state.ledger.limit().is_none(),
+            Timer::Deferral(task) => state.task(task).deferral.is_some(),
             Timer::DeadlineNear(_) | Timer::DeadlinePassed(_) => true,
         };
         assert!(is_awaited, "{timer:?} is about nothing");

@@ -293,11 +293,14 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         FailureClass::ProviderAuth,
         FailureClass::RateLimited,
     ][random.below(4)];
+    let window = FailureClass::UsageWindow;
     match effect {
         effect if effect.place().is_some() && random.chance(3) => Answer::Void {
             changed: random.chance(40),
             shared: random.chance(60),
         },
+        Effect::RunTurn { .. } if random.chance(5) => Answer::AgentFailed(window),
+        Effect::RunTurn { .. } if random.chance(2) => Answer::AgentFailed(FailureClass::ContextTooLong),
         Effect::RunTurn { .. } if random.chance(8) => Answer::NeverStarted(class),
         Effect::RunTurn { .. } if random.chance(15) => Answer::AgentFailed(class),
         Effect::RunTurn { .. } if random.chance(6) => Answer::Did(TurnFiles {
@@ -320,6 +323,7 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         }),
         Effect::RunTurn { .. } => Answer::Finished,
         Effect::ScanArtifacts { .. } => Answer::Files(random.chance(50).then_some(1), 0),
+        Effect::Consult { .. } if random.chance(4) => Answer::Unreachable(window),
         Effect::Consult { .. } if random.chance(10) => Answer::Unreachable(class),
         Effect::Consult { purpose, .. } => Answer::Advice(random_advice(random, *purpose)),
         Effect::NoteFiles { .. } if random.chance(5) => Answer::Unreachable(class),
@@ -330,6 +334,7 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         Effect::Audit { .. } => Answer::Audit(random.next()),
         Effect::RunCheck { .. } => Answer::Check(random.chance(65)),
         Effect::RunStep { .. } if random.chance(80) => Answer::Check(random.chance(70)),
+        Effect::CallSeat { .. } if random.chance(8) => Answer::Unreachable(window),
         _ if random.chance(15) => Answer::Unreachable(class),
         _ if random.chance(15) => Answer::Unreadable,
         _ => Answer::Score(u8::try_from(20 + random.below(81)).unwrap()),
@@ -458,6 +463,7 @@ pub(crate) fn random_options(random: &mut Random, yaml: &str) -> RunOptions {
         jobs: Some(1 + u32::try_from(random.below(4)).unwrap()),
         only: random_selection(random, yaml),
         wait_approvals: random.chance(30).then_some(Millis(1000)),
+        timeout: random.chance(15).then_some(Millis(600_000)),
         ..options()
     }
 }

@@ -12,9 +12,10 @@ use crate::domain::{
     Status, Step, Timestamp, TurnId,
 };
 use crate::engine::{
-    ApproverSaid, Asked, AuditReport, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
-    KeeperRef, Looks, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles,
-    Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
+    ApproverSaid, Asked, AuditReport, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact,
+    FileRef, Input, KeeperRef, Looks, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State,
+    ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects,
+    prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 

@@ -102,6 +102,7 @@ fn worn() -> TaskState {
             agent: AgentId(1),
             failed_requests: 0,
             not_before: None,
+            window: None,
         }],
         delegations: vec![sub_task("x")],
         signature: Some(7),
@@ -507,6 +508,7 @@ fn consults_are_counted_with_their_tries() {
         class: FailureClass::RateLimited,
         message: "no".to_owned(),
         used: None,
+        until: None,
     };
     task.apply(&refused(2, false));
     task.apply(&asked(consult(2, 2), resolve));
@@ -536,6 +538,7 @@ fn consults_are_counted_with_their_tries() {
         class: FailureClass::ProviderAuth,
         message: "no".to_owned(),
         used: None,
+        until: None,
     };
     assert!(after(task, gave_up).remedies.unwrap().failed[0].unresolvable);
 }

@@ -20,7 +20,7 @@ fn a_pause_is_never_longer_than_half_as_much_again() {
         let refused = |jitter| Input::TurnRequestFailed {
             turn,
             class: FailureClass::RateLimited,
-            before_effect: true,
+            before_effect: false,
             message: "no".to_owned(),
             retry_after: None,
             jitter,

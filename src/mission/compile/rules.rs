@@ -7,7 +7,7 @@ use crate::domain::{AgentId, Bar};
 use crate::mission::defaults;
 use crate::mission::model::{self, Mission, ViolationAction};
 use crate::mission::plan::{Rules, RunOptions, SlaPlan};
-use crate::mission::scalar::Fraction;
+use crate::mission::scalar::{Bytes, Fraction};
 
 pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let settings = &mission.settings;
@@ -56,6 +56,8 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         workspace: options.mission_folder.join(workspace).components().collect(),
         deadline: mission.deadline,
         sla: sla(&settings.sla),
+        max_window_wait: settings.max_window_wait.unwrap_or(defaults::MAX_WINDOW_WAIT),
+        max_output: settings.max_output.map_or_else(defaults::max_output, Bytes::get),
         budget: model::Budget {
             max_cost: options.max_cost,
             max_tokens: options.max_tokens,

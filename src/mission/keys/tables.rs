@@ -22,7 +22,7 @@ use crate::mission::model::{
     Review, TaskType, ToolKind, ToolPolicy, Url,
 };
 use crate::mission::scalar::{
-    Deadline, Filled, InnerGlob, InnerPath, Name, Positive, TargetFile, Temperature, Tries,
+    Bytes, Deadline, Filled, InnerGlob, InnerPath, Name, Positive, TargetFile, Temperature, Tries,
 };
 
 const TITLE: OneShape = one_shape::<Name>();
@@ -431,6 +431,16 @@ static SETTINGS: Table = Table {
             "staleThreshold",
             SPAN,
             "How long an agent may be silent before somebody is warned [5m].",
+        ),
+        key(
+            "maxWindowWait",
+            SPAN,
+            "How long the run waits for a subscription's limit to reset; where that is farther away it ends (7) and can be resumed [6h].",
+        ),
+        key(
+            "maxOutput",
+            one::<Bytes>(),
+            "How much one turn may print to both outputs together; the rest is cut, and that is said [256 MiB].",
         ),
         key(
             "approvalGates",

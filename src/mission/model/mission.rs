@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
-use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, TaskTitle, words};
+use crate::mission::scalar::{Bytes, Deadline, Filled, InnerGlob, Name, Positive, TaskTitle, words};
 
 use super::approval::ApprovalGate;
 use super::{
@@ -196,6 +196,12 @@ pub struct Settings {
     /// How long an agent may be silent before somebody is warned.
     #[serde(deserialize_with = "read::option")]
     pub stale_threshold: Option<Millis>,
+    /// How long a limit of a subscription may be waited for.
+    #[serde(deserialize_with = "read::option")]
+    pub max_window_wait: Option<Millis>,
+    /// How much one turn may print.
+    #[serde(deserialize_with = "read::option")]
+    pub max_output: Option<Bytes>,
     /// What is said and done about deadlines.
     #[serde(deserialize_with = "read::or_empty")]
     pub sla: Sla,
@@ -252,6 +258,8 @@ impl Settings {
             protect: both(self.protect, below.protect),
             checks_may_write: self.checks_may_write.or(below.checks_may_write),
             stale_threshold: self.stale_threshold.or(below.stale_threshold),
+            max_window_wait: self.max_window_wait.or(below.max_window_wait),
+            max_output: self.max_output.or(below.max_output),
             sla: self.sla.or(below.sla),
             budget: self.budget.or(below.budget),
             prices: both_prices(self.prices, below.prices),

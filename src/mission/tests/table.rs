@@ -98,7 +98,7 @@ fn every_key_of_the_contract_is_known() {
         maxRetries maxQuestionRounds maxResolutionAttempts maxAssessmentRetries taskTimeout staleThreshold \
         approvalGates autoRejectOnTimeout independence consensus panel referBelow judgeBreaker verifyPriorFeedback \
         tellCriteria finalChecks foundation maxDelegationDepth maxDelegations onDependencyFailed protect checksMayWrite sla budget middleware clarification \
-        hooks prices defaultChannels worktree sandbox network files";
+        hooks prices defaultChannels worktree sandbox network files maxWindowWait maxOutput";
     let task = "title assignTo description type workspace isolation sandbox network files deadline autonomy stakes onExhausted maxAttempts \
         maxFixAttempts maxRetries maxDuration staleThreshold onDependencyFailed dependsOn priority tags exclusive sideEffects \
         requiresApproval requiresToolCalls targetFiles protect checksMayWrite delegatedBy review expectations acceptance \

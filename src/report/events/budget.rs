@@ -31,6 +31,10 @@ impl Exploder {
                     .with("usedMs", used.0)
                     .with("until", Timestamp::to_rfc3339(*until)),
             ),
+            Event::SessionLimit { until } => (
+                "run:limit",
+                Payload::default().with("until", Timestamp::to_rfc3339(*until)),
+            ),
             _ => unreachable!("name() sends only the budget's events here"),
         }
     }

@@ -1,7 +1,7 @@
 //! Public events of consulted agents.
 
 use crate::domain::{Advice, GradeGiven, Probe, Purpose, TaskId, Timestamp};
-use crate::engine::Event;
+use crate::engine::{DeferralReason, Event};
 use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
@@ -43,6 +43,21 @@ impl Exploder {
                 let payload = self.task(*task).with("answer", answer.as_str());
                 ("task:answered", payload.with("by", by.as_str()))
             }
+            Event::TaskDeferred {
+                task,
+                why,
+                until,
+                since: _,
+                message,
+            } => {
+                let name = match why {
+                    DeferralReason::Window => "task:window",
+                    DeferralReason::BackOff => "task:backoff",
+                };
+                let payload = self.task(*task).with("until", until.to_rfc3339());
+                (name, payload.with("message", message.as_str()))
+            }
+            Event::TaskReleased { task } => ("task:released", self.task(*task)),
             Event::AuthorityCues { turn, cues } => ("authority:cues", self.turn(*turn).with("cues", *cues)),
             Event::Escalated { turn, broken } => {
                 let payload = self.turn(*turn).with("kind", broken.kind.as_str());
@@ -144,8 +159,10 @@ impl Exploder {
                 class,
                 message,
                 used,
+                until,
             } => {
                 let payload = self.consult(*id).failure(*class, Some(message));
+                let payload = payload.maybe("until", until.map(Timestamp::to_rfc3339));
                 let payload = payload.used(used.as_deref());
                 ("consult:failed", payload.with("final", *gave_up))
             }

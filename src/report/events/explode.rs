@@ -149,6 +149,7 @@ impl Exploder {
             Event::LimitReached { .. }
             | Event::CallHeld { .. }
             | Event::CallReleased { .. }
+            | Event::SessionLimit { .. }
             | Event::BudgetClock { .. } => vec![self.budget_event(event)],
             Event::StateForeign { what } => {
                 vec![("state:foreign", Payload::default().with("what", what.as_str()))]
@@ -297,6 +298,8 @@ impl Exploder {
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
             | Event::DependencyResolved { .. }
+            | Event::TaskDeferred { .. }
+            | Event::TaskReleased { .. }
             | Event::DependencyFailed { .. } => vec![self.waiting_event(event)],
             Event::ApprovalRequested { .. }
             | Event::ApproverAsked { .. }
@@ -535,6 +538,7 @@ impl Exploder {
             signal,
             failure,
             message,
+            retry_after,
         } = exit;
         let payload = self
             .turn(*turn)
@@ -549,7 +553,8 @@ impl Exploder {
             .maybe("result", result.as_ref().map(file))
             .maybe("files", files.as_ref().map(turn_files))
             .maybe("toolCalls", tool_calls.map(|calls| calls.calls))
-            .maybe("tools", tools.as_deref().map(tool_ledger));
+            .maybe("tools", tools.as_deref().map(tool_ledger))
+            .maybe("retryAfterMs", retry_after.map(|pause| pause.0));
         match failure {
             Some(class) => payload.failure(*class, message.as_deref()),
             None => payload,

@@ -97,12 +97,15 @@ fn variant(event: &Event) -> &'static str {
         Event::CallHeld { .. } => "CallHeld",
         Event::CallReleased { .. } => "CallReleased",
         Event::BudgetClock { .. } => "BudgetClock",
+        Event::SessionLimit { .. } => "SessionLimit",
+        Event::TaskDeferred { .. } => "TaskDeferred",
+        Event::TaskReleased { .. } => "TaskReleased",
         Event::Superseded { .. } => "Superseded",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 85;
+const VARIANTS: usize = 88;
 
 fn mission() -> Mission {
     Mission::new("m")

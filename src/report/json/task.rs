@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::engine::{self, HoldStage, State};
 use crate::mission::Part;
-use crate::report::asked::{Asked, of_task};
+use crate::report::asked::{Asked, WINDOW, Window, of_task, window_of};
 use crate::report::findings::FindingRow;
 use crate::report::reviews::ReviewRow;
 use crate::report::scrutiny::at_work;
@@ -170,7 +170,9 @@ impl<'a> TaskRow<'a> {
                 .collect(),
             findings: FindingRow::all(state, view, id),
             failure: seen.failure.as_deref().map(FailureRow::of),
-            waiting: of_task(state, view, id).map(WaitingRow::of),
+            waiting: of_task(state, view, id)
+                .map(WaitingRow::of)
+                .or_else(|| window_of(state, id).map(WaitingRow::of_window)),
             added: plan.provenance.as_deref().map(|from| AddedRow {
                 origin: from.origin.as_str(),
                 source: from.source.map(|id| &*state.plan.task(id).title),
@@ -296,15 +298,24 @@ impl<'a> FailureRow<'a> {
 #[derive(Serialize)]
 pub(in crate::report) struct WaitingRow {
     pub reason: &'static str,
-    pub id: String,
+    /// `null` where a moment ends the wait, not a person.
+    pub id: Option<String>,
     since: String,
 }
 impl WaitingRow {
+    fn of_window(window: Window<'_>) -> Self {
+        Self {
+            reason: WINDOW,
+            id: None,
+            since: window.since.to_rfc3339(),
+        }
+    }
+
     fn of(asked: Asked<'_>) -> Self {
         Self {
             reason: asked.reason,
             since: asked.since.to_rfc3339(),
-            id: asked.id,
+            id: Some(asked.id),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::report::text::{count, sanitize, seconds, width};
 use super::live::Live;
 use super::verbose::Details;
 use verdict::{consult_trouble, planned, review_trouble};
+use waits::of_deferral;
 
 /// Columns of the verb, as in cargo.
 const VERB_WIDTH: usize = 12;
@@ -244,6 +245,7 @@ impl Lines {
             Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => {
                 self.of_hold(state, event)
             }
+            Event::TaskDeferred { task, .. } => of_deferral(title(state, *task), event),
             Event::AgentActivity { turn, summary } => Some(Line::new(
                 "SAYS",
                 Role::Dim,
@@ -325,6 +327,8 @@ impl Lines {
             | Event::CallHeld { .. }
             | Event::CallReleased { .. }
             | Event::BudgetClock { .. }
+            | Event::SessionLimit { .. }
+            | Event::TaskReleased { .. }
             | Event::DependencyFailed { .. } => None,
         }
     }

@@ -43,10 +43,11 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
     }
     if let Some(waiting) = &task.waiting {
         let message = document.waits_for.unwrap_or_default();
+        let id = waiting.id.as_deref().map(|id| format!(" ({id})"));
         let line = format!(
-            "waits for {} ({}): {}",
+            "waits for {}{}: {}",
             waiting.reason,
-            waiting.id,
+            id.unwrap_or_default(),
             sanitize(message)
         );
         let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));

@@ -15,6 +15,7 @@ use crate::engine::{SeatResult, State, ToolLedgerRef};
 use crate::mission::model::{Check, CommandCheck};
 use crate::store::SpoolName;
 
+use super::asked::window_of;
 use super::history::{
     Answer, AttemptHistory, CallHistory, CallId, Said, TaskHistory, TurnHistory, TurnStanding,
 };
@@ -273,7 +274,8 @@ impl<'a> TaskDocument<'a> {
                 .task(history.task)
                 .waiting
                 .as_deref()
-                .map(|waiting| waiting.message.as_str()),
+                .map(|waiting| waiting.message.as_str())
+                .or_else(|| window_of(state, history.task).map(|window| window.message)),
             attempts: rows
                 .map(|row| attempt_row(state, view, history, row, files))
                 .collect(),

@@ -124,6 +124,7 @@ impl Call {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
         variables.push(("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned()));
+        reply::offer_result(&self.path(SpoolName::ConsultResult(self.id)), &mut variables)?;
         let as_json = match self.purpose {
             Purpose::Grade { round } => Some(self.grading_json(round, &asked)),
             Purpose::Scrutinise { step, round } => {

@@ -14,8 +14,8 @@ use crate::domain::{Digest, GateId, HoldId, Purpose, RunId, TaskId, Timestamp, T
 use crate::engine::random::{Random, grades, probes, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
-    Command, DeadlineStep, Effect, Event, FORMAT, FileFact, Input, KeeperRef, OperatorInput, RunPhase,
-    RunStarted, State, StopCause, Timer, TurnEnd, apply, decide, effects, pending_effects,
+    Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, FileFact, Input, KeeperRef, OperatorInput,
+    RunPhase, RunStarted, State, StopCause, Timer, TurnEnd, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 
@@ -48,6 +48,16 @@ fn asked_for(random: &mut Random) -> SubTask {
     let title = format!("asked {}", random.below(3));
     let wanted = json!({"title": title, "assignTo": "w1", "dependsOn": if random.chance(50) { vec!["t0"] } else { vec![] }});
     read_sub_task(&wanted).unwrap()
+}
+
+fn is_window(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::TaskDeferred {
+            why: DeferralReason::Window,
+            ..
+        }
+    )
 }
 
 /// The runner is dead: the machine or the process stopped.
@@ -363,6 +373,7 @@ impl History {
                 self.tally.deadlines_missed += u64::from(said.step == DeadlineStep::Violated);
             }
             self.tally.regressed += u64::from(matches!(event, Event::Regressed { .. }));
+            self.tally.windows += u64::from(is_window(event));
             apply(&mut self.state, event);
             due.extend(effects(&self.state, event));
         }
@@ -679,6 +690,10 @@ impl History {
             self.witness.agrees_with(&self.state);
             if !self.records.is_empty() && !self.state.is_unfinished() {
                 return;
+            }
+            // Whatever was too far away for the session is waited for.
+            if let Some(at) = self.state.resumable_at() {
+                self.clock = self.clock.max(at.0);
             }
             // One yes may lead to the next question: who reviews the work, and who grades it.
             for _ in 0..3 {

@@ -21,6 +21,7 @@ pub struct Tally {
     pub deadlines_missed: u64,
     pub audits: u64,
     pub regressed: u64,
+    pub windows: u64,
 }
 
 impl Tally {
@@ -30,7 +31,7 @@ impl Tally {
         }
     }
 
-    fn fields(&self) -> [(&'static str, u64); 16] {
+    fn fields(&self) -> [(&'static str, u64); 17] {
         [
             ("sessions", self.sessions),
             ("records", self.records),
@@ -48,10 +49,11 @@ impl Tally {
             ("deadlines missed", self.deadlines_missed),
             ("audits", self.audits),
             ("tasks regressed", self.regressed),
+            ("limits waited for", self.windows),
         ]
     }
 
-    fn fields_mut(&mut self) -> [&mut u64; 16] {
+    fn fields_mut(&mut self) -> [&mut u64; 17] {
         [
             &mut self.sessions,
             &mut self.records,
@@ -69,6 +71,7 @@ impl Tally {
             &mut self.deadlines_missed,
             &mut self.audits,
             &mut self.regressed,
+            &mut self.windows,
         ]
     }
 }

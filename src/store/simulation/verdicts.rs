@@ -171,6 +171,19 @@ impl Witness {
             let waits = *stage == HoldStage::Reached && hold.kind == HoldKind::Checkpoint;
             waits && hold.blocks.iter().any(goes_on)
         });
+        // The session could not wait for a moment; where it was told to start nothing more, that is the reason.
+        let halts = plan
+            .gates
+            .iter()
+            .zip(&self.gates)
+            .any(|(gate, (result, overridden))| {
+                let failed = result.as_ref().is_some_and(|result| !result.passed);
+                gate.halt_on_fail && failed && !overridden
+            });
+        let failed = any(&|seen| seen.status == Status::Failed && !seen.superseded);
+        let is_over = halts || self.paused || state.options.fail_fast && failed;
+        let taken_by_now = |id: &TaskId| state.takes(*id) && self.tasks[id.index()].waits.is_some();
+        let waits = !is_over && plan.selected_ids().any(|id| taken_by_now(&id));
         let holds = [
             (OutcomeClass::Internal, self.foreign),
             (OutcomeClass::Terminated, self.stop == Some(StopCause::Terminated)),
@@ -180,7 +193,7 @@ impl Witness {
             ),
             (
                 OutcomeClass::Limit,
-                self.limit || self.stop == Some(StopCause::TimeLimit),
+                self.limit || self.stop == Some(StopCause::TimeLimit) || waits,
             ),
             (
                 OutcomeClass::TaskFailed,

@@ -13,10 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use audits::{Audits, Record};
 
 use crate::domain::{
-    Cause, FailureMode, HoldId, OutcomeClass, Points, QualityFlag, Status, Step, TaskId, TurnId, Verdict,
-    WaitingReason,
+    Cause, FailureClass, FailureMode, HoldId, OutcomeClass, Points, QualityFlag, Status, Step, TaskId,
+    TurnId, Verdict, WaitingReason,
 };
-use crate::engine::{AfterScan, Event, GateResult, HoldStage, SeatResult, State, StopCause, Way};
+use crate::engine::{
+    AfterScan, DeferralReason, Event, GateResult, HoldStage, SeatResult, State, StopCause, Way,
+};
 use crate::mission::{Origin, Plan};
 
 /// The table of the life cycle (semantics, section 5), written down again.
@@ -110,6 +112,8 @@ pub(super) struct Seen {
     pub(super) reason: Option<(WaitingReason, Option<String>)>,
     /// Approvals that were given for the next start.
     pub(super) agreed: Vec<Option<String>>,
+    /// It waits for a limit to reset or for the next attempt: since which attempts were counted, and for which.
+    pub(super) waits: Option<(DeferralReason, u32)>,
     /// Its agent may have acted, and whether a person lets it act again.
     pub(super) acted: bool,
     pub(super) allowed: bool,
@@ -138,6 +142,8 @@ pub(super) enum Asked {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SeenSeat {
     pub(super) tries: u32,
+    /// Tries that met a limit which resets: no failures.
+    pub(super) windows: u32,
     pub(super) open: bool,
     /// What it said first, while it is asked for the answers that it left out.
     pub(super) first: Option<SeatResult>,
@@ -241,6 +247,7 @@ impl Witness {
                     "{event:?} {seen:?}"
                 );
                 assert!(!seen.in_flight && !seen.finished, "{event:?} {seen:?}");
+                assert_eq!(seen.waits, None, "it waits for a moment: {event:?}");
                 assert_eq!(
                     (turn.attempt, turn.turn),
                     (seen.attempt, seen.turn + 1),
@@ -292,6 +299,27 @@ impl Witness {
                 seen.tampered |= files.as_ref().is_some_and(|files| !files.protected.is_empty());
                 seen.agent_failed = exit.failure.is_some();
                 self.a_turn_ended(state, turn.task);
+                let seen = &mut self.tasks[turn.task.index()];
+                // A limit that resets is no failure: another turn of the same attempt follows, or a person decides.
+                if exit.failure == Some(FailureClass::UsageWindow) && !seen.tampered {
+                    (seen.finished, seen.agent_failed) = (false, false);
+                }
+            }
+            Event::TaskDeferred { task, why, .. } => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(!seen.in_flight, "{event:?} {seen:?}");
+                assert!(!matches!(seen.status, Status::Done | Status::Failed), "{event:?}");
+                assert!(seen.seats.values().all(|seat| !seat.open), "{event:?} {seen:?}");
+                seen.waits = Some((*why, seen.tries));
+            }
+            Event::TaskReleased { task } => {
+                let seen = &mut self.tasks[task.index()];
+                let waited = seen.waits.take();
+                assert_eq!(
+                    waited.map(|(_, tries)| tries),
+                    Some(seen.tries),
+                    "an attempt was spent: {event:?}"
+                );
             }
             Event::TurnLost { turn } => {
                 self.is_in_flight(*turn);
@@ -380,7 +408,13 @@ impl Witness {
                     .filter(|_| matches!(result, SeatResult::Unparsed { .. }));
                 place.result = first.or(Some(result.clone()));
             }
-            Event::SeatFailed { task, seat, .. } => self.seat_ended(*task, *seat).result = None,
+            Event::SeatFailed {
+                task, seat, until, ..
+            } => {
+                let place = self.seat_ended(*task, *seat);
+                place.result = None;
+                place.windows += u32::from(until.is_some());
+            }
             Event::GradingRequested { task, round, .. } => {
                 // Work that was sent back is asked about its earlier points, once more at most.
                 let is_fixup = state.plan.mended_by(*task).is_some();
@@ -507,7 +541,10 @@ impl Witness {
                 assert!(result.as_ref().is_some_and(|result| !result.passed), "{event:?}");
                 *overridden = true;
             }
-            Event::RunStarted(_) | Event::RunMoved { .. } | Event::ProtectionNoted { .. } => {}
+            Event::RunStarted(_)
+            | Event::RunMoved { .. }
+            | Event::ProtectionNoted { .. }
+            | Event::SessionLimit { .. } => {}
             Event::RunResumed { .. } => {
                 self.audit_dropped();
                 (self.stop, self.paused, self.threshold) = (None, false, false);
@@ -775,6 +812,7 @@ impl Seen {
             asked: self.asked,
             agreed: std::mem::take(&mut self.agreed),
             acted: self.acted,
+            waits: self.waits,
             allowed: self.allowed,
             noted: self.noted,
             without: std::mem::take(&mut self.without),

@@ -84,6 +84,8 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     _ => Vec::new(),
                 },
                 tool_calls,
+                // Long enough to have tried.
+                duration: Millis(2_000),
                 ..TurnEnd::clean(*turn)
             };
             vec![

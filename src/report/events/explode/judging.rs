@@ -191,8 +191,10 @@ impl Exploder {
                 class,
                 message,
                 used,
+                until,
             } => {
                 let payload = self.seat(*task, *seat).failure(*class, Some(message));
+                let payload = payload.maybe("until", until.map(Timestamp::to_rfc3339));
                 ("seat:failed", payload.used(used.as_deref()))
             }
             _ => unreachable!("name() sends only a seat's events here"),

@@ -8,9 +8,10 @@ use crate::domain::{
     Probe, Purpose, QualityFlag, Severity, Stage, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
-    Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, Event, Exit, FailedOperation, FileFact,
-    GateResult, Grounds, KeeperRef, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, SeatId, SeatResult,
-    StageReport, StopCause, ToolCalls, ToolLedgerRef, Topic, TurnFiles, Usage, Used, Way,
+    Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason, Event, Exit,
+    FailedOperation, FileFact, GateResult, Grounds, KeeperRef, Notice, NoticeEvent, Operation, ProcessRef,
+    ReplyRef, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, Topic, TurnFiles, Usage,
+    Used, Way,
 };
 use crate::engine::{JudgingPlace, VoidedStage};
 use crate::mission::model::TaskType;
@@ -224,6 +225,22 @@ pub(super) fn run_samples() -> Vec<Event> {
                 call: Call::Turn(1, 2),
             },
         },
+        Event::SessionLimit { until: START },
+        Event::TaskDeferred {
+            task: TASK,
+            why: DeferralReason::Window,
+            until: START.plus(Millis(60_000)),
+            since: START,
+            message: "your limit resets at 2pm".to_owned(),
+        },
+        Event::TaskDeferred {
+            task: TASK,
+            why: DeferralReason::BackOff,
+            until: START.plus(Millis(5_000)),
+            since: START,
+            message: String::new(),
+        },
+        Event::TaskReleased { task: TASK },
         Event::BudgetClock {
             since: START,
             used: Millis(60_000),
@@ -266,6 +283,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
                 signal: Some(15),
                 failure: Some(FailureClass::Timeout),
                 message: Some("killed after 30m".to_owned()),
+                retry_after: Some(Millis(30_000)),
             },
             output: Some(file()),
             stderr: None,
@@ -438,6 +456,7 @@ pub(super) fn review_samples() -> Vec<Event> {
                 usage: Usage::default(),
                 tools: tool_ledger(),
             })),
+            until: None,
         },
         Event::AgentActivity {
             turn: turn(),
@@ -511,6 +530,7 @@ pub(super) fn review_samples() -> Vec<Event> {
             class: FailureClass::ProviderAuth,
             message: "HTTP 401".to_owned(),
             used: None,
+            until: Some(START),
         },
         Event::StageVerdict(Box::new(StageReport {
             points: Some(Points::whole(80)),

@@ -1,10 +1,10 @@
 //! What waits: for its turn, for a person, for a time.
 
 use crate::domain::{HoldId, Millis, TaskId, TurnId};
-use crate::engine::{Event, State};
+use crate::engine::{DeferralReason, Event, State};
 use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::Role;
-use crate::report::text::seconds;
+use crate::report::text::{seconds, time_of_day};
 
 use super::{Line, Lines, title};
 
@@ -111,4 +111,23 @@ impl Lines {
             _ => return None,
         })
     }
+}
+
+/// A task waits for a moment.
+pub(super) fn of_deferral(title: &str, event: &Event) -> Option<Line> {
+    let Event::TaskDeferred {
+        why,
+        until,
+        since,
+        message,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    let detail = match why {
+        DeferralReason::Window => format!("until {}: {message}", time_of_day(*until, *since)),
+        DeferralReason::BackOff => format!("next attempt in {}", seconds(until.since(*since))),
+    };
+    Some(Line::new("WAIT", Role::Warn, title, detail))
 }

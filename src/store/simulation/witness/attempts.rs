@@ -31,10 +31,12 @@ impl Witness {
         }
         assert_eq!(plan.task(task).part, Part::Selected, "{task:?} was left out");
         let is_held = |seen: &Seen| {
-            matches!(
+            let works = matches!(
                 seen.status,
                 Status::Assigned | Status::InProgress | Status::Review
-            )
+            );
+            // Whoever waits for a moment holds no slot.
+            works && seen.waits.is_none()
         };
         let holders: Vec<_> = plan
             .tasks
@@ -262,12 +264,24 @@ impl Witness {
         let most = (1 + limits.max_fix_attempts) * (1 + limits.max_retries) + more;
         assert!(seen.tries <= most, "{task:?} {seen:?}");
         assert!(cap.is_none_or(|cap| seen.tries <= cap), "{task:?} {seen:?}");
+        // What begins anew goes on waiting for the moment that it waited for.
+        if let Some((_, tries)) = &mut seen.waits {
+            *tries = seen.tries;
+        }
         seen.begin(attempt);
     }
 
     pub(super) fn enter(&mut self, state: &State, task: TaskId, to: Status, flag: Option<QualityFlag>) {
         let seen = &mut self.tasks[task.index()];
         let from = std::mem::replace(&mut seen.status, to);
+        // What a task waits with is said before; whatever else becomes of it ends the wait.
+        if to != Status::Pending {
+            assert!(
+                seen.waits.is_none() || !matches!(to, Status::Assigned | Status::InProgress | Status::Done),
+                "it waits for a moment: {task:?} {seen:?}"
+            );
+            seen.waits = None;
+        }
         seen.flag = flag;
         let hands_down = std::mem::take(&mut seen.handed_down);
         assert!(

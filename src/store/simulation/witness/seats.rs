@@ -38,7 +38,7 @@ impl Witness {
         assert!(!place.open, "{task:?} {seat:?} is asked twice");
         assert_eq!(seat.attempt_try, place.tries + 1, "{task:?} {seat:?}");
         assert!(
-            seat.attempt_try <= 5,
+            seat.attempt_try <= 5 + place.windows,
             "one reprompt, three request retries: {seat:?}"
         );
         // A fixup is held to what was found about the task that it stands for.
@@ -57,10 +57,15 @@ impl Witness {
         );
         *place = SeenSeat {
             tries: seat.attempt_try,
+            windows: place.windows,
             open: true,
             first: said.filter(|_| answered.is_some()).or(place.first.take()),
             result: None,
         };
+        assert_eq!(
+            seen.waits, None,
+            "{task:?} {seat:?} is asked before the limit resets"
+        );
     }
 
     pub(super) fn seat_ended(&mut self, task: TaskId, seat: SeatId) -> &mut SeenSeat {

@@ -1,0 +1,159 @@
+//! Tasks that wait for a moment and for nobody: a limit of a subscription that resets (semantics, section 13), and the
+//! back-off between attempts that failed for a reason of the provider (section 4).
+//!
+//! A task that waits so holds no slot, and nothing of it is under way. The run lives on as long as the moment may be
+//! waited for: not beyond the session's own limit, a deadline, or `maxWindowWait`. Else the run ends when nothing else
+//! can be done (outcome limit), and a later session goes on.
+
+use crate::domain::{FailureClass, Millis, Status, TaskId, Timestamp};
+use crate::engine::event::Event;
+use crate::engine::payload::DeferralReason;
+use crate::engine::state::{Deferral, SeatState, State};
+
+use super::draft::Draft;
+use super::{consult, seats, side_effects};
+
+/// How long a limit is taken to last where nobody says when it resets.
+const UNTOLD: Millis = Millis::from_secs(30 * 60);
+/// The first pause between two attempts; each one in a row doubles it.
+const FIRST_PAUSE: Millis = Millis::from_secs(5);
+/// Doublings, at most: what is still down after an hour is looked at once an hour.
+const MOST_DOUBLINGS: u32 = 9;
+/// How soon it is looked again whether a task that must be alone can go on.
+const LOOK_AGAIN: Millis = Millis::from_secs(5);
+
+/// A worker met a limit that resets: no attempt is spent. It goes on in a new turn of the same attempt.
+pub(super) fn turn_waits(draft: &mut Draft<'_>, told: Option<Millis>, message: &str, now: Timestamp) {
+    if side_effects::is_held(draft) {
+        return side_effects::hold_back(
+            draft,
+            &format!(
+                "its agent ran into a limit of its subscription ({message}), and how far it came is unknown"
+            ),
+        );
+    }
+    let met = draft.task.streak.windows.saturating_sub(1);
+    let until = resets(told, met, now);
+    defer(draft, DeferralReason::Window, until, message, now);
+    draft.enter_because(Status::Pending, "waits until the limit of a subscription resets");
+}
+
+/// When a limit that was met is over. One that is met again and again is never asked about in a hurry.
+pub(super) fn resets(told: Option<Millis>, met: u32, now: Timestamp) -> Timestamp {
+    let least = Millis(1000 << met.min(11));
+    now.plus(told.unwrap_or(UNTOLD).max(least))
+}
+
+/// Whoever is asked about the task met limits that reset: the task waits for the last of them.
+pub(super) fn judges_wait(draft: &mut Draft<'_>, now: Timestamp) {
+    let seats = draft
+        .task
+        .judging
+        .as_deref()
+        .map_or(&[][..], |judging| &judging.seats);
+    let limited = seats.iter().filter(|seat| seat.state == LIMITED);
+    let seats = limited.filter_map(|seat| Some((seat.agent, seat.not_before?)));
+    let consults = draft.task.consults.iter();
+    let consults = consults.filter_map(|open| Some((open.agent, open.window?)));
+    let all: Vec<_> = seats.chain(consults).collect();
+    let agents: Vec<_> = all.iter().map(|(agent, _)| *agent).collect();
+    if let Some(until) = all.iter().map(|(_, until)| *until).max() {
+        let names = super::stages::names(draft.plan(), &agents, "and");
+        let message = format!("{names} met a limit of a subscription");
+        defer(draft, DeferralReason::Window, until, &message, now);
+    }
+}
+
+/// What a seat says whose judge met such a limit.
+const LIMITED: SeatState = SeatState::Failed(FailureClass::UsageWindow);
+
+/// The pause before the attempt that was just planned; `told` is what the provider asked for.
+pub(super) fn back_off(
+    draft: &mut Draft<'_>,
+    told: Option<Millis>,
+    jitter: u16,
+    message: &str,
+    now: Timestamp,
+) {
+    let before = draft.task.streak.provider.saturating_sub(1).min(MOST_DOUBLINGS);
+    let base = FIRST_PAUSE.0 << before;
+    let pause = Millis(base + base * u64::from(jitter.min(1000)) / 2000);
+    let until = now.plus(told.map_or(pause, |told| told.max(pause)));
+    defer(draft, DeferralReason::BackOff, until, message, now);
+}
+
+fn defer(draft: &mut Draft<'_>, why: DeferralReason, until: Timestamp, message: &str, now: Timestamp) {
+    draft.emit(Event::TaskDeferred {
+        task: draft.id,
+        why,
+        until,
+        since: now,
+        message: message.to_owned(),
+    });
+}
+
+/// The moment has come: the task is ready again, or whoever met the limit is asked once more.
+pub(super) fn over(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
+    let Some(deferral) = state.task(task).deferral.clone() else {
+        return Vec::new();
+    };
+    let mut draft = Draft::new(state, task);
+    let is_alone = state.plan.task(task).exclusive;
+    let goes_on_at_once = matches!(draft.task.status, Status::Review | Status::InProgress);
+    if goes_on_at_once && (state.exclusive > 0 || is_alone && state.slots > 0) {
+        defer(
+            &mut draft,
+            deferral.why,
+            now.plus(LOOK_AGAIN),
+            "another task works alone",
+            now,
+        );
+        return draft.into_events();
+    }
+    draft.emit(Event::TaskReleased { task });
+    seats::ask_limited_again(&mut draft);
+    consult::ask_limited_again(&mut draft);
+    draft.into_events()
+}
+
+/// A later session waits anew, by limits of its own; not for those whom it does not want asked.
+pub(super) fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> Vec<Event> {
+    if in_vain {
+        return vec![Event::TaskReleased { task }];
+    }
+    let deferral = state.task(task).deferral.as_deref();
+    let again = deferral.map(|deferral| Event::TaskDeferred {
+        task,
+        why: deferral.why,
+        until: deferral.until,
+        since: now,
+        message: deferral.message.clone(),
+    });
+    again.into_iter().collect()
+}
+
+/// The end of a session that has a time limit, on record: no moment behind it is waited for.
+pub(super) fn follow_up(mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
+    let options = match events.first() {
+        Some(Event::RunStarted(started)) => &started.options,
+        Some(Event::RunResumed { options, .. }) => options,
+        _ => return events,
+    };
+    let limit = options.timeout.map(|timeout| Event::SessionLimit {
+        until: now.plus(timeout),
+    });
+    events.extend(limit);
+    events
+}
+
+/// Whether a moment may be waited for by this session.
+pub(in crate::engine) fn may_wait(state: &State, task: TaskId, deferral: &Deferral) -> bool {
+    let within_session = state.session_ends.is_none_or(|end| deferral.until <= end);
+    let within_reason = deferral.until.since(deferral.since) <= state.plan.rules.max_window_wait;
+    let mut deadlines = [Some(task), None]
+        .into_iter()
+        .filter_map(|of| state.deadlines.of(of));
+    // One that has passed already is missed, whether or not the work goes on.
+    let misses = deadlines.any(|deadline| deadline.due >= deferral.since && deadline.due < deferral.until);
+    within_session && within_reason && (deferral.why == DeferralReason::BackOff || !misses)
+}

@@ -1,0 +1,75 @@
+//! How much an agent may print, and what it finds and may leave beside its output.
+
+use std::os::unix::fs::MetadataExt;
+
+use crate::support::{Workspace, standing};
+
+#[test]
+fn what_is_more_than_max_output_is_cut_and_said_and_the_agent_goes_on() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {w: {run: 'head -c 30000000 /dev/zero | tr \"\\0\" x; echo end >&2; echo done > out.txt'}}\n\
+         settings: {evaluate: false, maxOutput: 1 MiB}\ntasks: [{title: t, targetFiles: [out.txt]}]\n",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "t").0, "done");
+    assert!(
+        document["warnings"].to_string().contains("maxOutput"),
+        "{document:#}"
+    );
+    let outputs = std::fs::read_dir(workspace.run_folder().join("spool")).unwrap();
+    let largest = outputs
+        .map(|entry| entry.unwrap().metadata().unwrap())
+        .map(|found| found.len().max(found.blocks() * 512))
+        .max();
+    assert!(largest.unwrap() <= 1 << 20, "{largest:?}");
+}
+
+#[test]
+fn a_flood_does_not_fill_the_disk_while_it_lasts() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {w: {run: 'trap \"\" TERM; for i in $(seq 400); do head -c 5000000 /dev/zero; done; echo done > out.txt'}}\n\
+         settings: {evaluate: false, maxOutput: 1 MiB}\ntasks: [{title: t, targetFiles: [out.txt]}]\n",
+    );
+    // 2 GB are printed in all.
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "t").0, "done");
+}
+
+#[test]
+fn the_cut_reply_of_a_judge_is_not_read() {
+    let workspace = Workspace::with(
+        "name: m\nagents:\n  w: {run: echo done}\n  j: {run: 'head -c 3000 /dev/zero | tr \"\\0\" x; echo; echo SCORE: 95', role: reviewer}\n\
+         settings: {maxAttempts: 1, maxOutput: 1 KiB}\ntasks: [{title: t, assignTo: w, review: required}]\n",
+    );
+    let document = workspace.quorum(&["run", "mission.yaml", "--json"]).json();
+    assert_ne!(document["exitCode"], 0, "{document:#}");
+    assert!(document["tasks"][0]["points"].is_null(), "{document:#}");
+}
+
+#[test]
+fn a_turn_finds_its_folder_which_is_gone_where_it_stayed_empty() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {w: {run: 'test -d \"$QUORUM_TASK_DIR\" && echo \"$QUORUM_TASK_DIR\" > ../dir.txt'}}\nworkspace: work\nsettings: {evaluate: false}\ntasks: [{title: t}]\n",
+    );
+    workspace.run_json(0, &[]);
+    let folder = workspace.read("dir.txt");
+    assert!(
+        !folder.trim().is_empty() && !std::path::Path::new(folder.trim()).exists(),
+        "{folder}"
+    );
+}
+
+#[test]
+fn a_command_judge_may_say_which_model_it_is_and_what_it_used() {
+    let workspace = Workspace::with(
+        "name: m\nagents:\n  w: {run: echo done}\n  j: {run: 'echo \"{\\\"model\\\": \\\"judge-model-7\\\", \\\"usage\\\": {\\\"inputTokens\\\": 120, \\\"outputTokens\\\": 30}}\" > \"$QUORUM_RESULT_FILE\"; echo SCORE: 95', role: reviewer}\n\
+         tasks: [{title: t, assignTo: w, review: required}]\n",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(
+        document["tasks"][0]["reviews"][0]["model"], "judge-model-7",
+        "{document:#}"
+    );
+    assert_eq!(document["usage"]["inputTokens"], 120);
+    assert_eq!(document["usage"]["outputTokens"], 30);
+}
