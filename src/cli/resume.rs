@@ -85,9 +85,9 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     lay_over(&mut options, &arguments.flags, matches)?;
     recovered.replan(&options).map_err(refuse)?;
     refuse_unpriced(&recovered.state)?;
+    refuse_lost_folder(&recovered.state)?;
     refuse_missing_files(&recovered.state)?;
     let programs = resolve_programs(&recovered.state, &options, run.id())?;
-    refuse_lost_folder(&recovered.state)?;
     make_workspace(&recovered.state.plan.rules.workspace)?;
 
     let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));

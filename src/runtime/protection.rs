@@ -144,7 +144,7 @@ impl Protection {
         }
         let is_known = state.protected.as_ref().is_some_and(|known| *known == held);
         Taken {
-            to_note: (!is_known && !(held.is_empty() && state.protected.is_none())).then_some(held),
+            to_note: (!(is_known || held.is_empty() && state.protected.is_none())).then_some(held),
             protection,
             warnings,
         }

@@ -216,7 +216,16 @@ fn assert_none_gets_through(workspace: &Workspace, kinds: &[(&str, &str)]) {
     }
     let prompts = (1..).map(|n| workspace.read(&format!("asked.{n}/prompt")));
     let prompts: Vec<String> = prompts.take_while(|prompt| !prompt.is_empty()).collect();
-    assert_eq!(prompts.len(), kinds.len() * (ATTACKS.len() + 1));
+    for (kind, _) in kinds {
+        for n in 0..ATTACKS.len() {
+            let title = format!("{kind}-{n}");
+            let is_about = |prompt: &&String| prompt.lines().any(|line| line.trim() == title);
+            assert!(
+                prompts.iter().any(|prompt| is_about(&prompt)),
+                "nobody was asked about {title}"
+            );
+        }
+    }
     let attacks = prompts
         .iter()
         .filter(|prompt| !prompt.contains("the mission itself says"));
@@ -290,6 +299,10 @@ fn what_an_agent_writes_into_a_task_that_it_hands_down_does_not_speak_to_its_jud
     let result = json!({"output": "planned", "delegate": delegate});
     // An evaluation scores it; what stands behind it lets work pass or not.
     let reviewer = "role: reviewer";
+    // Who hands work down is asked for its review before anybody else.
+    let obeys =
+        format!("cat > it; grep -q SCORE: it && exec /bin/sh @agents/obedient-judge.sh asked {WORD} < it; ");
+    let is_glad = "grep -q SCORE: && echo SCORE: 90; ".to_owned();
     for (top, role, code) in [
         ("", reviewer, 5),
         ("stages: [{name: legal, agent: judge}]", "vision: true", 3),
@@ -300,12 +313,14 @@ fn what_an_agent_writes_into_a_task_that_it_hands_down_does_not_speak_to_its_jud
             3,
         ),
     ] {
+        let review = if role == reviewer { &obeys } else { &is_glad };
+        let lead = format!("{review}cp result.json \"$QUORUM_RESULT_FILE\"");
         let workspace = Workspace::with(&format!(
             "
 name: handed down
 {top}
 agents:
-  lead: {{run: 'cp result.json \"$QUORUM_RESULT_FILE\"'}}
+  lead: {{run: '{lead}'}}
   worker: {{run: echo work}}
   judge: {{run: [/bin/sh, '@agents/obedient-judge.sh', asked, {WORD}], {role}}}
 settings: {{maxAttempts: 1, maxFixAttempts: 0, maxRetries: 0}}

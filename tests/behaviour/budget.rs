@@ -258,7 +258,7 @@ tasks:
     .replace("@server", &server.uri());
     let workspace = Workspace::with(&mission);
     let run = |flags: &[&str], code| {
-        let mut all = vec!["run", "mission.yaml", "--json", "--fresh", "--yes", "--yes"];
+        let mut all = vec!["run", "mission.yaml", "--json", "--fresh", "--yes"];
         all.extend(flags);
         workspace.quorum_with(&[("KEY", "k")], &all).exits(code).json()
     };

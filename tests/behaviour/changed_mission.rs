@@ -439,7 +439,9 @@ tasks:
         .replace("@binary", crate::support::BINARY)
         .as_str(),
     );
-    workspace.run_json(6, &[]);
+    // The mission file is protected by default.
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(task(&document, "one")["failure"]["mode"], "protected");
     assert_eq!(workspace.lines("tries"), ["9"; 6]);
     // The lock of a copy is nobody's: what refuses there is who asks.
     assert_eq!(workspace.read("said").matches("refused to agents").count(), 3);

@@ -111,7 +111,7 @@ fn what_a_finish_gate_misses_is_told_in_the_same_attempt() {
         "{told}"
     );
     assert!(
-        told.contains("looking for b") && !told.contains("the test a"),
+        told.contains("looking for b") && !told.contains("the test a is not green"),
         "{told}"
     );
     let checked: Vec<_> = of_kind(&workspace, "finish:checked")

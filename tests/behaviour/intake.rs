@@ -281,8 +281,8 @@ fn an_agent_may_refine_a_request() {
 fn a_reply_that_is_none_and_a_no_cancel_a_request() {
     for (reply, why) in [
         ("", "empty"),
-        ("sure, go on", "not one JSON object"),
-        (r#"{"accepted": "yes"}"#, "not what was asked for"),
+        ("sure, go on", "no JSON object with `accepted`"),
+        (r#"{"accepted": "yes"}"#, "accepted"),
         (r#"{"accepted": true, "title": "first"}"#, "already"),
         (
             r#"{"accepted": false, "reason": "nobody needs it"}"#,

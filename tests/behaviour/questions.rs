@@ -262,7 +262,8 @@ fn the_mission_with_a_coordinator_runs_as_it_stands() {
 #[test]
 fn work_that_is_handed_down_by_command_becomes_a_task() {
     let workspace = asking(
-        "quorum delegate 'Write the tests' 'For the parser.' --to tester; quorum delegate '' ; echo $? > refused; \
+        // Who hands work down is the first to be asked for its review.
+        "if grep -q 'SCORE:' prompt.txt; then echo SCORE: 90; exit; fi; quorum delegate 'Write the tests' 'For the parser.' --to tester; quorum delegate '' ; echo $? > refused; \
          echo '[{\"title\": \"Write the docs\"}]' | quorum delegate - --to ignored; echo done > result.txt; echo ok",
         "  tester: {run: 'cat > told.txt; echo tested'}",
     );

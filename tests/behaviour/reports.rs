@@ -221,7 +221,7 @@ fn markdown_has_the_worst_first_and_no_text_of_others_as_markup() {
     let places: Vec<usize> = order.iter().map(|row| at(row)).collect();
     assert!(places.is_sorted(), "{page}");
     at("<details><summary>poor</summary>");
-    at("- \\[medium\\] Too thin to be of use. (judge)");
+    at("- \\[medium, still open\\] Too thin to be of use. (judge)");
     at("| door | failed |");
     at("41 < 60".replace('<', "&lt;").as_str());
 }

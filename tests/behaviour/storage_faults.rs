@@ -126,7 +126,13 @@ fn false_green_25_one_document_tells_of_a_run_that_a_disk_stopped() {
 
 #[test]
 fn false_green_25_a_full_disk_stops_a_run_with_what_was_durable() {
-    let workspace = chain();
+    // Agents that print nothing: what stops is the run, not its agents.
+    let workspace = chain()
+        .tap_mission(
+            "[/bin/sh, '",
+            "[/bin/sh, -c, 'exec /bin/sh \"$0\" log > /dev/null', '",
+        )
+        .tap_mission("logger.sh', log]", "logger.sh']");
     fs::create_dir(workspace.path("small")).expect("a folder can be made");
     // A file system of its own, and of four pages; the agents write elsewhere.
     let script = "mount -t tmpfs -o size=32k tmpfs small && echo mounted >&2 || exit 77

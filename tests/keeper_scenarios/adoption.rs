@@ -268,7 +268,9 @@ fn another_version_is_not_misunderstood() {
 fn a_dead_keepers_child_is_found_without_its_environment() {
     let mut scene = Scene::new();
     let spawn = scene.program(&[
+        // The turn lasts as long as its first process, which waits.
         "/usr/bin/setsid",
+        "-w",
         "/usr/bin/env",
         "-i",
         "/bin/sh",

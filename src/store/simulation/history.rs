@@ -471,7 +471,7 @@ impl History {
             return None;
         }
         let mark = self.random.next() % 3;
-        let fact = |path: &Box<str>| FileFact {
+        let fact = |path: &str| FileFact {
             path: path.to_string(),
             size: Some(1),
             digest: Some(Digest::of(&mark.to_le_bytes())),
@@ -480,7 +480,7 @@ impl History {
         Some(Input::FilesSeen {
             task,
             attempt: self.state.task(task).attempt,
-            files: plan.target_files.iter().map(fact).collect(),
+            files: plan.target_files.iter().map(|path| fact(path)).collect(),
         })
     }
 
