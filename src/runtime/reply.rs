@@ -15,7 +15,7 @@ use crate::store;
 use super::calls::reviewer_failure;
 use super::children::clear;
 use super::looking::Answered;
-use super::spool::{Sealed, clean, clean_file, clean_stderr, read_claims, read_head, seal};
+use super::spool::{Sealed, clean, clean_file, clean_stderr, read_claims, read_head_bytes, seal};
 
 /// Where a reply lies, and beside it what its verdict rests on.
 pub(super) struct Place {
@@ -163,12 +163,13 @@ fn read<T>(
     if digest.is_some_and(|digest| digest != file.digest) {
         return Err(unreadable("somebody else has written to it".to_owned()));
     }
-    let text = read_head(&place.reply, LARGEST_REPLY).map_err(|error| unreadable(error.to_string()))?;
-    // What is read must be what the record vouches for.
-    let is_text = text.len() as u64 == file.len && !text.contains(char::REPLACEMENT_CHARACTER);
-    if is_text && Digest::of(text.as_bytes()) != file.digest {
+    let bytes = read_head_bytes(&place.reply, LARGEST_REPLY);
+    let bytes = bytes.map_err(|error| unreadable(error.to_string()))?;
+    // What is read must be what the record vouches for, byte by byte. A reply that is too long is not read at all.
+    if file.len <= LARGEST_REPLY && Digest::of(&bytes) != file.digest {
         return Err(unreadable("it was written to while it was read".to_owned()));
     }
+    let text = String::from_utf8_lossy(&bytes);
     let judged = write_judgement(&place.judgement, judgement).map_err(Failed::ours)?;
     let said = Reply {
         text: &text,

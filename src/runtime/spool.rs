@@ -196,12 +196,16 @@ fn parse_claims(text: &str) -> serde_json::Result<ResultClaims> {
 
 /// The first `most` bytes of a file as text; empty if there is none.
 pub(super) fn read_head(path: &Path, most: u64) -> io::Result<String> {
-    let Some(file) = open_regular(path)? else {
-        return Ok(String::new());
-    };
+    Ok(String::from_utf8_lossy(&read_head_bytes(path, most)?).into_owned())
+}
+
+/// The first `most` bytes of a file as they stand there; empty if there is none.
+pub(super) fn read_head_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    if let Some(file) = open_regular(path)? {
+        file.take(most).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// The beginning of a file of the spool and its whole length; `None` if there is no such regular file. Blocks.

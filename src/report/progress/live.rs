@@ -53,7 +53,10 @@ impl Live {
                 });
             }
             Event::SeatReplied { task, result, .. } if !matches!(result, SeatResult::Unparsed { .. }) => {
-                self.update(*task, |running| running.scored += 1);
+                // Who is asked once more replies once more: that is one seat all the same.
+                self.update(*task, |running| {
+                    running.scored = (running.scored + 1).min(running.seats)
+                });
             }
             _ => {}
         }
