@@ -277,10 +277,12 @@ fn a_dead_keepers_child_is_found_without_its_environment() {
         "-c",
         "echo $$ > bare; exec /bin/sleep 1000",
     ]);
-    scene.start(spawn);
+    let waiting = scene.start(spawn);
     let pid = scene.pids_in("bare", 1)[0];
     signal(scene.identity.pid, Signal::KILL);
     until("the keeper is gone", || !alive(&scene.identity));
+    signal(waiting, Signal::KILL);
+    until("only what has no environment is left", || !running(waiting));
     assert_eq!(keeper::something_left_of(&[scene.identity.clone()]), Some(pid));
     keeper::end(&scene.identity, Duration::from_millis(50)).unwrap();
     assert!(!running(pid));
