@@ -2,6 +2,8 @@
 //!
 //! One test binary for all subjects, because each one links slowly.
 
+#[path = "behaviour/admission.rs"]
+mod admission;
 #[path = "behaviour/adoption.rs"]
 mod adoption;
 #[path = "behaviour/again.rs"]

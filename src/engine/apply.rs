@@ -9,7 +9,7 @@ use crate::domain::{AttemptKind, Cause, HoldId, Purpose, QualityFlag, Stage, Sta
 use super::derive::change_plan;
 use super::event::Event;
 use super::fixups::{no_longer_superseded, supersede};
-use super::payload::{FileFact, StageReport, Way};
+use super::payload::{DeferralReason, FileFact, StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, is_tried_again, nothing_is_due};
 use super::state::{HoldStage, RunPhase, State, TaskState};
 use super::timers::Timer;
@@ -429,22 +429,19 @@ fn defer(state: &mut State, id: TaskId, event: &Event) {
     change_slot(state, id, held);
     follow_deferral(state, id);
     let plan = state.plan.clone();
-    let (plan, task) = (plan.task(id), state.task(id));
-    if task.deferral.is_none() {
-        make_ready_if_unblocked(state, id);
-    } else if task.status == Status::Pending {
-        state.ready.remove(id, plan.agent, plan.priority);
+    let plan = plan.task(id);
+    state.ready.remove(id, plan.agent, plan.priority);
+    if state.task(id).status == Status::Pending {
         state.approvals_due.remove(&id);
     }
+    make_ready_if_unblocked(state, id);
 }
 
 /// The timer of the moment that a task waits for, if it waits for one.
 fn follow_deferral(state: &mut State, id: TaskId) {
-    match state.tasks[id.index()]
-        .deferral
-        .as_deref()
-        .map(|deferral| deferral.until)
-    {
+    let deferral = state.tasks[id.index()].deferral.as_deref();
+    let moment = deferral.filter(|deferral| deferral.why != DeferralReason::Slot);
+    match moment.map(|deferral| deferral.until) {
         Some(until) => {
             state.deferred.insert(id);
             state.timers.set(Timer::Deferral(id), until);
@@ -525,8 +522,9 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
 
     change_slot(state, id, held);
     follow_deferral(state, id);
+    // What waited for a slot in its review waits for it no more.
+    state.ready.remove(id, task_plan.agent, task_plan.priority);
     if from == Status::Pending {
-        state.ready.remove(id, task_plan.agent, task_plan.priority);
         state.approvals_due.remove(&id);
         nothing_is_due(state, id);
     }
@@ -723,9 +721,12 @@ fn open_gate(state: &mut State, gate: crate::domain::GateId) {
 pub(super) fn block(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers += 1;
-    if task.status == Status::Pending {
+    let is_pending = task.status == Status::Pending;
+    if is_pending || task.is_queued() {
         let plan = state.plan.task(id);
         state.ready.remove(id, plan.agent, plan.priority);
+    }
+    if is_pending {
         state.approvals_due.remove(&id);
     }
 }
@@ -739,8 +740,12 @@ pub(super) fn unblock(state: &mut State, id: TaskId) {
 pub(super) fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
     let task = &state.tasks[id.index()];
     let plan = state.plan.task(id);
-    let is_free = task.blockers == 0 && task.deferral.is_none();
-    if task.status == Status::Pending && is_free && state.takes(id) {
+    if task.blockers > 0 || !state.takes(id) {
+        return;
+    }
+    if task.is_queued() {
+        state.ready.insert(id, plan.agent, plan.priority);
+    } else if task.status == Status::Pending && task.deferral.is_none() {
         if super::decide::needs_agreement(plan, task) {
             state.approvals_due.insert(id);
         } else {

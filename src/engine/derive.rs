@@ -186,7 +186,7 @@ impl State {
         }
         self.counts = counts;
         let deferred = self.tasks.iter().enumerate();
-        let deferred = deferred.filter(|(_, task)| task.deferral.is_some());
+        let deferred = deferred.filter(|(_, task)| task.deferral.is_some() && !task.is_queued());
         self.deferred = deferred.map(|(index, _)| TaskId::from_index(index)).collect();
     }
 }

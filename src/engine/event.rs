@@ -937,7 +937,8 @@ pub enum Event {
         #[serde(rename = "u")]
         until: Timestamp,
     },
-    /// `task:window`, or the pause between two attempts: the task waits for a moment, without a slot.
+    /// `task:window`, the pause between two attempts, or `task:queued`: the task waits for a moment or for a slot, and holds
+    /// none.
     #[serde(rename = "td")]
     TaskDeferred {
         /// The task.
@@ -955,8 +956,14 @@ pub enum Event {
         /// What was said of it.
         #[serde(rename = "m", default, skip_serializing_if = "String::is_empty")]
         message: String,
+        /// What waits for a slot goes on behind this stage; `None`: with whoever is asked already.
+        #[serde(rename = "sg", default, skip_serializing_if = "Option::is_none")]
+        stage: Option<Stage>,
+        /// Which of several such stages.
+        #[serde(rename = "sp", default, skip_serializing_if = "Option::is_none")]
+        step: Option<Step>,
     },
-    /// The moment has come.
+    /// The moment has come, or a slot is free.
     #[serde(rename = "to")]
     TaskReleased {
         /// The task.

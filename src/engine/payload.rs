@@ -107,7 +107,7 @@ pub struct Exit {
     pub retry_after: Option<Millis>,
 }
 
-/// Why a task waits for a moment.
+/// What a task waits for without a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeferralReason {
     /// A limit of a subscription that resets (section 13).
@@ -116,6 +116,9 @@ pub enum DeferralReason {
     /// The pause between two attempts (section 4).
     #[serde(rename = "b")]
     BackOff,
+    /// Its judging goes on once a slot is free (section 5).
+    #[serde(rename = "s")]
+    Slot,
 }
 
 impl Exit {

@@ -52,10 +52,10 @@ impl ReadyQueue {
         self.update(agent, |lane| lane.waiting.remove(&(Reverse(priority), task)));
     }
 
-    /// Whether an agent could take on one more task.
-    pub fn has_room(&self, agent: AgentId) -> bool {
+    /// Whether an agent could take on one more task, beside those that it has and `taken` others.
+    pub fn has_room_for(&self, agent: AgentId, taken: u32) -> bool {
         let lane = self.lanes.get(&agent);
-        lane.is_none_or(|lane| lane.limit.is_none_or(|limit| lane.busy < limit))
+        lane.is_none_or(|lane| lane.limit.is_none_or(|limit| lane.busy + taken < limit))
     }
 
     /// An agent took on one more task.
@@ -162,7 +162,7 @@ mod tests {
         queue.set_limit(AgentId(0), 3);
         for (busy, up, has_room) in [(0, 3, true), (1, 2, true), (2, 1, true), (3, 0, false)] {
             assert_eq!(
-                (order(&queue).len(), queue.has_room(AgentId(0))),
+                (order(&queue).len(), queue.has_room_for(AgentId(0), 0)),
                 (up, has_room),
                 "{busy}"
             );
@@ -172,6 +172,6 @@ mod tests {
             queue.release(AgentId(0));
         }
         assert_eq!(order(&queue).len(), 1, "four were busy and two are not any more");
-        assert!(queue.has_room(AgentId(7)), "nobody limits it");
+        assert!(queue.has_room_for(AgentId(7), 0), "nobody limits it");
     }
 }

@@ -315,7 +315,7 @@ impl State {
         self.may_start_work() && self.holds_that_wait().any(|id| is_delay(&id))
     }
 
-    /// Tasks that wait for a moment, each with it.
+    /// Tasks that wait for a moment, each with it. What waits for a slot waits for no moment.
     pub fn deferrals(&self) -> impl Iterator<Item = (TaskId, &Deferral)> + '_ {
         let deferred = self.deferred.iter().filter(|id| self.takes(**id));
         deferred.filter_map(|id| Some((*id, self.task(*id).deferral.as_deref()?)))
@@ -424,19 +424,6 @@ impl State {
             .iter()
             .next()
             .filter(|_| self.phase == RunPhase::Running)
-    }
-
-    /// Whether a task that waited could take a slot at once.
-    #[must_use]
-    pub(super) fn has_room_for(&self, id: TaskId) -> bool {
-        let plan = self.plan.task(id);
-        let alone = self.exclusive == 0 && (!plan.exclusive || self.slots == 0);
-        self.may_start_work()
-            && alone
-            && self.slots < self.plan.rules.concurrency
-            && self.task(id).blockers == 0
-            && self.task(id).deferral.is_none()
-            && self.ready.has_room(plan.agent)
     }
 
     /// Whether the session could go on, and only a person's answer can make it.

@@ -178,6 +178,7 @@ fn what_waits_is_forgotten_once_it_goes_on() {
     assert_eq!(attempts(&scene)[0].2, Some(Verdict::Refer));
 
     resume(&mut scene);
+    scene.advance();
     let task = scene.view.task(FIRST);
     assert_eq!(
         (&task.waiting, attempts(&scene)[0].2),

@@ -63,6 +63,8 @@ impl TaskState {
                 until,
                 since,
                 message,
+                stage,
+                step,
                 ..
             } => {
                 self.deferral = Some(Box::new(Deferral {
@@ -70,6 +72,8 @@ impl TaskState {
                     until: *until,
                     since: *since,
                     message: message.clone(),
+                    stage: *stage,
+                    step: *step,
                 }));
             }
             Event::TaskReleased { .. } => self.deferral = None,
@@ -488,8 +492,8 @@ impl TaskState {
             self.allowed_again = false;
             self.edge = None;
         }
-        // Whatever it is sent to wait for a moment with is decided before.
-        if to != Status::Pending {
+        // Whatever it is sent to wait for a moment with is decided before. What waits for a slot waits as it is.
+        if to != Status::Pending || self.is_queued() {
             self.deferral = None;
         }
         self.status = to;

@@ -14,7 +14,7 @@ use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::schedule::needs_prompt;
-use super::{budget, consult, routes, side_effects, turns};
+use super::{admission, budget, consult, routes, side_effects, turns};
 
 /// How an approval ends whose time is up.
 const TIMED_OUT: &str = "timeout";
@@ -258,7 +258,8 @@ pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
 
 /// Everything was agreed to: the task starts, or waits for a slot as any other does.
 pub(super) fn start(draft: &mut Draft<'_>) {
-    if !has_room(draft) {
+    let has_budget = || budget::room(draft.state, draft.task_plan().agent) == Room::Fits;
+    if !admission::admits(draft.state, draft.id) || !has_budget() {
         return draft.enter_because(Status::Pending, "approved");
     }
     if draft.task_plan().route.is_some() {
@@ -268,21 +269,6 @@ pub(super) fn start(draft: &mut Draft<'_>) {
     if !needs_prompt(draft.plan(), draft.task_plan()) && !must_note(draft.state, draft.id) {
         turns::start_turn(draft, None);
     }
-}
-
-/// Whether the task could take a slot at once, with room for a turn, without overtaking one that waits to be alone.
-fn has_room(draft: &Draft<'_>) -> bool {
-    let (state, plan) = (draft.state, draft.task_plan());
-    let is_exclusive = |id: TaskId| state.plan.task(id).exclusive;
-    let waits_to_be_alone = || state.ready.next_up().next().is_some_and(is_exclusive);
-    state.may_start_work()
-        && draft.task.blockers == 0
-        && state.slots < state.plan.rules.concurrency
-        && state.exclusive == 0
-        && !(plan.exclusive && state.slots > 0)
-        && state.ready.has_room(plan.agent)
-        && !waits_to_be_alone()
-        && budget::room(state, plan.agent) == Room::Fits
 }
 
 /// Nobody answered in time: it is refused, or it is said so and goes on waiting.

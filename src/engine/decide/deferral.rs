@@ -11,7 +11,7 @@ use crate::engine::payload::DeferralReason;
 use crate::engine::state::{Deferral, SeatState, State};
 
 use super::draft::Draft;
-use super::{consult, seats, side_effects};
+use super::{admission, side_effects};
 
 /// How long a limit is taken to last where nobody says when it resets.
 const UNTOLD: Millis = Millis::from_secs(30 * 60);
@@ -19,8 +19,6 @@ const UNTOLD: Millis = Millis::from_secs(30 * 60);
 const FIRST_PAUSE: Millis = Millis::from_secs(5);
 /// Doublings, at most: what is still down after an hour is looked at once an hour.
 const MOST_DOUBLINGS: u32 = 9;
-/// How soon it is looked again whether a task that must be alone can go on.
-const LOOK_AGAIN: Millis = Millis::from_secs(5);
 
 /// A worker met a limit that resets: no attempt is spent. It goes on in a new turn of the same attempt.
 pub(super) fn turn_waits(draft: &mut Draft<'_>, told: Option<Millis>, message: &str, now: Timestamp) {
@@ -89,47 +87,38 @@ fn defer(draft: &mut Draft<'_>, why: DeferralReason, until: Timestamp, message: 
         until,
         since: now,
         message: message.to_owned(),
+        stage: None,
+        step: None,
     });
 }
 
 /// The moment has come: the task is ready again, or whoever met the limit is asked once more.
 pub(super) fn over(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
-    let Some(deferral) = state.task(task).deferral.clone() else {
+    if state.task(task).deferral.is_none() {
         return Vec::new();
-    };
-    let mut draft = Draft::new(state, task);
-    let is_alone = state.plan.task(task).exclusive;
-    let goes_on_at_once = matches!(draft.task.status, Status::Review | Status::InProgress);
-    if goes_on_at_once && (state.exclusive > 0 || is_alone && state.slots > 0) {
-        defer(
-            &mut draft,
-            deferral.why,
-            now.plus(LOOK_AGAIN),
-            "another task works alone",
-            now,
-        );
-        return draft.into_events();
     }
-    draft.emit(Event::TaskReleased { task });
-    seats::ask_limited_again(&mut draft);
-    consult::ask_limited_again(&mut draft);
+    let mut draft = Draft::new(state, task);
+    let takes_a_slot = matches!(draft.task.status, Status::Review | Status::InProgress);
+    if takes_a_slot && !admission::admits(state, task) {
+        admission::queue(&mut draft, None, admission::NO_SLOT, now);
+    } else {
+        admission::release(&mut draft);
+    }
     draft.into_events()
 }
 
 /// A later session waits anew, by limits of its own; not for those whom it does not want asked.
 pub(super) fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> Vec<Event> {
-    if in_vain {
-        return vec![Event::TaskReleased { task }];
+    let Some(deferral) = state.task(task).deferral.as_deref() else {
+        return Vec::new();
+    };
+    let mut draft = Draft::new(state, task);
+    match deferral.why {
+        DeferralReason::Slot => {}
+        _ if in_vain => admission::queue(&mut draft, None, "", now),
+        why => defer(&mut draft, why, deferral.until, &deferral.message, now),
     }
-    let deferral = state.task(task).deferral.as_deref();
-    let again = deferral.map(|deferral| Event::TaskDeferred {
-        task,
-        why: deferral.why,
-        until: deferral.until,
-        since: now,
-        message: deferral.message.clone(),
-    });
-    again.into_iter().collect()
+    draft.into_events()
 }
 
 /// The end of a session that has a time limit, on record: no moment behind it is waited for.

@@ -9,6 +9,7 @@ use crate::engine::event::Event;
 use crate::engine::state::{State, TaskState};
 use crate::mission::{Plan, TaskPlan};
 
+#[derive(Clone)]
 pub(super) struct Draft<'a> {
     pub state: &'a State,
     pub id: TaskId,

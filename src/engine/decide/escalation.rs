@@ -1,12 +1,12 @@
 //! Escalation (semantics, section 17): an agent says that what it was told does not hold. No number of attempts mends that, so a
 //! person is asked before its work is judged. Their yes has it judged as it is; it is no word about the work.
 
-use crate::domain::{BrokenAssumption, Stage, Status, TaskId, TurnId, WaitingReason};
+use crate::domain::{BrokenAssumption, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::Event;
 use crate::engine::state::{APPROVED, State};
 
 use super::draft::Draft;
-use super::{approvals, stages};
+use super::{admission, approvals};
 
 /// Parks the task until a person answers.
 pub(super) fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
@@ -43,10 +43,10 @@ pub(super) fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
 }
 
 /// A person wants the work judged as it is.
-pub(super) fn approve(state: &State, task: TaskId, by: &str) -> Vec<Event> {
+pub(super) fn approve(state: &State, task: TaskId, by: &str, now: Timestamp) -> Vec<Event> {
     let mut draft = Draft::new(state, task);
     approvals::resolve(&mut draft, APPROVED, by);
     draft.enter(Status::Review);
-    stages::begin(&mut draft);
+    admission::go_on_behind(&mut draft, Stage::Outcome, None, now);
     draft.into_events()
 }

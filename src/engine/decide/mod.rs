@@ -4,6 +4,7 @@
 //! | file | rules |
 //! |---|---|
 //! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `admission` | who takes a slot: the one rule on every way into work (5) |
 //! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
 //! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
@@ -36,6 +37,7 @@
 //! | `audit` | what was accepted must still stand (6) |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
+mod admission;
 mod again;
 mod approvals;
 mod audit;
@@ -77,6 +79,8 @@ use super::event::Event;
 use super::input::Input;
 use super::state::{RunPhase, State};
 
+#[cfg(test)]
+pub(super) use admission::admits;
 pub(super) use again::done_again;
 pub(super) use approvals::needs_agreement;
 pub(super) use conclude::signature;

@@ -15,7 +15,7 @@ use super::conclude;
 use super::draft::Draft;
 use super::questions;
 use super::schedule::evaluate_gate;
-use super::{approvals, escalation, holds, intake, side_effects, stages};
+use super::{admission, approvals, escalation, holds, intake, side_effects};
 
 pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
     if input
@@ -44,9 +44,9 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
         Command::Approve { task, number } => match waits(*task) {
             Some(WaitingReason::Approval) => approvals::approve(state, *task, by, now),
             Some(WaitingReason::SideEffects) => side_effects::approve(state, *task, by),
-            Some(WaitingReason::Operator) => escalation::approve(state, *task, by),
+            Some(WaitingReason::Operator) => escalation::approve(state, *task, by, now),
             Some(WaitingReason::Auth) => questions::allow(state, *task, *number, by),
-            _ => approve(state, *task, *number, by),
+            _ => approve(state, *task, *number, by, now),
         },
         Command::Reject { task, number, reason } => match waits(*task) {
             Some(WaitingReason::Approval) => approvals::reject(state, *task, reason, by),
@@ -75,7 +75,7 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
 /// pass, if there was one; its score is then the work's score. The stages behind it still have their say, for a person
 /// who was asked about one did not speak of the others. The last of them speaks of the work: where no reviewer had read
 /// it, the question says so, and the person is its reviewer (clean, not unreviewed).
-fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
+fn approve(state: &State, task: TaskId, number: u32, by: &str, now: Timestamp) -> Vec<Event> {
     let (stage, step) = referred_at(state, task);
     let panel = asked_about(state, task, stage);
     let last_word = is_exhausted(state, task);
@@ -104,7 +104,7 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
     if last_word {
         conclude::accept(&mut draft, conclude::Accepted::ByPerson);
     } else {
-        stages::behind_a_person(&mut draft, stage, step);
+        admission::go_on_behind(&mut draft, stage, step, now);
     }
     draft.into_events()
 }

@@ -10,7 +10,7 @@ use crate::engine::payload::Asked;
 use crate::engine::state::{ANSWERED, APPROVED, Known, REJECTED, State};
 
 use super::draft::Draft;
-use super::{approvals, consult, escalation, stages};
+use super::{admission, approvals, consult, escalation, stages};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
 const TOOL_CALLS_OF_WORK: u32 = 5;
@@ -158,7 +158,11 @@ fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
         number,
     });
     if draft.task.status == Status::AwaitingApproval {
-        let to = if draft.state.has_room_for(draft.id) {
+        // Whom it waited to ask is asked no more.
+        if draft.task.deferral.is_some() {
+            draft.emit(Event::TaskReleased { task: draft.id });
+        }
+        let to = if admission::admits(draft.state, draft.id) {
             Status::InProgress
         } else {
             Status::Pending

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, GateId, Points, Status, Timestamp, TurnId, WaitingReason};
+use crate::domain::{AgentId, GateId, Points, Stage, Status, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::Event;
 use crate::engine::ledger::Room;
 use crate::engine::outcome::outcome;
@@ -17,12 +17,13 @@ use crate::judging::eligibility::grader;
 use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
+use super::admission::Admission;
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
 use super::{
-    approvals, audit, budget, consult, deferral, dependencies, holds, notify, routes, scrutiny, side_effects,
-    stages, turns,
+    admission, approvals, audit, budget, deferral, dependencies, holds, notify, routes, scrutiny,
+    side_effects, stages, turns,
 };
 
 /// Decides what the state makes due.
@@ -156,14 +157,23 @@ fn cascades(state: &State) -> Vec<Event> {
 /// Fills the free slots by priority. An exclusive task waits until nothing else holds a slot, and while it waits
 /// at the head nothing overtakes it: otherwise it might never start.
 fn start_tasks(state: &State) -> Vec<Event> {
-    let free = state.plan.rules.concurrency.saturating_sub(state.slots);
-    if free == 0 || state.exclusive > 0 {
+    let mut admission = Admission::of(state);
+    if !admission.is_open() {
         return Vec::new();
     }
     let mut events = Vec::new();
-    for (started, id) in state.ready.next_up().take(free as usize).enumerate() {
+    for id in state.ready.next_up() {
+        if !admission.admits(id) {
+            break;
+        }
         let plan = state.plan.task(id);
-        if plan.exclusive && (state.slots > 0 || started > 0) {
+        if state.task(id).is_queued() {
+            // Its verdict may add tasks or end it: nothing else is decided in the same record.
+            if events.is_empty() {
+                let mut draft = Draft::new(state, id);
+                admission::release(&mut draft);
+                events = draft.into_events();
+            }
             break;
         }
         let is_node = plan.route.is_some();
@@ -183,8 +193,9 @@ fn start_tasks(state: &State) -> Vec<Event> {
             turns::start_turn(&mut draft, None);
         }
         events.extend(draft.into_events());
+        admission.take(id);
         // The next one needs the room that this one leaves.
-        if plan.exclusive || !state.plan.rules.budget.is_none() {
+        if !state.plan.rules.budget.is_none() {
             break;
         }
     }
@@ -322,8 +333,7 @@ pub(super) fn resume(
     for id in state.plan.task_ids() {
         let task = state.task(id);
         if task.deferral.is_some() {
-            let in_vain = scrutiny::asks_in_vain(state, id) || stages::asks_in_vain(state, id);
-            events.extend(deferral::resume(state, id, in_vain, now));
+            events.extend(deferral::resume(state, id, stages::asks_in_vain(state, id), now));
         }
         if task.running.is_some() {
             let turn = state.current_turn(id);
@@ -341,16 +351,11 @@ pub(super) fn resume(
         {
             let mut draft = Draft::new(state, id);
             draft.enter_because(Status::Review, "the reviewers are asked again");
-            stages::begin(&mut draft);
+            admission::queue(&mut draft, Some((Stage::Outcome, None)), "", now);
             events.extend(draft.into_events());
-        } else if scrutiny::asks_in_vain(state, id) {
+        } else if task.deferral.is_none() {
             let mut draft = Draft::new(state, id);
-            scrutiny::withdraw(&mut draft);
-            events.extend(draft.into_events());
-        } else if stages::asks_in_vain(state, id) {
-            let mut draft = Draft::new(state, id);
-            consult::call_off(&mut draft);
-            stages::judge(&mut draft);
+            stages::call_off_in_vain(&mut draft);
             events.extend(draft.into_events());
         }
     }

@@ -15,7 +15,7 @@ use crate::mission::{Expectations, Plan, Reviewers};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{breaker, preflight, scrutiny, seats, verification};
+use super::{breaker, consult, preflight, scrutiny, seats, verification};
 
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -358,7 +358,7 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
     }
     // Nobody is asked again about what a person has accepted, not even that person.
     if let Some((stage, step)) = accepted(draft) {
-        return behind_a_person(draft, stage, step);
+        return go_on_behind(draft, stage, step);
     }
     if let Some(rejections) = breaker::open(draft.state, draft.id) {
         return breaker::not_judged(draft, rejections);
@@ -389,10 +389,11 @@ fn accepted(draft: &Draft<'_>) -> Option<(Stage, Option<Step>)> {
     }
 }
 
-/// What comes behind a stage in whose place a person accepted the work.
-pub(super) fn behind_a_person(draft: &mut Draft<'_>, stage: Stage, step: Option<Step>) {
+/// What comes behind a stage in whose place a person accepted the work; behind the outcome, all of the judging.
+pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: Stage, step: Option<Step>) {
     let grounds = conclude::Accepted::ByPerson;
     match (stage, step) {
+        (Stage::Outcome, _) => begin(draft),
         (Stage::Judge, _) => verification::begin(draft, grounds),
         (Stage::Verification, _) => scrutiny::begin(draft, grounds),
         (_, Some(step)) => scrutiny::go_on(draft, Some(step), grounds),
@@ -406,8 +407,13 @@ pub(super) fn ask_people(draft: &mut Draft<'_>, people: &[AgentId]) {
     conclude::refer(draft, Stage::Judge, Cause::Person, &message);
 }
 
-/// Whether reviewers are asked whom the options, as they are now, do not want asked (`resume --no-eval`).
+/// Whether anybody is asked whom the options, as they are now, do not want asked (`resume --no-eval`).
 pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
+    scrutiny::asks_in_vain(state, id) || asks_the_panel_in_vain(state, id)
+}
+
+/// The same of a panel, an evaluation, or a grader.
+fn asks_the_panel_in_vain(state: &State, id: TaskId) -> bool {
     let judging = state.task(id).judging.as_deref();
     let asks = judging.is_some_and(|judging| {
         judging.grading.is_none() && judging.step.is_none() && !judging.seats.is_empty()
@@ -419,6 +425,19 @@ pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
         && !verification::grades_by_facts(&state.plan, id)
         && !state.plan.rules.evaluate;
     grades || asks && matches!(judged_by(state, id), JudgedBy::ChecksOnly | JudgedBy::Nobody)
+}
+
+/// Calls off whom the options do not want asked any more, and goes on without them. Whether there was anybody.
+pub(super) fn call_off_in_vain(draft: &mut Draft<'_>) -> bool {
+    if scrutiny::asks_in_vain(draft.state, draft.id) {
+        scrutiny::withdraw(draft);
+    } else if asks_the_panel_in_vain(draft.state, draft.id) {
+        consult::call_off(draft);
+        judge(draft);
+    } else {
+        return false;
+    }
+    true
 }
 
 /// A review that was asked for is missing.

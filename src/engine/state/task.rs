@@ -123,7 +123,7 @@ pub struct TaskState {
     /// Whether something that this attempt should have shown was not shown: a forced finish gate, an open judge breaker.
     pub unverified: bool,
 }
-/// A task waits for a moment.
+/// A task waits for a moment or for a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deferral {
     /// Why.
@@ -134,6 +134,10 @@ pub struct Deferral {
     pub since: Timestamp,
     /// What was said of it.
     pub message: String,
+    /// What waits for a slot goes on behind this stage; `None`: with whoever is asked already.
+    pub stage: Option<Stage>,
+    /// Which of several such stages.
+    pub step: Option<Step>,
 }
 
 /// What has failed in a row; whatever goes well ends the row.
@@ -487,6 +491,13 @@ impl TaskState {
             Status::Assigned | Status::InProgress | Status::Review
         );
         works && self.deferral.is_none()
+    }
+
+    /// Whether the task waits for a slot to go on with its judging.
+    #[must_use]
+    pub fn is_queued(&self) -> bool {
+        let deferral = self.deferral.as_deref();
+        deferral.is_some_and(|deferral| deferral.why == DeferralReason::Slot)
     }
 
     /// Whether the runtime looks at something of its work now.

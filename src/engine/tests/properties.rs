@@ -88,7 +88,7 @@ pub(super) fn followed(state: &State) -> String {
     let held = (&state.holds, &state.holds_due, &state.holds_reached);
     let ready: Vec<_> = state.ready.next_up().collect();
     let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
-    let room: Vec<_> = agents.map(|agent| state.ready.has_room(agent)).collect();
+    let room: Vec<_> = agents.map(|agent| state.ready.has_room_for(agent, 0)).collect();
     let sums = (state.counts, state.slots, state.turns_running, state.exclusive);
     let calls = (
         state.calls_open,

@@ -47,12 +47,13 @@ impl Exploder {
                 task,
                 why,
                 until,
-                since: _,
                 message,
+                ..
             } => {
                 let name = match why {
                     DeferralReason::Window => "task:window",
                     DeferralReason::BackOff => "task:backoff",
+                    DeferralReason::Slot => return ("task:queued", self.task(*task)),
                 };
                 let payload = self.task(*task).with("until", until.to_rfc3339());
                 (name, payload.with("message", message.as_str()))

@@ -2,7 +2,9 @@
 
 use crate::domain::TaskId;
 use crate::domain::{Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Step, Verdict};
-use crate::engine::{GateResult, HoldStage, JudgedBy, SeatResult, StageReport, State, StopCause, judged_by};
+use crate::engine::{
+    DeferralReason, GateResult, HoldStage, JudgedBy, SeatResult, StageReport, State, StopCause, judged_by,
+};
 use crate::mission::{HoldKind, Part};
 
 use super::witness::{Seen, Witness};
@@ -182,8 +184,12 @@ impl Witness {
             });
         let failed = any(&|seen| seen.status == Status::Failed && !seen.superseded);
         let is_over = halts || self.paused || state.options.fail_fast && failed;
-        let taken_by_now = |id: &TaskId| state.takes(*id) && self.tasks[id.index()].waits.is_some();
-        let waits = !is_over && plan.selected_ids().any(|id| taken_by_now(&id));
+        // What waits for a slot waits for no moment.
+        let for_a_moment = |id: &TaskId| {
+            let why = self.tasks[id.index()].waits.map(|(why, _)| why);
+            state.takes(*id) && why.is_some_and(|why| why != DeferralReason::Slot)
+        };
+        let waits = !is_over && plan.selected_ids().any(|id| for_a_moment(&id));
         let holds = [
             (OutcomeClass::Internal, self.foreign),
             (OutcomeClass::Terminated, self.stop == Some(StopCause::Terminated)),

@@ -150,6 +150,17 @@ pub(super) struct SeenSeat {
     pub(super) result: Option<SeatResult>,
 }
 
+impl Seen {
+    /// From assigned to the end of review, and never while it waits for a moment or for a slot.
+    pub(super) fn holds_a_slot(&self) -> bool {
+        let works = matches!(
+            self.status,
+            Status::Assigned | Status::InProgress | Status::Review
+        );
+        works && self.waits.is_none()
+    }
+}
+
 /// The account of one run.
 #[derive(Debug, Clone)]
 pub struct Witness {
@@ -202,9 +213,11 @@ impl Witness {
             let mut events = record.iter();
             events.any(|event| matches!(event, Event::ForceAccepted { task, .. } if *task == id))
         };
+        let held: Vec<bool> = self.tasks.iter().map(Seen::holds_a_slot).collect();
         for event in record {
             self.event(state, event, &forced);
         }
+        self.slots_hold(state, &held);
         self.deadlines_hold(state, record);
     }
 

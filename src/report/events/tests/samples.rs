@@ -232,6 +232,8 @@ pub(super) fn run_samples() -> Vec<Event> {
             until: START.plus(Millis(60_000)),
             since: START,
             message: "your limit resets at 2pm".to_owned(),
+            stage: None,
+            step: None,
         },
         Event::TaskDeferred {
             task: TASK,
@@ -239,6 +241,17 @@ pub(super) fn run_samples() -> Vec<Event> {
             until: START.plus(Millis(5_000)),
             since: START,
             message: String::new(),
+            stage: None,
+            step: None,
+        },
+        Event::TaskDeferred {
+            task: TASK,
+            why: DeferralReason::Slot,
+            until: START,
+            since: START,
+            message: "its judging goes on once a slot is free".to_owned(),
+            stage: Some(Stage::Outcome),
+            step: None,
         },
         Event::TaskReleased { task: TASK },
         Event::BudgetClock {

@@ -127,6 +127,8 @@ pub(super) fn of_deferral(title: &str, event: &Event) -> Option<Line> {
     };
     let detail = match why {
         DeferralReason::Window => format!("until {}: {message}", time_of_day(*until, *since)),
+        DeferralReason::Slot if message.is_empty() => return None,
+        DeferralReason::Slot => message.clone(),
         DeferralReason::BackOff => format!("next attempt in {}", seconds(until.since(*since))),
     };
     Some(Line::new("WAIT", Role::Warn, title, detail))

@@ -1,13 +1,13 @@
 //! What the witness says of the life of a task: who may start, what may be done, how often it may be tried.
 
 use crate::domain::{AttemptKind, FailureMode, QualityFlag, Status, Step, TaskId, Verdict};
-use crate::engine::{HoldStage, JudgedBy, State, Way, judged_by};
+use crate::engine::{DeferralReason, HoldStage, JudgedBy, State, Way, judged_by};
 use crate::mission::Part;
 
-use super::{Seen, Witness};
+use super::Witness;
 
 impl Witness {
-    /// Slots, the agent's own limit, and tasks that want to be alone.
+    /// What must hold before a task starts.
     pub(super) fn may_start(&self, state: &State, task: TaskId) {
         self.no_audit_is_out(task);
         self.dependencies_hold(state, task);
@@ -30,33 +30,34 @@ impl Witness {
             );
         }
         assert_eq!(plan.task(task).part, Part::Selected, "{task:?} was left out");
-        let is_held = |seen: &Seen| {
-            let works = matches!(
-                seen.status,
-                Status::Assigned | Status::InProgress | Status::Review
+    }
+
+    /// Slots, the agent's own limit, and tasks that want to be alone, on whichever way a task came to work (section 5).
+    /// What takes a slot and gives it up in the same record has not worked.
+    pub(super) fn slots_hold(&self, state: &State, held: &[bool]) {
+        let plan = &state.plan;
+        let all = plan.tasks.iter().zip(&self.tasks);
+        let holders: Vec<_> = all.filter(|(_, seen)| seen.holds_a_slot()).collect();
+        for (index, seen) in self.tasks.iter().enumerate() {
+            if !seen.holds_a_slot() || held.get(index).is_some_and(|held| *held) {
+                continue;
+            }
+            let task = TaskId::from_index(index);
+            self.gates_are_open(state, task);
+            assert!(
+                holders.len() <= plan.rules.concurrency as usize,
+                "{task:?} has no slot"
             );
-            // Whoever waits for a moment holds no slot.
-            works && seen.waits.is_none()
-        };
-        let holders: Vec<_> = plan
-            .tasks
-            .iter()
-            .zip(&self.tasks)
-            .filter(|(_, seen)| is_held(seen))
-            .collect();
-        assert!(
-            holders.len() < plan.rules.concurrency as usize,
-            "{task:?} has no slot"
-        );
-        let alone = plan.task(task).exclusive || holders.iter().any(|(plan, _)| plan.exclusive);
-        assert!(!alone || holders.is_empty(), "{task:?} is not alone");
-        let agent = plan.task(task).agent;
-        let busy = holders.iter().filter(|(plan, _)| plan.agent == agent).count();
-        let limit = plan.agent(agent).spec.max_concurrent;
-        assert!(
-            limit.is_none_or(|limit| busy < limit as usize),
-            "{task:?}: its agent is busy"
-        );
+            let alone = holders.iter().any(|(plan, _)| plan.exclusive);
+            assert!(!alone || holders.len() == 1, "{task:?} is not alone");
+            let agent = plan.task(task).agent;
+            let busy = holders.iter().filter(|(plan, _)| plan.agent == agent).count();
+            let limit = plan.agent(agent).spec.max_concurrent;
+            assert!(
+                limit.is_none_or(|limit| busy <= limit as usize),
+                "{task:?}: its agent is busy"
+            );
+        }
     }
 
     /// `done` needs what the mission asked for, seen in this attempt (sections 3, 6 and 20).
@@ -275,7 +276,9 @@ impl Witness {
         let seen = &mut self.tasks[task.index()];
         let from = std::mem::replace(&mut seen.status, to);
         // What a task waits with is said before; whatever else becomes of it ends the wait.
-        if to != Status::Pending {
+        if matches!(seen.waits, Some((DeferralReason::Slot, _))) {
+            seen.waits = None;
+        } else if to != Status::Pending {
             assert!(
                 seen.waits.is_none() || !matches!(to, Status::Assigned | Status::InProgress | Status::Done),
                 "it waits for a moment: {task:?} {seen:?}"

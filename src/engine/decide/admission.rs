@@ -1,0 +1,117 @@
+//! Admission (semantics, section 5): the one rule by which a task takes a slot, on whichever way it comes: out of the
+//! ready queue, behind an approval, an answer or a person's word about its work, or because a moment that it waited for
+//! has come.
+//!
+//! Work that goes on where it stopped and is not admitted stays in review without a slot, in the ready queue beside what
+//! has not begun (`Event::TaskDeferred` with [`DeferralReason::Slot`]); the schedule lets it go on.
+
+use std::collections::BTreeMap;
+
+use crate::domain::{AgentId, Stage, Status, Step, TaskId, Timestamp};
+use crate::engine::event::Event;
+use crate::engine::payload::DeferralReason;
+use crate::engine::state::State;
+
+use super::draft::Draft;
+use super::{consult, seats, stages};
+
+/// What whoever watches is told of work that must wait.
+pub(super) const NO_SLOT: &str = "its judging goes on once a slot is free";
+
+/// The slots that are left, while several tasks take one in the same decision.
+pub(super) struct Admission<'a> {
+    state: &'a State,
+    slots: u32,
+    is_taken_alone: bool,
+    by_agent: BTreeMap<AgentId, u32>,
+}
+
+impl<'a> Admission<'a> {
+    pub fn of(state: &'a State) -> Self {
+        Self {
+            state,
+            slots: state.slots,
+            is_taken_alone: state.exclusive > 0,
+            by_agent: BTreeMap::new(),
+        }
+    }
+
+    /// Whether anything may take a slot at all.
+    pub fn is_open(&self) -> bool {
+        self.state.may_start_work() && !self.is_taken_alone && self.slots < self.state.plan.rules.concurrency
+    }
+
+    /// Whether the task, the next of the ready queue, may take a slot: one is left for it and for its agent, nothing
+    /// blocks it, and neither it nor what works wants to be alone.
+    pub fn admits(&self, id: TaskId) -> bool {
+        let plan = self.state.plan.task(id);
+        let taken = self.by_agent.get(&plan.agent).copied().unwrap_or(0);
+        self.is_open()
+            && !(plan.exclusive && self.slots > 0)
+            && self.state.task(id).blockers == 0
+            && self.state.ready.has_room_for(plan.agent, taken)
+    }
+
+    pub fn take(&mut self, id: TaskId) {
+        let plan = self.state.plan.task(id);
+        self.slots += 1;
+        self.is_taken_alone |= plan.exclusive;
+        *self.by_agent.entry(plan.agent).or_default() += 1;
+    }
+}
+
+/// Whether a task that is not in the ready queue may take a slot: it never overtakes one that waits at the head of the
+/// queue to be alone, or that one might never start.
+pub(in crate::engine) fn admits(state: &State, id: TaskId) -> bool {
+    let is_exclusive = |id: TaskId| state.plan.task(id).exclusive;
+    let waits_to_be_alone = || state.ready.next_up().next().is_some_and(is_exclusive);
+    Admission::of(state).admits(id) && !waits_to_be_alone()
+}
+
+/// Goes on with work in review behind a stage: at once where that needs no slot or the task is admitted, else once it is.
+pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: Stage, step: Option<Step>, now: Timestamp) {
+    let mut ahead = draft.clone();
+    stages::go_on_behind(&mut ahead, stage, step);
+    if ahead.task.holds_slot() && !admits(draft.state, draft.id) {
+        queue(draft, Some((stage, step)), NO_SLOT, now);
+    } else {
+        *draft = ahead;
+    }
+}
+
+/// The task waits for a slot; `behind` is where its judging goes on, where that is not with whoever is asked already.
+/// Without a `message` nobody is told: it may well go on at once.
+pub(super) fn queue(
+    draft: &mut Draft<'_>,
+    behind: Option<(Stage, Option<Step>)>,
+    message: &str,
+    now: Timestamp,
+) {
+    draft.emit(Event::TaskDeferred {
+        task: draft.id,
+        why: DeferralReason::Slot,
+        until: now,
+        since: now,
+        message: message.to_owned(),
+        stage: behind.map(|(stage, _)| stage),
+        step: behind.and_then(|(_, step)| step),
+    });
+}
+
+/// What the task waited for has come: it goes on, if it has begun. One that has not is ready.
+pub(super) fn release(draft: &mut Draft<'_>) {
+    let behind = draft
+        .task
+        .deferral
+        .as_deref()
+        .and_then(|deferral| Some((deferral.stage?, deferral.step)));
+    draft.emit(Event::TaskReleased { task: draft.id });
+    match behind {
+        Some((stage, step)) => stages::go_on_behind(draft, stage, step),
+        None if draft.task.status == Status::Review && stages::call_off_in_vain(draft) => {}
+        None => {
+            seats::ask_limited_again(draft);
+            consult::ask_limited_again(draft);
+        }
+    }
+}
