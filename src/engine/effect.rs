@@ -356,6 +356,12 @@ fn deliver(state: &State, number: u32) -> Option<Effect> {
     })
 }
 
+/// Whether the prompt of a turn is still to be written.
+#[must_use]
+pub fn waits_for_prompt(state: &State, turn: TurnId) -> bool {
+    prepare_prompt(state, turn.task) == Some(Effect::PreparePrompt(turn))
+}
+
 /// A task between its decision to work and the turn: its files are to be noted, then its prompt is to be written.
 fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     let task = state.task(id);

@@ -49,7 +49,7 @@ pub use decide::{
     JudgedBy, MAX_REQUEST_RETRIES, Panel, WorstCase, decide, pause_before_retry, prior_points, reprompt,
 };
 pub use dialog::{Dialog, Exchange};
-pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects};
+pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
 pub use event::Event;
 pub use gate::{GateStanding, GateView, gate_view};
 pub use input::{ApproverSaid, ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};

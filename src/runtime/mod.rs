@@ -55,6 +55,7 @@ mod supervision;
 mod tool_ledger;
 mod tool_worker;
 mod triage;
+mod upstream;
 mod voice;
 mod watch;
 mod worker_prompt;

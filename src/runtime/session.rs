@@ -399,6 +399,12 @@ impl Session {
                 }
             }
             Message::FilesLooked(looked) => inputs.extend(looked),
+            Message::UpstreamRead { turn, said } => {
+                // It may have been written meanwhile, and be in use.
+                if engine::waits_for_prompt(&self.state, turn) {
+                    inputs.push(self.world.write_prompt(&self.state, turn, &said)?);
+                }
+            }
             Message::AuditLooked { number, looks } => self.world.audit_looked(&self.state, number, looks),
             Message::Looked(looked) => self.world.looked(&self.state, looked.0, looked.1)?,
             Message::Due(effect) => due.push(effect),
@@ -499,12 +505,17 @@ impl Session {
         Ok(())
     }
 
-    /// Writes the prompts that are due; each is an input at once, so that its turn starts with this same commit.
+    /// Writes the prompts that are due; each is an input at once, so that its turn starts with this same commit, but for
+    /// those that quote so much that it is read beside the loop.
     fn prepare(&mut self, due: &mut Vec<Effect>, queue: &mut VecDeque<Input>) -> Result<(), RunError> {
         let mut rest = Vec::with_capacity(due.len());
         for effect in due.drain(..) {
             match effect {
-                Effect::PreparePrompt(turn) => queue.push_back(self.world.prepare_prompt(&self.state, turn)?),
+                Effect::PreparePrompt(turn) => {
+                    if let Some(said) = self.world.read_for_prompt(&self.state, turn) {
+                        queue.push_back(self.world.write_prompt(&self.state, turn, &said)?);
+                    }
+                }
                 other => rest.push(other),
             }
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::agents::secrets::Secrets;
-use crate::domain::{Digest, TurnId};
+use crate::domain::{Digest, Hasher, TurnId};
 use crate::engine::{FileRef, OutputRefs, Usage};
 use crate::keeper::{self, Told};
 use crate::review::evidence;
@@ -231,17 +231,20 @@ pub(super) fn read_tail(path: &Path, most: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a task's last turn said, checked against the record that vouches for it. Of a long output the beginning and
-/// the end, each at most `most` bytes. Blocks.
+/// What a task's last turn said, checked against the record that vouches for it while it is read. Of a long output the
+/// beginning and the end, each at most `most` bytes. Blocks.
 ///
 /// # Errors
 /// When the file is not the one that the record names: then that evidence is lost.
 pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: usize) -> io::Result<Excerpt> {
     if let Some(result) = &output.result {
         let path = run.spool_file(&SpoolName::Result(turn));
-        check(&path, result)?;
-        let text = read_head(&path, LARGEST_RESULT)?;
-        if let Some(claimed) = parse_claims(&text).ok().and_then(|claims| claims.output) {
+        let bytes = read_recorded(&path, result, LARGEST_RESULT, |file| {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map(|_| bytes)
+        })?;
+        let claims = parse_claims(&String::from_utf8_lossy(&bytes)).ok();
+        if let Some(claimed) = claims.and_then(|claims| claims.output) {
             return Ok(Excerpt::whole(claimed));
         }
     }
@@ -249,17 +252,65 @@ pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: usi
         return Ok(Excerpt::default());
     };
     let path = run.spool_file(&SpoolName::Out(turn));
-    check(&path, stdout)?;
-    read_ends(&path, most)
+    read_recorded(&path, stdout, LARGEST_SAID, |file| ends(file, most))
+}
+
+/// A reader that takes the digest of what it hands out.
+struct Hashed<R> {
+    inner: R,
+    hasher: Hasher,
+    len: u64,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.hasher.update(&buffer[..read]);
+        self.len += read as u64;
+        Ok(read)
+    }
+}
+
+/// Reads a file that a record vouches for, of at most `largest` bytes. What is handed out is what was looked at.
+///
+/// # Errors
+/// When it is not as recorded, however it came to that.
+fn read_recorded<T>(
+    path: &Path,
+    expected: &FileRef,
+    largest: u64,
+    read: impl FnOnce(&mut dyn Read) -> io::Result<T>,
+) -> io::Result<T> {
+    let Some(file) = open_regular(path)? else {
+        return Err(is_gone(path));
+    };
+    if file.metadata()?.len() != expected.len || expected.len > largest {
+        return Err(is_another(path));
+    }
+    let mut file = Hashed {
+        inner: file.take(expected.len + 1),
+        hasher: Hasher::default(),
+        len: 0,
+    };
+    let found = read(&mut file)?;
+    io::copy(&mut file, &mut io::sink())?;
+    if (file.len, file.hasher.finish()) != (expected.len, expected.digest) {
+        return Err(is_another(path));
+    }
+    Ok(found)
 }
 
 /// The first and the last `most` bytes of a file as text, and how many characters lie between them.
 pub(super) fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
-    let Some(mut file) = open_regular(path)? else {
-        return Ok(Excerpt::default());
-    };
+    match open_regular(path)? {
+        Some(mut file) => ends(&mut file, most),
+        None => Ok(Excerpt::default()),
+    }
+}
+
+fn ends(file: &mut dyn Read, most: usize) -> io::Result<Excerpt> {
     let mut head = Vec::new();
-    file.by_ref().take(most as u64).read_to_end(&mut head)?;
+    file.take(most as u64).read_to_end(&mut head)?;
     let mut tail: Vec<u8> = Vec::new();
     let mut missing = 0;
     let mut buffer = vec![0; 64 * 1024];
@@ -315,13 +366,15 @@ pub(super) fn is_as_recorded(path: &Path, expected: &Recorded) -> io::Result<()>
         {
             Ok(())
         }
-        Some(_) => Err(io::Error::other(format!(
-            "{} is not what was recorded",
-            path.display()
-        ))),
-        None => Err(io::Error::other(format!(
-            "{} was recorded and is gone",
-            path.display()
-        ))),
+        Some(_) => Err(is_another(path)),
+        None => Err(is_gone(path)),
     }
+}
+
+fn is_another(path: &Path) -> io::Error {
+    io::Error::other(format!("{} is not what was recorded", path.display()))
+}
+
+fn is_gone(path: &Path) -> io::Error {
+    io::Error::other(format!("{} was recorded and is gone", path.display()))
 }

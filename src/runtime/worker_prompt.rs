@@ -6,18 +6,17 @@
 use std::fmt::Write as _;
 
 use crate::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Stage, Status, TaskId, TurnId};
-use crate::engine::{Feedback, State, Way};
+use crate::engine::{Feedback, OutputRefs, State, Way};
 use rust_decimal::Decimal;
 
 use crate::mission::model::Check;
 use crate::mission::{Plan, Requirement, Route, StageJudge};
 use crate::review::fence::{fence, fence_excerpt};
-use crate::store::RunFolder;
 
-use super::spool::read_output;
+use super::upstream::Said;
 
 /// How much of one dependency's output a dependent is shown, in characters.
-const UPSTREAM_CHARS: usize = 4_000;
+pub(super) const UPSTREAM_CHARS: usize = 4_000;
 /// How many dependencies are quoted; the others are only named.
 const UPSTREAM_QUOTED: usize = 10;
 /// How much of one question is shown, in characters.
@@ -28,15 +27,16 @@ const EVIDENCE_CHARS: usize = 2_000;
 /// How much is told to an agent for whose model a prompt was too long, in characters.
 const SHORT_CHARS: usize = 16_000;
 
-/// The prompt of a task's next turn. Reads the outputs of its dependencies; those that cannot be shown are warned about.
-pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId, warnings: &mut Vec<String>) -> String {
+/// The prompt of a task's next turn. `said` is what the turns of [`quoted`] said; those that cannot be shown are warned
+/// about.
+pub(super) fn compose(state: &State, task: TaskId, said: &Said, warnings: &mut Vec<String>) -> String {
     if state.task(task).streak.too_long {
         return short(state, task);
     }
     let plan = state.plan.task(task);
     let mut prompt = of_task(state, task);
     criteria(&mut prompt, &state.plan, task);
-    upstream(&mut prompt, run, state, task, warnings);
+    upstream(&mut prompt, state, task, said, warnings);
     without(&mut prompt, state, task);
     mends(&mut prompt, state, task);
     feedback(&mut prompt, state, task);
@@ -284,7 +284,22 @@ fn answers(prompt: &mut String, state: &State, task: TaskId) {
     }
 }
 
-fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId, warnings: &mut Vec<String>) {
+/// The turns whose outputs the task is shown, each with what vouches for it.
+pub(super) fn quoted(state: &State, task: TaskId) -> Vec<(TurnId, OutputRefs)> {
+    if state.task(task).streak.too_long {
+        return Vec::new();
+    }
+    let dependencies = state.plan.dependencies.of(task.index()).iter();
+    let shown = dependencies.take(UPSTREAM_QUOTED);
+    let tasks = shown.filter(|dependency| state.plan.route(**dependency).is_none());
+    let stand = tasks.map(|dependency| state.standing(*dependency));
+    let taken = stand.filter(|id| !state.task(*id).not_taken);
+    taken
+        .map(|id| (state.current_turn(id), state.task(id).output.clone()))
+        .collect()
+}
+
+fn upstream(prompt: &mut String, state: &State, task: TaskId, said: &Said, warnings: &mut Vec<String>) {
     let dependencies = state.plan.dependencies.of(task.index());
     if dependencies.is_empty() {
         return;
@@ -319,14 +334,12 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId, w
             prompt.push_str("(output left out: too many earlier tasks to quote them all)\n");
             continue;
         }
-        let turn = TurnId {
-            task: dependency,
-            attempt: done.attempt,
-            turn: done.turn,
-        };
-        match read_output(run, turn, &done.output, 4 * UPSTREAM_CHARS) {
+        let said = said.get(&state.current_turn(dependency));
+        match said.map_or(Err("it was not read"), |said| {
+            said.as_ref().map_err(String::as_str)
+        }) {
             Ok(text) if text.is_blank() => prompt.push_str("(no output)\n"),
-            Ok(text) => prompt.push_str(&fence_excerpt("output of an earlier task", &text, UPSTREAM_CHARS)),
+            Ok(text) => prompt.push_str(&fence_excerpt("output of an earlier task", text, UPSTREAM_CHARS)),
             Err(error) => {
                 let _ = writeln!(prompt, "(its output cannot be shown: {error})");
                 let (title, needed) = (&state.plan.task(task).title, &state.plan.task(dependency).title);

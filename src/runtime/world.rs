@@ -40,6 +40,7 @@ use super::scrutiny::{PreparedStep, StepRun};
 use super::seat::Prepared;
 use super::session::RunError;
 use super::silence::Silences;
+use super::upstream::{Remembered, Said};
 use super::voice::Progress;
 use super::watch::{Before, Frozen, frozen};
 use super::worker_prompt;
@@ -71,6 +72,13 @@ pub(super) enum Message {
     ConsultPrepared(Box<PreparedConsult>),
     /// An input, with what was looked at before it was handed on.
     FilesLooked(Vec<Input>),
+    /// What the prompt of a turn quotes was read.
+    UpstreamRead {
+        /// The turn.
+        turn: TurnId,
+        /// What was read.
+        said: Said,
+    },
     /// An audit has looked at the files.
     AuditLooked {
         /// Which audit.
@@ -148,6 +156,8 @@ pub(super) struct World {
     pub(super) waiting_for: HashMap<u64, Waiting>,
     /// Where commands of channels are handed in; the loop takes them.
     pub(super) errands: Errands,
+    /// What was read of outputs that prompts quote.
+    pub(super) upstream: Remembered,
     /// The work on letters that are due to be tried again.
     pub(super) draining: Option<tokio::task::JoinHandle<()>>,
     /// Failed operations that go to the dead-letter queue with the effects of this turn of the loop.
@@ -191,6 +201,7 @@ impl World {
             deliveries: Vec::new(),
             waiting_for: HashMap::new(),
             errands,
+            upstream: Remembered::default(),
             draining: None,
             letters_due: Vec::new(),
             http: HashMap::new(),
@@ -241,8 +252,8 @@ impl World {
         identity.start_time == 0 || keeper::alive(identity)
     }
 
-    /// Writes the prompt of a turn. Not synced: after a power loss the turn is lost with it and starts with a new one.
-    pub fn prepare_prompt(&mut self, state: &State, turn: TurnId) -> Result<Input, RunError> {
+    /// Composes and writes the prompt of a turn of what it quotes. Not synced: after a power loss the turn is lost with it and starts with a new one.
+    pub fn write_prompt(&mut self, state: &State, turn: TurnId, said: &Said) -> Result<Input, RunError> {
         if !gets_prompt(state, turn.task) {
             return Ok(Input::PromptReady {
                 turn,
@@ -251,7 +262,7 @@ impl World {
             });
         }
         let mut warnings = Vec::new();
-        let prompt = worker_prompt::compose(&self.folder, state, turn.task, &mut warnings);
+        let prompt = worker_prompt::compose(state, turn.task, said, &mut warnings);
         for warning in warnings {
             self.post(Input::Warn(warning));
         }

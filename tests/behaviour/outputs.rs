@@ -73,3 +73,41 @@ fn a_command_judge_may_say_which_model_it_is_and_what_it_used() {
     assert_eq!(document["usage"]["inputTokens"], 120);
     assert_eq!(document["usage"]["outputTokens"], 30);
 }
+
+#[test]
+fn each_dependent_is_shown_the_beginning_and_the_end_of_a_long_output() {
+    // One that is read at once, and one that is read beside the loop.
+    for bytes in [100_000, 3_000_000] {
+        let workspace = Workspace::with(&format!(
+            "name: m\nagents:\n  long: {{run: 'echo begins; head -c {bytes} /dev/zero | tr \"\\0\" x; echo; echo ends'}}\n  \
+             next: {{run: 'cat > prompt.$$'}}\nsettings: {{evaluate: false}}\ntasks:\n  - {{title: a, assignTo: long}}\n  \
+             - {{title: b, assignTo: next, dependsOn: [a]}}\n  - {{title: c, assignTo: next, dependsOn: [a]}}\n"
+        ));
+        workspace.run_json(0, &[]);
+        let prompts = workspace.bash("cat prompt.*").stdout;
+        assert_eq!(prompts.matches("begins\n").count(), 2, "{bytes}");
+        assert_eq!(prompts.matches("\nends").count(), 2, "{bytes}");
+        assert!(prompts.len() < 30_000, "{bytes}: {}", prompts.len());
+    }
+}
+
+#[test]
+fn what_was_changed_since_is_not_shown_to_a_dependent() {
+    for bytes in [100, 3_000_000] {
+        let workspace = Workspace::with(&format!(
+            "name: m\nagents:\n  long: {{run: 'head -c {bytes} /dev/zero | tr \"\\0\" x'}}\n  \
+             swap: {{run: 'for out in \"$QUORUM_TASK_DIR\"/../*.out; do sed -i s/x/y/ \"$out\"; done; true'}}\n  \
+             next: {{run: 'cat > prompt'}}\nsettings: {{evaluate: false}}\ntasks:\n  - {{title: a, assignTo: long}}\n  \
+             - {{title: b, assignTo: swap, dependsOn: [a]}}\n  - {{title: c, assignTo: next, dependsOn: [a, b]}}\n"
+        ));
+        let document = workspace.run_json(0, &[]);
+        let prompt = workspace.read("prompt");
+        assert!(!prompt.contains("yx"), "{bytes}");
+        // What was read before it was changed is remembered as the record has it.
+        let is_refused = document["warnings"]
+            .to_string()
+            .contains("'c' is not shown what 'a' said");
+        assert_ne!(is_refused, prompt.contains("xxx"), "{bytes}: {document:#}");
+        assert_eq!(is_refused, bytes == 100, "{bytes}: {document:#}");
+    }
+}
