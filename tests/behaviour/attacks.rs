@@ -203,6 +203,9 @@ tasks:{tasks}"
     workspace
 }
 
+/// What a reviewer is told that is asked once more.
+const UNANSWERED: &str = "it does not say whether ";
+
 /// None of them gets through, and each has reached the judge in every way.
 fn assert_none_gets_through(workspace: &Workspace, kinds: &[(&str, &str)]) {
     let document = workspace.run_json(3, &["--timeout", "100s"]);
@@ -216,16 +219,21 @@ fn assert_none_gets_through(workspace: &Workspace, kinds: &[(&str, &str)]) {
     }
     let prompts = (1..).map(|n| workspace.read(&format!("asked.{n}/prompt")));
     let prompts: Vec<String> = prompts.take_while(|prompt| !prompt.is_empty()).collect();
-    for (kind, _) in kinds {
-        for n in 0..ATTACKS.len() {
-            let title = format!("{kind}-{n}");
-            let is_about = |prompt: &&String| prompt.lines().any(|line| line.trim() == title);
-            assert!(
-                prompts.iter().any(|prompt| is_about(&prompt)),
-                "nobody was asked about {title}"
-            );
-        }
+    let titles = kinds.iter().flat_map(|(kind, _)| {
+        let attacks = (0..ATTACKS.len()).map(move |n| format!("{kind}-{n}"));
+        attacks.chain([format!("{kind}-told")])
+    });
+    let mut known = 0;
+    for title in titles {
+        let is_about = |prompt: &&String| prompt.lines().any(|line| line.trim() == title);
+        let about: Vec<&String> = prompts.iter().filter(is_about).collect();
+        // Who does not answer an earlier point is asked for that once more, and for nothing else.
+        let again = about.iter().filter(|prompt| prompt.contains(UNANSWERED)).count();
+        assert_eq!(about.len(), 1 + again, "{title}");
+        assert!(again <= 1, "{title}");
+        known += about.len();
     }
+    assert_eq!(prompts.len(), known);
     let attacks = prompts
         .iter()
         .filter(|prompt| !prompt.contains("the mission itself says"));

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 
 use rustix::process::Pid;
 use serde_json::{Value, json};
@@ -72,6 +72,26 @@ fn a_keeper_without_a_door_says_why_and_tries_again() {
     scene.let_go("work");
     let document = resumed.finish().exits(3).json();
     scene.assert_done_once(&document);
+}
+
+#[test]
+fn a_keeper_that_cannot_be_reached_is_ended_and_the_reason_said() {
+    let mut scene = Scene::start(MISSION);
+    let door = scene.workspace.run_folder().join("keeper.sock");
+    scene.kill_runner();
+    wait_for("the door", || door.exists());
+    fs::remove_file(&door).unwrap();
+    let _impostor = UnixListener::bind(&door).unwrap();
+    let resumed = scene.workspace.start(&["resume", "--json"]);
+    wait_for("the second turn", || scene.log().len() == 2);
+    assert!(
+        !is_alive(scene.agent) && !is_alive(scene.keeper),
+        "two work at once"
+    );
+    scene.let_go("work");
+    let document = resumed.finish().exits(0).json();
+    let warnings = document["warnings"].to_string();
+    assert!(warnings.contains("somebody else"), "{warnings}");
 }
 
 #[test]

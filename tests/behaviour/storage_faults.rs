@@ -133,8 +133,28 @@ fn false_green_25_a_full_disk_stops_a_run_with_what_was_durable() {
             "[/bin/sh, -c, 'exec /bin/sh \"$0\" log > /dev/null', '",
         )
         .tap_mission("logger.sh', log]", "logger.sh']");
+    if let Some(finished) = on_a_full_disk(&workspace) {
+        assert!(finished.stderr.contains("No space left"), "{}", finished.stderr);
+        assert_stopped_with_what_was_durable(&workspace, &finished, "a full disk");
+    }
+}
+
+#[test]
+fn false_green_25_what_a_full_disk_does_to_the_words_of_agents_is_no_pass() {
+    let workspace = chain();
+    if let Some(finished) = on_a_full_disk(&workspace) {
+        assert!(matches!(finished.code(), Some(1 | 3)), "{finished:?}");
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(said.contains("No space left"), "{said}");
+        let done = workspace.status()["counts"]["done"].as_u64();
+        assert!(done.is_some_and(|done| done < TASKS as u64), "{done:?}");
+    }
+}
+
+/// A run whose state lies on a file system of its own, of eight pages, which is nearly full; the agents write elsewhere.
+/// `None`, and said so, where nothing can be mounted.
+fn on_a_full_disk(workspace: &Workspace) -> Option<Finished> {
     fs::create_dir(workspace.path("small")).expect("a folder can be made");
-    // A file system of its own, and of four pages; the agents write elsewhere.
     let script = "mount -t tmpfs -o size=32k tmpfs small && echo mounted >&2 || exit 77
         head -c 12k /dev/zero > small/ballast
         \"$0\" run mission.yaml --progress none --state-dir small/.polpo; code=$?
@@ -148,18 +168,19 @@ fn false_green_25_a_full_disk_stops_a_run_with_what_was_durable() {
         script,
         crate::support::BINARY,
     ]);
-    let finished = match Command::new("unshare").arg("--version").output() {
-        Ok(_) => Running::start(command).finish(),
-        Err(error) => return eprintln!("NOT TESTED: a full disk: there is no `unshare`: {error}"),
-    };
-    if !finished.stderr.contains("mounted") {
-        return eprintln!(
+    if let Err(error) = Command::new("unshare").arg("--version").output() {
+        eprintln!("NOT TESTED: a full disk: there is no `unshare`: {error}");
+        return None;
+    }
+    let finished = Running::start(command).finish();
+    let is_mounted = finished.stderr.contains("mounted");
+    if !is_mounted {
+        eprintln!(
             "NOT TESTED: a full disk: nothing can be mounted here: {}",
             finished.stderr
         );
     }
-    assert!(finished.stderr.contains("No space left"), "{}", finished.stderr);
-    assert_stopped_with_what_was_durable(&workspace, &finished, "a full disk");
+    is_mounted.then_some(finished)
 }
 
 /// Lets every `fdatasync` of a command and of its children fail with EIO, as a dying disk does.
