@@ -247,6 +247,20 @@ pub struct VoidedStage {
     pub shared: bool,
 }
 
+impl VoidedStage {
+    /// All that was not as it must be, in one line.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let all: Vec<&str> = self
+            .changed
+            .iter()
+            .chain(&self.restored)
+            .map(String::as_str)
+            .collect();
+        all.join(", ")
+    }
+}
+
 /// What a turn did to the files that its task's rules name or that are protected from it, as the runtime saw it before
 /// and after.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

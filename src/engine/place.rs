@@ -1,4 +1,4 @@
-//! Where in the judging of an attempt something was asked of the world: what names an effect and its answer alike.
+//! Where in the judging of an attempt, or before its start, something was asked of the world: what names an effect and its answer alike.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::domain::{ConsultId, Purpose, Step, TaskId, TurnId};
 
 use super::effect::Effect;
 use super::event::turn_id;
-use super::input::Input;
+use super::input::{ApproverSaid, Input};
 use super::payload::SeatId;
 
 /// A part of judging that was asked for and can come back.
@@ -81,6 +81,19 @@ pub enum JudgingPlace {
         #[serde(rename = "k")]
         id: ConsultId,
     },
+    /// A command that is asked whether a task may start.
+    #[serde(rename = "p")]
+    Approver {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Which of its approvals.
+        #[serde(rename = "n")]
+        number: u32,
+        /// Its position among the approvers.
+        #[serde(rename = "a")]
+        approver: u32,
+    },
 }
 
 impl JudgingPlace {
@@ -92,7 +105,8 @@ impl JudgingPlace {
             Self::Check { task, .. }
             | Self::Grade { task, .. }
             | Self::Step { task, .. }
-            | Self::Seat { task, .. } => task,
+            | Self::Seat { task, .. }
+            | Self::Approver { task, .. } => task,
             Self::Consult { id } => id.task,
         }
     }
@@ -106,6 +120,7 @@ impl JudgingPlace {
             Self::Grade { .. } => "its verification",
             Self::Step { .. } => "a stage",
             Self::Seat { .. } | Self::Consult { .. } => "a judge",
+            Self::Approver { .. } => "an approver",
         }
     }
 }
@@ -131,6 +146,15 @@ impl Effect {
             },
             Self::CallSeat { task, seat, .. } => JudgingPlace::Seat { task, seat },
             Self::Consult { id, purpose, .. } if judges(purpose) => JudgingPlace::Consult { id },
+            Self::AskApprover {
+                task,
+                number,
+                approver,
+            } => JudgingPlace::Approver {
+                task,
+                number,
+                approver,
+            },
             _ => return None,
         })
     }
@@ -162,6 +186,16 @@ impl Input {
             },
             Self::SeatReplied { task, seat, .. } => JudgingPlace::Seat { task, seat },
             Self::ConsultReplied { id, .. } => JudgingPlace::Consult { id },
+            Self::ApproverSaid {
+                task,
+                number,
+                approver,
+                said: ApproverSaid::Yes | ApproverSaid::No(_),
+            } => JudgingPlace::Approver {
+                task,
+                number,
+                approver,
+            },
             _ => return None,
         })
     }

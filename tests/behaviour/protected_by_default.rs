@@ -2,7 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::{Workspace, standing, task, wait_for_file};
+use crate::operator::{on_record, only_approval};
+use crate::support::{Workspace, standing, task, wait_for, wait_for_file};
 
 fn mission(worker: &str, task: &str) -> Workspace {
     let workspace = Workspace::with(&format!(
@@ -119,4 +120,45 @@ fn what_an_adopted_turn_did_to_its_judge_before_the_session_began_is_found() {
     let document = resumed.finish().exits(3).json();
     let failure = &task(&document, "work")["failure"];
     assert_eq!(failure["mode"], "protected", "{document:#}");
+}
+
+#[test]
+fn an_approver_whose_script_was_swapped_meanwhile_has_not_agreed() {
+    let workspace = Workspace::with(
+        "name: swapped
+agents:
+  worker: {run: 'echo work'}
+  vandal:
+    run: |
+      until test -e asked; do sleep 0.02; done
+      mv agree.sh keep; echo exit 0 > agree.sh; mv keep agree.sh
+      echo > swapped
+settings: {evaluate: false, concurrency: 2}
+tasks:
+  - {title: guarded, assignTo: worker, requiresApproval: {approvers: [{command: sh agree.sh}, ada]}}
+  - {title: other, assignTo: vandal, maxAttempts: 1}
+",
+    );
+    workspace.write(
+        "agree.sh",
+        "echo > asked; until test -e swapped; do sleep 0.02; done; exit 0\n",
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for("its word", || on_record(&workspace, "approval:undecided") == 1);
+    let undecided = workspace.events().into_iter();
+    let undecided: Vec<_> = undecided
+        .filter(|event| event["event"] == "approval:undecided")
+        .collect();
+    let why = undecided[0]["reason"].as_str().unwrap();
+    assert!(
+        why.contains("does not count: protected:") && why.contains("agree.sh"),
+        "{why}"
+    );
+    assert_eq!(standing(&workspace.status(), "guarded").0, "awaiting_approval");
+    running.finish();
+    workspace
+        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
+        .exits(0);
+    let document = workspace.quorum(&["resume", "--json"]).json();
+    assert_eq!(standing(&document, "guarded").0, "done");
 }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::operator::on_record;
 use crate::support::{Workspace, attempts, standing, task, wait_for};
 
 /// A shell that says this once and works from then on.
@@ -117,21 +118,37 @@ fn a_window_outlives_a_kill() {
     assert_eq!(attempts(&document, "t"), ["execute"]);
 }
 
-#[test]
-fn a_judge_that_meets_a_limit_is_asked_again_and_is_no_fault() {
+/// Work whose judge meets a limit the first time that it is asked.
+fn judged(wait: &str) -> Workspace {
     let limit = limit("You've hit your weekly limit · resets in 30 minutes");
     let judge = format!(
         "echo x >> ../asked; if [ $(wc -l < ../asked) = 1 ]; then echo '{}'; exit 1; fi; echo 'SCORE: 90'",
         limit.replace('\'', "'\\''")
     );
-    let yaml = |wait: &str| {
-        format!(
-            "name: m\nworkspace: work\nagents: {{w: {{run: ['/bin/sh', '-c', 'echo done']}}, j: {{run: {}, role: reviewer}}}}\nsettings: {{maxAttempts: 1{wait}}}\n\
+    Workspace::with(&format!(
+        "name: m\nworkspace: work\nagents: {{w: {{run: ['/bin/sh', '-c', 'echo done']}}, j: {{run: {}, role: reviewer}}}}\nsettings: {{maxAttempts: 1{wait}}}\n\
          tasks: [{{title: t, assignTo: w, review: required}}]\n",
-            json!(["/bin/sh", "-c", judge])
-        )
-    };
-    let workspace = Workspace::with(&yaml("")).at_scale("0.0005");
+        json!(["/bin/sh", "-c", judge])
+    ))
+}
+
+#[test]
+fn the_window_of_a_judge_outlives_a_kill() {
+    let workspace = judged("");
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r"]);
+    wait_for("the window", || on_record(&workspace, "task:window") == 1);
+    running.kill();
+    assert_eq!(windows(&workspace.status()).len(), 1);
+    let workspace = workspace.at_scale("0.0005");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "t"), ("done", "clean"));
+    assert_eq!(attempts(&document, "t"), ["execute"]);
+    assert_eq!(workspace.lines("asked").len(), 2, "once before, and once after");
+}
+
+#[test]
+fn a_judge_that_meets_a_limit_is_asked_again_and_is_no_fault() {
+    let workspace = judged("").at_scale("0.0005");
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "t"), ("done", "clean"));
     assert_eq!(
@@ -143,7 +160,7 @@ fn a_judge_that_meets_a_limit_is_asked_again_and_is_no_fault() {
     );
     assert_eq!(workspace.lines("asked").len(), 2);
 
-    let workspace = Workspace::with(&yaml(", maxWindowWait: 10m"));
+    let workspace = judged(", maxWindowWait: 10m");
     let document = workspace.run_json(7, &[]);
     assert_eq!(document["counts"]["indeterminate"], 0);
     assert_eq!(

@@ -36,9 +36,11 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Whether anything may take a slot at all.
+    /// Whether anything may take a slot at all. Nothing does before it is known whether what was accepted still stands.
     pub fn is_open(&self) -> bool {
-        self.state.may_start_work() && !self.is_taken_alone && self.slots < self.state.plan.rules.concurrency
+        let state = self.state;
+        let may_start = state.may_start_work() && !state.audit.out;
+        may_start && !self.is_taken_alone && self.slots < state.plan.rules.concurrency
     }
 
     /// Whether the task, the next of the ready queue, may take a slot: one is left for it and for its agent, nothing

@@ -8,6 +8,7 @@ use crate::domain::{Advice, FailureMode, Millis, Purpose, Status, TaskId, Timest
 use crate::engine::event::Event;
 use crate::engine::input::{ApproverSaid, Input};
 use crate::engine::ledger::Room;
+use crate::engine::payload::VoidedStage;
 use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
@@ -149,6 +150,25 @@ pub(super) fn said(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         return Vec::new();
     };
     take(&mut draft, approval, *approver, said, now);
+    draft.into_events()
+}
+
+/// What an approver said does not count, for what it rests on was not as it must be: that leaves the question open.
+pub(super) fn voided(
+    state: &State,
+    voided: &VoidedStage,
+    (number, approver): (u32, u32),
+    now: Timestamp,
+) -> Vec<Event> {
+    let Some((mut draft, approval)) = open(state, voided.place.task(), number) else {
+        return Vec::new();
+    };
+    if draft.task.waiting.as_ref().and_then(|waiting| waiting.asking) != Some(approver) {
+        return Vec::new();
+    }
+    draft.emit(Event::StageVoided(Box::new(voided.clone())));
+    let said = ApproverSaid::Open(format!("its word does not count: protected: {}", voided.what()));
+    take(&mut draft, approval, approver, &said, now);
     draft.into_events()
 }
 

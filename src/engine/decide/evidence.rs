@@ -4,17 +4,20 @@
 //! What stands in the files is on record before the turn starts, so whatever happens to the runner meanwhile, the end of
 //! the turn is held against it. A turn that was lost, or never came to its work, leaves its record to the next one.
 
-use crate::domain::{Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, TurnId, Verdict};
+use crate::domain::{
+    Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, Timestamp, TurnId, Verdict,
+};
 use crate::engine::effect::open_at;
 use crate::engine::event::Event;
 use crate::engine::input::Input;
 use crate::engine::payload::{TurnFiles, VoidedStage};
+use crate::engine::place::JudgingPlace;
 use crate::engine::state::{RunPhase, State, TaskState};
 use crate::judging::evidence_rules::is_watched;
 
-use super::conclude;
 use super::draft::Draft;
 use super::turns::waits_for_turn;
+use super::{approvals, conclude};
 
 /// Whether the files of a task are to be noted before its next turn.
 pub(in crate::engine) fn must_note(state: &State, id: TaskId) -> bool {
@@ -69,7 +72,10 @@ const REPEATS: [u32; 2] = [1, 3];
 
 /// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
 /// put them back; where its own check changed them, or it happens again and again, the task has failed.
-pub(super) fn voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
+pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
+    if let JudgingPlace::Approver { number, approver, .. } = voided.place {
+        return approvals::voided(state, voided, (number, approver), now);
+    }
     let id = voided.place.task();
     let in_review = |task: &TaskState| task.status == Status::Review;
     let is_open = open_at(state, voided.place).is_some();
@@ -85,13 +91,11 @@ pub(super) fn voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
         protected(&mut draft, &all);
         return draft.into_events();
     }
-    let what = voided.changed.iter().chain(&voided.restored);
-    let what: Vec<&str> = what.map(String::as_str).collect();
     let message = format!(
         "'{}': {} is done again, for its verdict does not count: protected: {}",
         state.plan.task(id).title,
         voided.place.describe(),
-        what.join(", ")
+        voided.what()
     );
     draft.emit(Event::Warning { message });
     draft.into_events()

@@ -152,7 +152,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::PromptReady { turn, digest, cues } => turns::prompt_ready(state, *turn, *digest, *cues),
         Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::ProtectionNoted(files) => vec![Event::ProtectionNoted { files: files.clone() }],
-        Input::StageVoided(voided) => evidence::voided(state, voided),
+        Input::StageVoided(voided) => evidence::voided(state, voided, now),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::Activity { turn, text } => turns::activity(state, *turn, text),
         Input::Silent { turn, idle, too_long } => turns::silent(state, *turn, *idle, *too_long),
