@@ -70,6 +70,8 @@ mod false_greens;
 mod false_greens_found;
 #[path = "behaviour/false_greens_of_runs.rs"]
 mod false_greens_of_runs;
+#[path = "behaviour/false_greens_of_settings.rs"]
+mod false_greens_of_settings;
 #[path = "behaviour/findings.rs"]
 mod findings;
 #[path = "behaviour/fixups.rs"]
@@ -126,6 +128,8 @@ mod moved_state;
 mod newest_run;
 #[path = "behaviour/notifications.rs"]
 mod notifications;
+#[path = "behaviour/one_scale.rs"]
+mod one_scale;
 #[path = "behaviour/only.rs"]
 mod only;
 #[path = "behaviour/operator.rs"]
@@ -144,6 +148,8 @@ mod people;
 mod permissions;
 #[path = "behaviour/pid_reuse.rs"]
 mod pid_reuse;
+#[path = "behaviour/plain_words.rs"]
+mod plain_words;
 #[path = "behaviour/plan.rs"]
 mod plan;
 #[path = "behaviour/probes.rs"]
@@ -205,6 +211,8 @@ mod support;
 mod syscalls;
 #[path = "behaviour/terminal.rs"]
 mod terminal;
+#[path = "behaviour/texts_of_others.rs"]
+mod texts_of_others;
 #[path = "behaviour/thresholds.rs"]
 mod thresholds;
 #[path = "behaviour/tool_workers.rs"]

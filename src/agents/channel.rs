@@ -154,7 +154,10 @@ impl Channel {
     /// # Errors
     /// When the receiver does not say that it has taken it.
     pub async fn post(&self, hook: &Hook, notification: &Value) -> Result<(), Refusal> {
-        let host = hook.url.host_str().unwrap_or("the receiver");
+        let host = &match (hook.url.host_str().unwrap_or("the receiver"), hook.url.port()) {
+            (host, Some(port)) => format!("{host}:{port}"),
+            (host, None) => host.to_owned(),
+        };
         let request = hook
             .client()?
             .post(hook.url.clone())

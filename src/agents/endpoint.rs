@@ -36,13 +36,13 @@ pub struct Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The agent is no model behind HTTP.
-    #[error("agent '{0}' is not reached over HTTP")]
+    #[error("it is not reached over HTTP")]
     NotHttp(String),
     /// The agent names no model.
-    #[error("agent '{0}' has no model")]
+    #[error("it has no model")]
     NoModel(String),
     /// The base URL cannot be used.
-    #[error("agent '{agent}': baseUrl {problem}")]
+    #[error("baseUrl {problem}")]
     BaseUrl {
         /// The agent.
         agent: String,
@@ -50,10 +50,10 @@ pub enum EndpointError {
         problem: String,
     },
     /// A key that is written into the mission itself.
-    #[error("agent '{0}': write apiKey as ${{NAME}}, the name of an environment variable")]
+    #[error("write apiKey as ${{NAME}}, the name of an environment variable")]
     LiteralKey(String),
     /// A variable that is not set, or empty.
-    #[error("agent '{agent}' needs the environment variable {variable}, which is not set")]
+    #[error("it needs the environment variable {variable}, which is not set")]
     NotSet {
         /// The agent.
         agent: String,
@@ -61,7 +61,7 @@ pub enum EndpointError {
         variable: String,
     },
     /// A header that HTTP does not allow. Its value is not shown.
-    #[error("agent '{agent}': '{header}' is not a header that can be sent")]
+    #[error("'{header}' is not a header that can be sent")]
     Header {
         /// The agent.
         agent: String,

@@ -1,7 +1,7 @@
 //! What can be typed. Every flag has its `QUORUM_*` variable.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{Resettable, ValueParser};
 use clap::error::{ContextKind, ContextValue};
@@ -70,7 +70,23 @@ pub fn parse(words: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
         Err(error) if error.exit_code() != 0 => Err(error),
         _ => command().try_get_matches_from(words.clone()),
     };
-    found.map_err(|error| name_variable(error, &words))
+    found.map_err(|error| hint_at_run(name_variable(error, &words)))
+}
+
+/// Who types a mission in the place of a command means to run it.
+fn hint_at_run(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let is_mission = word.ends_with(".yaml") || word.ends_with(".yml") || Path::new(word).is_file();
+    if is_mission {
+        let hint = format!("to run a mission, type `quorum run {word}`");
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![hint.into()]),
+        );
+    }
+    error
 }
 
 /// A wrong value that nobody typed comes from a variable, which the message then names.
@@ -243,7 +259,7 @@ pub enum Subcommand {
     Metrics(super::metrics::Metrics),
     Calibrate(super::calibrate::Calibrate),
     /// Write a run's reports again: JUnit, Markdown, HTML, JSON
-    #[command(after_help = "Example: quorum report --junit junit.xml --html report.html")]
+    #[command(after_help = "Example: quorum report latest --to junit=junit.xml --to html=report.html")]
     Report(super::report::Report),
     /// Evaluate gates from stored state, or let a failed one pass: exit 0 passed, 4 failed, 8 not finished, 2 unknown
     #[command(
@@ -500,13 +516,8 @@ pub struct SessionFlags {
     #[arg(short, long, env = "QUORUM_VERBOSE", conflicts_with = "quiet")]
     pub verbose: bool,
     /// Write a report at the end, however it ends (repeatable): junit, markdown, html, json
-    #[arg(
-        long = "report",
-        value_name = "KIND=PATH",
-        env = "QUORUM_REPORT",
-        value_delimiter = ','
-    )]
-    pub reports: Vec<super::reports::ReportTarget>,
+    #[arg(long = "report", value_name = "KIND=PATH", env = "QUORUM_REPORT")]
+    pub reports: Vec<super::reports::ReportTargets>,
 }
 
 #[derive(Debug, Args)]

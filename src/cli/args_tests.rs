@@ -14,7 +14,7 @@ const WITHOUT_VARIABLE: [(&str, &[&str]); 14] = [
         &["retry-failed", "redo", "accept-changed-mission", "reopen"],
     ),
     // `QUORUM_JSON` asks for the output's format, here as everywhere.
-    ("quorum report", &["json"]),
+    ("quorum report", &["json", "to"]),
     (
         "quorum review",
         &[

@@ -10,7 +10,10 @@ use clap::{ArgMatches, Args, Command};
 use serde_json::{Value, json};
 
 use crate::mission::model::{self, Settings};
-use crate::mission::{self, Layers, RunOptions, Source, default_settings};
+use crate::mission::{
+    self, Layers, RunOptions, Source, default_settings, money_value, setting_paths, setting_value,
+    settings_of,
+};
 use crate::report::settings::{Setting, human};
 use crate::runtime::{layers_of, user_settings};
 
@@ -50,10 +53,13 @@ pub struct Show {
 
 /// One setting, and the layer that decided it.
 struct Row {
-    name: &'static str,
+    name: String,
     value: Value,
     origin: Origin,
 }
+
+/// Settings to which every file adds, instead of the strongest deciding alone.
+const GATHERED: [&str; 2] = ["protect", "prices"];
 
 /// A layer, and what of it: a flag, a variable, a file.
 #[derive(Clone)]
@@ -82,83 +88,6 @@ impl Origin {
         }
     }
 }
-
-/// Reads one setting out of a file's settings.
-type Reader = fn(&Settings) -> Option<Value>;
-
-/// The settings of files, in the order in which they are shown.
-const SETTINGS: &[(&str, Reader)] = &[
-    ("concurrency", |s| s.concurrency.map(|n| json!(n))),
-    ("evaluate", |s| s.evaluate.map(|on| json!(on))),
-    ("evalThreshold", |s| {
-        s.eval_threshold.map(|bar| json!(bar.points.to_f64()))
-    }),
-    ("failOpenOnUnparsedEval", |s| {
-        s.fail_open_on_unparsed_eval.map(|on| json!(on))
-    }),
-    ("maxAttempts", |s| s.max_attempts.map(|n| json!(n))),
-    ("maxFixAttempts", |s| s.max_fix_attempts.map(|n| json!(n))),
-    ("maxRetries", |s| s.max_retries.map(|n| json!(n))),
-    ("maxAssessmentRetries", |s| {
-        s.max_assessment_retries.map(|n| json!(n))
-    }),
-    ("taskTimeout", |s| {
-        s.task_timeout.map(|span| json!(span.to_string()))
-    }),
-    ("independence", |s| s.independence.map(|word| json!(word))),
-    ("consensus", |s| s.consensus.map(|word| json!(word))),
-    ("verifyPriorFeedback", |s| {
-        s.verify_prior_feedback.map(|on| json!(on))
-    }),
-    ("tellCriteria", |s| s.tell_criteria.map(|on| json!(on))),
-    ("finalChecks", |s| s.final_checks.map(|word| json!(word))),
-    ("panel", |s| s.panel.map(|word| json!(word))),
-    ("referBelow", |s| s.refer_below.map(|number| json!(number.get()))),
-    ("judgeBreaker", |s| s.judge_breaker.map(|n| json!(n))),
-    ("orchestrator", |s| {
-        s.orchestrator.as_ref().map(|name| json!(name))
-    }),
-    ("maxQuestionRounds", |s| s.max_question_rounds.map(|n| json!(n))),
-    ("maxResolutionAttempts", |s| {
-        s.max_resolution_attempts.map(|n| json!(n))
-    }),
-    ("onDependencyFailed", |s| {
-        let order = s.on_dependency_failed?;
-        Some(json!(order.iter().collect::<Vec<_>>()))
-    }),
-    ("foundation", |s| s.foundation.map(|on| json!(on))),
-    ("maxDelegationDepth", |s| s.max_delegation_depth.map(|n| json!(n))),
-    ("maxDelegations", |s| s.max_delegations.map(|n| json!(n))),
-    ("staleThreshold", |s| {
-        s.stale_threshold.map(|span| json!(span.to_string()))
-    }),
-    ("maxWindowWait", |s| {
-        s.max_window_wait.map(|span| json!(span.to_string()))
-    }),
-    ("maxOutput", |s| s.max_output.map(|size| json!(size.to_string()))),
-    ("approvalGates", |s| {
-        let gates = s.approval_gates.as_ref()?;
-        Some(json!(gates.iter().map(|gate| &*gate.name).collect::<Vec<_>>()))
-    }),
-    ("autoRejectOnTimeout", |s| {
-        s.auto_reject_on_timeout.map(|on| json!(on))
-    }),
-    ("checksMayWrite", |s| {
-        s.checks_may_write.as_ref().map(|globs| json!(globs))
-    }),
-    ("defaultChannels", |s| {
-        s.default_channels.as_ref().map(|names| json!(names))
-    }),
-    ("middleware.agent", |s| {
-        let chain = s.middleware.agent.as_ref()?;
-        Some(json!(chain.names().collect::<Vec<_>>()))
-    }),
-    ("middleware.coordination", |s| {
-        let chain = s.middleware.coordination.as_ref()?;
-        Some(json!(chain.names().collect::<Vec<_>>()))
-    }),
-    ("clarification", |s| s.clarification.map(|word| json!(word))),
-];
 
 /// Does what the arguments say.
 pub fn config(arguments: &Config, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
@@ -234,24 +163,34 @@ fn own_settings(path: &Path, layers: &Layers) -> Result<Settings, Failure> {
         user: without(&layers.user),
     };
     let loaded = Source::read(path).and_then(|source| mission::load(&source, &layers));
-    Ok(loaded.map_err(Failure::mission)?.mission.settings)
+    Ok(settings_of(loaded.map_err(Failure::mission)?.mission))
 }
 
-/// The settings of which the strongest file decides, with what flags and variables say above the files. Of `protect`, `prices`,
-/// `sla` and `budget` every file has a part.
+/// All settings of the key table. The strongest file decides, with what flags and variables say above the files; to what is
+/// gathered (`protect`, `prices`) each file adds its part.
 fn settings(files: &[(Origin, Settings)], options: &RunOptions, matches: &ArgMatches) -> Vec<Row> {
-    SETTINGS
+    let all = files
         .iter()
-        .map(|(name, read)| {
-            let (value, origin) = above(name, options, matches)
-                .or_else(|| {
-                    let mut files = files.iter();
-                    files.find_map(|(origin, settings)| Some((read(settings)?, origin.clone())))
-                })
-                .unwrap_or((Value::Null, Origin::DEFAULT));
-            Row { name, value, origin }
-        })
-        .collect()
+        .fold(Settings::default(), |above, (_, below)| above.or(below.clone()));
+    let row = |(name, _): (String, bool)| {
+        let by_file = || {
+            let mut said = files
+                .iter()
+                .filter(|(_, settings)| setting_value(settings, &name).is_some());
+            let mut origin = said.next()?.0.clone();
+            if GATHERED.contains(&name.as_str()) {
+                let others = said.filter_map(|(other, _)| other.source.as_deref());
+                let sources = origin.source.as_deref().into_iter().chain(others);
+                let sources: Vec<&str> = sources.collect();
+                origin.source = (!sources.is_empty()).then(|| sources.join(", "));
+            }
+            Some((setting_value(&all, &name)?, origin))
+        };
+        let said = above(&name, options, matches).or_else(by_file);
+        let (value, origin) = said.unwrap_or((Value::Null, Origin::DEFAULT));
+        Row { name, value, origin }
+    };
+    setting_paths().into_iter().map(row).collect()
 }
 
 /// What a flag or a variable says about a setting of files.
@@ -275,6 +214,12 @@ fn above(name: &str, options: &RunOptions, matches: &ArgMatches) -> Option<(Valu
         "maxAttempts" => options
             .max_attempts
             .map(|n| (json!(n), by("max_attempts", "QUORUM_MAX_ATTEMPTS"))),
+        "budget.maxCost" => options
+            .max_cost
+            .map(|amount| (money_value(amount), by("max_cost", "QUORUM_MAX_COST"))),
+        "budget.maxTokens" => options
+            .max_tokens
+            .map(|n| (json!(n), by("max_tokens", "QUORUM_MAX_TOKENS"))),
         _ => None,
     }
 }
@@ -326,7 +271,7 @@ fn flags_alone(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Resul
         ),
     ];
     let rows = rows.map(|(name, id, value)| Row {
-        name,
+        name: name.to_owned(),
         value,
         origin: said(id, matches).unwrap_or(Origin::DEFAULT),
     });
@@ -365,15 +310,21 @@ fn document(rows: &[Row], paths: &Paths) -> Value {
 }
 
 fn table(rows: &[Row], with_origin: bool, screen: &Screen) -> String {
-    let text = |value: &Value| match value {
-        Value::Null => "-".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    fn text(value: &Value) -> String {
+        match value {
+            Value::Null => "-".to_owned(),
+            Value::String(text) => text.clone(),
+            Value::Array(items) if items.is_empty() => "none".to_owned(),
+            Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
+            // 60.0 of points is 60 to people.
+            Value::Number(number) => number.to_string().trim_end_matches(".0").to_owned(),
+            other => other.to_string(),
+        }
+    }
     let settings: Vec<Setting> = rows
         .iter()
         .map(|row| Setting {
-            name: row.name,
+            name: row.name.clone(),
             value: text(&row.value),
             origin: row.origin.text(),
         })

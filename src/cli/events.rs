@@ -14,7 +14,7 @@ use crate::store::{Reader, RunFolder};
 use super::args::Events;
 use super::failure::Failure;
 use super::project::{find_run, open_run, refuse, state_folder};
-use super::screen::Screen;
+use super::screen::{Screen, at_terminal, stdout};
 use super::status::has_writer;
 
 /// How often a followed journal is looked at.
@@ -93,8 +93,9 @@ pub fn not_printed(error: io::Error) -> Result<u8, Failure> {
 }
 
 fn print(event: &PublicEvent, screen: &Screen) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     if screen.is_jsonl() {
+        let mut out = at_terminal(&mut out);
         serde_json::to_writer(&mut out, event)?;
         out.write_all(b"\n")
     } else {

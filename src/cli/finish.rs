@@ -3,7 +3,7 @@
 //! A list is frozen into the run's options: an agent that edits the file changes nothing.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 
@@ -64,7 +64,7 @@ fn compiles(mission: &Mission, task: &Task, options: &RunOptions) -> Result<(), 
     Err(Failure::usage(anyhow!(
         "task '{}' requires compilation and does not say how: there is no tsconfig.json in {}",
         task.title,
-        folder.display()
+        folder.components().collect::<PathBuf>().display()
     ))
     .help("add `compileCommand` to its `verify`, for example `compileCommand: cargo check`"))
 }

@@ -13,12 +13,14 @@ use crate::engine::{Event, KeeperRef, ProcessRef};
 use crate::keeper::{self, ProcessIdentity};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
+use crate::report::{escape, sanitize};
 use crate::store::{JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, open_regular, read_regular};
 
 use super::events::not_printed;
 use super::failure::Failure;
+use super::harmless::Harmless;
 use super::project::{find_run, state_folder};
-use super::screen::Screen;
+use super::screen::{self, Screen};
 use super::show::{Told, check_attempt, tell};
 use super::status::has_writer;
 
@@ -88,12 +90,31 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
             return not_printed(error);
         }
         if !arguments.follow || told.history.status.is_terminal() || !live {
+            if told.history.turns().next().is_none() {
+                screen.error(&nothing_said(&told));
+            }
             return Ok(0);
         }
         std::thread::sleep(POLL);
         live = has_writer(&folder, &run) || goes_on(&run, &told);
         told.end = catch_up(&run, told.end, &mut told.history, &mut told.keeper)?;
     }
+}
+
+/// Why there is no output: nobody has worked on the task.
+fn nothing_said(told: &Told) -> String {
+    let id = told.history.task;
+    let failure = told.view.task(id).failure.as_deref();
+    let why = failure.map_or_else(
+        || format!("it is {}", told.history.status.as_str()),
+        |failure| format!("{}: {}", failure.mode.as_str(), failure.message),
+    );
+    let title = &told.state.plan.task(id).title;
+    format!(
+        "note: no agent has worked on '{}': {}\n",
+        sanitize(title),
+        sanitize(&why)
+    )
 }
 
 /// Whether the agent outlived the session that started it and still speaks, or has just ended and its keeper has not yet
@@ -171,9 +192,11 @@ struct Printer<'a> {
 impl<'a> Printer<'a> {
     fn new(arguments: &'a Logs, run: &'a RunFolder, screen: &'a Screen) -> Self {
         let stdout = io::stdout();
-        // On a terminal an agent's output may not move the cursor; for anything else it stays as it is.
+        // On a terminal an agent's output may neither move the cursor nor hide; for anything else it stays as it is.
         let out: Box<dyn Write> = match stdout.is_terminal() {
-            true => Box::new(anstream::StripStream::new(stdout)),
+            true => Box::new(anstream::StripStream::new(
+                Box::new(Harmless::new(stdout, escape)) as Box<dyn Write>,
+            )),
             false => Box::new(stdout),
         };
         Self {
@@ -190,6 +213,7 @@ impl<'a> Printer<'a> {
 
     /// Prints what is there.
     fn pump(&mut self, history: &TaskHistory, keeper: &KeeperRef) -> io::Result<()> {
+        drop(screen::stdout()?);
         for turn in history.turns().skip(self.done).collect::<Vec<_>>() {
             let has_ended = !matches!(turn.end, TurnStanding::Open);
             if self.arguments.wants(turn.id) {

@@ -17,6 +17,7 @@ mod explain;
 mod failure;
 mod finish;
 mod gate;
+mod harmless;
 mod init;
 mod logs;
 mod metrics;

@@ -21,11 +21,14 @@ const MISPLACED: &str = "nothing was started, and nothing was touched; remove it
 /// What to do about a state folder that cannot be written.
 pub const WRITABLE: &str = "make the folder writable, or name another one with --state-dir";
 
-/// The text of the project's settings and of the user's, each `None` where there is none.
-pub fn settings_texts() -> Result<[Option<String>; 2], Failure> {
+/// The project's settings and the user's, each with what the file is called and its text; `None` where there is none.
+pub fn settings_texts() -> Result<[Option<(String, String)>; 2], Failure> {
+    let here = current_dir()?;
     let mut texts = [None, None];
-    for file in settings_files(&current_dir()?) {
+    for file in settings_files(&here) {
         let text = file.read().map_err(unreadable_settings)?;
+        let name = file.path.strip_prefix(&here).unwrap_or(&file.path);
+        let text = text.map(|text| (name.display().to_string(), text));
         let layer = usize::from(file.layer == ConfigLayer::User);
         texts[layer] = texts[layer].take().or(text);
     }

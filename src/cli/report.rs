@@ -23,17 +23,26 @@ pub struct Report {
     /// The run [default: the latest]
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
+    /// Write a report (repeatable): junit, markdown, html, json; `-` is stdout
+    #[arg(long, value_name = "KIND=PATH")]
+    pub to: Vec<ReportTarget>,
     /// Write JUnit XML to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE", env = "QUORUM_JUNIT", value_delimiter = ',')]
+    #[arg(long, value_name = "FILE", env = "QUORUM_JUNIT")]
     pub junit: Vec<PathBuf>,
     /// Write Markdown to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE", env = "QUORUM_MARKDOWN", value_delimiter = ',')]
+    #[arg(long, value_name = "FILE", env = "QUORUM_MARKDOWN")]
     pub markdown: Vec<PathBuf>,
     /// Write a page that browsers show without a network to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE", env = "QUORUM_HTML", value_delimiter = ',')]
+    #[arg(long, value_name = "FILE", env = "QUORUM_HTML")]
     pub html: Vec<PathBuf>,
-    /// Write the run's document to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().map(Json::File))]
+    /// Write the run's document to this file (repeatable) [default: stdout]
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        default_missing_value = "-",
+        value_parser = PathBufValueParser::new().map(Json::File)
+    )]
     pub json: Vec<Json>,
 }
 
@@ -53,7 +62,8 @@ impl Report {
         let of_kind = |(kind, paths): (ReportKind, Vec<PathBuf>)| {
             paths.into_iter().map(move |path| ReportTarget { kind, path })
         };
-        kinds.into_iter().flat_map(of_kind).collect()
+        let named = self.to.iter().cloned();
+        named.chain(kinds.into_iter().flat_map(of_kind)).collect()
     }
 }
 

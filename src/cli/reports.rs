@@ -37,12 +37,50 @@ pub struct ReportTarget {
     pub path: PathBuf,
 }
 
+/// `--report KIND=PATH,KIND=PATH`: several in one value, as one variable holds them. A comma in a path is a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportTargets(pub Vec<ReportTarget>);
+
+impl FromStr for ReportTargets {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let begins_target = |rest: &str| {
+            let kind = rest.split('=').next().unwrap_or_default();
+            rest.len() > kind.len() && !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphabetic())
+        };
+        let mut targets = Vec::new();
+        let mut from = 0;
+        for (at, _) in text
+            .match_indices(',')
+            .filter(|(at, _)| begins_target(&text[at + 1..]))
+        {
+            targets.push(text[from..at].parse()?);
+            from = at + 1;
+        }
+        targets.push(text[from..].parse()?);
+        Ok(Self(targets))
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportKind {
     Junit,
     Markdown,
     Html,
     Json,
+}
+
+impl ReportKind {
+    /// As it is typed.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Junit => "junit",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Json => "json",
+        }
+    }
 }
 
 impl ReportTarget {
@@ -85,15 +123,20 @@ pub struct Reports {
 impl Reports {
     /// The reports of `run` and `resume`: what flags and GitHub ask for. Refuses a path that cannot be written to,
     /// while that costs nothing yet. What lies there stays as long as the session may still be refused.
-    pub fn of_session(targets: &[ReportTarget]) -> Result<Self, Failure> {
+    pub fn of_session(targets: &[ReportTargets]) -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        if targets.iter().any(ReportTarget::is_stdout) {
-            return Err(
-                Failure::usage(anyhow!("stdout already has the result of the run"))
-                    .help("nothing was started; name a file, or type `quorum report --html -` afterwards"),
+        let targets: Vec<ReportTarget> = targets
+            .iter()
+            .flat_map(|targets| targets.0.iter().cloned())
+            .collect();
+        if let Some(target) = targets.iter().find(|target| target.is_stdout()) {
+            let help = format!(
+                "nothing was started; name a file, or type `quorum report --to {}=-` afterwards",
+                target.kind.as_str()
             );
+            return Err(Failure::usage(anyhow!("stdout already has the result of the run")).help(help));
         }
-        let reports = Self::to(targets)?;
+        let reports = Self::to(&targets)?;
         Ok(Self {
             summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
             annotate: variable("GITHUB_ACTIONS").is_some_and(|value| value == "true"),

@@ -104,7 +104,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         last: recovered.worked_last,
     };
     reports.clear()?;
-    let watchers = screen.watch(&run, &arguments.flags, programs.places(&state), view);
+    let watchers = screen.watch(&run, true, &arguments.flags, programs.places(&state), view);
     let ending = drive(
         &run,
         state,

@@ -73,7 +73,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 
     let run = folder.run(&id);
     let places = programs.places(&state);
-    let watchers = screen.watch(&run, &arguments.flags.session, places, LiveView::default());
+    let watchers = screen.watch(&run, true, &arguments.flags.session, places, LiveView::default());
     let launch = Launch {
         run,
         mission: &source.bytes,

@@ -12,7 +12,9 @@ use serde_json::Value;
 
 use crate::domain::Timestamp;
 use crate::engine::{Event, Outcome, State, outcome};
+use crate::keeper::stdout_was_closed;
 use crate::mission;
+use crate::report::escape_json;
 use crate::report::json::{Standing, write_run};
 use crate::report::progress::{self, Details};
 use crate::report::status::StatusPage;
@@ -23,6 +25,7 @@ use crate::runtime::{Ending, Observer};
 use crate::store::{Record, RunFolder, SpoolName};
 
 use super::args::{Format, Json, Output, Progress, SessionFlags, When};
+use super::harmless::Harmless;
 use super::reports::{Reports, exit_code};
 
 /// The two streams of this process and how to write to them.
@@ -67,6 +70,22 @@ fn usual_progress(has_person: bool, term: &str) -> Progress {
         "" | "dumb" => Progress::Plain,
         _ if has_person => Progress::Bar,
         _ => Progress::Plain,
+    }
+}
+
+/// Standard output, if this process was given one: what the library puts in its place takes everything and keeps nothing.
+pub fn stdout() -> io::Result<io::StdoutLock<'static>> {
+    match stdout_was_closed() {
+        true => Err(rustix::io::Errno::BADF.into()),
+        false => Ok(io::stdout().lock()),
+    }
+}
+
+/// A writer of JSON to standard output: on a terminal texts of others may neither move the cursor nor hide.
+pub fn at_terminal(out: &mut dyn Write) -> Box<dyn Write + '_> {
+    match io::stdout().is_terminal() {
+        true => Box::new(Harmless::new(out, escape_json)),
+        false => Box::new(out),
     }
 }
 
@@ -168,13 +187,12 @@ impl Screen {
 
     /// Writes the document of a run to stdout.
     pub fn run(&self, state: &State, view: &RunView, standing: Standing) {
-        self.print(|out| write_run(out, state, view, standing));
+        self.print(|out| write_run(at_terminal(out), state, view, standing));
     }
 
     /// Writes to stdout, all of it, at once. A disk that took only a part of it is told, and remembered.
-    pub fn print(&self, write: impl FnOnce(&mut io::StdoutLock<'_>) -> io::Result<()>) {
-        let mut out = io::stdout().lock();
-        let written = write(&mut out).and_then(|()| out.flush());
+    pub fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        let written = stdout().and_then(|mut out| write(&mut out).and_then(|()| out.flush()));
         if let Err(error) = written
             && error.kind() != io::ErrorKind::BrokenPipe
             && !self.lost.replace(true)
@@ -191,7 +209,8 @@ impl Screen {
     /// Writes one document to stdout.
     pub fn document(&self, document: &impl Serialize) {
         self.print(|out| {
-            serde_json::to_writer_pretty(&mut *out, document)?;
+            let mut out = at_terminal(out);
+            serde_json::to_writer_pretty(&mut out, document)?;
             out.write_all(b"\n")
         });
     }
@@ -222,15 +241,17 @@ impl Screen {
         Style::resolve(choice, terminal, |name| std::env::var(name).ok())
     }
 
-    /// Who watches a session: its view, and progress as the flags ask for it.
+    /// Who watches a session: its view, and progress as the flags ask for it. What is said of a run that is not kept names
+    /// no ids: nothing could be done with them.
     pub fn watch(
         &self,
         folder: &RunFolder,
+        is_kept: bool,
         flags: &SessionFlags,
         programs: Vec<(String, String)>,
         earlier: LiveView,
     ) -> Watchers {
-        let run = folder.id();
+        let run = is_kept.then(|| folder.id().clone());
         let view = Rc::new(RefCell::new(earlier));
         let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(ViewObserver(view.clone()))];
         let terminal = io::stderr().is_terminal();

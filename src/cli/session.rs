@@ -27,10 +27,14 @@ use super::project::{current_dir, settings_texts};
 
 /// Options that hold nothing but the configuration files beneath a mission.
 pub fn options_with_config() -> Result<RunOptions, Failure> {
-    let [project_config, user_config] = settings_texts()?;
+    let [project, user] = settings_texts()?;
+    let (project_config_name, project_config) = project.unzip();
+    let (user_config_name, user_config) = user.unzip();
     Ok(RunOptions {
         project_config,
+        project_config_name,
         user_config,
+        user_config_name,
         ..RunOptions::default()
     })
 }
@@ -52,6 +56,9 @@ pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMat
             .map_err(|error| Failure::usage(anyhow!("--record {}: {error}", folder.display())))?;
         options.record = Some(folder);
     }
+    if matches.value_source("allow") == Some(ValueSource::EnvVariable) {
+        options.said_by.allow = Some("QUORUM_ALLOW".to_owned());
+    }
     for class in &flags.allow {
         if !options.allow.contains(class) {
             options.allow.push(*class);
@@ -69,9 +76,19 @@ pub fn lay_over_reviews(
     flags: &ReviewFlags,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    options.no_eval |= flags.no_eval || eval_is_off()?;
+    let by_variable = |id: &str| matches.value_source(id) == Some(ValueSource::EnvVariable);
+    let off_by = match (flags.no_eval, by_variable("no_eval")) {
+        (true, true) => Some("QUORUM_NO_EVAL"),
+        (true, false) => Some("--no-eval"),
+        (false, _) => eval_is_off()?.then_some("EVAL=off"),
+    };
+    options.no_eval |= off_by.is_some();
+    if let Some(by) = off_by {
+        options.said_by.no_eval = Some(by.to_owned());
+    }
     if let Some(points) = flags.eval_threshold {
-        let by_variable = matches.value_source("eval_threshold") == Some(ValueSource::EnvVariable);
+        let by_variable = by_variable("eval_threshold");
+        options.said_by.eval_threshold = by_variable.then(|| "QUORUM_EVAL_THRESHOLD".to_owned());
         let origin = if by_variable {
             BarOrigin::Environment
         } else {
@@ -88,6 +105,7 @@ pub fn lay_over_reviews(
             .eval_threshold
             .is_none_or(|bar| bar.origin != BarOrigin::Flag)
         {
+            options.said_by.eval_threshold = Some("EVAL_THRESHOLD".to_owned());
             options.eval_threshold = Some(Bar {
                 points,
                 origin: BarOrigin::Environment,

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::engine::{State, judging_agents};
 use crate::judging::protected::judging_paths;
 use crate::mission::{self, Report, RunOptions, Source};
-use crate::report::forewarning::{forewarnings, unjudged};
+use crate::report::forewarning::{forewarnings, loosened, unjudged};
 
 use crate::report::{count, sanitize};
 
@@ -41,7 +41,8 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
                 let state = State::new(Arc::new(plan));
                 protected = protected_files(&state, &options, path);
                 calls = unseen(&state);
-                warnings = forewarnings(&state);
+                warnings = loosened(&state);
+                warnings.extend(forewarnings(&state));
                 warnings.extend(unjudged(&state));
                 (
                     loaded.notes,

@@ -23,7 +23,7 @@ use super::notice::NoticeEvent;
 use super::payload::{
     Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode,
     ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef,
-    TurnFiles, Usage, Used, VoidedStage, Way,
+    TurnFiles, Usage, Used, VoidedStage, Way, is_zero,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -217,6 +217,9 @@ pub enum Event {
         /// When it is tried again.
         #[serde(rename = "n")]
         not_before: Timestamp,
+        /// How many requests there may be in all; 0 in journals that do not tell.
+        #[serde(rename = "a", default, skip_serializing_if = "is_zero")]
+        of: u32,
     },
     /// `turn:finished`
     #[serde(rename = "tf")]

@@ -379,7 +379,7 @@ impl ToolLedgerRef {
     clippy::trivially_copy_pass_by_ref,
     reason = "the signature of skip_serializing_if"
 )]
-fn is_zero(count: &u32) -> bool {
+pub(super) fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 

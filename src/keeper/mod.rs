@@ -18,7 +18,7 @@
 //! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `process` the keeper's
 //! loop, `adoption` how the next runner finds it, `child` one child's life, `outputs` the files its output goes to,
 //! `orphans` the hunt for processes that left their group, `exits` the record, `identity` how a process is recognised
-//! again after a crash, `belonging` what a process cannot shed, `concealment` what others see of this one, `farewell` how
+//! again after a crash, `belonging` what a process cannot shed, `concealment` what others see of this one, `descriptors` what the standard ones were at the start, `farewell` how
 //! an orderly end is told from a murder, `asked` what a judge is asked and answers, `socket` sockets in folders of the state
 //! and who may speak there, `resolve` the search for
 //! programs. `posix` holds the few raw system calls; everything that only Linux has is in `linux` and `start_linux`, with a
@@ -32,6 +32,7 @@ mod belonging;
 mod child;
 mod client;
 mod concealment;
+mod descriptors;
 mod exits;
 mod farewell;
 mod identity;
@@ -66,6 +67,7 @@ mod starter;
 
 pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
 pub use client::{Client, Handle, fork};
+pub use descriptors::stdout_was_closed;
 pub use exits::{ExitRecord, ExitsLog, is_held, read as read_exits};
 pub use identity::{
     ProcessIdentity, alive, end, end_group, end_some, is_an_agents, is_of_an_agent, is_of_the_run,

@@ -70,7 +70,13 @@ fn executable(path: &Path) -> Executable {
 fn denied(path: &Path) -> io::Error {
     io::Error::new(
         io::ErrorKind::PermissionDenied,
-        format!("`{}` is not an executable file", path.display()),
+        match path.is_file() {
+            true => format!(
+                "`{0}` is not an executable file; type `chmod +x {0}`",
+                path.display()
+            ),
+            false => format!("`{}` is not an executable file", path.display()),
+        },
     )
 }
 

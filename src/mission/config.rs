@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use super::keys;
 use super::load::{Document, Report, Source, read_document};
+use super::loosened::Written;
 use super::model::{Config, Mission};
 use super::read::Named;
 use super::validate;
@@ -36,6 +37,7 @@ impl Layers {
         mission.own_agents = mission.agents.0.len();
         for config in self.each() {
             mission.settings = mission.settings.or(config.settings.clone());
+            mission.written.push(config.written.clone());
             add_missing(&mut mission.agents, &config.agents);
             add_missing(&mut mission.channels, &config.channels);
             add_missing(&mut mission.rubrics, &config.rubrics);
@@ -87,6 +89,7 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
         let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
         return Err(Report { diagnostics, more });
     }
+    config.written = Written::of(&source.name, text, &tree);
     let origin = match layer {
         ConfigLayer::Project => BarOrigin::Project,
         ConfigLayer::User => BarOrigin::User,

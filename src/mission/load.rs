@@ -15,6 +15,7 @@ use super::config::Layers;
 use super::diagnostics::{Diagnostic, Severity, Style, render_all};
 use super::document::{Kind, NodeId, Tree};
 use super::keys::{self, Referent, Table};
+use super::loosened::Written;
 use super::model::{BUILT_IN_RUBRICS, Mission};
 use super::problem::{Place, Problem, Problems};
 use super::text::{quoted, suggestion};
@@ -196,8 +197,9 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     let Document {
         tree,
         mut checked,
-        value: mission,
+        value: mut mission,
     } = read_document::<Mission>(&source.name, text, &keys::MISSION)?;
+    mission.written = vec![Written::of("", text, &tree)];
     let mission = layers.under(mission);
     let mut problems = std::mem::take(&mut checked.problems);
     problems.append(check_references(&tree, &checked, &mission, layers));

@@ -29,6 +29,7 @@ mod growth;
 mod keys;
 mod lineage;
 mod load;
+mod loosened;
 pub mod model;
 pub mod named_files;
 mod plan;
@@ -39,6 +40,7 @@ mod scalar;
 mod schema;
 mod scrutiny;
 mod selection;
+mod setting_values;
 mod succession;
 mod task_list;
 #[cfg(test)]
@@ -59,6 +61,7 @@ pub use edges::Edges;
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use growth::{AddedTask, Addition, Origin, Provenance};
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, load, validate_path};
+pub use loosened::{Loosening, SaidBy};
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions,
@@ -70,6 +73,7 @@ pub use scalar::{Deadline, Positive};
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use scrutiny::{RedTeamPlan, Scrutiny, StageJudge, StagePlan, VisionPlan};
 pub use selection::{UnknownTask, named_tasks};
+pub use setting_values::{money_value, setting_paths, setting_value, settings_of};
 pub use succession::succeed;
 pub use task_list::TaskList;
 pub use text::suggestion;

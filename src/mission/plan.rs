@@ -560,6 +560,8 @@ pub struct Rules {
     pub on_dependency_failed: model::RemedyOrder,
     /// Whether judges are called at all.
     pub evaluate: bool,
+    /// What makes judging less strict, and where it is said.
+    pub loosened: Vec<super::Loosening>,
     /// The bar of evaluations.
     pub eval_bar: Bar,
     /// Whether an unparsed evaluation passes, flagged `unreviewed`.
@@ -665,6 +667,9 @@ pub struct RunOptions {
     pub no_eval: bool,
     /// `--eval-threshold`, `EVAL_THRESHOLD`.
     pub eval_threshold: Option<Bar>,
+    /// Which flag or variable says what of reviews.
+    #[serde(skip_serializing_if = "super::SaidBy::is_empty")]
+    pub said_by: super::SaidBy,
     /// `--max-attempts`.
     pub max_attempts: Option<u32>,
     /// `--jobs`.
@@ -699,8 +704,14 @@ pub struct RunOptions {
     pub test_lists: std::collections::BTreeMap<String, Vec<String>>,
     /// The text of the project's `quorum.yaml`, where there is one.
     pub project_config: Option<String>,
+    /// What that file is called; `None` in journals that do not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_config_name: Option<String>,
     /// The text of the user's `quorum.yaml`, where there is one.
     pub user_config: Option<String>,
+    /// What that file is called; `None` in journals that do not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_config_name: Option<String>,
 }
 
 impl RunOptions {

@@ -258,8 +258,13 @@ pub fn field_doc(kind: FileKind, path: &str) -> Result<FieldDoc, NoSuchField> {
             may_be_named = matches!(key.shape, Shape::Named(..) | Shape::Expectations);
         } else if may_be_named {
             let of_type = EXPECTATION_TYPES.iter().find(|(word, _)| *word == part);
-            if let Some((_, table)) = of_type.filter(|(_, table)| is_among(table, &tables)) {
-                tables = vec![table];
+            match of_type.filter(|(_, table)| is_among(table, &tables)) {
+                Some((_, table)) => tables = vec![table],
+                // The types are known; only names are anybody's.
+                None if matches!(found, Some(key) if matches!(key.shape, Shape::Expectations)) => {
+                    return Err(no_such_field(&tables, found, part));
+                }
+                None => {}
             }
             may_be_named = false;
         } else {
@@ -293,7 +298,12 @@ fn no_such_field(tables: &[&'static Table], below: Option<&Key>, key: &str) -> N
             (None, None) => "the file".to_owned(),
         },
         key: key.to_owned(),
-        help: suggestion(key, known, "known keys"),
+        help: match below {
+            Some(below) if tables.is_empty() => {
+                format!("`{}` holds one value and has no keys of its own", below.name)
+            }
+            _ => suggestion(key, known, "known keys"),
+        },
     }
 }
 

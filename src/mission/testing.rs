@@ -29,6 +29,7 @@ impl Rules {
             checks_may_write: Box::default(),
             concurrency: 1,
             evaluate: true,
+            loosened: Vec::new(),
             eval_bar: Bar::default_bar(),
             fail_open_on_unparsed_eval: false,
             max_assessment_retries: 1,

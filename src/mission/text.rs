@@ -1,5 +1,7 @@
 //! Showing texts of a file safely, and guessing what a misspelt one was meant to be.
 
+use crate::domain::is_invisible;
+
 /// `text` without anything a terminal would act on, cut after `limit` characters.
 pub(super) fn printable(text: &str, limit: usize) -> String {
     let mut shown: String = text
@@ -13,10 +15,9 @@ pub(super) fn printable(text: &str, limit: usize) -> String {
     shown
 }
 
-/// Control characters, and the ones that reorder or hide text around them.
+/// Control characters, and the ones that reorder or hide text around them, or are not seen.
 fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    c.is_control() || is_invisible(c)
 }
 
 /// The greatest position not after `at` where a character begins.

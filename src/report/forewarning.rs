@@ -4,6 +4,7 @@
 use crate::domain::{Bar, BarOrigin, TaskId};
 use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::excluded;
+use crate::mission::Loosening;
 use crate::mission::model::Review;
 
 use super::text::count;
@@ -86,6 +87,16 @@ pub fn forewarnings(state: &State) -> Vec<String> {
     let threshold = GivenThreshold::of(state).filter(|given| given.reviews == 0);
     let threshold = threshold.map(|given| given.words());
     threshold.into_iter().chain(shut_gates(state)).collect()
+}
+
+/// What makes judging less strict, where neither the mission nor a flag says it: nobody who reads them would know.
+#[must_use]
+pub fn loosened(state: &State) -> Vec<String> {
+    let found = state.plan.rules.loosened.iter();
+    found
+        .filter(|found| found.is_beneath)
+        .map(Loosening::words)
+        .collect()
 }
 
 /// Gates that need a score where nobody gives any.

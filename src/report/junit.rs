@@ -55,6 +55,9 @@ pub fn junit(state: &State, view: &RunView, outcome: Option<&Outcome>) -> Result
     }
     if !plan.rules.evaluate {
         tasks.add_property(("evaluate", "off"));
+        for off in plan.rules.loosened.iter().filter(|found| found.is_off) {
+            tasks.add_property(("evaluateOffBy", clean(&off.place).as_str()));
+        }
     }
     for warning in &view.warnings {
         tasks.add_property(("warning", clean(warning).as_str()));

@@ -9,7 +9,7 @@ use super::findings;
 use super::json::is_cancelled;
 use super::rank::{Rank, reason, worst_first};
 use super::scrutiny::{remarks, stage_words};
-use super::summary::{NOT_REVIEWED, left_out, outcome_words, task_counts};
+use super::summary::{left_out, not_reviewed, outcome_words, task_counts};
 use super::text::{elapsed, sanitize};
 use super::view::RunView;
 
@@ -106,8 +106,8 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
         text.push_str(" · cancelled");
     }
     text.push_str("\n\n");
-    if !state.plan.rules.evaluate {
-        let _ = writeln!(text, "> **{NOT_REVIEWED}**\n");
+    if let Some(words) = not_reviewed(state) {
+        let _ = writeln!(text, "> **{}**\n", escape(&words));
     }
     if let Some(words) = left_out(state) {
         let _ = writeln!(text, "> **{words}**\n");

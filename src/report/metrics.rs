@@ -12,7 +12,7 @@ use crate::engine::{DeadlineStep, Event, StageReport};
 use crate::mission::Plan;
 
 use super::style::{Role, Screen};
-use super::text::{sanitize, width};
+use super::text::{number, sanitize, width};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.metrics/v1";
@@ -162,7 +162,7 @@ impl Sums {
     }
 }
 
-/// The document. Scores are on the scale 1 to 5.
+/// The document. Scores are on the scale 1 to 5, points are what all other figures are in, 0 to 100.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricsDocument<'a> {
@@ -182,7 +182,11 @@ struct Row<'a> {
     avg_score: Option<f64>,
     min_score: Option<f64>,
     max_score: Option<f64>,
+    avg_points: Option<f64>,
+    min_points: Option<f64>,
+    max_points: Option<f64>,
     dimension_scores: BTreeMap<String, f64>,
+    dimension_points: BTreeMap<String, f64>,
     total_retries: u64,
     total_fixes: u64,
     deadlines_met: u64,
@@ -193,17 +197,24 @@ impl<'a> Row<'a> {
     fn of(name: &'a str, sums: &Sums) -> Self {
         let mean =
             |scores: &[Points]| Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
-        let dimensions = sums.dimensions.iter();
+        let dimensions = |of: fn(Points) -> f64| {
+            let means = sums.dimensions.iter();
+            let means = means.filter_map(|(name, scores)| Some((name.clone(), of(mean(scores)?))));
+            means.collect()
+        };
+        let (least, most) = (sums.scores.iter().min(), sums.scores.iter().max());
         Self {
             name,
             total_assessments: sums.assessments,
             passed_assessments: sums.passed,
             avg_score: mean(&sums.scores).map(Points::score_f64),
-            min_score: sums.scores.iter().min().map(|points| points.score_f64()),
-            max_score: sums.scores.iter().max().map(|points| points.score_f64()),
-            dimension_scores: dimensions
-                .filter_map(|(name, scores)| Some((name.clone(), mean(scores)?.score_f64())))
-                .collect(),
+            min_score: least.map(|points| points.score_f64()),
+            max_score: most.map(|points| points.score_f64()),
+            avg_points: mean(&sums.scores).map(Points::to_f64),
+            min_points: least.map(|points| points.to_f64()),
+            max_points: most.map(|points| points.to_f64()),
+            dimension_scores: dimensions(Points::score_f64),
+            dimension_points: dimensions(Points::to_f64),
             total_retries: sums.retries,
             total_fixes: sums.fixes,
             deadlines_met: sums.met,
@@ -230,19 +241,19 @@ pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
 fn table(text: &mut String, heading: &str, rows: &[Row<'_>], screen: &Screen) {
     let nothing = screen.style.symbols().nothing;
     let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, heading));
-    let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), |score| score.to_string());
+    let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), number);
     let numbers = |row: &Row<'_>| {
         let deadlines = match (row.deadlines_met, row.deadlines_missed) {
             (0, 0) => String::new(),
             (met, missed) => format!(", deadlines {met} met, {missed} missed"),
         };
         format!(
-            "{} of {} passed, score {} ({} to {}), retries {}, fixes {}{deadlines}",
+            "{} of {} passed, average {} of 100 ({} to {}), retries {}, fixes {}{deadlines}",
             row.passed_assessments,
             row.total_assessments,
-            score(row.avg_score),
-            score(row.min_score),
-            score(row.max_score),
+            score(row.avg_points),
+            score(row.min_points),
+            score(row.max_points),
             row.total_retries,
             row.total_fixes,
         )
@@ -258,8 +269,8 @@ fn table(text: &mut String, heading: &str, rows: &[Row<'_>], screen: &Screen) {
     for ((row, name), numbers) in rows.iter().zip(&names).zip(&numbers) {
         let gap = " ".repeat(widest - width(name));
         let _ = writeln!(text, "  {name}{gap}  {numbers}");
-        for (dimension, mean) in &row.dimension_scores {
-            let _ = writeln!(text, "    {} {mean}", sanitize(dimension));
+        for (dimension, mean) in &row.dimension_points {
+            let _ = writeln!(text, "    {} {}", sanitize(dimension), number(*mean));
         }
     }
 }

@@ -58,7 +58,7 @@ pub mod status;
 pub mod style;
 pub mod summary;
 mod text;
-pub use text::{count, sanitize};
+pub use text::{count, escape, escape_json, sanitize};
 pub mod asked;
 mod budget;
 pub mod view;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::domain::{Finding, OutcomeClass};
 
 use super::style::{Role, Screen};
-use super::text::sanitize;
+use super::text::{number, sanitize};
 
 /// What a review came to.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct ReviewResult<'a> {
     pub points: Option<f64>,
     /// The bar it was held against.
     pub bar: Option<f64>,
-    /// Dimension, score from 1 to 5, reasoning.
+    /// Dimension, score from 1 to 5, reasoning. It is shown in points.
     pub dimensions: Vec<(&'a str, f64, &'a str)>,
     /// Of a verification: result, criterion, evidence.
     pub criteria: Vec<(&'a str, &'a str, &'a str)>,
@@ -52,7 +52,8 @@ pub fn human(result: &ReviewResult<'_>, screen: &Screen) -> String {
     }
     text.push('\n');
     for (name, score, why) in &result.dimensions {
-        let _ = writeln!(text, "  {score} {}: {}", sanitize(name), sanitize(why));
+        let points = number(score * 20.0);
+        let _ = writeln!(text, "  {points} {}: {}", sanitize(name), sanitize(why));
     }
     for (met, criterion, evidence) in &result.criteria {
         let (criterion, evidence) = (sanitize(criterion), sanitize(evidence));

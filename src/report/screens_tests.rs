@@ -175,8 +175,8 @@ fn gates_from_stored_state() {
 
 #[test]
 fn settings_and_where_they_come_from() {
-    let setting = |name, value: &str, origin: &str| Setting {
-        name,
+    let setting = |name: &str, value: &str, origin: &str| Setting {
+        name: name.to_owned(),
         value: value.to_owned(),
         origin: origin.to_owned(),
     };

@@ -17,7 +17,7 @@ use super::json::{Standing, at_work, blocked_by};
 use super::scrutiny::stage_name;
 use super::style::{Role, Screen};
 use super::summary::{
-    NOT_REVIEWED, approvals, failure_words, left_out, outcome_words, resumable_at, task_counts,
+    approvals, failure_words, left_out, not_reviewed, outcome_words, resumable_at, task_counts,
 };
 use super::text::{against_bar, fit, sanitize, width};
 use super::view::RunView;
@@ -59,7 +59,8 @@ pub struct StatusPage {
     unattended: Standing,
     /// Tasks whose agents outlived the session that started them.
     at_work: Vec<String>,
-    evaluated: bool,
+    /// That reviews are switched off, and by what; empty where they are not.
+    not_reviewed: String,
     left_out: Option<String>,
     counts: String,
     rows: Vec<TaskRow>,
@@ -116,7 +117,7 @@ impl StatusPage {
             mission: state.plan.name.clone(),
             unattended: Standing::of(state, false),
             at_work: at_work(state, view).into_iter().map(str::to_owned).collect(),
-            evaluated: state.plan.rules.evaluate,
+            not_reviewed: not_reviewed(state).unwrap_or_default(),
             left_out: left_out(state),
             counts: task_counts(state),
             hidden: tasks_of_mission(state).saturating_sub(shown.len()),
@@ -271,7 +272,13 @@ impl GateRow {
 fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     let said = view.scrutiny.get(&id).into_iter().flatten();
     let said = said.map(|report| format!("{} {}", sanitize(stage_name(report)), report.verdict.as_str()));
-    let notes: Vec<String> = standing(state, view, id).into_iter().chain(said).collect();
+    let person = view.accepted_by(state, id);
+    let person = person.map(|name| format!("accepted by {}", sanitize(name)));
+    let notes: Vec<String> = standing(state, view, id)
+        .into_iter()
+        .chain(person)
+        .chain(said)
+        .collect();
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
@@ -337,8 +344,8 @@ impl Page<'_> {
             );
             self.line(Some(Role::Warn), &line);
         }
-        if !told.evaluated {
-            self.line(Some(Role::Warn), NOT_REVIEWED);
+        if !told.not_reviewed.is_empty() {
+            self.line(Some(Role::Warn), &sanitize(&told.not_reviewed));
         }
         if let Some(words) = &told.left_out {
             self.line(Some(Role::Warn), words);

@@ -9,7 +9,7 @@ use crate::domain::{
     FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId, Timestamp, WaitingReason,
 };
 use crate::engine::{self, GateStanding, Outcome, RunPhase, State, gate_view};
-use crate::mission::Part;
+use crate::mission::{Loosening, Part};
 
 use super::asked::{Asked, asked, windows};
 use super::budget;
@@ -22,9 +22,18 @@ use super::view::{FailureView, RunView};
 /// Rows of a list; more are counted.
 const ROWS: usize = 10;
 
-/// The banner of a run without reviews.
-pub(super) const NOT_REVIEWED: &str =
-    "NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came";
+/// The banner of a run without reviews: by what they are switched off, and what that means.
+pub(super) fn not_reviewed(state: &State) -> Option<String> {
+    let rules = &state.plan.rules;
+    if rules.evaluate {
+        return None;
+    }
+    let off = rules.loosened.iter().find(|found| found.is_off);
+    let off = off.map_or_else(|| "reviews are switched off".to_owned(), Loosening::words);
+    Some(format!(
+        "NOTHING WAS REVIEWED: {off}, agents' work was taken as it came"
+    ))
+}
 
 /// Before the rows of a list.
 const INDENT: &str = "  ";
@@ -112,8 +121,8 @@ fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
     };
     page.text.push('\n');
     page.line(Some(Role::Strong), &text);
-    if !state.plan.rules.evaluate {
-        page.line(Some(Role::Warn), NOT_REVIEWED);
+    if let Some(words) = not_reviewed(state) {
+        page.line(Some(Role::Warn), &sanitize(&words));
     }
     if let Some(words) = left_out(state) {
         page.line(Some(Role::Warn), &words);
@@ -439,25 +448,43 @@ pub(super) fn next_commands(
     let asked = waits(false);
     let judges_first = asked.is_none();
     commands.extend(asked);
-    if let Some(gate) = failed_gates(state).next() {
-        let name = &state.plan.gate(gate).name;
-        commands.push(format!(
-            "quorum gate {} --override --reason REASON",
-            shell_word(name)
-        ));
-    }
+    let shut = failed_gates(state).next();
     let was_stopped = outcome.is_some_and(|outcome| outcome.class.is_stop());
     if broken.is_some() && !was_stopped {
         commands.push(format!("quorum resume {run} --retry-failed"));
+    } else if let Some(worst) = shut
+        .and_then(|gate| worst_before(state, gate))
+        .filter(|_| !was_stopped)
+    {
+        // A gate that failed stays so as long as the work before it is what it was.
+        let title = shell_word(&state.plan.task(worst).title);
+        commands.push(format!("quorum resume {run} --redo {title}"));
     } else if state.is_unfinished() {
         commands.push(format!("quorum resume {run}"));
     }
     commands.extend(waits(true).filter(|_| judges_first));
+    // Never before what would mend it.
+    if let Some(gate) = shut {
+        let name = shell_word(&state.plan.gate(gate).name);
+        commands.push(format!("quorum gate {name} --override --reason REASON"));
+    }
     if view.undelivered > 0 {
         commands.push("quorum dlq list".to_owned());
     }
     commands.push(format!("quorum status {run}"));
     commands
+}
+
+/// The done task before a gate that has the lowest score, or the first one where none has any.
+fn worst_before(state: &State, gate: GateId) -> Option<TaskId> {
+    let before = state.plan.gate(gate).after.iter().copied();
+    let done = before.filter(|id| state.task(*id).status == Status::Done);
+    done.min_by_key(|id| {
+        state
+            .task(*id)
+            .points
+            .map_or((1, None), |points| (0, Some(points)))
+    })
 }
 
 fn next(page: &mut Page<'_>, commands: &[String]) {

@@ -9,18 +9,41 @@ use crate::domain::{Bar, CriterionGrade, Millis, Points, Timestamp};
 
 use super::style::Symbols;
 
-/// Text that a worker, a reviewer or a mission's author wrote, made fit for one line of a terminal: escape sequences
-/// and characters that move the cursor or turn the reading direction are gone, line ends are blanks.
+/// Text that a worker, a reviewer or a mission's author wrote, made fit for one line of a terminal: escape sequences are
+/// gone, characters that move the cursor, turn the reading direction or are not seen are shown as what they are, line ends
+/// are blanks.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
+    if !text.chars().any(|c| is_unsafe(c) || is_of_emoji(c)) {
         return Cow::Borrowed(text);
     }
     // Line ends first: the stripper takes escape sequences with their arguments, which no table of characters can,
     // but it would glue lines together.
     let one_line = text.replace(['\n', '\r', '\t', '\u{2028}', '\u{2029}'], " ");
     let stripped = anstream::adapter::strip_str(&one_line).to_string();
-    let safe: String = stripped.chars().filter(|c| !is_unsafe(*c)).collect();
+    let mut safe = String::with_capacity(stripped.len());
+    for c in stripped.chars().filter(|c| !is_of_emoji(*c)) {
+        escape(c, &mut safe);
+    }
     Cow::Owned(safe.trim().to_owned())
+}
+
+/// Adds a character as a terminal may get it: as it is, or as `\u{202e}` where the terminal would act on it or show
+/// nothing (decision 11).
+pub fn escape(c: char, text: &mut String) {
+    match is_unsafe(c) {
+        true => text.extend(c.escape_unicode()),
+        false => text.push(c),
+    }
+}
+
+/// The same within a JSON document, where such characters stand in texts only and their escapes mean the same.
+pub fn escape_json(c: char, text: &mut String) {
+    if !is_unsafe(c) {
+        return text.push(c);
+    }
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        text.push_str(&format!("\\u{unit:04x}"));
+    }
 }
 
 /// The same for text of several lines, each of which keeps its indentation.
@@ -36,16 +59,20 @@ pub(super) fn sanitize_line(line: &str) -> String {
     format!("{}{}", indent.replace('\t', "    "), sanitize(line))
 }
 
-/// Control characters, the invisible ones that make text read differently from what it is, and those that join or
-/// change emoji: terminals disagree on the columns of the result, and a line of unknown width breaks every table and
-/// the live area. The parts of such an emoji are shown side by side.
+/// Control characters (C0 and C1), those that turn the reading direction, and tags, which spell a text that nobody sees.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
-        || matches!(
-            c,
-            '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{20e3}'
-        )
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{e0000}'..='\u{e0fff}')
+}
+
+/// What joins or changes emoji: terminals disagree on the columns of the result, and a line of unknown width breaks every
+/// table and the live area. The parts of such an emoji are shown side by side.
+fn is_of_emoji(c: char) -> bool {
+    matches!(
+        c,
+        '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{20e3}'
+    )
 }
 
 /// How many columns a text takes.
@@ -122,6 +149,12 @@ pub(super) fn against_bar(points: Points, bar: Option<Bar>, symbols: &Symbols) -
     }
 }
 
+/// At most two decimals, and none where there are none: `70.75`, `80`.
+pub(super) fn number(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// `1 task`, `2 tasks`.
 pub fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -149,8 +182,9 @@ mod tests {
             ("red \u{1b}[31mtitle\u{1b}[0m", "red title"),
             ("two\r\nlines\tand tab", "two  lines and tab"),
             ("\u{1b}]0;window title\u{7}rest", "rest"),
-            ("back\u{8}\u{8}\u{7f}\u{9b}1A", "back1A"),
-            ("abc\u{202e}fed\u{2066}", "abcfed"),
+            ("back\u{8}\u{8}\u{7f}\u{9b}1A", r"back\u{9b}1A"),
+            ("abc\u{202e}fed\u{2066}", r"abc\u{202e}fed\u{2066}"),
+            ("tags\u{e0041}\u{e007f}", r"tags\u{e0041}\u{e007f}"),
             ("\u{1b}[2J\u{1b}[H", ""),
             (
                 "👩\u{200d}👩\u{200d}👧 👍\u{1f3fd} ❤\u{fe0f} 1\u{fe0f}\u{20e3}",

@@ -137,6 +137,13 @@ impl RunView {
         Some(*end)
     }
 
+    /// The person on whose word the work of a task was accepted.
+    #[must_use]
+    pub fn accepted_by(&self, state: &crate::engine::State, id: TaskId) -> Option<&str> {
+        let person = self.persons.get(&id)?;
+        (state.task(id).status == Status::Done).then_some(person)
+    }
+
     /// The view of a task.
     #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskView {
@@ -224,7 +231,10 @@ impl RunView {
                 }
             }
             Event::Warning { message } | Event::StateForeign { what: message } => {
-                self.warnings.push(message.clone());
+                // Each session says what holds for all of them.
+                if !self.warnings.contains(message) {
+                    self.warnings.push(message.clone());
+                }
             }
             Event::ApprovalTimedOut { task, .. } => {
                 let title = &plan.task(*task).title;

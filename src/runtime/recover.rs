@@ -311,13 +311,24 @@ impl Recovered {
 /// # Errors
 /// Everything that is wrong with them.
 pub fn layers_of(options: &RunOptions) -> Result<Layers, Report> {
-    let layer = |text: &Option<String>, name: &str, layer: ConfigLayer| {
+    let layer = |text: &Option<String>, name: &Option<String>, unnamed: &str, layer: ConfigLayer| {
+        let name = name.as_deref().unwrap_or(unnamed);
         text.as_ref()
             .map(|text| load_config(&Source::new(name, text.as_bytes()), layer))
             .transpose()
     };
     Ok(Layers {
-        project: layer(&options.project_config, "quorum.yaml", ConfigLayer::Project)?,
-        user: layer(&options.user_config, "the user's quorum.yaml", ConfigLayer::User)?,
+        project: layer(
+            &options.project_config,
+            &options.project_config_name,
+            "quorum.yaml",
+            ConfigLayer::Project,
+        )?,
+        user: layer(
+            &options.user_config,
+            &options.user_config_name,
+            "the user's quorum.yaml",
+            ConfigLayer::User,
+        )?,
     })
 }

@@ -257,6 +257,10 @@ impl Session {
         let adopted = std::mem::take(&mut self.adopted);
         beginning.extend(adopted.warnings.iter().cloned().map(Input::Warn));
         beginning.extend(self.world.warnings(&self.state).into_iter().map(Input::Warn));
+        // Before any work, and on record: what is switched off elsewhere is seen by nobody who reads the mission.
+        let loosened = self.state.plan.rules.loosened.iter();
+        let loosened = loosened.filter(|found| found.is_beneath);
+        beginning.extend(loosened.map(|found| Input::Warn(found.words())));
         self.world.adopt(&self.state, adopted, &mut beginning);
         // What became due while nobody worked on the run comes before anything is concluded from the state.
         let mut clock = Clock::default();

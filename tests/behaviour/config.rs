@@ -137,3 +137,65 @@ fn a_mission_that_is_wrong_is_said() {
         .exits(2)
         .says(&["nowhere.yaml"]);
 }
+
+#[test]
+fn every_key_has_a_row_with_its_value_and_where_it_comes_from() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {a: {run: 'true'}}\nbudget: {maxTokens: 9}\nsettings: {protect: [a], sla: {warningThreshold: 0.5}}\n\
+         tasks: [{title: one}]\n",
+    );
+    workspace.write(
+        "quorum.yaml",
+        "settings: {protect: [b], budget: {maxTokens: 7, maxTime: 2h}, prices: {m: {input: 1, output: 2}}, \
+         sla: {violationAction: fail}}\n",
+    );
+    let show = |flags: &[&str]| {
+        workspace
+            .quorum(&[&["config", "show", "--json"], flags].concat())
+            .exits(0)
+            .json()
+    };
+    let document = show(&["--max-cost", "3"]);
+    for (name, value, layer) in [
+        ("protect", "[\"a\",\"b\"]", "mission"),
+        ("budget.maxTokens", "9", "mission"),
+        ("budget.maxTime", "\"2h\"", "project"),
+        ("budget.maxCost", "3.0", "flag"),
+        ("prices", r#"{"m":{"input":1.0,"output":2.0}}"#, "project"),
+        ("sla.warningThreshold", "0.5", "mission"),
+        ("sla.violationAction", "\"fail\"", "project"),
+        ("sla.checkIntervalMs", "30000", "default"),
+        ("maxWindowWait", "\"6h\"", "default"),
+    ] {
+        let (found, by, _) = setting(&document, name);
+        assert_eq!((found.to_string().as_str(), by), (value, layer), "{name}");
+    }
+    assert!(
+        setting(&document, "protect").2.contains("quorum.yaml"),
+        "both files count"
+    );
+    // Nothing that a file may say is left out.
+    let schema = workspace
+        .quorum(&["schema", "config", "settings", "--json"])
+        .exits(0)
+        .json();
+    for key in schema["keys"].as_array().expect("keys") {
+        let name = key["name"].as_str().unwrap_or_default();
+        let rows = document["settings"].as_array().expect("rows").iter();
+        let mut rows = rows.filter_map(|row| row["name"].as_str());
+        assert!(
+            rows.any(|row| row == name || row.starts_with(&format!("{name}."))),
+            "no row for {name}"
+        );
+    }
+    let origin = workspace.quorum(&["config", "show", "--origin"]).exits(0).stdout;
+    let concurrency = origin
+        .lines()
+        .find(|line| line.starts_with("concurrency"))
+        .expect("a row");
+    assert!(concurrency.len() < 80, "{concurrency}");
+    assert!(
+        origin.contains("evalThreshold ") && !origin.contains("60.0"),
+        "{origin}"
+    );
+}

@@ -116,6 +116,11 @@ fn the_holder_of_the_lock_is_named_and_a_stale_lock_is_free() {
     let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
     let (status, message) = check(&document, "lock");
     assert!(status == "ok" && message.contains("free (stale"), "{message}");
+    // Behind a session that ended in order nothing is stale.
+    workspace.mission("name: n\nagents: {a: {run: 'true'}}\ntasks: [{title: two}]\n");
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
+    assert_eq!(check(&document, "lock"), ("ok", "free"));
 }
 
 #[test]

@@ -270,3 +270,32 @@ qualityGates: [{name: door, afterTasks: [a], blocksTasks: [b]}]
     let printed = workspace.quorum(&["gate", "--json"]).exits(8).json();
     assert_eq!(printed["gates"], document["gates"]);
 }
+
+#[test]
+fn what_would_mend_a_failed_gate_is_advised_before_its_override() {
+    let workspace = Workspace::with(
+        "
+name: shut
+agents:
+  worker: {run: echo work}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - {title: good, assignTo: worker}
+  - {title: not so good, assignTo: worker, dependsOn: [good]}
+  - {title: later, assignTo: worker}
+qualityGates: [{name: door, afterTasks: [good, not so good], blocksTasks: [later], minScore: 90}]
+",
+    );
+    workspace.judge("judge", &["SCORE: 80", "SCORE: 70", "SCORE: 100"]);
+    let shown = workspace.quorum(&["run", "--run-id", "r1"]).exits(4).stdout;
+    let place = |words: &str| {
+        shown
+            .find(words)
+            .unwrap_or_else(|| panic!("no '{words}' in {shown}"))
+    };
+    let redo = place("quorum resume r1 --redo 'not so good'");
+    assert!(redo < place("quorum gate door --override"), "{shown}");
+    workspace
+        .quorum(&["resume", "r1", "--redo", "not so good"])
+        .exits(0);
+}

@@ -172,6 +172,7 @@ tasks:
         json!({
             "name": "panelled", "totalAssessments": 2, "passedAssessments": 1,
             "avgScore": 3.5, "minScore": 2.0, "maxScore": 5.0, "dimensionScores": {"depth": 3.5},
+            "avgPoints": 70.0, "minPoints": 40.0, "maxPoints": 100.0, "dimensionPoints": {"depth": 70.0},
             "totalRetries": 0, "totalFixes": 1, "deadlinesMet": 0, "deadlinesMissed": 0
         })
     );

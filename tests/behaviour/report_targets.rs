@@ -165,3 +165,50 @@ tasks: [{title: one, requiresApproval: true}]
         .exits(9);
     unchanged("a taken id");
 }
+
+#[test]
+fn a_report_is_asked_for_by_kind_and_path_and_a_comma_is_a_part_of_it() {
+    let workspace = Workspace::with("name: m\nagents: {a: {run: 'true'}}\ntasks: [{title: one}]\n");
+    std::fs::create_dir(workspace.path("out,1")).expect("a folder can be made");
+    workspace
+        .quorum(&[
+            "run",
+            "--run-id",
+            "r1",
+            "--report",
+            "junit=out,1/j.xml,html=a.html",
+        ])
+        .exits(0);
+    assert!(workspace.exists("out,1/j.xml") && workspace.exists("a.html"));
+    workspace
+        .quorum(&[
+            "report",
+            "r1",
+            "--to",
+            "junit=x,y.xml",
+            "--to",
+            "markdown=m.md",
+            "--html",
+            "b,c.html",
+        ])
+        .exits(0);
+    assert!(workspace.exists("x,y.xml") && workspace.exists("m.md") && workspace.exists("b,c.html"));
+    let printed = workspace
+        .quorum(&["report", "latest", "--to", "json=-"])
+        .exits(0)
+        .json();
+    assert_eq!(printed["runId"], "r1");
+    // Without a file it is a switch like everywhere else.
+    assert_eq!(
+        workspace.quorum(&["report", "r1", "--json"]).exits(0).json()["runId"],
+        "r1"
+    );
+    workspace
+        .quorum(&["report", "--to", "pdf=x"])
+        .exits(2)
+        .says(&["the kinds are: junit"]);
+    workspace
+        .quorum(&["run", "--report", "markdown=-"])
+        .exits(2)
+        .says(&["quorum report --to markdown=-"]);
+}

@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::{SigHandler, Signal, signal};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -48,6 +49,8 @@ impl Seen {
 pub struct AtTerminal {
     child: Child,
     master: File,
+    /// What was read of it so far.
+    text: String,
 }
 
 impl AtTerminal {
@@ -66,7 +69,46 @@ impl AtTerminal {
         // SAFETY: three system calls that are allowed between fork and exec.
         unsafe { command.pre_exec(lead) };
         let child = command.spawn().expect("it can be started");
-        Self { child, master }
+        Self {
+            child,
+            master,
+            text: String::new(),
+        }
+    }
+
+    /// Reads until the terminal shows these words.
+    pub fn shows(&mut self, words: &str) {
+        while !self.text.contains(words) {
+            assert!(self.read(), "it ended without '{words}':\n{}", self.text);
+        }
+    }
+
+    /// The person types.
+    pub fn types(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).expect("it can be typed");
+    }
+
+    /// Reads on; false once the last one has hung up.
+    fn read(&mut self) -> bool {
+        let mut ready = [PollFd::new(&self.master, PollFlags::IN)];
+        let limit = Timespec {
+            tv_sec: i64::try_from(DEADLINE.as_secs()).expect("it is short"),
+            tv_nsec: 0,
+        };
+        let found = rustix::event::poll(&mut ready, Some(&limit)).expect("it can be waited for");
+        assert!(found > 0, "nothing more came:\n{}", self.text);
+        let mut bytes = [0; 4096];
+        // Linux says that the last one has hung up by an error.
+        let read = self.master.read(&mut bytes).unwrap_or(0);
+        self.text.push_str(&String::from_utf8_lossy(&bytes[..read]));
+        read > 0
+    }
+
+    /// Reads to the end. Returns the exit code, and everything that was shown.
+    pub fn finish(mut self) -> (Option<i32>, String) {
+        while self.read() {}
+        let status = self.child.wait().expect("it is our child");
+        (status.code(), self.text)
     }
 
     /// The person closes the terminal. Returns the exit code.

@@ -74,10 +74,10 @@ pub fn init(arguments: &Init, screen: &Screen) -> Result<u8, Failure> {
             "files": files,
             "ignored": added,
         }));
-    } else {
-        let lines = files
-            .iter()
-            .map(|file| format!("wrote {}\n", folder.join(file.path).display()));
+    } else if !screen.output().quiet {
+        let ignored = (!added.is_empty()).then_some(".gitignore");
+        let lines = files.iter().map(|file| file.path).chain(ignored);
+        let lines = lines.map(|path| format!("wrote {}\n", folder.join(path).display()));
         let mission = mission.display();
         screen.result(&format!(
             "{}\nnext: quorum run {mission}\n      quorum doctor --mission {mission}\n",

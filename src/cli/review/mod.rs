@@ -160,7 +160,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let _lock = lock(&folder, "quorum review", &id)?;
     let run = folder.run(&id);
     let places = programs.places(&state);
-    let watchers = screen.watch(&run, &arguments.session, places, LiveView::default());
+    let watchers = screen.watch(&run, false, &arguments.session, places, LiveView::default());
     let findings = Rc::new(RefCell::new(Vec::new()));
     let mut observers = watchers.observers;
     observers.push(Box::new(FindingsObserver(findings.clone())));
@@ -345,7 +345,13 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     }
     // Configuration layers are those of the run: they are frozen like its mission.
     options.project_config.clone_from(&state.options.project_config);
+    options
+        .project_config_name
+        .clone_from(&state.options.project_config_name);
     options.user_config.clone_from(&state.options.user_config);
+    options
+        .user_config_name
+        .clone_from(&state.options.user_config_name);
     let turn = TurnId {
         task: id,
         attempt: task.attempt,

@@ -736,6 +736,7 @@ impl Judging {
                     tries: seat.attempt_try,
                     failed_requests,
                     strict: strict.clone(),
+                    unreached: None,
                     first: None,
                     unread: None,
                     repeats: false,
@@ -782,9 +783,14 @@ impl Judging {
                 }
             }
             Event::SeatFailed {
-                seat, class, until, ..
+                seat,
+                class,
+                until,
+                message,
+                ..
             } => {
                 if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
+                    existing.unreached = Some(message.as_str().into());
                     existing.failed_requests += u32::from(until.is_none());
                     existing.not_before = *until;
                     existing.state = SeatState::Failed(*class);

@@ -524,6 +524,25 @@ fn unparsed_evaluation(draft: &mut Draft<'_>, excerpt: String) {
     conclude::not_good_enough(draft);
 }
 
+/// Reviewers that are named with what kept them from answering.
+const UNREACHED_NAMED: usize = 3;
+
+/// Who could not be reached, and why: `alice (provider_auth: HTTP 401 from …), bob (…)`.
+fn unreached(plan: &Plan, seats: &[Seat]) -> String {
+    let why = |seat: &Seat| match (&seat.state, seat.unreached.as_deref()) {
+        (SeatState::Failed(class), Some(message)) if !message.is_empty() => {
+            format!("{} ({}: {message})", plan.agent(seat.agent).name, class.as_str())
+        }
+        (SeatState::Failed(class), _) => format!("{} ({})", plan.agent(seat.agent).name, class.as_str()),
+        _ => plan.agent(seat.agent).name.to_string(),
+    };
+    let mut named: Vec<String> = seats.iter().take(UNREACHED_NAMED).map(why).collect();
+    if seats.len() > UNREACHED_NAMED {
+        named.push(format!("{} more", seats.len() - UNREACHED_NAMED));
+    }
+    named.join(", ")
+}
+
 /// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
 fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
     let judging = draft.task.judging.as_deref();
@@ -548,7 +567,7 @@ fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
         .next_back()
         .map_or_else(String::new, |why| format!(": {why}"));
     let message = match unread {
-        0 => "no reviewer could be reached".to_owned(),
+        0 => format!("no reviewer could be reached: {}", unreached(draft.plan(), seats)),
         n if n == seats.len() => format!("no reviewer's reply could be read{why}"),
         n => format!(
             "{n} of {} reviewers sent replies that could not be read, the others could not be reached",

@@ -137,6 +137,7 @@ pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Ve
             class: *class,
             message: message.clone(),
             not_before: now.plus(pause),
+            of: allowed + 1,
         }];
         // Nothing was done in it: another session, or more room, may begin it anew.
         if !state.ledger.has_room_again(&state.plan, CallId::turn(*turn)) {

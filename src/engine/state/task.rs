@@ -432,6 +432,8 @@ pub struct Seat {
     pub tries: u32,
     /// Requests that the provider refused so far in this round.
     pub failed_requests: u32,
+    /// Why the last request failed, in words.
+    pub unreached: Option<Box<str>>,
     /// Why the last reply could not be read, while a strict reprompt is out.
     pub strict: Option<String>,
     /// What the first reply said, where it can be read and left points of the earlier review without an answer: it counts

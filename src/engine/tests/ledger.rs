@@ -142,6 +142,7 @@ fn request_failed(task: u32) -> Event {
         class: FailureClass::RateLimited,
         message: String::new(),
         not_before: Timestamp(9),
+        of: 4,
     }
 }
 

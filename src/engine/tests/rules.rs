@@ -561,7 +561,9 @@ fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
         ),
         (
             [down.clone(), down.clone(), down.clone()],
-            vec!["no reviewer could be reached"],
+            vec![
+                "no reviewer could be reached: i (provider_auth: no), j (provider_auth: no), k (provider_auth: no)",
+            ],
         ),
         (
             [unread.clone(), unread.clone(), unread.clone()],

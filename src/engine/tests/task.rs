@@ -379,6 +379,7 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
         class: FailureClass::RateLimited,
         message: "no".to_owned(),
         not_before: Timestamp(at),
+        of: 4,
     };
     let started = Event::TurnStarted {
         turn: turn(2),

@@ -203,6 +203,32 @@ pub(super) fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Found> {
     markers
 }
 
+/// A reply without its score lines: they say what is shown as the score.
+pub(super) fn without_score_lines(reply: &str) -> String {
+    let lines: Vec<&str> = reply.lines().collect();
+    let mut kept = Vec::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        let folded = fold(line);
+        let Some(rest) = after_label(&folded, &Scale::POINTS) else {
+            kept.push(*line);
+            continue;
+        };
+        // The number may stand alone on the next line.
+        let next = (at..lines.len()).find(|next| !lines[*next].trim().is_empty());
+        if let Some(next) = next.filter(|_| trim_start_decoration(rest).is_empty())
+            && matches!(
+                value(&fold(lines[next]), &Scale::POINTS, Remark::Refused),
+                Marker::Value(_)
+            )
+        {
+            at = next + 1;
+        }
+    }
+    kept.join("\n").trim().to_owned()
+}
+
 /// Score lines of the work that are looked for within one line.
 const MOST_IN_LINE: usize = 16;
 

@@ -28,6 +28,12 @@ pub use rating::parse_rating;
 /// The tag that fences the worker's text in prompts. What a reply repeats between these tags does not count.
 pub const UNTRUSTED_TAG: &str = "untrusted";
 
+/// The text of an evaluation without the lines that say its score.
+#[must_use]
+pub fn without_score_lines(reply: &str) -> String {
+    marker::without_score_lines(reply)
+}
+
 /// What a panel's seat said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedPanel {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::{AgentId, Bar};
 use crate::mission::defaults;
+use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
 use crate::mission::plan::{Rules, RunOptions, SlaPlan};
 use crate::mission::scalar::{Bytes, Fraction};
@@ -26,6 +27,7 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
             .on_dependency_failed
             .unwrap_or_else(|| defaults::ON_DEPENDENCY_FAILED.into_iter().collect()),
         evaluate: !options.no_eval && settings.evaluate.unwrap_or(true),
+        loosened: loosened(mission, options),
         eval_bar: options
             .eval_threshold
             .or(settings.eval_threshold)

@@ -470,6 +470,16 @@ fn syntax_error(source: &str, error: &ScanError) -> Refusal {
             format!("this is neither YAML nor JSON: {}", error.info()),
         ),
     };
+    if code == Code::Syntax
+        && error.info().contains("quoted scalar")
+        && let Some(quote) = open_quote(source, at)
+    {
+        let help = "close it with the same quote on its line; within double quotes write \\\" for a quote";
+        return Refusal {
+            help: Some(help),
+            ..refuse(code, "this quote is not closed", quote..quote + 1)
+        };
+    }
     let help = if code == Code::Syntax {
         syntax_help(source, at)
     } else {
@@ -479,6 +489,29 @@ fn syntax_error(source: &str, error: &ScanError) -> Refusal {
         help: Some(help),
         ..refuse(code, message, at..at + 1)
     }
+}
+
+/// Lines that are looked at for the quote that a text begins with.
+const QUOTE_LINES: usize = 100;
+
+/// The quote that is still open at a place: the last one of the nearest line above that has an odd number of its kind.
+fn open_quote(source: &str, at: usize) -> Option<usize> {
+    let above = &source[..char_start(source, at)];
+    let mut end = above.len();
+    for line in above.rsplit('\n').take(QUOTE_LINES) {
+        let start = end - line.len();
+        let unclosed = ['"', '\''].into_iter().filter_map(|quote| {
+            let escaped = |at: usize| quote == '"' && line[..at].ends_with('\\');
+            let places = line.match_indices(quote).map(|(at, _)| at);
+            let places: Vec<usize> = places.filter(|at| !escaped(*at)).collect();
+            places.last().copied().filter(|_| places.len() % 2 == 1)
+        });
+        if let Some(place) = unclosed.max() {
+            return Some(start + place);
+        }
+        end = start.saturating_sub(1);
+    }
+    None
 }
 
 /// What is usually wrong at such a place.

@@ -52,6 +52,33 @@ pub(super) struct Key {
     pub built: Built,
 }
 
+/// The paths of all keys below `settings`, in the order of the table: `concurrency`, `sla.warningThreshold`; each with
+/// whether quorum acts on it.
+pub(super) fn setting_paths() -> Vec<(String, bool)> {
+    let settings = CONFIG.key("settings").map(|key| &key.shape);
+    let Some(Shape::Map(table)) = settings else {
+        return Vec::new();
+    };
+    let mut paths = Vec::new();
+    for key in table.keys {
+        let is_built = !matches!(key.built, Built::Later { .. });
+        match &key.shape {
+            Shape::Map(below) => {
+                let below = below.keys.iter();
+                let path = |inner: &Key| format!("{}.{}", key.name, inner.name);
+                paths.extend(below.map(|inner| {
+                    (
+                        path(inner),
+                        is_built && !matches!(inner.built, Built::Later { .. }),
+                    )
+                }));
+            }
+            _ => paths.push((key.name.to_owned(), is_built)),
+        }
+    }
+    paths
+}
+
 /// Whether quorum acts on a key.
 #[derive(Debug)]
 pub(super) enum Built {

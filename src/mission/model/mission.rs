@@ -6,6 +6,7 @@ use semver::VersionReq;
 use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
+use crate::mission::loosened::Written;
 use crate::mission::read::{self, Named};
 use crate::mission::scalar::{Bytes, Deadline, Filled, InnerGlob, Name, Positive, TaskTitle, words};
 
@@ -85,6 +86,9 @@ pub struct Mission {
     /// How many of the agents are the mission's own; they come first.
     #[serde(skip)]
     pub(in crate::mission) own_agents: usize,
+    /// Where settings are written: in the mission itself, then in each file beneath it.
+    #[serde(skip)]
+    pub(in crate::mission) written: Vec<Written>,
 }
 
 /// A configuration file, `quorum.yaml`: what missions of a project or user share.
@@ -103,6 +107,9 @@ pub struct Config {
     /// Rubrics that missions may name without describing them.
     #[serde(deserialize_with = "read::or_empty")]
     pub rubrics: Named<Rubric>,
+    /// Where its settings are written.
+    #[serde(skip)]
+    pub(in crate::mission) written: Written,
 }
 
 /// `settings`: how a mission is run. `None` leaves a value to the next layer and at last to the default.

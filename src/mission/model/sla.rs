@@ -63,4 +63,15 @@ pub enum ViolationAction {
     Fail,
 }
 
+impl ViolationAction {
+    /// The word as it is written.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Notify => "notify",
+            Self::Fail => "fail",
+        }
+    }
+}
+
 words!(ViolationAction: "what happens when a deadline passes", "notify" => Notify, "fail" => Fail);

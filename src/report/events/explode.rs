@@ -491,11 +491,13 @@ impl Exploder {
                 class,
                 message,
                 not_before,
+                of,
             } => vec![(
                 "turn:request:failed",
                 self.turn(*turn)
                     .failure(*class, Some(message))
-                    .with("notBefore", not_before.to_rfc3339()),
+                    .with("notBefore", not_before.to_rfc3339())
+                    .maybe("maxRequests", (*of > 0).then_some(*of)),
             )],
             Event::TurnFinished { turn, exit, .. } => {
                 let mut named = vec![("turn:finished", self.turn_finished(event))];

@@ -24,14 +24,14 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_form
 use serde::Serialize;
 
 use crate::domain::{Millis, OutcomeClass, TaskId};
-use crate::engine::{self, Outcome, State};
+use crate::engine::{self, Outcome, State, gate_view};
 
 use super::history::Histories;
 use super::json::{Standing, run_facts, weight};
 use super::rank::{Rank, reason, worst_first};
 use super::show::{Files, TaskDocument};
-use super::summary::{NOT_REVIEWED, gate_sums, left_out, next_commands, outcome_words, task_counts};
-use super::text::{elapsed, sanitize};
+use super::summary::{gate_sums, left_out, next_commands, not_reviewed, outcome_words, task_counts};
+use super::text::{elapsed, number, sanitize};
 use super::view::RunView;
 
 /// Tasks that are told in full, the worst first; of the others there are rows.
@@ -86,13 +86,14 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
         run => Serde(run_facts(state, view, Standing::of(state, false))),
         outcome => Serde(told.outcome.map(OutcomeRow::of)),
         left_out => left_out(state),
-        not_reviewed => (!state.plan.rules.evaluate).then_some(NOT_REVIEWED),
+        not_reviewed => not_reviewed(state),
         span => view.worked_for().map(elapsed),
         not_done => task_counts(state).split_once(", ").map(|(_, others)| others),
         below => state.counts.below_threshold + state.counts.degraded + state.counts.unverified,
         score => score.map(|points| points.to_string()),
         score_bar => bar.map(|bar| bar.to_string()),
         gate_counts => gate_counts(state),
+        gate_points => gate_points(state),
         next => view.run_id.as_ref().map_or_else(Vec::new, |run| next_commands(state, view, told.outcome, run)),
         drawing => Serde(graph::drawing(state, &ranked, &full)),
         timeline => Serde(timeline::timeline(told, &full)),
@@ -179,16 +180,18 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// At most two decimals, and none where there are none.
-fn number(value: f64) -> String {
-    let text = format!("{value:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 /// `2 passed, 1 failed`; none where there are no gates.
 fn gate_counts(state: &State) -> Option<String> {
     let sums = gate_sums(state);
     (!sums.is_empty()).then_some(sums)
+}
+
+/// The average score of each gate that has one, in points like every other figure.
+fn gate_points(state: &State) -> BTreeMap<&str, String> {
+    let gates = state.plan.gate_ids();
+    gates
+        .filter_map(|id| Some((&*state.plan.gate(id).name, gate_view(state, id).avg?.to_string())))
+        .collect()
 }
 
 /// The weights of a task's dimensions, by name.

@@ -250,5 +250,8 @@ fn cuts_count_characters_and_numbers_are_short() {
         (number(4.0), number(2.75), number(0.0)),
         ("4".into(), "2.75".into(), "0".into())
     );
-    assert_eq!(harmless("a\r\n\tb\nc\u{1b}[2Jd\n\u{202e}e"), "a\n    b\ncd\ne");
+    assert_eq!(
+        harmless("a\r\n\tb\nc\u{1b}[2Jd\n\u{202e}e"),
+        "a\n    b\ncd\n\\u{202e}e"
+    );
 }

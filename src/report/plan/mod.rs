@@ -20,7 +20,7 @@ use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::{self, Eligible, named};
 use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
-use crate::report::forewarning::{GivenThreshold, forewarnings, unjudged};
+use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::json::EdgesRow;
 use crate::report::scrutiny::{StepRow, judge_tools, step_rows};
 
@@ -287,7 +287,11 @@ impl<'a> PlanDocument<'a> {
             concurrency: plan.rules.concurrency,
             evaluate: plan.rules.evaluate,
             eval_threshold: GivenThreshold::of(state).map(ThresholdRow::of),
-            warnings: forewarnings(state).into_iter().chain(unjudged(state)).collect(),
+            warnings: loosened(state)
+                .into_iter()
+                .chain(forewarnings(state))
+                .chain(unjudged(state))
+                .collect(),
             quality_threshold: plan.rules.quality_threshold.map(crate::domain::Points::to_f64),
             agents: agents(state),
             waves: by_wave,

@@ -9,6 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, P
 use crate::domain::{Millis, RunId, Timestamp};
 use crate::engine::{Event, State};
 use crate::report::budget::footer_words;
+use crate::report::json::skipped;
 use crate::report::style::{Role, Screen};
 use crate::report::text::{clock, sanitize, width};
 
@@ -51,7 +52,7 @@ impl Bar {
     ///
     /// `columns` measures the terminal.
     #[must_use]
-    pub fn stderr(run: RunId, screen: Screen, columns: fn() -> Option<usize>) -> Self {
+    pub fn stderr(run: impl Into<Option<RunId>>, screen: Screen, columns: fn() -> Option<usize>) -> Self {
         Self {
             ticks: true,
             columns,
@@ -61,7 +62,12 @@ impl Bar {
 
     /// On any target, redrawn only when something happens; lines scroll on `out`.
     #[must_use]
-    pub fn on(target: ProgressDrawTarget, out: impl Write + 'static, run: RunId, screen: Screen) -> Self {
+    pub fn on(
+        target: ProgressDrawTarget,
+        out: impl Write + 'static,
+        run: impl Into<Option<RunId>>,
+        screen: Screen,
+    ) -> Self {
         Self {
             lines: Lines::new(run, &screen),
             screen,
@@ -174,11 +180,13 @@ fn rows(state: &State, live: &Live, screen: &Screen) -> Vec<String> {
 /// `7/12 done · 1 rework · 2 waiting`: the footer without its clock.
 fn counts(state: &State, live: &Live, screen: &Screen) -> String {
     let counts = &state.counts;
+    let skipped = skipped(state);
     let mut parts = vec![format!("{}/{} done", counts.done, counts.selected)];
     let running = live.running().len();
     let hidden = if running > ROWS { running } else { 0 };
     for (number, what) in [
-        (counts.failed as usize, "failed"),
+        ((counts.failed - skipped.min(counts.failed)) as usize, "failed"),
+        (skipped as usize, "skipped"),
         (counts.superseded as usize, "superseded"),
         (counts.reworked as usize, "rework"),
         (counts.awaiting as usize, "waiting"),

@@ -14,7 +14,7 @@ use crate::report::text::{count, sanitize, seconds, width};
 
 use super::live::Live;
 use super::verbose::Details;
-use verdict::{consult_trouble, planned, review_trouble};
+use verdict::planned;
 use waits::of_deferral;
 
 /// Columns of the verb, as in cargo.
@@ -73,17 +73,18 @@ pub(super) struct Lines {
     pub live: Live,
     /// What `-v` adds.
     pub details: Option<Details>,
-    run: RunId,
+    /// The run, where it can be asked about later.
+    run: Option<RunId>,
     symbols: &'static Symbols,
 }
 
 impl Lines {
     /// For a run and a screen.
-    pub fn new(run: RunId, screen: &Screen) -> Self {
+    pub fn new(run: impl Into<Option<RunId>>, screen: &Screen) -> Self {
         Self {
             live: Live::default(),
             details: None,
-            run,
+            run: run.into(),
             symbols: screen.style.symbols(),
         }
     }
@@ -209,7 +210,7 @@ impl Lines {
             Event::SeatReplied { task, .. }
             | Event::SeatFailed { task, .. }
             | Event::EvalUnparsed { task } => {
-                let trouble = review_trouble(event)?;
+                let trouble = self.review_trouble(state, *task, event)?;
                 Some(Line::new("REVIEW", Role::Warn, title(state, *task), trouble))
             }
             Event::Nudged { task, missing, .. } => {
@@ -222,7 +223,7 @@ impl Lines {
                 Some(Line::new("NUDGE", Role::Warn, title(state, *task), detail))
             }
             Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
-                let trouble = consult_trouble(event)?;
+                let trouble = self.consult_trouble(state, *id, event)?;
                 Some(Line::new("ASK", Role::Warn, title(state, id.task), trouble))
             }
             Event::GradingFailed { task, message, .. } => Some(Line::new(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{Millis, Status, TaskId, Timestamp};
+use crate::domain::{AgentId, Millis, Status, TaskId, Timestamp};
 use crate::engine::{Event, Seat, SeatResult, SeatState, State, TaskState};
 
 /// What runs, and since when the session does. Holds at most one row per slot.
@@ -11,6 +11,17 @@ pub(super) struct Live {
     started: Option<Timestamp>,
     now: Timestamp,
     running: BTreeMap<TaskId, Running>,
+    /// Who was asked last by each call of a task that holds a slot.
+    asked: BTreeMap<(TaskId, Call), AgentId>,
+}
+
+/// A call to a judge or an adviser of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Call {
+    /// By its seat.
+    Seat(u32),
+    /// By its number.
+    Consult(u32),
 }
 
 /// A task that holds a slot.
@@ -43,14 +54,22 @@ impl Live {
                 let running = self.running.entry(*task).or_insert(Running::at(at));
                 *running = Running::at(running.since);
             }
+            Event::ConsultRequested { id, agent, .. } => {
+                self.asked.insert((id.task, Call::Consult(id.number)), *agent);
+            }
             Event::CheckFinished { task, .. } => self.update(*task, |running| running.checks += 1),
-            Event::SeatRequested { task, seat, .. } if seat.attempt_try == 1 => {
-                self.update(*task, |running| {
-                    if seat.seat == 0 {
-                        running.scored = 0;
-                    }
-                    running.seats = seat.seat + 1;
-                });
+            Event::SeatRequested {
+                task, seat, agent, ..
+            } => {
+                self.asked.insert((*task, Call::Seat(seat.seat)), *agent);
+                if seat.attempt_try == 1 {
+                    self.update(*task, |running| {
+                        if seat.seat == 0 {
+                            running.scored = 0;
+                        }
+                        running.seats = seat.seat + 1;
+                    });
+                }
             }
             Event::SeatReplied { task, result, .. } if !matches!(result, SeatResult::Unparsed { .. }) => {
                 // Who is asked once more replies once more: that is one seat all the same.
@@ -85,7 +104,13 @@ impl Live {
             )
         {
             self.running.remove(task);
+            self.asked.retain(|(asked, _), _| asked != task);
         }
+    }
+
+    /// Who was asked by a call.
+    pub fn asked(&self, task: TaskId, call: Call) -> Option<AgentId> {
+        self.asked.get(&(task, call)).copied()
     }
 
     /// Time passes without an event.

@@ -24,7 +24,7 @@ pub struct Plain<W> {
 
 impl<W: Write> Plain<W> {
     /// Writes to `out`, each record at once. That nobody reads it any more is no error.
-    pub fn new(out: W, run: RunId, screen: Screen) -> Self {
+    pub fn new(out: W, run: impl Into<Option<RunId>>, screen: Screen) -> Self {
         Self {
             out,
             lines: Lines::new(run, &screen),
@@ -82,7 +82,7 @@ pub struct Quiet<W> {
 
 impl<W: Write> Quiet<W> {
     /// Writes to `out`. That nobody reads it any more is no error.
-    pub fn new(out: W, run: RunId, screen: Screen) -> Self {
+    pub fn new(out: W, run: impl Into<Option<RunId>>, screen: Screen) -> Self {
         Self {
             out,
             lines: Lines::new(run, &screen),

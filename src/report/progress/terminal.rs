@@ -97,6 +97,13 @@ impl TermLike for Terminal {
 
     fn flush(&self) -> io::Result<()> {
         self.draw(|text| {
+            if text.is_empty() {
+                return;
+            }
+            // The library fills the last line to the edge. There the `^C` that the terminal shows would begin a new line,
+            // and the next drawing would leave the first one of this behind.
+            text.truncate(text.trim_end_matches(' ').len());
+            text.push('\r');
             let mut out = io::stderr().lock();
             let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             text.clear();

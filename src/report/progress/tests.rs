@@ -300,7 +300,7 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
         assert!(seen.contains(line.trim_end()), "{line}");
     }
     assert!(
-        seen.contains("4/8 done · 2 failed · 2 rework · 1 waiting · 00:0"),
+        seen.contains("4/8 done · 1 failed · 1 skipped · 2 rework · 1 waiting · 00:0"),
         "{seen}"
     );
 }

@@ -149,8 +149,7 @@ fn of_reply(state: &State, task: TaskId, seat: SeatId, reply: &ReplyRef, result:
     let said = match result {
         SeatResult::Evaluation { points, .. } => points.to_string(),
         SeatResult::Scores { dimensions, .. } => {
-            let score =
-                |scored: &DimensionScore| format!("{} {}", scored.dimension, scored.points.score_f64());
+            let score = |scored: &DimensionScore| format!("{} {}", scored.dimension, scored.points);
             dimensions.iter().map(score).collect::<Vec<_>>().join(", ")
         }
         SeatResult::Unparsed { .. } => return Vec::new(),

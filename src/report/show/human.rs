@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::style::{Role, Screen};
-use super::super::text::{sanitize, sanitize_line};
+use super::super::text::{number, sanitize, sanitize_line};
 use super::{AttemptRow, CallRow, FileView, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
 use crate::domain::{Finding, Millis, Severity};
 
@@ -21,9 +21,11 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
     let flag = task
         .quality_flag
         .map_or_else(String::new, |flag| format!(", {flag}"));
+    let person = document.accepted_by;
+    let person = person.map_or_else(String::new, |name| format!(", accepted by {}", sanitize(name)));
     let _ = writeln!(
         text,
-        "run {run}: {}; agent {}: {}{flag}{}",
+        "run {run}: {}; agent {}: {}{flag}{person}{}",
         sanitize(document.mission),
         sanitize(task.agent),
         task.status,
@@ -229,16 +231,22 @@ fn score_lines(text: &mut String, scores: &[ScoreRow<'_>]) {
     for scored in scores {
         let _ = writeln!(
             text,
-            "    {} {} of 5: {}",
+            "    {} {} of 100: {}",
             sanitize(scored.dimension),
-            scored.score,
+            number(scored.score * 20.0),
             sanitize(scored.reasoning)
         );
     }
 }
 
+/// Each finding once, whoever else found it too.
 fn finding_lines<'f>(text: &mut String, findings: impl Iterator<Item = &'f Finding>) {
+    let mut shown: Vec<(&str, Severity)> = Vec::new();
     for finding in findings {
+        if shown.contains(&(&finding.description, finding.severity)) {
+            continue;
+        }
+        shown.push((&finding.description, finding.severity));
         let _ = writeln!(
             text,
             "    [{}] {}",

@@ -56,6 +56,8 @@ pub struct TaskDocument<'a> {
     checks: Vec<String>,
     criteria: Option<&'a str>,
     waits_for: Option<&'a str>,
+    /// The person on whose word it was accepted.
+    accepted_by: Option<&'a str>,
     /// Whether its agent outlived the session that started it and is still at work.
     agent_at_work: bool,
     attempts: Vec<AttemptRow<'a>>,
@@ -269,6 +271,7 @@ impl<'a> TaskDocument<'a> {
                 .and_then(|e| e.panel.as_ref())
                 .and_then(|panel| panel.criteria.as_deref()),
             warnings: &view.warnings,
+            accepted_by: view.accepted_by(state, history.task),
             agent_at_work: view.at_work.contains(&history.task),
             waits_for: view
                 .task(history.task)

@@ -6,6 +6,7 @@ use crate::domain::{
     Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::{ReplyRef, SeatId, SeatResult, StageReport};
+use crate::judging::parser::without_score_lines;
 use crate::mission::Plan;
 
 /// A task as readers see it, beside its [`crate::engine::TaskState`].
@@ -367,18 +368,7 @@ fn worded(finding: &Finding, report: &StageReport) -> Option<Finding> {
     if report.stage != Stage::Judge || !report.dimensions.is_empty() {
         return Some(finding.clone());
     }
-    let is_score = |line: &&str| {
-        let plain = line.trim().trim_start_matches(['*', '_', '`', '#', ' ']);
-        plain
-            .get(..6)
-            .is_some_and(|label| label.eq_ignore_ascii_case("score:"))
-    };
-    let lines: Vec<&str> = finding
-        .description
-        .lines()
-        .filter(|line| !is_score(line))
-        .collect();
-    let description = lines.join("\n").trim().to_owned();
+    let description = without_score_lines(&finding.description);
     (!description.is_empty()).then(|| Finding {
         description,
         ..finding.clone()

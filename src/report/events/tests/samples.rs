@@ -288,6 +288,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
             class: FailureClass::RateLimited,
             message: "HTTP 429".to_owned(),
             not_before: START,
+            of: 4,
         },
         Event::TurnFinished {
             turn: turn(),

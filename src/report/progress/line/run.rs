@@ -13,7 +13,7 @@ impl Lines {
         let mission = &*state.plan.name;
         let tasks = || count(state.counts.selected as usize, "task");
         Some(match event {
-            Event::RunStarted(started) => {
+            Event::RunStarted(_) => {
                 let review = if state.plan.rules.evaluate {
                     ""
                 } else {
@@ -24,8 +24,11 @@ impl Lines {
                     0 => String::new(),
                     left_out => format!(", {left_out} left out"),
                 };
-                let run = &started.run_id;
-                let detail = format!("{}{left_out}, {slots} at a time{review}  {run}", tasks());
+                let run = self
+                    .run
+                    .as_ref()
+                    .map_or_else(String::new, |run| format!("  {run}"));
+                let detail = format!("{}{left_out}, {slots} at a time{review}{run}", tasks());
                 Line::new("RUN", Role::Active, mission, detail)
             }
             Event::RunResumed { options, .. } => {

@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{Advice, AttemptKind, Cause, FailureMode, Points, Stage, Status, TaskId, Verdict};
-use crate::engine::{self, Event, SeatResult, StageReport, State};
+use crate::domain::{
+    Advice, AttemptKind, Cause, ConsultId, FailureMode, Points, Stage, Status, TaskId, Verdict,
+};
+use crate::engine::{self, Event, MAX_REQUEST_RETRIES, SeatId, SeatResult, SeatState, StageReport, State};
+use crate::report::progress::live::Call;
 use crate::report::scrutiny::stage_words;
 use crate::report::style::Role;
-use crate::report::text::{against_bar, count, criteria_words, seconds};
+use crate::report::text::{against_bar, count, criteria_words, sanitize, seconds};
 
 use super::{Line, Lines, flag_role};
 
@@ -116,31 +119,85 @@ impl Lines {
     }
 }
 
-/// What went wrong with asking a reviewer; `None` for a reply that could be read: the verdict tells of it.
-pub(super) fn review_trouble(event: &Event) -> Option<String> {
-    match event {
-        Event::SeatReplied {
-            seat,
-            result: SeatResult::Unparsed { why, .. },
-            ..
-        } => Some(format!("judge {}: {why}", seat.seat + 1)),
-        Event::SeatFailed {
-            seat, class, message, ..
-        } => Some(format!("judge {}: {} {message}", seat.seat + 1, class.as_str())),
-        Event::EvalUnparsed { .. } => Some("no score could be read, twice".to_owned()),
-        _ => None,
+/// Characters of a reply that could not be read that are shown.
+const SAID: usize = 60;
+
+impl Lines {
+    /// What went wrong with asking a reviewer; `None` for a reply that could be read: the verdict tells of it.
+    pub(super) fn review_trouble(&self, state: &State, task: TaskId, event: &Event) -> Option<String> {
+        let name = |seat: &SeatId| match self.live.asked(task, Call::Seat(seat.seat)) {
+            Some(agent) => state.plan.agent(agent).name.to_string(),
+            None => format!("judge {}", seat.seat + 1),
+        };
+        match event {
+            Event::SeatReplied {
+                seat,
+                result: SeatResult::Unparsed { why, excerpt },
+                ..
+            } => Some(format!("{}: {why}{}", name(seat), said(excerpt))),
+            Event::SeatFailed {
+                seat, class, message, ..
+            } => {
+                let judging = state.task(task).judging.as_deref();
+                let asked = judging.and_then(|judging| judging.seats.get(seat.seat as usize));
+                let asked = asked.filter(|asked| {
+                    asked.state == SeatState::Asked
+                        && asked.tries > seat.attempt_try
+                        && asked.failed_requests > 0
+                });
+                let again = asked.and_then(|asked| {
+                    let all = MAX_REQUEST_RETRIES + 1;
+                    Some(format!(
+                        "; {}",
+                        self.again((asked.failed_requests, all), asked.not_before?)
+                    ))
+                });
+                let again = again.unwrap_or_default();
+                Some(format!("{}: {} {message}{again}", name(seat), class.as_str()))
+            }
+            Event::EvalUnparsed { .. } => Some("no score could be read, twice".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// What went wrong with consulting an agent; `None` for a reply that could be read: what it leads to is told.
+    pub(super) fn consult_trouble(&self, state: &State, id: ConsultId, event: &Event) -> Option<String> {
+        let agent = self.live.asked(id.task, Call::Consult(id.number));
+        let name = agent.map_or("advice", |agent| &*state.plan.agent(agent).name);
+        match event {
+            Event::ConsultReplied {
+                advice: Advice::Unreadable { why, .. },
+                ..
+            } => Some(format!("{name}: {why}")),
+            Event::ConsultFailed { class, message, .. } => {
+                let mut open = state.task(id.task).consults.iter();
+                let asked =
+                    open.find(|open| open.id.number == id.number && open.id.attempt_try > id.attempt_try);
+                let again = asked.and_then(|asked| {
+                    let all = MAX_REQUEST_RETRIES + 1;
+                    Some(format!(
+                        "; {}",
+                        self.again((asked.failed_requests, all), asked.not_before?)
+                    ))
+                });
+                let again = again.unwrap_or_default();
+                Some(format!("{name}: {} {message}{again}", class.as_str()))
+            }
+            _ => None,
+        }
     }
 }
 
-/// What went wrong with consulting an agent; `None` for a reply that could be read: what it leads to is told.
-pub(super) fn consult_trouble(event: &Event) -> Option<String> {
-    match event {
-        Event::ConsultReplied {
-            advice: Advice::Unreadable { why, .. },
-            ..
-        } => Some(format!("advice: {why}")),
-        Event::ConsultFailed { class, message, .. } => Some(format!("advice: {} {message}", class.as_str())),
-        _ => None,
+/// The beginning of a reply that could not be read, in quotes.
+fn said(reply: &str) -> String {
+    let reply = sanitize(reply);
+    let mut shown: String = reply.chars().take(SAID).collect();
+    if shown.len() < reply.len() {
+        shown.push_str("...");
+    }
+    match shown.is_empty() {
+        true => String::new(),
+        false => format!(" (it said \"{shown}\")"),
     }
 }
 

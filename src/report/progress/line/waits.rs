@@ -1,6 +1,6 @@
 //! What waits: for its turn, for a person, for a time.
 
-use crate::domain::{HoldId, Millis, TaskId, TurnId};
+use crate::domain::{HoldId, Millis, RunId, TaskId, Timestamp, TurnId};
 use crate::engine::{DeferralReason, Event, State};
 use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::Role;
@@ -24,15 +24,13 @@ impl Lines {
                 class,
                 message,
                 not_before,
+                of,
                 ..
             } => {
-                let wait = self
-                    .live
-                    .offset(*not_before)
-                    .0
-                    .saturating_sub(self.live.elapsed().0);
-                let wait = seconds(Millis(wait));
-                let detail = format!("request again in {wait}: {} {message}", class.as_str());
+                let running = state.task(turn.task).running.as_ref();
+                let failed = running.map_or(1, |running| running.failed_requests);
+                let again = self.again((failed, *of), *not_before);
+                let detail = format!("{again}: {} {message}", class.as_str());
                 Line::new("RETRY", Role::Warn, title, detail)
             }
             Event::TurnLost { .. } => Line::new("LOST", Role::Warn, title, "its turn was interrupted"),
@@ -41,6 +39,23 @@ impl Lines {
             }
             _ => return None,
         })
+    }
+
+    /// `retry 2 of 4 in 2.0s`: the request after so many that failed, of so many in all where that is known.
+    pub(super) fn again(&self, (failed, all): (u32, u32), at: Timestamp) -> String {
+        let wait = self.live.offset(at).0.saturating_sub(self.live.elapsed().0);
+        let of = match all {
+            0 => String::new(),
+            all => format!(" of {all}"),
+        };
+        format!("retry {}{of} in {}", failed + 1, seconds(Millis(wait)))
+    }
+
+    /// The id by which people answer, and a gap; nothing where the run is gone once it has ended.
+    fn id(&self, id: impl Fn(&RunId) -> String) -> String {
+        self.run
+            .as_ref()
+            .map_or_else(String::new, |run| format!("{}  ", id(run)))
     }
 
     pub(super) fn of_approval(&self, state: &State, task: TaskId, event: &Event) -> Option<Line> {
@@ -52,13 +67,10 @@ impl Lines {
                 message,
                 ..
             } => {
-                let id = ApprovalId {
-                    run: &self.run,
-                    task,
-                    number: *number,
-                };
                 // The id first, because it is to be copied and must not be cut.
-                let detail = format!("{id}  {}: {message}", reason.as_str());
+                let number = *number;
+                let id = self.id(|run| ApprovalId { run, task, number }.to_string());
+                let detail = format!("{id}{}: {message}", reason.as_str());
                 Line::new("WAIT", Role::Warn, title, detail)
             }
             Event::ApprovalResolved { resolution, by, .. } => {
@@ -91,14 +103,11 @@ impl Lines {
                 format!("until {}", until.to_rfc3339()),
             ),
             Event::HoldReached { hold, number, .. } => {
-                let id = CheckpointId {
-                    run: &self.run,
-                    hold: *hold,
-                    number: *number,
-                };
-                let message = state.plan.hold(*hold).message.as_deref().unwrap_or_default();
-                let detail = format!("{id}  checkpoint: {message}");
-                Line::new("WAIT", Role::Warn, name(*hold), detail.trim_end_matches(": "))
+                let (hold, number) = (*hold, *number);
+                let id = self.id(|run| CheckpointId { run, hold, number }.to_string());
+                let message = state.plan.hold(hold).message.as_deref().unwrap_or_default();
+                let detail = format!("{id}checkpoint: {message}");
+                Line::new("WAIT", Role::Warn, name(hold), detail.trim_end_matches(": "))
             }
             Event::HoldPassed { hold, by: None } => Line::new("DELAY", Role::Active, name(*hold), "over"),
             Event::HoldPassed { hold, by: Some(by) } => {

@@ -1,0 +1,212 @@
+//! What makes judging less strict than it would be, and where each of it is said: the run tells it, because a file of
+//! settings that somebody planted, or a variable that nobody remembers, must not be what makes a run green (semantics,
+//! sections 8 and 22).
+
+use serde::{Deserialize, Serialize};
+
+use super::defaults;
+use super::document::Tree;
+use super::model::{FinalChecks, Mission};
+use super::plan::RunOptions;
+use crate::domain::{Bar, BarOrigin};
+
+/// What one file says under `settings`, and on which line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::mission) struct Written {
+    /// What the file is called; empty for the mission itself.
+    file: Box<str>,
+    lines: Vec<(Box<str>, usize)>,
+}
+
+impl Written {
+    /// The settings of a document that say something.
+    pub fn of(file: &str, source: &str, tree: &Tree<'_>) -> Self {
+        let settings = tree.get(tree.root(), "settings");
+        let entries = settings.into_iter().flat_map(|settings| tree.entries(settings));
+        let said = entries.filter(|entry| !tree.is_null(entry.value));
+        let line = |at: usize| {
+            source.as_bytes()[..at]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count()
+                + 1
+        };
+        Self {
+            file: file.into(),
+            lines: said
+                .map(|entry| (tree.text(entry.key).into(), line(tree.span(entry.key).start)))
+                .collect(),
+        }
+    }
+
+    /// Where a setting stands: `` `evaluate` in quorum.yaml:2 ``.
+    fn place(&self, key: &str) -> Option<String> {
+        let (_, line) = self.lines.iter().find(|(known, _)| **known == *key)?;
+        Some(match &*self.file {
+            "" => format!("`{key}` in the mission, line {line}"),
+            file => format!("`{key}` in {file}:{line}"),
+        })
+    }
+}
+
+/// Which flag or variable said what of reviews, as it is typed. `None` where nobody did, or in journals that do not tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SaidBy {
+    /// Of reviews that are switched off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_eval: Option<String>,
+    /// Of the bar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eval_threshold: Option<String>,
+    /// Of conditions that do not count, where a variable says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow: Option<String>,
+}
+
+impl SaidBy {
+    /// Whether there is nothing to tell.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Something that makes judging less strict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loosening {
+    /// What: `reviews are switched off`.
+    pub what: String,
+    /// Where it is said: a file with its line, a variable, a flag.
+    pub place: String,
+    /// Whether neither the mission nor a flag says it: then people are warned.
+    pub is_beneath: bool,
+    /// Whether no judge is called at all.
+    pub is_off: bool,
+}
+
+impl Loosening {
+    /// Both in one sentence: ``reviews are switched off (`evaluate` in quorum.yaml:2)``.
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!("{} ({})", self.what, self.place)
+    }
+}
+
+/// All that does, of files, variables and flags.
+pub(in crate::mission) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening> {
+    let by_file = |key: &str, what: String| {
+        let mut files = mission.written.iter().enumerate();
+        let (index, place) = files.find_map(|(index, file)| Some((index, file.place(key)?)))?;
+        Some(Loosening {
+            what,
+            place,
+            is_beneath: index > 0,
+            is_off: false,
+        })
+    };
+    let settings = &mission.settings;
+    let mut found = Vec::new();
+    found.extend(off(mission, options, by_file("evaluate", String::new())));
+    found.extend(lowered(settings.eval_threshold, options, |what| {
+        by_file("evalThreshold", what)
+    }));
+    let mut switch = |is_loose: bool, key: &str, what: &str| {
+        found.extend(is_loose.then(|| by_file(key, what.to_owned())).flatten());
+    };
+    switch(
+        settings.fail_open_on_unparsed_eval == Some(true),
+        "failOpenOnUnparsedEval",
+        "an evaluation that cannot be read passes",
+    );
+    switch(
+        settings.verify_prior_feedback == Some(false),
+        "verifyPriorFeedback",
+        "judges need not answer for what was found before",
+    );
+    switch(
+        settings.final_checks == Some(FinalChecks::Never),
+        "finalChecks",
+        "nobody looks whether accepted work still stands at the end",
+    );
+    let usual = defaults::checks_may_write();
+    let more: Vec<&str> = settings
+        .checks_may_write
+        .iter()
+        .flatten()
+        .map(AsRef::as_ref)
+        .collect();
+    let more: Vec<&str> = more
+        .into_iter()
+        .filter(|glob| usual.iter().all(|known| **known != **glob))
+        .collect();
+    switch(
+        !more.is_empty(),
+        "checksMayWrite",
+        &format!("checks may write below protected folders: {}", more.join(", ")),
+    );
+    found.extend(options.said_by.allow.as_ref().map(|variable| {
+        let classes: Vec<&str> = options.allow.iter().map(|class| class.as_str()).collect();
+        Loosening {
+            what: format!("not counted for the exit code: {}", classes.join(", ")),
+            place: variable.clone(),
+            is_beneath: true,
+            is_off: false,
+        }
+    }));
+    found
+}
+
+/// Reviews that are switched off.
+fn off(mission: &Mission, options: &RunOptions, by_file: Option<Loosening>) -> Option<Loosening> {
+    let found = if options.no_eval {
+        let place = options.said_by.no_eval.clone();
+        let place = place.unwrap_or_else(|| "--no-eval or EVAL=off".to_owned());
+        Loosening {
+            is_beneath: !place.starts_with("--"),
+            place,
+            what: String::new(),
+            is_off: true,
+        }
+    } else if mission.settings.evaluate == Some(false) {
+        by_file?
+    } else {
+        return None;
+    };
+    Some(Loosening {
+        what: "reviews are switched off".to_owned(),
+        is_off: true,
+        ..found
+    })
+}
+
+/// A bar that is lower than the one that would hold without what is said.
+fn lowered(
+    of_files: Option<Bar>,
+    options: &RunOptions,
+    by_file: impl Fn(String) -> Option<Loosening>,
+) -> Option<Loosening> {
+    let what = |bar: Bar, instead: Bar| {
+        (bar.points < instead.points).then(|| {
+            format!(
+                "the bar of evaluations is {} instead of {}",
+                bar.points, instead.points
+            )
+        })
+    };
+    let usual = Bar::default_bar();
+    match options.eval_threshold {
+        Some(bar) if bar.origin == BarOrigin::Environment => Some(Loosening {
+            what: what(bar, of_files.unwrap_or(usual))?,
+            place: options
+                .said_by
+                .eval_threshold
+                .clone()
+                .unwrap_or_else(|| "EVAL_THRESHOLD".to_owned()),
+            is_beneath: true,
+            is_off: false,
+        }),
+        Some(_) => None,
+        None => by_file(what(of_files?, usual)?),
+    }
+}

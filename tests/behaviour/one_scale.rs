@@ -1,0 +1,76 @@
+//! Every figure that people see is in points of 100, and says who stands behind it.
+
+use crate::support::{Workspace, standing};
+
+const PANEL: &str = "
+name: scaled
+agents:
+  worker: {run: echo work}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - title: work
+    assignTo: worker
+    expectations: [{type: llm_review, criteria: good, dimensions: [{name: depth, weight: 0.75}, {name: width, weight: 0.25}]}]
+qualityGates: [{name: door, afterTasks: [work], blocksTasks: [later], minScore: 60}]
+";
+
+#[test]
+fn scores_are_points_on_every_screen() {
+    let workspace = Workspace::with(&format!(
+        "{}  - {{title: later, assignTo: worker, review: none}}\nqualityGates{}",
+        PANEL.split("qualityGates").next().unwrap_or_default(),
+        PANEL.split("qualityGates").nth(1).unwrap_or_default()
+    ));
+    workspace.judge(
+        "judge",
+        &[r#"{"scores": [{"dimension": "depth", "score": 4, "reasoning": "d"}, {"dimension": "width", "score": 3, "reasoning": "w"}]}"#],
+    );
+    workspace.run_json(0, &[]);
+    let show = workspace.quorum(&["show", "work"]).exits(0).stdout;
+    let metrics = workspace.quorum(&["metrics"]).exits(0).stdout;
+    let html = workspace.quorum(&["report", "--html", "-"]).exits(0).stdout;
+    for (what, text) in [("show", &show), ("metrics", &metrics), ("html", &html)] {
+        assert!(text.contains("75"), "{what}: {text}");
+        assert!(!text.contains("of 5") && !text.contains("3.75"), "{what}: {text}");
+    }
+    assert!(show.contains("depth 80 of 100: d"), "{show}");
+    assert!(
+        metrics.contains("average 75 of 100 (75 to 75)") && metrics.contains("depth 80"),
+        "{metrics}"
+    );
+    let document = workspace.quorum(&["metrics", "--json"]).exits(0).json();
+    assert_eq!(document["mission"]["avgScore"], 3.75);
+    assert_eq!(document["mission"]["avgPoints"], 75.0);
+    assert_eq!(document["mission"]["dimensionPoints"]["width"], 60.0);
+}
+
+#[test]
+fn who_accepted_the_work_is_said() {
+    let workspace = Workspace::with(
+        "
+name: by a person
+agents:
+  worker: {run: echo work}
+  boss: {adapter: human}
+tasks: [{title: work, assignTo: worker, expectations: [{type: llm_review, criteria: good, reviewers: [boss]}]}]
+",
+    );
+    let document = workspace.run_json(8, &["--run-id", "r1"]);
+    let id = document["approvals"][0]["id"]
+        .as_str()
+        .expect("it waits")
+        .to_owned();
+    for screen in [&["status"][..], &["show", "work"]] {
+        let shown = workspace.quorum(screen).exits(0).stdout;
+        assert!(!shown.contains("accepted by"), "{shown}");
+    }
+    workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    for screen in [&["status"][..], &["show", "work"]] {
+        let shown = workspace.quorum(screen).exits(0).stdout;
+        assert!(shown.contains("accepted by ada"), "{shown}");
+    }
+    let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
+    assert_eq!(shown["acceptedBy"], "ada");
+}

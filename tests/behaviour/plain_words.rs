@@ -1,0 +1,213 @@
+//! What people are told when something is wrong: who, what, and what to type.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::model::{Model, refuses};
+use crate::support::{AtTerminal, Workspace};
+
+#[test]
+fn a_call_that_is_repeated_says_which_of_how_many_it_is() {
+    let model = Model::new(|_| refuses(503, "busy"));
+    let workspace = Workspace::with(&format!(
+        "
+name: busy
+agents:
+  worker: {{run: echo work}}
+  alice: {{adapter: openai, model: m, baseUrl: {0}, role: reviewer}}
+  remote: {{adapter: openai, model: m, baseUrl: {0}}}
+settings: {{maxAssessmentRetries: 0}}
+tasks:
+  - {{title: judged, assignTo: worker, maxAttempts: 1, review: required}}
+  - {{title: far, assignTo: remote, maxAttempts: 1, review: none}}
+",
+        model.base()
+    ))
+    .at_scale("100");
+    let finished = workspace.quorum(&["run", "--run-id", "r1"]).exits(3);
+    for words in [
+        "retry 2 of 4 in ",
+        "retry 3 of 4 in ",
+        "retry 4 of 4 in ",
+        "alice: provider_transient",
+    ] {
+        assert!(
+            finished.stderr.contains(words),
+            "no '{words}' in:\n{}",
+            finished.stderr
+        );
+    }
+    assert!(!finished.stderr.contains("judge 1:"), "{}", finished.stderr);
+    let far: Vec<&str> = finished
+        .stderr
+        .lines()
+        .filter(|line| line.contains(" far "))
+        .collect();
+    assert!(
+        far.iter()
+            .any(|line| line.contains("RETRY") && line.contains("retry 2 of ")),
+        "{far:?}"
+    );
+    let port = model
+        .base()
+        .rsplit(':')
+        .next()
+        .unwrap_or_default()
+        .split('/')
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    let text = &finished.stdout;
+    assert!(
+        text.contains("no reviewer could be reached: alice (provider_transient: "),
+        "{text}"
+    );
+    assert!(
+        finished.stderr.contains(&port),
+        "the port is named: {}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_reply_that_cannot_be_read_is_shown_with_who_gave_it() {
+    let workspace = Workspace::with(
+        "
+name: unread
+agents:
+  worker: {run: echo work}
+  alice: {run: [/bin/sh, '@agents/judge.sh', alice], role: reviewer}
+settings: {maxAssessmentRetries: 0}
+tasks: [{title: t, assignTo: worker, expectations: [{type: llm_review, criteria: good, reviewers: [alice]}]}]
+",
+    );
+    workspace.judge("alice", &["PONG, says the model"]);
+    let finished = workspace.quorum(&["run"]).exits(6);
+    assert!(
+        finished
+            .stderr
+            .contains("alice: the reply contains no JSON object")
+            && finished.stderr.contains("PONG, says"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn what_is_wrong_before_a_run_is_named_once_with_what_to_type() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {alice: {adapter: openai, model: m, apiKey: '${NO_SUCH_KEY}'}}\ntasks: [{title: t}]\n",
+    );
+    let refused = workspace.quorum(&["run"]);
+    assert_eq!(refused.stderr.matches("'alice'").count(), 1, "{}", refused.stderr);
+    let workspace = Workspace::with("name: m\nagents: {a: {run: [./work.sh]}}\ntasks: [{title: t}]\n");
+    workspace.write("work.sh", "#!/bin/sh\n");
+    std::fs::set_permissions(workspace.path("work.sh"), std::fs::Permissions::from_mode(0o644))
+        .expect("it is ours");
+    workspace.quorum(&["run"]).exits(9).says(&["chmod +x"]);
+    workspace
+        .quorum(&["mission.yaml"])
+        .exits(2)
+        .says(&["quorum run mission.yaml"]);
+    workspace
+        .quorum(&["schema", "mission", "tasks.expectations.tres"])
+        .exits(2)
+        .says(&["did you mean 'threshold'"]);
+    workspace
+        .quorum(&["schema", "mission", "tasks.title.foo"])
+        .exits(2)
+        .says(&["holds one value"]);
+    workspace.write(
+        "open.yaml",
+        "name: m\nagents: {a: {run: x}}\ntasks:\n  - title: \"one\n    description: x\n",
+    );
+    workspace
+        .quorum(&["validate", "open.yaml"])
+        .exits(2)
+        .says(&["this quote is not closed", "open.yaml:4:12"]);
+}
+
+#[test]
+fn a_task_that_nobody_worked_on_has_no_output_and_that_is_said() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {a: {run: exit 1}}\nsettings: {maxRetries: 0}\n\
+         tasks: [{title: one, maxAttempts: 1}, {title: two, dependsOn: [one]}]\n",
+    );
+    workspace.quorum(&["run"]).exits(3);
+    for flags in [&["logs", "two"][..], &["logs", "-f", "two"]] {
+        workspace
+            .quorum(flags)
+            .exits(0)
+            .says(&["no agent has worked on 'two': cascade"]);
+    }
+}
+
+#[test]
+fn what_init_writes_is_listed_and_quiet_is_quiet() {
+    let workspace = Workspace::new();
+    let listed = workspace.quorum(&["init"]).exits(0).stdout;
+    assert!(listed.contains("wrote ./.gitignore"), "{listed}");
+    let workspace = Workspace::new();
+    assert_eq!(workspace.quorum(&["init", "-q"]).exits(0).stdout, "");
+    assert!(workspace.exists("mission.yaml"));
+}
+
+#[test]
+fn a_review_of_work_without_a_run_names_no_ids_that_nobody_can_use() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {w: {run: 'true'}, alice: {run: 'echo PONG', role: reviewer}}\ntasks: [{title: t, assignTo: w}]\n",
+    );
+    workspace.write("a.txt", "work");
+    let finished = workspace
+        .quorum(&["review", "--criteria", "good", "--reviewer", "alice", "a.txt"])
+        .exits(6);
+    assert!(
+        finished.stderr.contains("WAIT") && !finished.stderr.contains(".0.1"),
+        "{}",
+        finished.stderr
+    );
+    let run = finished.stderr.lines().next().unwrap_or_default();
+    assert!(
+        !run.contains("-20") && run.trim_end().ends_with("at a time"),
+        "{run}"
+    );
+}
+
+#[test]
+fn several_who_find_the_same_are_shown_as_one_finding_of_the_panel() {
+    let reply = r#"{"scores": [{"dimension": "d", "score": 2, "reasoning": "r"}], "findings": [{"severity": "high", "description": "same thing", "evidence": "x"}]}"#;
+    let workspace = Workspace::with(
+        "
+name: p
+agents:
+  w: {run: echo work}
+  a: {run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}
+  b: {run: [/bin/sh, '@agents/judge.sh', b], role: reviewer}
+tasks: [{title: t, assignTo: w, maxAttempts: 1, expectations: [{type: llm_review, criteria: good, reviewers: [a, b], dimensions: [{name: d, weight: 1}]}]}]
+",
+    );
+    workspace.judge("a", &[reply]);
+    workspace.judge("b", &[reply]);
+    workspace.quorum(&["run"]).exits(3);
+    let shown = workspace.quorum(&["show", "t"]).exits(0).stdout;
+    let (_, panel) = shown.rsplit_once("judge: fail").expect("the panel's verdict");
+    assert_eq!(panel.matches("same thing").count(), 1, "{shown}");
+}
+
+#[test]
+fn nothing_live_is_left_where_the_terminal_shows_an_interrupt() {
+    let workspace = Workspace::with("name: m\nagents: {a: {run: sleep 60}}\ntasks: [{title: t}]\n");
+    let mut command = workspace.command(&["run"]);
+    command.env("TERM", "xterm");
+    let mut terminal = AtTerminal::start(command);
+    terminal.shows("working");
+    terminal.types("\u{3}");
+    let (code, text) = terminal.finish();
+    assert_eq!(code, Some(130), "{text}");
+    // The cursor stood at the beginning of a line when the terminal wrote it, so that it moved nothing.
+    let (before, _) = text.split_once("^C").expect("the terminal shows what is typed");
+    assert!(
+        before.ends_with('\r'),
+        "{:?}",
+        &before[before.len().saturating_sub(40)..]
+    );
+}

@@ -1,0 +1,89 @@
+//! Texts of agents at a terminal, and results that nobody can get.
+
+use crate::support::{Workspace, at_terminal};
+
+/// C1, bidirectional and tag characters, which a terminal acts on or does not show.
+const HOSTILE: [char; 5] = ['\u{9b}', '\u{202e}', '\u{2066}', '\u{e0041}', '\u{1}'];
+
+fn hostile() -> Workspace {
+    let text: String = HOSTILE.iter().collect();
+    let workspace = Workspace::with(
+        "
+name: texts
+agents:
+  worker: {run: 'cat said; cat said >&2'}
+  judge: {run: 'cat >/dev/null; cat said; echo SCORE: 80', role: reviewer}
+tasks: [{title: work, assignTo: worker, expectations: [{type: script, command: 'cat said'}], review: required}]
+",
+    );
+    workspace.write("said", format!("a{text}b\rover\nplain größe\n"));
+    workspace
+}
+
+#[test]
+fn what_a_terminal_would_act_on_is_shown_wherever_agents_speak() {
+    let workspace = hostile();
+    workspace.run_json(0, &["--run-id", "r1"]);
+    for arguments in [
+        &["logs", "work"][..],
+        &["logs", "work", "--stderr"],
+        &["logs", "work", "--json"],
+        &["show", "work"],
+        &["show", "work", "--json"],
+        &["status"],
+        &["status", "--json"],
+        &["events"],
+        &["events", "--format", "jsonl"],
+        &["report", "--markdown", "-"],
+        &["report", "--json", "-"],
+    ] {
+        let mut command = workspace.command(arguments);
+        command.env("TERM", "xterm");
+        let seen = at_terminal(command, 100, "").exits(0);
+        for c in HOSTILE {
+            assert!(
+                !seen.text.contains(c),
+                "{arguments:?} shows {c:?}:\n{}",
+                seen.text.escape_debug()
+            );
+        }
+    }
+    let mut command = workspace.command(&["logs", "work"]);
+    command.env("TERM", "xterm");
+    at_terminal(command, 100, "")
+        .exits(0)
+        .shows(&[r"\u{202e}", r"\u{e0041}", "\nover\nplain größe"]);
+    // A program gets what was said, byte by byte.
+    let piped = workspace.quorum(&["logs", "work"]).exits(0).stdout;
+    assert_eq!(piped, workspace.read("said"));
+}
+
+#[test]
+fn a_result_that_nobody_can_get_is_no_success() {
+    let workspace = Workspace::with("name: m\nagents: {a: {run: 'echo x'}}\ntasks: [{title: t}]\n");
+    let closed = |command: &str| workspace.bash(&format!("exec \"$0\" {command} >&-"));
+    for command in [
+        "run mission.yaml --json --run-id r1",
+        "run mission.yaml --run-id r2",
+        "status",
+        "status --json",
+        "show t --json",
+        "logs t",
+        "logs t --json",
+        "events",
+        "events --format jsonl",
+        "metrics --json",
+        "runs",
+        "validate",
+        "plan --json",
+        "report --json -",
+        "config show",
+        "schema",
+        "explain --json",
+    ] {
+        closed(command).exits(1).says(&["the output cannot be written"]);
+    }
+    // The work was done all the same, and what reaches nobody on purpose is another matter.
+    assert_eq!(workspace.status_of("r1")["exitCode"], 0);
+    workspace.bash("exec \"$0\" status --json >/dev/null").exits(0);
+}
