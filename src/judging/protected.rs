@@ -133,6 +133,7 @@ impl Paths {
 
     /// Every word that could be a path, in the folder and in those that the command goes into.
     fn words(&mut self, folder: &Path, text: &str, command: &str) {
+        let written = written_anew(text);
         let mut folders = vec![folder.to_owned()];
         let mut goes = false;
         for word in text.split_whitespace() {
@@ -142,6 +143,9 @@ impl Paths {
             }
             goes = bare == "cd";
             for piece in std::iter::once(bare).chain(word.split(BETWEEN)) {
+                if written.contains(piece) {
+                    continue;
+                }
                 for folder in &folders {
                     self.name(folder, piece, command);
                 }
@@ -156,6 +160,23 @@ impl Paths {
         let path = plain(&folder.join(word));
         self.paths.entry(path).or_insert_with(|| command.to_owned());
     }
+}
+
+/// What a command line writes anew by itself (`> report.txt`): whatever it held before has no say in what the command says.
+fn written_anew(text: &str) -> HashSet<&str> {
+    let mut written = HashSet::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('>') {
+        let appends = behind.starts_with('>');
+        rest = behind.trim_start_matches('>');
+        let target = rest.trim_start_matches('|').trim_start();
+        let target = target
+            .split(|c: char| c.is_whitespace() || BETWEEN.contains(&c))
+            .find(|word| !word.is_empty());
+        let is_file = !before.ends_with('>') && !appends && !rest.starts_with(['&', '(']);
+        written.extend(target.filter(|_| is_file));
+    }
+    written
 }
 
 /// The path without `.` and `..`, by its words alone.
@@ -174,6 +195,34 @@ fn plain(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_command_writes_anew_by_itself_is_no_path_that_it_rests_on() {
+        let named = |command: &str| {
+            let mut found = Paths::default();
+            found.shell(Path::new("/w"), command);
+            found.paths.contains_key(Path::new("/w/log"))
+        };
+        for command in [
+            "x > log",
+            "x >log 2>&1; grep ok log",
+            "x 2> 'log'",
+            "x &>log",
+            "x >| log",
+        ] {
+            assert!(!named(command), "{command}");
+        }
+        for command in [
+            "x >> log",
+            "x log",
+            "x < log",
+            "x >&2 log",
+            "x 2>&1 | tee log",
+            "diff >(x) log",
+        ] {
+            assert!(named(command), "{command}");
+        }
+    }
 
     #[test]
     fn every_word_of_a_command_may_be_a_path() {

@@ -162,3 +162,28 @@ tasks:
     let document = workspace.quorum(&["resume", "--json"]).json();
     assert_eq!(standing(&document, "guarded").0, "done");
 }
+
+#[test]
+fn a_report_that_a_check_writes_each_time_is_in_nobodys_way() {
+    let check = "review: none, expectations: [{type: script, command: \"echo ok > report.txt; grep -q ok report.txt\"}]";
+    let workspace = mission("echo work", check);
+    for _ in 0..2 {
+        workspace.run_json(0, &[]);
+    }
+}
+
+#[test]
+fn what_a_check_changes_that_it_names_is_told_with_the_way_out() {
+    let check = "review: none, expectations: [{type: script, command: \"echo ok | tee -a report.txt\"}]";
+    let workspace = mission("echo work", check);
+    workspace.write("report.txt", "before");
+    let document = workspace.run_json(3, &[]);
+    let reason = task(&document, "work")["failure"]["message"].as_str().unwrap();
+    assert!(
+        reason.contains("report.txt") && reason.contains("checksMayWrite"),
+        "{reason}"
+    );
+    let allowed = check.replace("review: none", "review: none, checksMayWrite: [report.txt]");
+    workspace.mission(&workspace.read("mission.yaml").replace(check, &allowed));
+    workspace.run_json(0, &[]);
+}

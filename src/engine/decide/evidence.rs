@@ -70,6 +70,9 @@ pub(super) fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> Tur
 /// else worked and while others did.
 const REPEATS: [u32; 2] = [1, 3];
 
+/// What a person may do about a check that writes a file which it names.
+const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
+
 /// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
 /// put them back; where its own check changed them, or it happens again and again, the task has failed.
 pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
@@ -88,7 +91,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
     let did_it = !voided.shared && !voided.changed.is_empty();
     if did_it || so_far > REPEATS[usize::from(voided.shared)] {
         let all: Vec<String> = voided.changed.iter().chain(&voided.restored).cloned().collect();
-        protected(&mut draft, &all);
+        protected(&mut draft, &all, if did_it { BY_ITSELF } else { "" });
         return draft.into_events();
     }
     let message = format!(
@@ -102,7 +105,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
 }
 
 /// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.
-pub(super) fn protected(draft: &mut Draft<'_>, changes: &[String]) {
+pub(super) fn protected(draft: &mut Draft<'_>, changes: &[String], hint: &str) {
     let list = changes.join(", ");
     conclude::stage(
         draft,
@@ -114,5 +117,5 @@ pub(super) fn protected(draft: &mut Draft<'_>, changes: &[String]) {
             report.findings = changes.iter().map(finding).collect();
         },
     );
-    draft.fail(FailureMode::Protected, format!("protected files: {list}"));
+    draft.fail(FailureMode::Protected, format!("protected files: {list}{hint}"));
 }

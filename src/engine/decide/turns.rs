@@ -218,7 +218,7 @@ fn finish_turn(
         asked: end.and_then(|end| end.asked.clone()),
     });
     if !protected.is_empty() {
-        return evidence::protected(draft, &protected);
+        return evidence::protected(draft, &protected, "");
     }
     match failure {
         None => {
