@@ -38,6 +38,8 @@ mod config;
 mod conformance;
 #[path = "behaviour/control.rs"]
 mod control;
+#[path = "behaviour/coordination.rs"]
+mod coordination;
 #[path = "behaviour/deadlines.rs"]
 mod deadlines;
 #[path = "behaviour/delegation.rs"]

@@ -125,6 +125,8 @@ pub struct ToolResult {
     pub why: Option<String>,
     /// Of a command that ran to its end: its exit code.
     pub exit: Option<i32>,
+    /// Of what was begun and came to nothing: why, by class.
+    pub class: Option<FailureClass>,
 }
 
 impl ToolResult {
@@ -136,6 +138,7 @@ impl ToolResult {
             failed: false,
             why: None,
             exit: None,
+            class: None,
         }
     }
 

@@ -60,6 +60,10 @@ impl Limits {
 pub trait Workbench: Sync {
     /// The tools.
     fn specs(&self) -> Vec<ToolSpec>;
+    /// What is given back to the model, before the request that carries it (hook `beforeModel`).
+    fn before_model(&self, _: &mut [(ToolCall, ToolResult)]) {}
+    /// What the model replied; `is_last`: it asks for no tool, so this is what it ends with (hook `afterModel`).
+    fn after_model(&self, _: &ModelReply, _is_last: bool) {}
     /// Uses one.
     fn perform(&self, call: &ToolCall) -> impl Future<Output = ToolResult> + Send;
     /// Takes a call on record, once it was made or refused.
@@ -167,6 +171,7 @@ pub async fn converse(
     loop {
         let mut reply = talk.ask().await.map_err(|error| broken(error, &talk))?;
         let is_last = talk.dialogue.must_reply;
+        bench.after_model(&reply, reply.calls.is_empty() || is_last);
         if reply.calls.is_empty() || is_last {
             let lacks_form = !is_last && request.schema.is_some() && !bench.has_form(&reply.text);
             if !lacks_form {
@@ -183,7 +188,8 @@ pub async fn converse(
             bench.set_aside(&reply.text).await;
             talk.dialogue.must_reply = true;
         } else {
-            let exchange = talk.use_tools(limits, bench, reply).await;
+            let mut exchange = talk.use_tools(limits, bench, reply).await;
+            bench.before_model(&mut exchange.calls);
             talk.dialogue.exchanges.push(exchange);
             talk.dialogue.must_reply = talk.used_up;
         }

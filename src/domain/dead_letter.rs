@@ -125,6 +125,12 @@ impl DeadLetter {
         format!("judge:{agent}")
     }
 
+    /// The operation of a tool.
+    #[must_use]
+    pub fn tool(name: &str) -> String {
+        format!("tool:{name}")
+    }
+
     /// The channel that was to be told something, if it was that.
     #[must_use]
     pub fn channel(&self) -> Option<&str> {

@@ -244,7 +244,10 @@ fn change(state: &mut State, event: &Event) {
             change_task(state, id.task, event);
         }
         // It is asked about, and told, in what stands beside it.
-        Event::AuthorityCues { .. } | Event::Escalated { .. } => {}
+        Event::AuthorityCues { .. }
+        | Event::Escalated { .. }
+        | Event::DelegationDrift { .. }
+        | Event::NoProgress { .. } => {}
         Event::ProtectionNoted { files } => state.protected = Some(files.clone()),
         Event::StageVoided(voided) => change_task(state, voided.place.task(), event),
         Event::FilesNoted { turn, .. } => {

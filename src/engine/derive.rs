@@ -130,8 +130,7 @@ impl State {
                 state.stage = HoldStage::Ahead;
             }
             let stage = state.stage;
-            if hold.part == Part::Selected && open == 0 && stage == HoldStage::Ahead && !hold.after.is_empty()
-            {
+            if hold.part == Part::Selected && open == 0 && stage == HoldStage::Ahead {
                 self.holds_due.insert(id);
             }
             if stage == HoldStage::Reached {

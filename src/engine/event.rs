@@ -124,7 +124,8 @@ pub enum Event {
         #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
         prompt: Option<Digest>,
     },
-    /// `authority:cues`: the prompt of the turn that starts speaks with authority, and says that this is to be weighed.
+    /// `authority:cues`: the prompt of the turn that starts speaks with authority, and says that this is to be weighed; or what
+    /// a delegated task brought does.
     #[serde(rename = "ah")]
     AuthorityCues {
         /// The turn.
@@ -133,6 +134,9 @@ pub enum Event {
         /// How often.
         #[serde(rename = "n")]
         cues: u32,
+        /// Whether they stand in what the turn brought, on its way to whoever delegated the task, not in its prompt.
+        #[serde(rename = "r", default, skip_serializing_if = "std::ops::Not::not")]
+        result: bool,
     },
     /// `task:escalated`: the agent says that what it was told does not hold; a person is asked before its work is judged.
     #[serde(rename = "te")]
@@ -1044,6 +1048,30 @@ pub enum Event {
         /// Why.
         #[serde(rename = "r")]
         reason: String,
+    },
+    /// `delegation:drift`: a task is about to be worked on whose text, or that of those who delegated it, is not what it was when
+    /// it was delegated.
+    #[serde(rename = "dh")]
+    DelegationDrift {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// The digest on record.
+        #[serde(rename = "h")]
+        stored: Digest,
+        /// The digest now.
+        #[serde(rename = "n")]
+        now: Digest,
+    },
+    /// `task:escalated`: waves in a row brought nothing, so no agent is asked for another way around what failed.
+    #[serde(rename = "np")]
+    NoProgress {
+        /// The task that waited for another way.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// How many waves.
+        #[serde(rename = "n")]
+        waves: u32,
     },
     /// `tasks:added`: the run has more tasks from here on. They follow with their `task:created`.
     #[serde(rename = "ad")]

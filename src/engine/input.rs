@@ -10,6 +10,7 @@ use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
 use super::command::Command;
+use super::notice::FailedTool;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
     SeatResult, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage,
@@ -391,12 +392,16 @@ pub struct TurnEnd {
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
     pub tool_calls: Option<ToolCalls>,
+    /// Those of them that failed for good, for a reason that may pass.
+    pub failed_tools: Vec<FailedTool>,
     /// The record of them in the spool, where this program made them.
     pub tools: Option<Box<ToolLedgerRef>>,
     /// What it ended with that may be a question.
     pub asked: Option<Asked>,
     /// What it says does not hold of what it was told.
     pub broken: Option<BrokenAssumption>,
+    /// How often what it brought speaks with authority, where that goes to whoever delegated the task.
+    pub cues: u32,
     /// Whether a timer of this program ended it: no provider did.
     pub killed: bool,
     /// Randomness for the back-off, 0 to 1000.
@@ -460,9 +465,11 @@ impl TurnEnd {
             delegate: Vec::new(),
             files: None,
             tool_calls: None,
+            failed_tools: Vec::new(),
             tools: None,
             asked: None,
             broken: None,
+            cues: 0,
             killed: false,
             jitter: 0,
         }

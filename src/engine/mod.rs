@@ -33,6 +33,7 @@ mod payload;
 mod place;
 mod ready;
 mod remedies;
+mod rounds;
 mod routes;
 mod state;
 #[cfg(test)]
@@ -56,7 +57,7 @@ pub use input::{ApproverSaid, ConsultFailure, Input, OperatorInput, SeatFailure,
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
 pub use members::{Stranger, members_only};
 pub use mission_change::MissionChange;
-pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
+pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode,
@@ -65,6 +66,7 @@ pub use payload::{
 };
 pub use place::JudgingPlace;
 pub use remedies::{FailedDependency, Remedies, Without};
+pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use state::{
     Answer, Consult, Counts, Deferral, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState,
     Judging, Known, Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,

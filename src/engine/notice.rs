@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::domain::{
-    AgentId, FailureClass, FailureMode, GateId, HoldId, OutcomeClass, Points, TaskId, Timestamp,
+    AgentId, FailureClass, FailureMode, GateId, HoldId, OutcomeClass, Points, TaskId, Timestamp, TurnId,
     WaitingReason,
 };
 
-use super::event::Event;
+use super::event::{Event, turn_id};
 
 /// What a notification is about: one public event each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -173,6 +174,32 @@ pub enum Operation {
         #[serde(rename = "a")]
         attempt: u32,
     },
+    /// A tool call of a worker failed for good.
+    #[serde(rename = "t")]
+    Tool {
+        /// The turn in which it was made.
+        #[serde(rename = "i", with = "turn_id")]
+        turn: TurnId,
+        /// The tool.
+        #[serde(rename = "o")]
+        tool: Box<str>,
+        /// Its arguments, long texts cut.
+        #[serde(rename = "g")]
+        arguments: Value,
+    },
+}
+
+/// A tool call of a turn that failed for good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedTool {
+    /// The tool.
+    pub tool: Box<str>,
+    /// Its arguments, long texts cut.
+    pub arguments: Value,
+    /// Why, by class.
+    pub class: FailureClass,
+    /// Why, in words.
+    pub error: String,
 }
 
 /// What happens to notifications and dead letters.

@@ -106,13 +106,18 @@ impl View<'_> {
             });
         }
         let gates = plan.gates_before.of(id.index());
-        let holds = plan.holds_before.of(id.index());
+        // What waits for nobody's work leads to nothing.
+        let holds = plan.holds_before.of(id.index()).iter();
+        let holds: Vec<&[TaskId]> = holds
+            .map(|hold| &*plan.hold(*hold).after)
+            .filter(|after| !after.is_empty())
+            .collect();
         let all_out = |tasks: &[TaskId]| tasks.iter().all(|on| self.is_out(*on));
         let is_root = needed.is_empty() && gates.is_empty() && holds.is_empty();
         !is_root
             && all_out(needed)
             && gates.iter().all(|gate| all_out(&plan.gate(*gate).after))
-            && holds.iter().all(|hold| all_out(&plan.hold(*hold).after))
+            && holds.iter().all(|after| all_out(after))
     }
 
     /// Turns what the verdict turns.

@@ -131,7 +131,9 @@ impl Checker<'_, '_> {
                 let tree = self.tree;
                 let all: Vec<NodeId> = match tree.kind(entry.value) {
                     Kind::List => tree.items(entry.value).collect(),
-                    _ => vec![entry.value],
+                    // Its keys say for themselves whether they are built.
+                    Kind::Map => Vec::new(),
+                    Kind::Plain | Kind::Quoted => vec![entry.value],
                 };
                 for node in all {
                     let word = tree.text(node);

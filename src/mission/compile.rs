@@ -27,7 +27,7 @@ use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 use agreement::{approvals, approvals_of_added};
 pub use order::waves;
-use order::{dependencies, gates, holds, routes};
+use order::{dependencies, gates, holds, plan_review, routes};
 use rules::rules;
 
 /// The plan of a loaded mission.
@@ -39,7 +39,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let mut rules = rules(&mission, options);
     let assignees = assignees(&mission);
     let gates = gates(&mission);
-    let holds = holds(&mission);
+    let mut holds = holds(&mission);
     let mut approvals = approvals(&mission);
     let mut routes = routes(&mission);
     let dependencies = dependencies(&mission, &routes);
@@ -92,6 +92,9 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         .collect();
     let channels = mission.channels.0.into_iter();
     let channels = channels.map(|(name, spec)| ChannelPlan { name, spec }).collect();
+    let is_named = mission.settings.middleware.coordination.is_some();
+    let review = plan_review(&tasks, &rules.coordination, is_named, &holds);
+    holds.extend(review);
     let plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
     let mut plan = plan.with_holds(holds).with_returns();
     plan.recipe = Arc::new(Recipe {
@@ -135,6 +138,8 @@ pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
         description: added.description.clone(),
         kind: added.kind,
         target_files: added.target_files.clone().into(),
+        acceptance: added.acceptance.clone().into(),
+        verify: added.verify.clone(),
         ..model::Task::default()
     };
     let timeout = Times::of(&plan.agent(added.agent).spec);

@@ -6,13 +6,14 @@ use serde_json::{Map, Value};
 
 use crate::domain::folded;
 
-use super::model::TaskType;
+use super::keys::FINISH_GATE;
+use super::model::{FailToPass, FinishGate, TaskType};
 use super::scalar::{InnerPath, Name, Positive, Scalar};
 
 /// The longest description that is taken, in characters.
 const DESCRIPTION: usize = 16_000;
 /// What a sub-task may say of itself.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 9] = [
     "title",
     "description",
     "assignTo",
@@ -20,7 +21,15 @@ const KEYS: [&str; 7] = [
     "dependsOn",
     "priority",
     "targetFiles",
+    "acceptance",
+    "verify",
 ];
+/// The most criteria of one sub-task.
+const CRITERIA: usize = 50;
+/// The longest criterion, test or command, in characters.
+const LONGEST: usize = 2_000;
+/// The most tests and commands of one sub-task's finish gate.
+const COMMANDS: usize = 50;
 
 /// A sub-task that an agent asks for. Nothing is known yet of the names in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +55,51 @@ pub struct SubTask {
     /// Files that it must produce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_files: Vec<String>,
+    /// What its work is accepted by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptance: Vec<String>,
+    /// What must hold before its agent may call itself finished.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "gate_by_value")]
+    pub verify: Option<Box<FinishGate>>,
+}
+
+/// A finish gate in a record. Missions are read as text, so a record's numbers and flags are read as their text too.
+pub(super) mod gate_by_value {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+    use serde_json::Value;
+
+    use super::FinishGate;
+
+    pub fn serialize<S: Serializer>(
+        gate: &Option<Box<FinishGate>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        gate.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Box<FinishGate>>, D::Error> {
+        let value = Option::<Value>::deserialize(deserializer)?;
+        value.map(read).transpose().map_err(de::Error::custom)
+    }
+
+    /// Reads one.
+    pub fn read(value: Value) -> Result<Box<FinishGate>, serde_json::Error> {
+        FinishGate::deserialize(as_text(value)).map(Box::new)
+    }
+
+    fn as_text(value: Value) -> Value {
+        match value {
+            Value::Bool(_) | Value::Number(_) => Value::String(value.to_string()),
+            Value::Array(items) => items.into_iter().map(as_text).collect(),
+            Value::Object(map) => map
+                .into_iter()
+                .map(|(key, value)| (key, as_text(value)))
+                .collect(),
+            Value::Null | Value::String(_) => value,
+        }
+    }
 }
 
 /// Reads `delegate` of a result file: a list of sub-tasks, or one. What cannot be read is told in words, one by one;
@@ -120,7 +174,71 @@ pub fn read_sub_task(item: &Value) -> Result<SubTask, String> {
         depends_on: texts(map, "dependsOn")?,
         priority,
         target_files,
+        acceptance: criteria(map)?,
+        verify: finish_gate(map)?,
     })
+}
+
+fn criteria(map: &Map<String, Value>) -> Result<Vec<String>, String> {
+    let criteria = texts(map, "acceptance")?;
+    if criteria.iter().any(|criterion| criterion.trim().is_empty()) {
+        return Err("a criterion of `acceptance` is empty".to_owned());
+    }
+    let is_long = |text: &String| text.chars().count() > LONGEST;
+    if criteria.len() > CRITERIA || criteria.iter().any(is_long) {
+        return Err(format!(
+            "`acceptance` may have {CRITERIA} criteria of {LONGEST} characters each"
+        ));
+    }
+    Ok(criteria)
+}
+
+/// `verify`, which must stand for itself: no file of the mission is read for it.
+fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, String> {
+    let declared = match map.get("verify") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(declared) => declared,
+    };
+    let Value::Object(keys) = declared else {
+        return Err("`verify` is no object".to_owned());
+    };
+    if let Some(key) = keys.keys().find(|key| FINISH_GATE.key(key).is_none()) {
+        let known: Vec<&str> = FINISH_GATE.keys.iter().map(|key| key.name).collect();
+        return Err(format!(
+            "its `verify` has a key {key:.100?}, which it may not have; known are {}",
+            known.join(", ")
+        ));
+    }
+    let gate = gate_by_value::read(declared.clone());
+    let gate = gate.map_err(|error| format!("its `verify` cannot be read: {error}"))?;
+    let more = match &gate.fail_to_pass {
+        None => &[][..],
+        Some(FailToPass::Tests(tests)) => tests,
+        Some(FailToPass::File(_)) => return Err("`failToPass` is no list of tests".to_owned()),
+    };
+    let tests = gate.required_tests.iter().chain(more);
+    if tests.clone().next().is_some()
+        && !gate
+            .test_command
+            .as_deref()
+            .is_some_and(|run| run.contains("{test}"))
+    {
+        return Err(
+            "its `verify` names tests and no `testCommand` with `{test}`, which runs one of them".to_owned(),
+        );
+    }
+    let own = [&gate.test_command, &gate.compile_command];
+    let own = own.into_iter().flatten().map(String::as_str);
+    let texts = tests.chain(&gate.commands).map(AsRef::as_ref).chain(own);
+    let is_too_much =
+        texts.clone().count() > COMMANDS || texts.clone().any(|text| text.chars().count() > LONGEST);
+    drop(texts);
+    if is_too_much {
+        return Err(format!(
+            "its `verify` may have {COMMANDS} tests and commands of {LONGEST} characters each"
+        ));
+    }
+    Ok(Some(gate))
 }
 
 fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
@@ -162,6 +280,11 @@ mod tests {
             {"description": "no title"},
             {"title": "h", "description": "x".repeat(16_001)},
             {"title": ["i"]},
+            {"title": "j", "verify": {"command": ["x"]}},
+            {"title": "k", "verify": {"requiredTests": ["x"]}},
+            {"title": "l", "verify": {"failToPass": "list.txt", "testCommand": "run {test}"}},
+            {"title": "m", "verify": "make"},
+            {"title": "n", "acceptance": ["", "b"]},
         ]);
         let (read, refused) = read_delegations(&value);
         assert_eq!(read.len(), 2);
@@ -170,9 +293,23 @@ mod tests {
             (TaskType::Test, Some(Decimal::new(25, 1)))
         );
         assert_eq!(read[0].depends_on, ["b"]);
-        assert_eq!(refused.len(), 10, "{refused:#?}");
+        assert_eq!(refused.len(), 15, "{refused:#?}");
+        assert!(refused[2].contains("acceptance, verify"), "{refused:#?}");
         assert_eq!(read_delegations(&Value::Null), (Vec::new(), Vec::new()));
         let (one, none) = read_delegations(&json!({"title": "alone"}));
         assert_eq!((one.len(), none.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_finish_gate_and_criteria_come_back_from_a_journal_as_they_were() {
+        let gate = json!({"requiredTests": ["a"], "testCommand": "run {test}", "failToPass": ["b"], "requireFileChanges": true,
+            "requireCompilation": true, "compileCommand": "make", "commands": ["lint"], "maxAttempts": 1, "compilationMaxAttempts": 3});
+        let (read, refused) =
+            read_delegations(&json!({"title": "a", "acceptance": ["It is there."], "verify": gate}));
+        assert!(refused.is_empty(), "{refused:?}");
+        let gate = read[0].verify.as_deref().unwrap();
+        assert_eq!((gate.max_attempts, gate.commands.len()), (Some(1), 1));
+        let text = serde_json::to_string(&read[0]).unwrap();
+        assert_eq!(serde_json::from_str::<SubTask>(&text).unwrap(), read[0]);
     }
 }

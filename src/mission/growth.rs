@@ -13,9 +13,9 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::compile::compile_added;
-use super::model::{OnExhausted, TaskType};
+use super::model::{FinishGate, OnExhausted, TaskType};
 use super::plan::{Part, Plan, TaskPlan};
-use crate::domain::{AgentId, TaskId, folded, look_alike};
+use crate::domain::{AgentId, Digest, TaskId, folded, look_alike};
 
 /// Tasks that have the same source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,6 +85,21 @@ pub struct AddedTask {
     /// Files that it must produce.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub target_files: Vec<Box<str>>,
+    /// What its work is accepted by.
+    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptance: Vec<Box<str>>,
+    /// What must hold before its agent may call itself finished.
+    #[serde(
+        rename = "v",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "super::delegation::gate_by_value"
+    )]
+    pub verify: Option<Box<FinishGate>>,
+    /// For delegated work: the digest of its text and of those that it was delegated by, as they were then (semantics,
+    /// section 17). `None` where the record is older than that.
+    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Digest>,
     /// Tasks that had to wait for its source and now wait for it too.
     #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]
     pub awaited_by: Vec<TaskId>,
@@ -105,6 +120,8 @@ pub struct Provenance {
     pub request: Option<Box<str>>,
     /// How often work was handed down on the way to it.
     pub depth: u32,
+    /// For delegated work: the digest of its text and of those that it was delegated by, as the record has it.
+    pub chain: Option<Digest>,
 }
 
 /// Ids by title, made when somebody first asks.
@@ -212,6 +229,7 @@ impl Plan {
                 source,
                 request: addition.request.clone(),
                 depth,
+                chain: added.chain,
             }));
             self.titles.later.insert_mut(task.title.clone(), added.id);
             if added.id.index() == self.tasks.len() {
@@ -265,6 +283,9 @@ impl Plan {
             needs: Vec::new(),
             priority: Some(task.priority),
             target_files: task.target_files.to_vec(),
+            acceptance: task.acceptance.to_vec(),
+            verify: None,
+            chain: None,
             awaited_by: Vec::new(),
         };
         let addition = Addition {
@@ -274,6 +295,9 @@ impl Plan {
             tasks: Vec::new(),
         };
         let mut made = self.template(&addition, &added);
+        if from.origin != Origin::Fixup {
+            made.finish.clone_from(&self.task(id).finish);
+        }
         made.provenance = Some(from);
         made.wave = self.task(id).wave;
         self.tasks[id.index()] = made;

@@ -4,6 +4,7 @@
 //! Work that was handed down is in the journal by value and is done again, if at all, when the text of whoever handed it down
 //! changes; so the digest of a task never changes while its work stands.
 
+use super::delegation::SubTask;
 use super::growth::Origin;
 use super::plan::Plan;
 use crate::domain::{Digest, Hasher, TaskId};
@@ -21,20 +22,49 @@ impl Plan {
             source.map(|source| self.chain_hash(source)),
             &task.title,
             task.description.as_deref().unwrap_or_default(),
-            &task.acceptance,
+            task.acceptance.iter().map(AsRef::as_ref),
         )
+    }
+
+    /// The same of a sub-task that is about to be made, delegated by a task.
+    #[must_use]
+    pub fn chain_hash_of(&self, by: TaskId, sub_task: &SubTask) -> Digest {
+        hash(
+            Some(self.chain_hash(by)),
+            &sub_task.title,
+            sub_task.description.as_deref().unwrap_or_default(),
+            sub_task.acceptance.iter().map(String::as_str),
+        )
+    }
+
+    /// The digest that the record has of delegated work and the one made anew, where they differ (decision 15): what is about
+    /// to be done is not what was delegated.
+    #[must_use]
+    pub fn drifted(&self, id: TaskId) -> Option<(Digest, Digest)> {
+        let from = self.task(id).provenance.as_deref()?;
+        let stored = from.chain.filter(|_| from.origin == Origin::Delegated)?;
+        let now = self.chain_hash(id);
+        (stored != now).then_some((stored, now))
     }
 }
 
 /// Every part with its length before it, so that no two lists of parts read alike.
-fn hash(source: Option<Digest>, title: &str, description: &str, criteria: &[Box<str>]) -> Digest {
+fn hash<'t>(
+    source: Option<Digest>,
+    title: &str,
+    description: &str,
+    criteria: impl Iterator<Item = &'t str>,
+) -> Digest {
     let mut hasher = Hasher::default();
     let source = source.map(|digest| digest.to_string()).unwrap_or_default();
-    let texts = [source.as_str(), title, description];
-    for text in texts.into_iter().chain(criteria.iter().map(AsRef::as_ref)) {
+    let mut take = |text: &str| {
         hasher.update(&(text.len() as u64).to_be_bytes());
         hasher.update(text.as_bytes());
-    }
+    };
+    [source.as_str(), title, description]
+        .into_iter()
+        .for_each(&mut take);
+    criteria.for_each(take);
     hasher.finish()
 }
 
@@ -44,14 +74,9 @@ mod tests {
 
     #[test]
     fn no_two_texts_read_alike() {
-        let criteria = |texts: &[&str]| {
-            texts
-                .iter()
-                .map(|text| Box::from(*text))
-                .collect::<Vec<Box<str>>>()
+        let of = |title: &str, description: &str, texts: &[&str]| {
+            hash(None, title, description, texts.iter().copied())
         };
-        let of =
-            |title: &str, description: &str, texts: &[&str]| hash(None, title, description, &criteria(texts));
         let base = of("t", "d", &["c1", "c2"]);
         assert_eq!(
             base.to_string(),
@@ -64,7 +89,7 @@ mod tests {
             of("td", "", &["c1", "c2"]),
             of("t", "d", &["c2", "c1"]),
             of("t", "d\nc1", &["c2"]),
-            hash(Some(base), "t", "d", &criteria(&["c1", "c2"])),
+            hash(Some(base), "t", "d", ["c1", "c2"].into_iter()),
         ] {
             assert_ne!(base, other);
         }

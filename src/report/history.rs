@@ -387,6 +387,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::FellBack { task, .. }
         | Event::TaskDeferred { task, .. }
         | Event::TaskReleased { task }
+        | Event::DelegationDrift { task, .. }
+        | Event::NoProgress { task, .. }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
         Event::ConsultRequested { id, .. }

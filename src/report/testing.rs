@@ -354,9 +354,11 @@ impl<'o> Scene<'o> {
             model: None,
             files: None,
             tool_calls: None,
+            failed_tools: Vec::new(),
             tools: None,
             asked: None,
             broken: None,
+            cues: 0,
             delegate: Vec::new(),
             // Scenes know no connections that time out.
             killed: true,

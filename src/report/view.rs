@@ -13,7 +13,7 @@ use crate::domain::{
     Advice, AgentId, Cause, HoldId, Millis, Money, Purpose, RunId, Stage, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::{
-    Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, StageReport, ToolLedgerRef, Usage, Used,
+    Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, StageReport, ToolLedgerRef, Usage, Used, Way,
     add_known,
 };
 use crate::mission::Plan;
@@ -244,6 +244,17 @@ impl RunView {
             Event::HoldReached { hold, .. } => {
                 self.holds.insert(*hold, at);
             }
+            Event::DependencyResolved {
+                task,
+                dependency,
+                way,
+                ..
+            } => {
+                if *way != Way::Retry {
+                    let title = &plan.task(*dependency).title;
+                    self.tasks[task.index()].goes_on_without(title, *way);
+                }
+            }
             Event::DelegationRefused { task, title, reason } => {
                 let from = &plan.task(*task).title;
                 self.warnings
@@ -305,7 +316,6 @@ impl RunView {
             | Event::DeadlockDetected { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
-            | Event::DependencyResolved { .. }
             | Event::ConsultFailed { .. }
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
@@ -317,6 +327,8 @@ impl RunView {
             | Event::EdgeTaken { .. }
             | Event::FellBack { .. }
             | Event::AuthorityCues { .. }
+            | Event::DelegationDrift { .. }
+            | Event::NoProgress { .. }
             | Event::Escalated { .. }
             | Event::HandedOver { .. }
             | Event::Probed { .. }

@@ -170,6 +170,7 @@ impl ModelTurn {
             duration,
             asked,
             broken: heard.broken,
+            cues: heard.cues,
             usage: usage_of(reply),
             model: reply.model.clone(),
             ..TurnEnd::clean(turn)

@@ -315,6 +315,7 @@ impl World {
             plan,
             folder: self.folder.clone(),
             secrets: self.programs.secrets(),
+            progress: self.progress.remove(&turn).unwrap_or_default(),
         };
         self.blocking(move || seal_turn(turn, exit, &limit, ended));
     }
@@ -331,6 +332,7 @@ impl World {
             plan: plan.clone(),
             folder: self.folder.clone(),
             secrets: self.programs.secrets(),
+            progress: self.progress.remove(&turn).unwrap_or_default(),
         };
         let limit = plan.task(turn.task).turn_timeout.to_string();
         self.blocking(move || {
@@ -379,6 +381,8 @@ struct EndedTurn {
     folder: RunFolder,
     /// What nobody may read of it.
     secrets: Arc<Secrets>,
+    /// What it was heard to say of how far it is.
+    progress: voice::Heard,
 }
 
 /// What a turn that did not end well says of itself.
@@ -414,7 +418,7 @@ fn failure_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stdout: &str, stde
 }
 
 /// Makes what a turn left behind durable, reads its claims and looks at what it did.
-fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn) -> Vec<Input> {
+fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, mut files: EndedTurn) -> Vec<Input> {
     let mut inputs = Vec::new();
     let dropped = files.folder.spool_file(&SpoolName::Drop(turn));
     store::remove_if_empty(&dropped);
@@ -431,6 +435,9 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn
     let cleaned =
         cleaned.map_err(|why| Input::Warn(format!("turn {turn}: what it said is not clean: {why}")));
     inputs.extend(cleaned.err());
+    // Its last word may have come since it was last listened to.
+    let last_word = files.progress.anew(&dropped, &files.secrets);
+    inputs.extend(last_word.map(|text| Input::Activity { turn, text }));
     let failure = || {
         let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
         let stdout = read_tail(&files.out, STDOUT_TAIL).unwrap_or_default();
@@ -485,6 +492,7 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn
             };
             let heard = middleware::after(&files.plan, turn.task, &end.exit, message);
             end.broken = heard.broken;
+            end.cues = heard.cues;
             inputs.extend(heard.warning.map(Input::Warn));
         }
         let can_confirm = files.plan.rules.orchestrator.is_some();

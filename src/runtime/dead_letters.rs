@@ -53,6 +53,17 @@ fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
                 json!({"agent": agent, "task": task, "attempt": attempt}),
             )
         }
+        Operation::Tool {
+            turn,
+            tool,
+            arguments,
+        } => {
+            let task = &*plan.task(turn.task).title;
+            (
+                DeadLetter::tool(tool),
+                json!({"task": task, "attempt": turn.attempt, "turn": turn.turn, "arguments": arguments}),
+            )
+        }
     };
     let id = format!("{run}.{}", failed.id);
     let mut letter = DeadLetter::new(

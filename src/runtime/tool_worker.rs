@@ -13,13 +13,13 @@ use tokio::sync::mpsc;
 use crate::agents::command::environment;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
-use crate::agents::model::{ModelRequest, ToolCall, ToolResult, ToolSpec};
+use crate::agents::model::{ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
 use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
 use crate::agents::tools::voice::{self, Said};
-use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, run};
+use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, brief, run};
 use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
-use crate::engine::{Asked, Exit, Input, State, ToolCalls, TurnEnd};
+use crate::engine::{Asked, Exit, FailedTool, Input, State, ToolCalls, TurnEnd};
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
 use crate::mission::model::{ToolKind, ToolPolicy, Tools};
@@ -31,7 +31,7 @@ use crate::store::{RunFolder, SpoolName};
 use super::calls::usage_of;
 use super::errands::{ErrandOwner, Errands, run_errand};
 use super::looking::usage_until;
-use super::middleware;
+use super::middleware::{self, Heard};
 use super::permission::Permission;
 use super::protection::Protection;
 use super::reply;
@@ -50,6 +50,8 @@ const LONGEST_TOLD: usize = 200;
 const AFTERWARDS: Duration = Duration::from_millis(100);
 /// Characters of a question that are kept.
 const LONGEST_QUESTION: usize = 8_000;
+/// Calls of one turn that failed for good and go to the dead letters. All are on record.
+const MOST_LETTERS: usize = 20;
 
 /// What such a worker is told beside its task.
 const HINT: &str = "\
@@ -157,6 +159,7 @@ impl Work {
         self.request.prompt = prompt;
         Ok(Hands {
             turn,
+            plan: self.plan.clone(),
             tools: tools_of(&self.plan, turn),
             toolbox: Arc::new(toolbox),
             ledger: ToolLedger::new(
@@ -220,12 +223,10 @@ impl Work {
             }
         };
         let asked = self.asked(&said, &text).filter(|_| exit.failure.is_none());
-        let heard = middleware::after(
-            &self.plan,
-            self.turn.task,
-            &exit,
-            middleware::Said::Message(&text),
-        );
+        let heard = match exit.failure {
+            None => said.heard.clone(),
+            Some(_) => Heard::default(),
+        };
         if let Some(warning) = heard.warning {
             let _ = self.sender.send(Message::Input(Input::Warn(warning)));
         }
@@ -240,6 +241,7 @@ impl Work {
             output,
             asked,
             broken: heard.broken,
+            cues: heard.cues,
             delegate,
             usage,
             model: reply.model,
@@ -307,7 +309,11 @@ impl Work {
 
     /// Its record is made durable; without it nobody could tell what it did.
     async fn end(&self, hands: Hands, end: TurnEnd, spent: &Spent, begin: Timestamp) -> Message {
-        let calls = hands.done().calls;
+        let (calls, lost) = {
+            let done = hands.done();
+            (done.calls, done.lost.clone())
+        };
+        let failed_tools: Vec<FailedTool> = lost.into_iter().map(|(_, failed)| failed).collect();
         let end = match hands.ledger.clone().seal(spent).await {
             Ok(tools) => TurnEnd {
                 tools: Some(Box::new(tools)),
@@ -321,6 +327,7 @@ impl Work {
             },
         };
         Message::Worked(Box::new(TurnEnd {
+            failed_tools,
             duration: Timestamp::now().since(begin),
             ..end
         }))
@@ -381,6 +388,7 @@ fn toolbox(
 /// What a model works with.
 struct Hands {
     turn: TurnId,
+    plan: Arc<Plan>,
     tools: Tools,
     toolbox: Arc<Toolbox>,
     ledger: Arc<ToolLedger>,
@@ -408,6 +416,10 @@ struct Done {
     permission: Permission,
     delegated: Vec<Value>,
     result: Option<String>,
+    /// What its last message says beside the work.
+    heard: Heard,
+    /// Calls that came to nothing for a reason that may pass, by their digest. One that is made again and goes well is none.
+    lost: Vec<(Digest, FailedTool)>,
 }
 
 impl Workbench for Hands {
@@ -416,6 +428,26 @@ impl Workbench for Hands {
         specs.extend(self.tools.offers(ToolKind::Run).then(run::spec));
         specs.extend(voice::specs());
         specs
+    }
+
+    /// `sanitize_message`: what tools gave back has no control characters and nothing that nobody may read.
+    fn before_model(&self, calls: &mut [(ToolCall, ToolResult)]) {
+        for (_, result) in calls {
+            let mut text = self.secrets.redact(&result.text);
+            middleware::sanitize(&mut text);
+            result.text = text;
+        }
+    }
+
+    /// `assumption_violation`, `semantic_drift` and what goes to a delegator: of what the model says only its last message counts.
+    fn after_model(&self, reply: &ModelReply, is_last: bool) {
+        if !is_last {
+            return;
+        }
+        let mut done = self.done();
+        let text = self.secrets.redact(done.result.as_ref().unwrap_or(&reply.text));
+        let said = middleware::Said::Message(&text);
+        done.heard = middleware::after(&self.plan, self.turn.task, &Exit::default(), said);
     }
 
     async fn perform(&self, call: &ToolCall) -> ToolResult {
@@ -437,6 +469,7 @@ impl Workbench for Hands {
         } else {
             self.touch(call).await
         };
+        self.note_failure(call, &result);
         if !result.failed {
             let mut done = self.done();
             done.calls.calls += 1;
@@ -492,6 +525,29 @@ impl Hands {
         let turn = self.turn;
         // After the loop has ended nobody wants to know.
         let _ = self.sender.send(Message::Input(Input::Activity { turn, text }));
+    }
+
+    /// Keeps a call that came to nothing for a reason that may pass, until the same call goes well.
+    fn note_failure(&self, call: &ToolCall, result: &ToolResult) {
+        let made = Digest::of(format!("{} {}", call.name, call.arguments).as_bytes());
+        let mut done = self.done();
+        done.lost.retain(|(earlier, _)| *earlier != made);
+        let Some(class) = result.class.filter(|class| class.request_retried()) else {
+            return;
+        };
+        if done.lost.len() >= MOST_LETTERS {
+            return;
+        }
+        let arguments = self.secrets.redact(&brief(&call.arguments).to_string());
+        let error = result.why.as_deref().unwrap_or_default();
+        let failed = FailedTool {
+            tool: call.name.as_str().into(),
+            // Text that stands for a secret is no other JSON.
+            arguments: serde_json::from_str(&arguments).unwrap_or_default(),
+            class,
+            error: self.secrets.redact(error),
+        };
+        done.lost.push((made, failed));
     }
 
     /// A call in which an agent speaks, without what nobody may read: its words go to others and on record.
@@ -638,6 +694,8 @@ fn told_end(exit: &keeper::Exit, timeout: Millis, output: std::io::Result<Excerp
     };
     ToolResult {
         exit: exit.code.filter(|_| !exit.timed_out),
+        class: exit.timed_out.then_some(FailureClass::Timeout),
+        why: exit.timed_out.then(|| how.clone()),
         ..ToolResult::given(format!("{how}\n{text}"))
     }
 }

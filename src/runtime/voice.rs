@@ -37,6 +37,22 @@ pub(super) struct Heard {
     count: u32,
 }
 
+impl Heard {
+    /// What a turn says now of how far it is, if that is not what it said before. Blocks.
+    pub fn anew(&mut self, folder: &Path, secrets: &Secrets) -> Option<String> {
+        let text = messages(folder, "progress").pop()?;
+        let text = secrets.redact(&text);
+        let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text: String = text.chars().take(PROGRESS_CHARS).collect();
+        if text.is_empty() || self.said == text || self.count >= MOST_PROGRESS {
+            return None;
+        }
+        self.count += 1;
+        self.said.clone_from(&text);
+        Some(text)
+    }
+}
+
 /// Words of progress, by turn.
 pub(super) type Progress = HashMap<TurnId, Heard>;
 
@@ -49,16 +65,7 @@ impl World {
         for (child, _) in self.children.values() {
             let Child::Turn(turn) = child else { continue };
             let folder = self.folder.spool_file(&SpoolName::Drop(*turn));
-            let Some(text) = messages(&folder, "progress").pop() else {
-                continue;
-            };
-            let text = secrets.redact(&text);
-            let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let text: String = text.chars().take(PROGRESS_CHARS).collect();
-            let last = heard.entry(*turn).or_default();
-            if !text.is_empty() && last.said != text && last.count < MOST_PROGRESS {
-                last.count += 1;
-                last.said.clone_from(&text);
+            if let Some(text) = heard.entry(*turn).or_default().anew(&folder, &secrets) {
                 inputs.push(Input::Activity { turn: *turn, text });
             }
         }

@@ -84,7 +84,8 @@ fn each_setting_comes_from_the_strongest_layer() {
         ("onDependencyFailed", "[\"resolve\",\"skip\"]", "default", ""),
         (
             "middleware.coordination",
-            "[\"clarification_gate\"]",
+            "[\"clarification_gate\",\"task_ledger\",\"plan_review_gate\",\"progress_ledger\",\"coordination_replan\",\
+             \"authority_deference_coordination\"]",
             "default",
             "",
         ),

@@ -94,3 +94,45 @@ fn nothing_is_handed_down_from_work_below_the_bar() {
         "{warnings}"
     );
 }
+
+#[test]
+fn a_delegator_may_say_what_its_sub_task_is_accepted_by_and_what_must_hold() {
+    let list = json!([
+        {"title": "part", "assignTo": "worker", "acceptance": ["The part is complete and tested."],
+         "verify": {"commands": ["test -e proof"], "maxAttempts": 1}},
+    ]);
+    let workspace = workspace("true", &list);
+    let document = workspace.run_json(5, &[]);
+    // The gate was never met, so it was told so once and the work was let through unverified.
+    assert_eq!(task(&document, "part")["qualityFlag"], "unverified");
+    let prompt = |turn: u32| {
+        let shown = workspace.quorum(&["show", "part", "--json"]).exits(0).json();
+        let path = shown["attempts"][0]["turns"][turn as usize]["prompt"]["path"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        std::fs::read_to_string(path).unwrap()
+    };
+    assert!(prompt(0).contains("The part is complete and tested."));
+    assert!(prompt(1).contains("test -e proof"));
+}
+
+#[test]
+fn a_sub_task_with_another_key_is_refused_with_the_list_of_what_is_known() {
+    for (wrong, words) in [
+        (
+            json!({"title": "part", "assignTo": "worker", "expectations": []}),
+            "acceptance, verify",
+        ),
+        (
+            json!({"title": "part", "assignTo": "worker", "verify": {"command": "x"}}),
+            "known are requiredTests",
+        ),
+    ] {
+        let workspace = workspace("true", &json!([wrong]));
+        let document = workspace.run_json(0, &[]);
+        let warnings = document["warnings"].to_string();
+        assert!(warnings.contains(words), "{warnings}");
+        assert_eq!(document["counts"]["total"], 2);
+    }
+}

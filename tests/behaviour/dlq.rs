@@ -276,3 +276,41 @@ fn a_letter_that_no_journal_tells_of_is_delivered_to_nobody() {
     workspace.write(queue, &honest);
     workspace.quorum(&["dlq", "retry", &id]).exits(0);
 }
+
+#[test]
+fn a_tool_call_that_timed_out_for_good_is_a_dead_letter() {
+    use crate::support::model::{Model, results, says, wants};
+    use serde_json::json;
+
+    let model = Model::new(|body| match results(body).len() {
+        // The first runs out of its time and is made again, which goes well; the second never does.
+        0 | 2 => wants(&[(
+            "run",
+            json!({"shell": "test -e warm || { touch warm; sleep 60; }", "timeoutSeconds": 1}),
+        )]),
+        1 => wants(&[("run", json!({"shell": "sleep 61", "timeoutSeconds": 1}))]),
+        _ => says("I tried."),
+    });
+    let workspace = Workspace::with(&format!(
+        "name: m\nagents: {{w: {{adapter: openai, model: m, baseUrl: '{}', tools: [run]}}}}\n\
+         tasks: [{{title: work, review: none}}]\n",
+        model.base()
+    ));
+    workspace.run_json(0, &[]);
+    let letter = only(&workspace);
+    assert_eq!(
+        (&letter["operation"], &letter["category"], &letter["status"]),
+        (&json!("tool:run"), &json!("timeout"), &json!("pending"))
+    );
+    assert_eq!(letter["args"]["task"], "work");
+    assert!(
+        letter["args"]["arguments"].to_string().contains("sleep 61"),
+        "{letter}"
+    );
+    let id = letter["id"].as_str().unwrap();
+    // It was a step of an agent's work: nothing makes it again by itself.
+    workspace
+        .quorum(&["dlq", "retry", id])
+        .exits(2)
+        .says(&["'tool:run' cannot be tried again from here"]);
+}

@@ -174,3 +174,27 @@ fn what_a_person_called_off_is_not_begun_anew_by_an_agent() {
     assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");
     assert_eq!(workspace.lines("tries").len(), 1);
 }
+
+#[test]
+fn a_task_that_goes_on_without_a_dependency_says_so_in_its_findings() {
+    let workspace = failing("exit 1", "orchestrator: lead", "first");
+    workspace.write(
+        "lead.sh",
+        "cat > /dev/null; echo '{\"action\": \"absorb\", \"prompt\": \"Do it without.\"}'\n",
+    );
+    let document = workspace.run_json(3, &[]);
+    let second = task(&document, "second");
+    assert_eq!(second["status"], "done");
+    let findings = second["findings"].as_array().unwrap();
+    let said: Vec<_> = findings
+        .iter()
+        .map(|row| (&row["severity"], &row["description"]))
+        .collect();
+    assert_eq!(
+        said,
+        [(
+            &Value::from("info"),
+            &Value::from("went on without 'first' (absorb)")
+        )]
+    );
+}

@@ -265,11 +265,12 @@ fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_fo
 }
 
 #[test]
-fn names_that_are_unknown_twice_there_or_not_built_are_errors() {
+fn names_that_are_unknown_or_twice_there_are_errors() {
     for (middleware, words) in [
         ("agent: [authority]", "authority"),
         ("agent: [policy_gate, policy_gate]", "twice"),
-        ("coordination: [plan_review_gate]", "plan_review_gate"),
+        ("coordination: [plan_review]", "plan_review_gate"),
+        ("coordination: [task_ledger, task_ledger]", "twice"),
     ] {
         let workspace = keeping("x", &format!("middleware: {{{middleware}}}"), "");
         workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[words]);
@@ -283,18 +284,13 @@ fn names_that_are_unknown_twice_there_or_not_built_are_errors() {
 
 #[test]
 fn settings_of_a_project_that_nothing_acts_on_are_refused() {
-    for settings in [
-        "middleware: {coordination: [plan_review_gate]}",
-        "hooks: {task-done: 'true'}",
-    ] {
-        let workspace = keeping("x", "", "");
-        workspace.write("quorum.yaml", format!("settings: {{{settings}}}\n"));
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&["error[Q0210]", "quorum.yaml:1:"]);
-        workspace.assert_nothing_started();
-    }
+    let workspace = keeping("x", "", "");
+    workspace.write("quorum.yaml", "settings: {hooks: {task-done: 'true'}}\n");
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["error[Q0210]", "quorum.yaml:1:"]);
+    workspace.assert_nothing_started();
 }
 
 #[test]
@@ -327,31 +323,136 @@ fn a_plan_says_what_runs_around_whom_and_in_which_order() {
         .quorum(&["plan", "mission.yaml", "--json"])
         .exits(0)
         .json();
-    let hooks: Vec<_> = plan["middleware"]["agent"].as_array().unwrap().iter().collect();
-    assert_eq!(hooks[0]["hook"], "beforeAgent");
+    let named = |rows: &Value| -> Vec<(String, Value)> {
+        let rows = rows.as_array().expect("a list").iter();
+        rows.map(|row| (row["hook"].as_str().unwrap().to_owned(), row["entries"].clone()))
+            .collect()
+    };
+    let row = |hook: &str, entries: Value| (hook.to_owned(), entries);
     // What always holds stands behind what the chain names.
     assert_eq!(
-        hooks[0]["entries"],
+        named(&plan["middleware"]["agent"]),
+        [
+            row(
+                "beforeAgent",
+                json!([
+                    "authority_deference",
+                    "checkpoint_resume",
+                    "delegation_chain_hash"
+                ])
+            ),
+            row("beforeModel", json!(["sanitize_message"])),
+            row("wrapModelCall", json!(["classification"])),
+            row(
+                "wrapToolCall",
+                json!(["security_interceptor", "policy_gate", "approval_gate"])
+            ),
+            row("afterModel", json!(["assumption_violation"])),
+            row("afterAgent", json!(["cost_recording"])),
+        ]
+    );
+    // Nobody can look into a command: what has its place inside runs next to it.
+    assert_eq!(plan["agents"][0]["hooks"], json!(["beforeAgent", "afterAgent"]));
+    let around = named(&plan["agents"][0]["middleware"]);
+    assert_eq!(
+        around[1],
+        row(
+            "afterAgent",
+            json!([
+                "assumption_violation",
+                "cost_recording",
+                "security_interceptor",
+                "classification"
+            ])
+        ),
+        "from right to left"
+    );
+    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
+    for words in [
+        "around every turn: beforeAgent authority_deference, checkpoint_resume",
+        "hooks around w: beforeAgent, afterAgent",
+    ] {
+        assert!(human.contains(words), "{human}");
+    }
+}
+
+#[test]
+fn a_model_with_tools_has_all_six_hooks_around_it_and_the_graph_has_its_chain() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {w: {adapter: openai, model: m, baseUrl: 'http://127.0.0.1:9', tools: [read]}}\n\
+         tasks: [{title: work, review: none}]\n",
+    );
+    let plan = workspace
+        .quorum(&["plan", "mission.yaml", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        plan["agents"][0]["hooks"],
         json!([
-            "authority_deference",
-            "checkpoint_resume",
-            "delegation_chain_hash",
-            "sanitize_message",
-            "approval_gate"
+            "beforeAgent",
+            "beforeModel",
+            "wrapModelCall",
+            "wrapToolCall",
+            "afterModel",
+            "afterAgent"
         ])
     );
     assert_eq!(
-        hooks[2]["entries"],
-        json!(["assumption_violation", "cost_recording", "classification"]),
-        "from right to left"
+        plan["middleware"]["coordination"],
+        json!([
+            "clarification_gate",
+            "task_ledger",
+            "plan_review_gate",
+            "progress_ledger",
+            "coordination_replan",
+            "authority_deference_coordination"
+        ])
     );
-    assert_eq!(hooks[2]["always"], json!(["cost_recording", "classification"]));
-    assert_eq!(plan["middleware"]["coordination"], json!(["clarification_gate"]));
-    // Nobody can look into a command.
-    assert_eq!(plan["agents"][0]["hooks"], json!(["beforeAgent", "afterAgent"]));
-    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    let words = "around every turn: beforeAgent authority_deference, checkpoint_resume";
-    assert!(human.contains(words), "{human}");
+    let hooks = plan["middleware"]["coordinationHooks"].as_array().unwrap();
+    let hooks: Vec<_> = hooks.iter().map(|row| (&row["hook"], &row["entries"])).collect();
+    assert_eq!(
+        hooks,
+        [
+            (&json!("beforeDecompose"), &json!(["clarification_gate"])),
+            (
+                &json!("beforeDispatch"),
+                &json!(["task_ledger", "plan_review_gate"])
+            ),
+            (
+                &json!("afterRollup"),
+                &json!(["progress_ledger", "coordination_replan"])
+            ),
+            (
+                &json!("beforeUpdateParent"),
+                &json!(["authority_deference_coordination"])
+            ),
+        ]
+    );
+}
+
+#[test]
+fn what_tools_give_back_reaches_a_model_clean() {
+    let model = Model::new(|body| match results(body).len() {
+        0 => wants(&[(
+            "run",
+            json!({"shell": "printf 'bell \\007 key %s\\n' \"$(cat key)\""}),
+        )]),
+        _ => says("I saw it."),
+    });
+    let workspace = Workspace::with(&format!(
+        "name: m\nagents: {{w: {{adapter: openai, model: m, baseUrl: '{}', tools: [run], apiKey: '${{W_KEY}}'}}}}\n\
+         tasks: [{{title: work, review: none}}]\n",
+        model.base()
+    ));
+    workspace.write("key", "sk-very-secret-1");
+    workspace
+        .quorum_with(&[("W_KEY", "sk-very-secret-1")], &["run", "mission.yaml"])
+        .exits(0);
+    let told = results(model.asked().last().unwrap());
+    assert!(
+        told[0].contains("bell  key [redacted]") && !told[0].contains('\u{7}'),
+        "{told:?}"
+    );
 }
 
 #[test]

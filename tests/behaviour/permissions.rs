@@ -227,3 +227,63 @@ fn nobody_is_asked_about_what_cannot_be_done_nor_about_two_things_at_once() {
         assert!(result.contains(words), "{result}: {words}");
     }
 }
+
+#[test]
+fn a_tool_call_that_nobody_allows_in_time_is_denied() {
+    let model = Model::new(|body| match results(body).len() {
+        0 => wants(&[("run", json!({"argv": ["touch", "published"]}))]),
+        _ => says("I wait for a person."),
+    });
+    let mission = |permissions: &str| {
+        Workspace::with(&format!(
+            "name: m\nagents: {{w: {{adapter: openai, model: m, baseUrl: '{}', tools: {{run: ask}}{permissions}}}}}\n\
+             tasks: [{{title: work, review: none}}]\n",
+            model.base()
+        ))
+    };
+    // Without a time it waits for ever.
+    let document = mission("").run_json(8, &[]);
+    assert_eq!(document["approvals"][0]["expires"], serde_json::Value::Null);
+    let workspace = mission(", permissions: {timeout: 300}");
+    let ended = workspace.quorum(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);
+    let document = ended.exits(3).json();
+    let failure = &task(&document, "work")["failure"];
+    assert_eq!(failure["mode"], "cancelled");
+    assert!(
+        failure["message"]
+            .as_str()
+            .unwrap()
+            .contains("nobody allowed a tool call of its agent within 300"),
+        "{failure}"
+    );
+    assert!(!workspace.exists("published"));
+    let events = workspace.events();
+    let resolved = events
+        .iter()
+        .find(|event| event["event"] == "approval:resolved")
+        .unwrap();
+    assert_eq!(
+        (&resolved["status"], &resolved["resolvedBy"]),
+        (&json!("timeout"), &json!("quorum"))
+    );
+    // One whose session has ended meanwhile is denied when the next begins.
+    let workspace = mission(", permissions: {timeout: 1}");
+    workspace.run_json(8, &[]);
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(task(&document, "work")["failure"]["mode"], "cancelled");
+}
+
+#[test]
+fn of_permissions_only_the_time_is_built() {
+    for (permissions, words) in [
+        ("edit", "not built yet"),
+        ("{read: all}", "not built yet"),
+        ("{time: 1}", "timeout"),
+    ] {
+        let workspace = Workspace::with(&format!(
+            "name: m\nagents: {{w: {{run: 'true', permissions: {permissions}}}}}\ntasks: [{{title: work, review: none}}]\n"
+        ));
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[words]);
+        workspace.assert_nothing_started();
+    }
+}

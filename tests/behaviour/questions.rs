@@ -289,3 +289,35 @@ fn an_agent_with_side_effects_goes_on_after_an_answer_only_by_a_persons_word() {
     assert_eq!(attempts(&document, "work"), ["execute"]);
     assert!(workspace.read("prompt.2").contains("Answer: The third."));
 }
+
+#[test]
+fn the_last_word_of_progress_is_kept_however_soon_the_agent_ends_after_it() {
+    let workspace = asking("echo done > result.txt; quorum progress 'almost there'", "");
+    workspace.run_json(0, &[]);
+    let activity = named(&workspace, "agent:activity");
+    let told: Vec<_> = activity.iter().map(|event| &event["summary"]).collect();
+    assert_eq!(told, ["almost there"]);
+    // Before the end of its turn.
+    let events = workspace.events();
+    let at = |name: &str| events.iter().position(|event| event["event"] == name);
+    assert!(at("agent:activity") < at("turn:finished"));
+}
+
+#[test]
+fn moves_into_clarification_and_out_of_it_carry_the_phase() {
+    let workspace = asking("quorum ask 'Which database?'", "");
+    workspace.run_json(8, &[]);
+    workspace
+        .quorum(&["answer", &only_approval(&workspace), "The second."])
+        .exits(0);
+    workspace.resume_json(0, &[]);
+    let moves = named(&workspace, "task:transition");
+    let phases: Vec<_> = moves
+        .iter()
+        .filter(|event| event["to"] == "awaiting_approval" || event["from"] == "awaiting_approval")
+        .map(|event| (&event["to"], &event["phase"]))
+        .collect();
+    assert_eq!(phases[0], (&json!("awaiting_approval"), &json!("clarification")));
+    // No session lived when it was answered: it goes on with its attempt when the next one does.
+    assert_eq!(phases[1], (&json!("pending"), &json!("execution")));
+}

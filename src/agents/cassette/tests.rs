@@ -161,6 +161,7 @@ fn what_tools_gave_is_part_of_the_question() {
             arguments: json!({}),
         };
         let result = ToolResult {
+            class: None,
             text: text.to_owned(),
             failed: false,
             why: None,

@@ -339,6 +339,8 @@ impl TaskState {
             | Event::FellBack { .. }
             | Event::Regressed { .. }
             | Event::AuthorityCues { .. }
+            | Event::DelegationDrift { .. }
+            | Event::NoProgress { .. }
             | Event::Escalated { .. }
             | Event::HandedOver { .. }
             | Event::ForceAccepted { .. }

@@ -15,10 +15,10 @@ use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::schedule::needs_prompt;
-use super::{admission, budget, consult, routes, side_effects, turns};
+use super::{admission, budget, consult, questions, routes, side_effects, turns};
 
 /// How an approval ends whose time is up.
-const TIMED_OUT: &str = "timeout";
+pub(super) const TIMED_OUT: &str = "timeout";
 /// How long approvers that left it open are left alone.
 const ASK_AGAIN: Millis = Millis::from_secs(30);
 
@@ -291,8 +291,15 @@ pub(super) fn start(draft: &mut Draft<'_>) {
     }
 }
 
-/// Nobody answered in time: it is refused, or it is said so and goes on waiting.
+/// Nobody answered in time: it is refused, or it is said so and goes on waiting. A tool call is denied.
 pub(super) fn timed_out(state: &State, task: TaskId, number: u32) -> Vec<Event> {
+    let waiting = state
+        .tasks
+        .get(task.index())
+        .and_then(|task| task.waiting.as_ref());
+    if waiting.is_some_and(|waiting| waiting.number == number && waiting.reason == WaitingReason::Auth) {
+        return questions::unanswered(state, task);
+    }
     let Some((mut draft, approval)) = open(state, task, number) else {
         return Vec::new();
     };

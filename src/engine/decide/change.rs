@@ -12,7 +12,7 @@ use crate::engine::input::Input;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
 use crate::judging::eligibility::grader;
-use crate::mission::model::{Agent, AgentMiddleware};
+use crate::mission::model::{Agent, AgentMiddleware, Permissions};
 use crate::mission::{Part, Plan, Route, succeed};
 
 use super::again::{built_on, withdraw, withdrawn};
@@ -168,6 +168,7 @@ fn as_asked(plan: &Plan, id: AgentId) -> Agent {
         role: None,
         fallback: Vec::new(),
         reports_to: None,
+        permissions: Permissions::default(),
         ..plan.agent(id).spec.clone()
     }
 }

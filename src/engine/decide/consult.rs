@@ -179,8 +179,8 @@ fn conclude(
     let may_pass = advice.err().is_none_or(|(_, may_pass)| may_pass);
     let advice = advice.map_err(|(why, _)| why);
     match consult.purpose {
-        Purpose::Confirm => questions::confirmed(draft, advice),
-        Purpose::Answer => questions::advised(draft, consult.agent, advice),
+        Purpose::Confirm => questions::confirmed(draft, advice, now),
+        Purpose::Answer => questions::advised(draft, consult.agent, advice, now),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
         Purpose::Decompose { round } => verification::decomposed(draft, round, advice, may_pass),

@@ -195,6 +195,13 @@ fn connect<'a>(
                     .iter()
                     .map(|path| path.as_str().into())
                     .collect(),
+                acceptance: sub_task
+                    .acceptance
+                    .iter()
+                    .map(|text| text.as_str().into())
+                    .collect(),
+                verify: sub_task.verify.clone(),
+                chain: Some(draft.plan().chain_hash_of(draft.id, sub_task)),
                 awaited_by: awaited_by.clone(),
             });
         }

@@ -4,8 +4,9 @@
 use crate::domain::{Advice, FailureMode, Purpose, TaskId};
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, Way};
+use crate::engine::rounds::{ESCALATE_AFTER, stall_before};
 use crate::engine::state::State;
-use crate::mission::model::Remedy;
+use crate::mission::model::{CoordinationMiddleware, Remedy};
 
 use super::draft::Draft;
 use super::{again, consult, fixups};
@@ -39,6 +40,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     let looked = entry.is_some_and(|entry| entry.looked);
     let asked = entry.is_some_and(|entry| entry.unresolvable);
     let resolutions = remedies.map(|remedies| remedies.resolutions).unwrap_or_default();
+    let mut nowhere = None;
     for remedy in order.iter() {
         match remedy {
             Remedy::Artifacts if !looked && !draft.plan().task(dependency).target_files.is_empty() => {
@@ -56,14 +58,33 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
             Remedy::Resolve if draft.state.failed_fast => {}
             Remedy::Resolve if !asked && resolutions < rules.max_resolution_attempts => {
                 if let Some(orchestrator) = rules.orchestrator {
-                    return consult::ask(draft, Purpose::Resolve { dependency }, orchestrator);
+                    nowhere = gets_nowhere(draft);
+                    if nowhere.is_none() {
+                        return consult::ask(draft, Purpose::Resolve { dependency }, orchestrator);
+                    }
                 }
             }
             Remedy::Skip => break,
             Remedy::Artifacts | Remedy::Resolve => {}
         }
     }
+    // What was skipped for it is told with the first of them.
+    let is_first = draft.state.task(dependency).mode != Some(FailureMode::Cascade);
+    if let Some(waves) = nowhere.filter(|_| is_first) {
+        draft.emit(Event::NoProgress {
+            task: draft.id,
+            waves,
+        });
+    }
     skip(draft, dependency);
+}
+
+/// How many waves in a row brought nothing, where these are too many for another plan by an agent (section 17): a person is told.
+fn gets_nowhere(draft: &Draft<'_>) -> Option<u32> {
+    let chain = &draft.plan().rules.coordination;
+    let stall = || stall_before(draft.state, draft.task_plan().wave);
+    let waves = chain.has(CoordinationMiddleware::ProgressLedger).then(stall)?;
+    (waves >= ESCALATE_AFTER).then_some(waves)
 }
 
 /// Whether enough of a task's dependencies are done.

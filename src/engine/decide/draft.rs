@@ -43,12 +43,27 @@ impl<'a> Draft<'a> {
 
     /// Moves the task along an edge of the life cycle.
     pub fn enter(&mut self, to: Status) {
+        if to == Status::Assigned
+            && let Some((stored, now)) = self.plan().drifted(self.id)
+        {
+            self.emit(Event::DelegationDrift {
+                task: self.id,
+                stored,
+                now,
+            });
+        }
         let phase = match to {
             Status::Review => Some(Phase::Review),
             Status::InProgress => Some(self.task.kind.phase()),
             _ => None,
         };
         self.transition(to, phase, None, None, None);
+    }
+
+    /// Moves it out of clarification: back to what it was at, now or once there is room for it.
+    pub fn go_on_with_attempt(&mut self, to: Status) {
+        let phase = self.task.kind.phase();
+        self.transition(to, Some(phase), None, None, None);
     }
 
     pub fn enter_because(&mut self, to: Status, reason: impl Into<String>) {

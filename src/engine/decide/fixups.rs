@@ -32,6 +32,9 @@ pub(super) fn create(draft: &mut Draft<'_>) -> bool {
         needs: needs.collect(),
         priority: None,
         target_files: Vec::new(),
+        acceptance: Vec::new(),
+        verify: None,
+        chain: None,
         awaited_by: Vec::new(),
     };
     draft.emit(Event::TasksAdded(Box::new(Addition {

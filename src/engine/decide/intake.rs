@@ -56,6 +56,9 @@ pub(in crate::engine) fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask,
             .iter()
             .map(|path| path.as_str().into())
             .collect(),
+        acceptance: task.acceptance.iter().map(|text| text.as_str().into()).collect(),
+        verify: task.verify.clone(),
+        chain: None,
         awaited_by: Vec::new(),
     })
 }

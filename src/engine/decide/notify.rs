@@ -15,11 +15,11 @@
 //! | a deadline is near, or passed | `sla.warningChannels`, `sla.violationChannels` |
 //! | the end of a session, unless by a signal | the default channels |
 
-use crate::domain::{AgentId, FailureClass, FailureMode, Millis, Status, TaskId, Timestamp};
+use crate::domain::{AgentId, FailureClass, FailureMode, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::deadline::DeadlineStep;
 use crate::engine::event::Event;
 use crate::engine::input::Undelivered;
-use crate::engine::notice::{FailedOperation, Notice, NoticeEvent, Operation, Topic};
+use crate::engine::notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic};
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{SeatId, StopCause};
 use crate::engine::state::{RunPhase, State};
@@ -192,6 +192,22 @@ impl<'s> FollowUp<'s> {
             error: error.to_owned(),
         })));
     }
+}
+
+/// Tool calls of a turn that failed for good are not made again: what becomes of them is for a person to say (section 13).
+pub(super) fn letters_of_tools(turn: TurnId, failed: &[FailedTool]) -> impl Iterator<Item = Event> + '_ {
+    (1..).zip(failed).map(move |(number, call): (u32, _)| {
+        Event::Notice(Box::new(NoticeEvent::Died(Box::new(FailedOperation {
+            id: format!("t{turn}.{number}"),
+            operation: Operation::Tool {
+                turn,
+                tool: call.tool.clone(),
+                arguments: call.arguments.clone(),
+            },
+            class: call.class,
+            error: call.error.clone(),
+        }))))
+    })
 }
 
 /// What there is to tell of an event, if anything.

@@ -3,12 +3,14 @@
 //! agent said is judged as it is.
 
 use crate::domain::{
-    Advice, AgentId, BrokenAssumption, FailureMode, Phase, Purpose, Status, TaskId, WaitingReason,
+    Advice, AgentId, BrokenAssumption, FailureMode, Millis, Phase, Purpose, Status, TaskId, Timestamp,
+    WaitingReason,
 };
 use crate::engine::event::Event;
 use crate::engine::payload::Asked;
 use crate::engine::state::{ANSWERED, APPROVED, Known, REJECTED, State};
 
+use super::approvals::TIMED_OUT;
 use super::draft::Draft;
 use super::{admission, approvals, consult, escalation, stages};
 
@@ -16,14 +18,19 @@ use super::{admission, approvals, consult, escalation, stages};
 const TOOL_CALLS_OF_WORK: u32 = 5;
 
 /// A turn ended well: what it said is a question, or that what it was told does not hold, or it is judged.
-pub(super) fn or_go_on(draft: &mut Draft<'_>, asked: Option<&Asked>, broken: Option<&BrokenAssumption>) {
+pub(super) fn or_go_on(
+    draft: &mut Draft<'_>,
+    asked: Option<&Asked>,
+    broken: Option<&BrokenAssumption>,
+    now: Timestamp,
+) {
     let most = draft.plan().rules.max_question_rounds;
     let dialog = draft.task.dialog.as_deref();
     let is_used_up = dialog.is_some_and(|dialog| dialog.rounds >= most);
     // Whoever is asked hears what is wrong from the question itself.
     let asks = asked.filter(|asked| !asked.detected && (asked.call.is_some() || !is_used_up));
     match (asked, orchestrator(draft)) {
-        _ if let Some(asked) = asks => pose(draft, asked),
+        _ if let Some(asked) = asks => pose(draft, asked, now),
         _ if let Some(broken) = broken => escalation::raise(draft, broken),
         (Some(_), _) if is_used_up => judge(draft),
         (Some(_), Some(orchestrator)) if !has_worked(draft) => {
@@ -52,19 +59,19 @@ fn orchestrator(draft: &Draft<'_>) -> Option<AgentId> {
 }
 
 /// The orchestrator said whether it is a question. Without its word only what was asked counts.
-pub(super) fn confirmed(draft: &mut Draft<'_>, advice: Result<&Advice, &str>) {
+pub(super) fn confirmed(draft: &mut Draft<'_>, advice: Result<&Advice, &str>, now: Timestamp) {
     let asked = draft
         .task
         .dialog
         .as_deref()
         .and_then(|dialog| dialog.said.clone());
     match (advice, asked) {
-        (Ok(Advice::IsQuestion(true)), Some(asked)) => pose(draft, &asked),
+        (Ok(Advice::IsQuestion(true)), Some(asked)) => pose(draft, &asked, now),
         _ => judge(draft),
     }
 }
 
-fn pose(draft: &mut Draft<'_>, asked: &Asked) {
+fn pose(draft: &mut Draft<'_>, asked: &Asked, now: Timestamp) {
     draft.emit(Event::Question {
         task: draft.id,
         question: asked.text.clone(),
@@ -74,17 +81,24 @@ fn pose(draft: &mut Draft<'_>, asked: &Asked) {
     match orchestrator(draft) {
         // What an agent may do is for a person to say.
         Some(orchestrator) if asked.call.is_none() => consult::ask(draft, Purpose::Answer, orchestrator),
-        _ => ask_person(draft),
+        _ => ask_person(draft, now),
     }
 }
 
-fn ask_person(draft: &mut Draft<'_>) {
+/// How long a person's word about a tool call of a task's agent is waited for.
+fn patience(draft: &Draft<'_>) -> Option<Millis> {
+    let agent = draft.plan().agent(draft.task_plan().agent);
+    agent.spec.permissions.timeout
+}
+
+fn ask_person(draft: &mut Draft<'_>, now: Timestamp) {
     let dialog = draft.task.dialog.as_deref();
     let open = dialog.and_then(|dialog| dialog.open.clone()).unwrap_or_default();
-    let (reason, message) = match dialog.and_then(|dialog| dialog.call) {
-        None => (WaitingReason::Question, open),
+    let (reason, expires, message) = match dialog.and_then(|dialog| dialog.call) {
+        None => (WaitingReason::Question, None, open),
         Some(_) => (
             WaitingReason::Auth,
+            patience(draft).map(|patience| now.plus(patience)),
             format!(
                 "its agent wants to use a tool: {open}; approve allows this call once, in its next turn, reject ends the task"
             ),
@@ -101,18 +115,18 @@ fn ask_person(draft: &mut Draft<'_>) {
         step: None,
         message,
         gate: None,
-        expires: None,
+        expires,
     });
 }
 
 /// The orchestrator answered, or a person must.
-pub(super) fn advised(draft: &mut Draft<'_>, agent: AgentId, advice: Result<&Advice, &str>) {
+pub(super) fn advised(draft: &mut Draft<'_>, agent: AgentId, advice: Result<&Advice, &str>, now: Timestamp) {
     match advice {
         Ok(Advice::Answer(answer)) => {
             let by = draft.plan().agent(agent).name.to_string();
             take(draft, answer, &by, None);
         }
-        _ => ask_person(draft),
+        _ => ask_person(draft, now),
     }
 }
 
@@ -148,6 +162,18 @@ pub(super) fn deny(state: &State, task: TaskId, reason: &str, by: &str) -> Vec<E
     draft.into_events()
 }
 
+/// Nobody said in time whether its agent may make the call: it is denied (decision 14).
+pub(super) fn unanswered(state: &State, task: TaskId) -> Vec<Event> {
+    let mut draft = Draft::new(state, task);
+    approvals::resolve(&mut draft, TIMED_OUT, "quorum");
+    let within = patience(&draft).map_or_else(String::new, |patience| format!(" within {patience}"));
+    draft.fail(
+        FailureMode::Cancelled,
+        format!("nobody allowed a tool call of its agent{within}"),
+    );
+    draft.into_events()
+}
+
 /// The answer is taken: the agent goes on in a new turn of its attempt, at once where there is room for it. A task that
 /// waited for a person gave up its slot.
 fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
@@ -167,6 +193,6 @@ fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
         } else {
             Status::Pending
         };
-        draft.enter(to);
+        draft.go_on_with_attempt(to);
     }
 }

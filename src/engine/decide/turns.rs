@@ -10,7 +10,7 @@ use crate::engine::state::{RunPhase, State};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{budget, deferral, evidence, questions, side_effects};
+use super::{budget, deferral, evidence, notify, questions, side_effects};
 
 /// Request retries of one turn or seat.
 pub const MAX_REQUEST_RETRIES: u32 = 3;
@@ -34,7 +34,11 @@ pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>, 
     let mut draft = Draft::new(state, turn.task);
     start_turn(&mut draft, digest);
     if cues > 0 && draft.task.running.is_some() {
-        draft.emit(Event::AuthorityCues { turn, cues });
+        draft.emit(Event::AuthorityCues {
+            turn,
+            cues,
+            result: false,
+        });
     }
     draft.into_events()
 }
@@ -217,6 +221,10 @@ fn finish_turn(
         tools: end.and_then(|end| end.tools.clone()),
         asked: end.and_then(|end| end.asked.clone()),
     });
+    let failed_tools = end.map_or(&[][..], |end| &end.failed_tools);
+    for letter in notify::letters_of_tools(turn, failed_tools) {
+        draft.emit(letter);
+    }
     if !protected.is_empty() {
         return evidence::protected(draft, &protected, "");
     }
@@ -229,9 +237,17 @@ fn finish_turn(
                     sub_tasks,
                 });
             }
+            let cues = end.map_or(0, |end| end.cues);
+            if cues > 0 {
+                draft.emit(Event::AuthorityCues {
+                    turn,
+                    cues,
+                    result: true,
+                });
+            }
             let asked = end.and_then(|end| end.asked.as_ref());
             let broken = end.and_then(|end| end.broken.as_ref());
-            questions::or_go_on(draft, asked, broken);
+            questions::or_go_on(draft, asked, broken, now);
         }
         Some(FailureClass::UsageWindow) => deferral::turn_waits(draft, retry_after, &message, now),
         Some(class) => {

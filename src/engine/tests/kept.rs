@@ -142,6 +142,9 @@ fn what_is_asked_for_behind_what_failed_is_decided_about() {
         needs: vec![BASE, BROKEN],
         priority: None,
         target_files: Vec::new(),
+        acceptance: Vec::new(),
+        verify: None,
+        chain: None,
         awaited_by: Vec::new(),
     };
     let addition = Addition {

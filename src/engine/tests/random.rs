@@ -353,6 +353,8 @@ fn random_sub_tasks(random: &mut Random, by: TaskId) -> Vec<SubTask> {
             depends_on: random.chance(40).then_some(needs).into_iter().collect(),
             priority: None,
             target_files: Vec::new(),
+            acceptance: Vec::new(),
+            verify: None,
         }
     });
     some.collect()

@@ -5,8 +5,10 @@ use std::collections::{HashMap, HashSet};
 use super::{known, task_ids};
 use crate::domain::{Edge, TaskId};
 use crate::mission::defaults;
-use crate::mission::model::{self, GateFailure, Mission};
-use crate::mission::plan::{GatePlan, HoldKind, HoldPlan, Part, Plan};
+use crate::mission::model::{
+    self, Autonomy, CoordinationChain, CoordinationMiddleware, GateFailure, Mission,
+};
+use crate::mission::plan::{GatePlan, HoldKind, HoldPlan, Part, Plan, TaskPlan};
 use crate::mission::route::Route;
 use crate::mission::validate::order::going_back;
 
@@ -110,6 +112,52 @@ pub(super) fn holds(mission: &Mission) -> Vec<HoldPlan> {
     checkpoints.chain(delays).collect()
 }
 
+/// The name of the checkpoint at which a person agrees to the plan.
+const PLAN_REVIEW: &str = "plan_review_gate";
+
+/// What holds the tasks whose agents decide little alone until a person has agreed to the plan (semantics, section 17). One task
+/// is no plan, unless the mission names the entry itself.
+pub(super) fn plan_review(
+    tasks: &[TaskPlan],
+    chain: &CoordinationChain,
+    is_named: bool,
+    others: &[HoldPlan],
+) -> Option<HoldPlan> {
+    let asks = chain.has(CoordinationMiddleware::PlanReviewGate) && (is_named || tasks.len() > 1);
+    // The mission has one of its own by that name.
+    let is_there = others
+        .iter()
+        .any(|hold| hold.kind == HoldKind::Checkpoint && &*hold.name == PLAN_REVIEW);
+    if !asks || is_there {
+        return None;
+    }
+    let held = (0..)
+        .map(TaskId)
+        .zip(tasks)
+        .filter(|(_, task)| task.scrutiny.autonomy.needs_plan_review());
+    let (blocks, autonomy): (Vec<TaskId>, Vec<Autonomy>) =
+        held.map(|(id, task)| (id, task.scrutiny.autonomy)).unzip();
+    let strictest = *autonomy.iter().min()?;
+    let message = format!(
+        "the plan is to be agreed to before {} (autonomy: {}); `quorum plan` shows it, approve to start, reject to fail {}",
+        match blocks.len() {
+            1 => "its task starts".to_owned(),
+            many => format!("its {many} tasks start"),
+        },
+        strictest.as_str(),
+        if blocks.len() == 1 { "it" } else { "them" },
+    );
+    Some(HoldPlan {
+        name: PLAN_REVIEW.into(),
+        kind: HoldKind::Checkpoint,
+        part: Part::Selected,
+        after: Vec::new(),
+        blocks,
+        message: Some(message.into()),
+        notify: None,
+    })
+}
+
 /// The wave of each task, from 0: one more than that of the last task it waits for, by `dependsOn` or through a gate.
 ///
 /// Linear in tasks, gates and edges. Tasks in a circle, which a loaded mission does not have, stay in wave 0.
@@ -117,7 +165,12 @@ pub(super) fn holds(mission: &Mission) -> Vec<HoldPlan> {
 pub fn waves(plan: &Plan) -> Vec<u32> {
     let tasks = plan.tasks.len();
     let mut wave = vec![0u32; tasks];
-    let before = |task| plan.gates_before.of(task).len() + plan.holds_before.of(task).len();
+    // What waits for nobody's work is no edge.
+    let holds = |task| {
+        let holds = plan.holds_before.of(task).iter();
+        holds.filter(|hold| !plan.hold(**hold).after.is_empty()).count()
+    };
+    let before = |task| plan.gates_before.of(task).len() + holds(task);
     let mut open: Vec<usize> = (0..tasks)
         .map(|task| plan.dependencies.of(task).len() + before(task))
         .collect();

@@ -12,7 +12,7 @@ pub(super) const VERIFY: Key = key(
     "What must hold before an agent may call itself finished; else it is told what is missing.",
 );
 
-static FINISH_GATE: Table = Table {
+pub(in crate::mission) static FINISH_GATE: Table = Table {
     name: "a finish gate",
     keys: &[
         key(

@@ -14,9 +14,8 @@ static MIDDLEWARE: Table = Table {
         key(
             "coordination",
             Shape::List(&one::<CoordinationMiddleware>()),
-            "Around the work on the whole graph, in order [clarification_gate].",
-        )
-        .only(&["clarification_gate"], "middleware"),
+            "Around the work on the whole graph, in order [clarification_gate, task_ledger, plan_review_gate, progress_ledger, coordination_replan, authority_deference_coordination].",
+        ),
     ],
 };
 

@@ -19,6 +19,7 @@ mod waits;
 use super::scalar::{Fault, Form, Scalar};
 
 pub(super) use expectations::EXPECTATION_TYPES;
+pub(super) use finish::FINISH_GATE;
 pub(super) use tables::{CONFIG, MISSION};
 
 /// What may stand in one kind of map.

@@ -240,6 +240,20 @@ static TOOLS: Table = Table {
     ],
 };
 
+static PERMISSIONS: Table = Table {
+    name: "permissions",
+    keys: &[
+        key(
+            "timeout",
+            SPAN,
+            "How long a person is waited for who must allow a tool call; then it is denied, and the task is cancelled [without end].",
+        ),
+        key("read", FILLED, "A rule for reading.").later("presets"),
+        key("edit", FILLED, "A rule for editing.").later("presets"),
+        key("run", FILLED, "A rule for running commands.").later("presets"),
+    ],
+};
+
 static AGENT: Table = Table {
     name: "an agent",
     keys: &[
@@ -364,10 +378,10 @@ static AGENT: Table = Table {
         .later("presets"),
         key(
             "permissions",
-            Shape::Either(&[one::<Permissions>(), Shape::Named(&TITLE, &FILLED)]),
-            "What it may do: read, edit, full, or rules [edit].",
+            Shape::Either(&[one::<Permissions>(), Shape::Map(&PERMISSIONS)]),
+            "What it may do: read, edit, full, or rules [edit]; and how long a person is waited for who must allow a tool call.",
         )
-        .later("presets"),
+        .only(&[], "presets"),
         key(
             "queue",
             FILLED,

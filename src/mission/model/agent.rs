@@ -14,7 +14,7 @@ use crate::mission::read::{self, Single};
 use crate::mission::scalar::{Fault, Filled, Form, Scalar, Temperature, words};
 use crate::mission::text::quoted;
 
-use super::{ToolKind, Tools};
+use super::{Around, Permissions, ToolKind, Tools};
 
 /// An agent: someone or something that works or judges.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -81,6 +81,9 @@ pub struct Agent {
     /// and works by words alone.
     #[serde(deserialize_with = "read::option_of")]
     pub tools: Option<Tools>,
+    /// What holds where it must ask for what it may do.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub permissions: Permissions,
 }
 
 impl Agent {
@@ -88,6 +91,15 @@ impl Agent {
     #[must_use]
     pub fn works_with_tools(&self) -> bool {
         self.tools.is_some_and(Tools::any)
+    }
+
+    /// How far middleware comes around its turns.
+    #[must_use]
+    pub fn around(&self) -> Around {
+        match self.works_with_tools() {
+            true => Around::Inside,
+            false => Around::Outside,
+        }
     }
 
     /// Whether its tool calls are seen. Plain commands and plain HTTP prompts show none: what they did is unknown, which

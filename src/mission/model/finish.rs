@@ -3,13 +3,13 @@
 use std::fmt;
 
 use serde::de::{Error, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::mission::read::{self, Single};
 use crate::mission::scalar::Filled;
 
 /// The finish gate of a task (semantics, section 6.3). Off unless something is required.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FinishGate {
     /// Tests that must pass.
@@ -42,7 +42,8 @@ pub struct FinishGate {
 }
 
 /// Tests that failed before the work and must pass after it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum FailToPass {
     /// These.
     Tests(Vec<Box<str>>),

@@ -50,15 +50,31 @@ impl AgentHook {
         }
     }
 
-    /// Whether it comes around an agent that nobody can look into: a command, or a model without tools.
-    #[must_use]
-    pub fn is_outside(self) -> bool {
+    /// Whether it comes around an agent that nobody can look into.
+    fn is_outside(self) -> bool {
         matches!(self, Self::BeforeAgent | Self::AfterAgent)
     }
 
     /// Whether the last of a chain runs first.
     fn is_after(self) -> bool {
         matches!(self, Self::AfterModel | Self::AfterAgent)
+    }
+}
+
+/// How far middleware comes around an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Around {
+    /// All six hooks: its turn is a conversation with tools that is led here.
+    Inside,
+    /// Only before and after the turn: a command, or a model without tools. Nobody can look into it.
+    Outside,
+}
+
+impl Around {
+    /// The hooks that come, in the order of a turn.
+    pub fn hooks(self) -> impl Iterator<Item = AgentHook> {
+        let comes = move |hook: &AgentHook| self == Self::Inside || hook.is_outside();
+        AgentHook::ALL.into_iter().filter(comes)
     }
 }
 
@@ -129,19 +145,28 @@ impl AgentMiddleware {
         }
     }
 
-    /// When it runs. A broken assumption is looked for in the last message, which is there after the turn of any agent.
+    /// When it runs around an agent of this kind: at its own place where the turn is a conversation that is led here, else at
+    /// the hook outside that comes next to it. `None`: what it looks at nobody sees there.
     #[must_use]
-    pub fn hook(self) -> AgentHook {
-        match self {
-            Self::CheckpointResume
-            | Self::DelegationChainHash
-            | Self::AuthorityDeference
-            | Self::SanitizeMessage
-            | Self::ApprovalGate => AgentHook::BeforeAgent,
-            Self::SecurityInterceptor | Self::PolicyGate => AgentHook::WrapToolCall,
-            Self::AssumptionViolation | Self::Classification | Self::CostRecording | Self::SemanticDrift => {
-                AgentHook::AfterAgent
+    pub fn hook(self, around: Around) -> Option<AgentHook> {
+        let inside = match self {
+            Self::CheckpointResume | Self::DelegationChainHash | Self::AuthorityDeference => {
+                AgentHook::BeforeAgent
             }
+            Self::SanitizeMessage => AgentHook::BeforeModel,
+            Self::Classification => AgentHook::WrapModelCall,
+            Self::SecurityInterceptor | Self::PolicyGate | Self::ApprovalGate => AgentHook::WrapToolCall,
+            Self::AssumptionViolation | Self::SemanticDrift => AgentHook::AfterModel,
+            Self::CostRecording => AgentHook::AfterAgent,
+        };
+        match (around, self) {
+            // Its tool calls are its own.
+            (Around::Outside, Self::PolicyGate) => None,
+            // Its prompt is what it is told, and whoever must agree does so before it starts.
+            (Around::Outside, Self::SanitizeMessage | Self::ApprovalGate) => Some(AgentHook::BeforeAgent),
+            // What it did to files is seen, and what it said heard, when it has ended.
+            (Around::Outside, _) if !inside.is_outside() => Some(AgentHook::AfterAgent),
+            _ => Some(inside),
         }
     }
 
@@ -193,9 +218,9 @@ impl AgentChain {
 
     /// What runs at a hook, in the order in which it runs; of what wraps a call the outermost first.
     #[must_use]
-    pub fn at(&self, hook: AgentHook) -> Vec<AgentMiddleware> {
+    pub fn at(&self, hook: AgentHook, around: Around) -> Vec<AgentMiddleware> {
         let entries = self.0.iter().copied();
-        let mut entries: Vec<_> = entries.filter(|entry| entry.hook() == hook).collect();
+        let mut entries: Vec<_> = entries.filter(|entry| entry.hook(around) == Some(hook)).collect();
         if hook.is_after() {
             entries.reverse();
         }
@@ -210,13 +235,13 @@ pub enum CoordinationMiddleware {
     ClarificationGate,
     /// What is planned is written down before each wave.
     TaskLedger,
-    /// A person agrees to the plan where agents decide little alone.
+    /// A person agrees to the plan where agents decide little alone (`autonomy` locked or supervised).
     PlanReviewGate,
-    /// What each wave brought is written down.
+    /// What each wave brought is written down, and where three in a row brought nothing, no agent is asked for another way.
     ProgressLedger,
-    /// What does not get on is planned anew.
+    /// Where work has failed that other work needs, the orchestrator is asked for another way.
     CoordinationReplan,
-    /// Words of authority are counted in what goes back to whoever handed work down.
+    /// Words of authority are counted in what goes back to whoever delegated work.
     AuthorityDeferenceCoordination,
 }
 
@@ -227,11 +252,76 @@ words!(CoordinationMiddleware: "a coordination middleware",
 
 impl Default for CoordinationChain {
     fn default() -> Self {
-        Self(Box::new([CoordinationMiddleware::ClarificationGate]))
+        CoordinationMiddleware::DEFAULT.into_iter().collect()
+    }
+}
+
+/// A moment of the work on the whole graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CoordinationHook {
+    /// Before the plan is made.
+    BeforeDecompose,
+    /// Once it is made. Nothing runs there yet.
+    AfterDecompose,
+    /// Before a wave.
+    BeforeDispatch,
+    /// Once a wave has ended.
+    AfterRollup,
+    /// Before the result of delegated work reaches its delegator.
+    BeforeUpdateParent,
+}
+
+impl CoordinationHook {
+    /// All of them, in the order in which they come.
+    pub const ALL: [Self; 5] = [
+        Self::BeforeDecompose,
+        Self::AfterDecompose,
+        Self::BeforeDispatch,
+        Self::AfterRollup,
+        Self::BeforeUpdateParent,
+    ];
+
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BeforeDecompose => "beforeDecompose",
+            Self::AfterDecompose => "afterDecompose",
+            Self::BeforeDispatch => "beforeDispatch",
+            Self::AfterRollup => "afterRollup",
+            Self::BeforeUpdateParent => "beforeUpdateParent",
+        }
     }
 }
 
 impl CoordinationMiddleware {
+    /// The chain of a mission that names none.
+    pub const DEFAULT: [Self; 6] = [
+        Self::ClarificationGate,
+        Self::TaskLedger,
+        Self::PlanReviewGate,
+        Self::ProgressLedger,
+        Self::CoordinationReplan,
+        Self::AuthorityDeferenceCoordination,
+    ];
+
+    /// When it runs.
+    #[must_use]
+    pub fn hook(self) -> CoordinationHook {
+        match self {
+            Self::ClarificationGate => CoordinationHook::BeforeDecompose,
+            Self::TaskLedger | Self::PlanReviewGate => CoordinationHook::BeforeDispatch,
+            Self::ProgressLedger | Self::CoordinationReplan => CoordinationHook::AfterRollup,
+            Self::AuthorityDeferenceCoordination => CoordinationHook::BeforeUpdateParent,
+        }
+    }
+
+    /// Whether it holds in every run, named or not: asking the orchestrator for another way is what `onDependencyFailed` says.
+    #[must_use]
+    pub fn is_always_on(self) -> bool {
+        self == Self::CoordinationReplan
+    }
+
     /// The name as written in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -250,6 +340,13 @@ impl CoordinationChain {
     /// Its entries, in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.0.iter().map(|entry| entry.as_str())
+    }
+
+    /// What runs at a hook, from left to right.
+    #[must_use]
+    pub fn at(&self, hook: CoordinationHook) -> Vec<CoordinationMiddleware> {
+        let entries = self.0.iter().copied();
+        entries.filter(|entry| entry.hook() == hook).collect()
     }
 }
 
@@ -310,18 +407,39 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        let at = |hook| chain.at(hook);
+        let at = |hook| chain.at(hook, Around::Inside);
         assert_eq!(
             at(AgentHook::BeforeAgent),
             [AuthorityDeference, AgentMiddleware::CheckpointResume]
         );
+        assert_eq!(at(AgentHook::WrapModelCall), [Classification]);
         assert_eq!(at(AgentHook::WrapToolCall), [PolicyGate, SecurityInterceptor]);
+        assert_eq!(at(AgentHook::AfterModel), [AssumptionViolation]);
+        assert_eq!(at(AgentHook::AfterAgent), [CostRecording]);
         assert_eq!(
-            at(AgentHook::AfterAgent),
-            [CostRecording, Classification, AssumptionViolation]
+            chain.at(AgentHook::AfterAgent, Around::Outside),
+            [
+                CostRecording,
+                SecurityInterceptor,
+                Classification,
+                AssumptionViolation
+            ]
         );
-        let all: usize = AgentHook::ALL.iter().map(|hook| chain.at(*hook).len()).sum();
-        assert_eq!(all, 7);
+    }
+
+    #[test]
+    fn every_entry_runs_at_one_hook_that_comes_around_its_agent() {
+        let chain = AgentChain::default();
+        for (around, most) in [(Around::Inside, 10), (Around::Outside, 9)] {
+            let all: usize = around.hooks().map(|hook| chain.at(hook, around).len()).sum();
+            assert_eq!(all, most, "{around:?}");
+        }
+        let chain = CoordinationChain::default();
+        let all: usize = CoordinationHook::ALL
+            .iter()
+            .map(|hook| chain.at(*hook).len())
+            .sum();
+        assert_eq!(all, CoordinationMiddleware::DEFAULT.len());
     }
 
     #[test]
@@ -329,6 +447,9 @@ mod tests {
         use crate::mission::scalar::Scalar;
         for entry in AgentMiddleware::DEFAULT {
             assert_eq!(AgentMiddleware::parse(entry.as_str()), Ok(entry));
+        }
+        for entry in CoordinationMiddleware::DEFAULT {
+            assert_eq!(CoordinationMiddleware::parse(entry.as_str()), Ok(entry));
         }
         assert!(AgentMiddleware::parse("authority").is_err());
     }

@@ -11,6 +11,7 @@ mod expectation;
 mod finish;
 mod middleware;
 mod mission;
+mod permissions;
 mod rubric;
 mod scrutiny;
 mod sla;
@@ -26,10 +27,11 @@ pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
 pub use middleware::{
-    AgentChain, AgentHook, AgentMiddleware, Clarification, CoordinationChain, CoordinationMiddleware,
-    Middleware,
+    AgentChain, AgentHook, AgentMiddleware, Around, Clarification, CoordinationChain, CoordinationHook,
+    CoordinationMiddleware, Middleware,
 };
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
+pub use permissions::Permissions;
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Example, GradeKind, OnRefer, Rubric};
 pub use scrutiny::{Color, Expected, OnMissing, RedTeam, Region, Stage, Vision, VisionKind};
 pub use sla::{CheckInterval, Sla, ViolationAction};

@@ -188,6 +188,12 @@ pub enum Stakes {
 }
 
 impl Autonomy {
+    /// Whether a person agrees to the plan before such work begins (section 17, `plan_review_gate`).
+    #[must_use]
+    pub fn needs_plan_review(self) -> bool {
+        matches!(self, Self::Locked | Self::Supervised)
+    }
+
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

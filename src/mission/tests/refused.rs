@@ -96,7 +96,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("settings: {middleware: {agent: [policy]}}\n", vec!["Q0205"]),
         (
             "settings: {middleware: {coordination: [task_ledger, clarification_gate]}}\n",
-            vec!["Q0210"],
+            vec![],
         ),
         ("settings: {clarification: enforce}\n", vec!["Q0423"]),
         ("settings: {clarification: warn}\n", vec![]),

@@ -6,6 +6,7 @@ use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
 use super::explode::{Exploder, Named};
+use super::ledgers::no_progress;
 use super::payload::{Payload, facts, file, findings_of, tool_ledger};
 
 impl Exploder {
@@ -59,7 +60,19 @@ impl Exploder {
                 (name, payload.with("message", message.as_str()))
             }
             Event::TaskReleased { task } => ("task:released", self.task(*task)),
-            Event::AuthorityCues { turn, cues } => ("authority:cues", self.turn(*turn).with("cues", *cues)),
+            Event::AuthorityCues { turn, cues, result } => {
+                let place = if *result { "result" } else { "prompt" };
+                let payload = self.turn(*turn).with("cues", *cues);
+                ("authority:cues", payload.with("in", place))
+            }
+            Event::DelegationDrift { task, stored, now } => {
+                let payload = self.task(*task).with("storedHash", stored.to_string());
+                ("delegation:drift", payload.with("chainHash", now.to_string()))
+            }
+            Event::NoProgress { task, waves } => {
+                let payload = self.task(*task).with("kind", "no_progress");
+                ("task:escalated", payload.with("evidence", no_progress(*waves)))
+            }
             Event::Escalated { turn, broken } => {
                 let payload = self.turn(*turn).with("kind", broken.kind.as_str());
                 (

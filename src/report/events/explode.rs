@@ -19,6 +19,7 @@ use crate::report::view::{AttemptView, RunView};
 use judging::flag_in;
 
 use super::PublicEvent;
+use super::ledgers::Ledgers;
 use super::notices::notice_event;
 use super::payload::{
     Payload, created_task, file, findings_of, run_finished, stop_cause, tool_ledger, turn_files,
@@ -32,6 +33,7 @@ pub struct Exploder {
     pub(super) plan: Arc<Plan>,
     pub(super) view: RunView,
     pub(super) run_id: Arc<str>,
+    ledgers: Ledgers,
 }
 
 /// A name and what belongs to it.
@@ -45,6 +47,7 @@ impl Exploder {
             plan: Arc::clone(plan),
             view: RunView::new(plan),
             run_id: Arc::from(""),
+            ledgers: Ledgers::default(),
         }
     }
 
@@ -70,7 +73,9 @@ impl Exploder {
                     self.run_id = Arc::from(started.run_id.as_str());
                 }
                 let run_id = self.run_id.clone();
-                let named = self.name(event, &events[index + 1..]);
+                let mut named = Vec::from_iter(self.ledgers.before(&plan, event));
+                named.extend(self.name(event, &events[index + 1..]));
+                named.extend(self.ledgers.after(&plan, event));
                 let (all, added) = match event {
                     Event::RunStarted(_) => (Some(plan.every_task_id()), Vec::new()),
                     Event::MissionChanged(change) => (None, change.added.clone()),
@@ -292,6 +297,8 @@ impl Exploder {
             | Event::DelegationRefused { .. } => vec![self.task_event(event, rest)],
             Event::Question { .. }
             | Event::AuthorityCues { .. }
+            | Event::DelegationDrift { .. }
+            | Event::NoProgress { .. }
             | Event::Escalated { .. }
             | Event::Answered { .. }
             | Event::DeadlockDetected { .. }

@@ -10,7 +10,7 @@ use crate::report::text::sanitize;
 use super::PublicEvent;
 
 /// Keys that repeat what a line already says, and references that only a machine follows.
-const LEFT_OUT: [&str; 13] = [
+const LEFT_OUT: [&str; 14] = [
     "taskId",
     "title",
     "taskTitle",
@@ -24,6 +24,7 @@ const LEFT_OUT: [&str; 13] = [
     "stderr",
     "result",
     "reply",
+    "facts",
 ];
 
 /// Longer names push their own line to the right only.

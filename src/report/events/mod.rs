@@ -8,6 +8,7 @@ mod budget;
 mod consult;
 mod explode;
 mod human;
+mod ledgers;
 mod notices;
 mod payload;
 mod sla;
@@ -22,6 +23,7 @@ use crate::domain::Timestamp;
 
 pub use explode::Exploder;
 pub use human::human_line;
+pub(super) use ledgers::no_progress;
 pub(super) use payload::stop_cause;
 
 /// One event under its public name.

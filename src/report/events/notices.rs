@@ -66,6 +66,7 @@ fn dead_letter(plan: &Plan, run: &str, letter: &FailedOperation) -> Payload {
     let operation = match &letter.operation {
         Operation::Notify { channel, .. } => format!("notify:{channel}"),
         Operation::Judge { agent, .. } => format!("judge:{}", plan.agent(*agent).name),
+        Operation::Tool { tool, .. } => format!("tool:{tool}"),
     };
     Payload::default()
         .with("id", format!("{run}.{}", letter.id))

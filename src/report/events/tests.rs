@@ -51,6 +51,8 @@ fn variant(event: &Event) -> &'static str {
         Event::SeatFailed { .. } => "SeatFailed",
         Event::AgentActivity { .. } => "AgentActivity",
         Event::AuthorityCues { .. } => "AuthorityCues",
+        Event::DelegationDrift { .. } => "DelegationDrift",
+        Event::NoProgress { .. } => "NoProgress",
         Event::Escalated { .. } => "Escalated",
         Event::Question { .. } => "Question",
         Event::Answered { .. } => "Answered",
@@ -105,7 +107,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 88;
+const VARIANTS: usize = 90;
 
 fn mission() -> Mission {
     Mission::new("m")

@@ -62,19 +62,41 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
         let lasts = hold
             .duration_ms
             .map(|ms| format!(" of {}", crate::domain::Millis(ms)));
-        let (after, blocks) = (list(&hold.after_tasks), list(&hold.blocks_tasks));
+        let blocks = list(&hold.blocks_tasks);
+        let after = match hold.after_tasks.as_slice() {
+            [] => "before any work".to_owned(),
+            tasks => format!("after {}", list(tasks)),
+        };
         let _ = writeln!(
             text,
-            "\n{kind} {name}{}: after {after}; holds {blocks}",
+            "\n{kind} {name}{}: {after}; holds {blocks}",
             lasts.unwrap_or_default()
         );
     }
+    hook_lines(&mut text, plan);
     if plan.middleware.is_own {
         let _ = writeln!(text, "\nmiddleware {}", plan.middleware.words());
     }
     let _ = writeln!(text, "\nworst case: {}", worst_words(plan.worst_case));
     let _ = writeln!(text, "cost: {}", plan.cost.text);
     screen.wrap(&text)
+}
+
+/// Which hooks of middleware come around which agents that work.
+fn hook_lines(text: &mut String, plan: &PlanDocument<'_>) {
+    let mut kinds: Vec<(&[&str], Vec<&str>)> = Vec::new();
+    for agent in plan.agents.iter().filter(|agent| agent.tasks > 0) {
+        match kinds
+            .iter_mut()
+            .find(|(hooks, _)| *hooks == agent.hooks.as_slice())
+        {
+            Some((_, names)) => names.push(agent.name),
+            None => kinds.push((agent.hooks.as_slice(), vec![agent.name])),
+        }
+    }
+    for (hooks, names) in kinds {
+        let _ = writeln!(text, "\nhooks around {}: {}", list(&names), hooks.join(", "));
+    }
 }
 
 fn list(names: &[&str]) -> String {

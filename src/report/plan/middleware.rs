@@ -4,16 +4,20 @@ use serde::Serialize;
 
 use crate::domain::TaskId;
 use crate::mission::Plan;
-use crate::mission::model::{Agent, AgentChain, AgentHook, AgentMiddleware, CoordinationChain};
+use crate::mission::model::{
+    Agent, AgentChain, AgentMiddleware, Around, CoordinationChain, CoordinationHook, CoordinationMiddleware,
+};
 
 /// The chains of a mission.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MiddlewareRow {
-    /// Around every turn, by hook, in the order of a turn.
+    /// Around every turn, by hook, in the order of a turn; around an agent that nobody can look into fewer hooks come.
     agent: Vec<HookRow>,
     /// Around the work on the whole graph, in order.
     coordination: Vec<&'static str>,
+    /// The same by hook, in the order in which these come.
+    coordination_hooks: Vec<HookRow>,
     /// Whether the mission names another chain than every mission has.
     #[serde(skip)]
     pub is_own: bool,
@@ -33,18 +37,16 @@ impl MiddlewareRow {
     pub fn of(plan: &Plan) -> Self {
         let (agent, coordination) = (&plan.rules.middleware, &plan.rules.coordination);
         Self {
-            agent: rows(agent),
+            agent: rows(agent, Around::Inside),
             coordination: coordination.names().collect(),
+            coordination_hooks: coordination_rows(coordination),
             is_own: *agent != AgentChain::default() || *coordination != CoordinationChain::default(),
         }
     }
 
     /// In a line.
     pub fn words(&self) -> String {
-        let coordination = match self.coordination.as_slice() {
-            [] => "nothing".to_owned(),
-            names => names.join(", "),
-        };
+        let coordination = words(&self.coordination_hooks);
         format!(
             "around every turn: {}; around the graph: {coordination}",
             words(&self.agent)
@@ -55,26 +57,26 @@ impl MiddlewareRow {
 /// What is done around the turns of a task that says so itself.
 pub(super) fn own(plan: &Plan, id: TaskId) -> Option<Vec<HookRow>> {
     let own = plan.task(id).middleware.as_deref();
-    own.map(rows)
+    own.map(|chain| rows(chain, plan.agent(plan.task(id).agent).spec.around()))
 }
 
 /// The hooks that come around an agent: of one that nobody can look into only those outside.
 pub(super) fn hooks(agent: &Agent) -> Vec<&'static str> {
-    let comes = |hook: &&AgentHook| hook.is_outside() || agent.works_with_tools();
-    AgentHook::ALL
-        .iter()
-        .filter(comes)
-        .map(|hook| hook.as_str())
-        .collect()
+    agent.around().hooks().map(|hook| hook.as_str()).collect()
 }
 
-fn rows(chain: &AgentChain) -> Vec<HookRow> {
-    let row = |hook: &AgentHook| {
-        let mut entries = chain.at(*hook);
+/// What runs around the turns of an agent, by hook.
+pub(super) fn around(plan: &Plan, agent: &Agent) -> Vec<HookRow> {
+    rows(&plan.rules.middleware, agent.around())
+}
+
+fn rows(chain: &AgentChain, around: Around) -> Vec<HookRow> {
+    let rows = around.hooks().map(|hook| {
+        let mut entries = chain.at(hook, around);
         // What holds in every run stands there too where the chain leaves it out.
         let held = AgentMiddleware::DEFAULT
             .into_iter()
-            .filter(|entry| entry.hook() == *hook);
+            .filter(|entry| entry.hook(around) == Some(hook));
         entries.extend(held.filter(|entry| entry.is_always_on() && !chain.has(*entry)));
         let always = entries.iter().filter(|entry| entry.is_always_on());
         HookRow {
@@ -82,8 +84,24 @@ fn rows(chain: &AgentChain) -> Vec<HookRow> {
             always: always.map(|entry| entry.as_str()).collect(),
             entries: entries.iter().map(|entry| entry.as_str()).collect(),
         }
-    };
-    let rows = AgentHook::ALL.iter().map(row);
+    });
+    rows.filter(|row| !row.entries.is_empty()).collect()
+}
+
+fn coordination_rows(chain: &CoordinationChain) -> Vec<HookRow> {
+    let rows = CoordinationHook::ALL.into_iter().map(|hook| {
+        let mut entries = chain.at(hook);
+        let held = CoordinationMiddleware::DEFAULT
+            .into_iter()
+            .filter(|entry| entry.hook() == hook);
+        entries.extend(held.filter(|entry| entry.is_always_on() && !chain.has(*entry)));
+        let always = entries.iter().filter(|entry| entry.is_always_on());
+        HookRow {
+            hook: hook.as_str(),
+            always: always.map(|entry| entry.as_str()).collect(),
+            entries: entries.iter().map(|entry| entry.as_str()).collect(),
+        }
+    });
     rows.filter(|row| !row.entries.is_empty()).collect()
 }
 

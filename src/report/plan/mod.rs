@@ -90,6 +90,8 @@ struct AgentRow<'a> {
     tasks: usize,
     /// The hooks of middleware that come around it.
     hooks: Vec<&'static str>,
+    /// What runs at them, unless a task says otherwise.
+    middleware: Vec<HookRow>,
 }
 
 #[derive(Debug, Serialize)]
@@ -340,6 +342,7 @@ fn agents(state: &State) -> Vec<AgentRow<'_>> {
         reports_to: agent.reports_to.map(|manager| &*plan.agent(manager).name),
         tasks,
         hooks: middleware::hooks(&agent.spec),
+        middleware: middleware::around(plan, &agent.spec),
     });
     rows.collect()
 }

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use crate::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
 use crate::engine::{Event, GateResult, NoticeEvent, State, Way};
+use crate::report::events::no_progress;
 use crate::report::style::{Role, Screen, Symbols};
 use crate::report::text::{count, sanitize, seconds, width};
 
@@ -264,6 +265,18 @@ impl Lines {
                 Role::Warn,
                 title(state, turn.task),
                 format!("{}: {}", broken.kind.as_str(), broken.evidence),
+            )),
+            Event::NoProgress { task, waves } => Some(Line::new(
+                "ESCALATED",
+                Role::Warn,
+                title(state, *task),
+                no_progress(*waves),
+            )),
+            Event::DelegationDrift { task, .. } => Some(Line::new(
+                "WARN",
+                Role::Warn,
+                title(state, *task),
+                "its text, or that of the task that delegated it, is not what it was when it was delegated",
             )),
             Event::Answered { task, answer, by, .. } => {
                 let detail = format!("{by}: {answer}");

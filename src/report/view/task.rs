@@ -5,7 +5,7 @@ use crate::domain::{
     AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points, QualityFlag,
     Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
-use crate::engine::{ReplyRef, SeatId, SeatResult, StageReport};
+use crate::engine::{ReplyRef, SeatId, SeatResult, StageReport, Way};
 use crate::judging::parser::without_score_lines;
 use crate::mission::Plan;
 
@@ -54,6 +54,8 @@ pub struct JudgedView {
     rejections: Vec<StageReport>,
     /// What the stages found in the current attempt, or in the last one of a task that has ended; in their order.
     found: Vec<FindingView>,
+    /// What is known of it since before its work began, whatever stages say.
+    kept: Vec<FindingView>,
 }
 
 /// What one stage found.
@@ -161,6 +163,12 @@ impl TaskView {
             self.plan_attempt(1, AttemptKind::Execute);
         }
         self.waiting = None;
+        if to == Status::Pending && self.finished_at.is_some() {
+            // It begins anew: what it does without is decided anew too.
+            if let Some(judged) = self.judged.as_deref_mut() {
+                judged.kept.clear();
+            }
+        }
         if to == Status::Review {
             // Judged from the start: what an earlier look at this attempt found is found again, or is no more.
             self.forget_findings();
@@ -217,7 +225,10 @@ impl TaskView {
             return;
         }
         let mut list = std::mem::take(&mut self.judged.get_or_insert_default().found);
-        list.retain(|earlier| (earlier.stage, earlier.name.as_deref()) != (report.stage, name));
+        let kept = &self.judged.get_or_insert_default().kept;
+        list.retain(|earlier| {
+            (earlier.stage, earlier.name.as_deref()) != (report.stage, name) || kept.contains(earlier)
+        });
         let seats = self.review.as_deref().map_or(&[][..], |review| &review.seats);
         for finding in &report.findings {
             let Some(finding) = worded(finding, report) else {
@@ -246,8 +257,25 @@ impl TaskView {
 
     fn forget_findings(&mut self) {
         if let Some(judged) = self.judged.as_deref_mut() {
-            judged.found.clear();
+            judged.found.clone_from(&judged.kept);
         }
+    }
+
+    /// A dependency failed and the task goes on without it (decision 14).
+    pub(super) fn goes_on_without(&mut self, dependency: &str, way: Way) {
+        let known = FindingView {
+            stage: Stage::Outcome,
+            name: None,
+            reviewer: None,
+            person: None,
+            finding: Finding::new(
+                Severity::Info,
+                format!("went on without '{dependency}' ({})", way.as_str()),
+            ),
+        };
+        let judged = self.judged.get_or_insert_default();
+        judged.kept.push(known.clone());
+        judged.found.push(known);
     }
 
     pub(super) fn take_verdict(&mut self, report: &StageReport) {

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use audits::{Audits, Record};
 
 use crate::domain::{
-    Cause, FailureClass, FailureMode, HoldId, OutcomeClass, Points, QualityFlag, Status, Step, TaskId,
-    TurnId, Verdict, WaitingReason,
+    Cause, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag, Status, Step,
+    TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     AfterScan, DeferralReason, Event, GateResult, HoldStage, JudgingPlace, SeatResult, State, StopCause, Way,
@@ -703,6 +703,13 @@ impl Witness {
                 assert_eq!(self.tasks[task.index()].status, Status::Pending, "{event:?}");
             }
             Event::MissionChanged(change) => self.mission_changed(state, change),
+            Event::DelegationDrift { .. } => panic!("nothing changes what was delegated: {event:?}"),
+            Event::NoProgress { task, waves } => self.gets_nowhere(state, *task, *waves),
+            Event::ConsultRequested {
+                id,
+                purpose: Purpose::Resolve { .. },
+                ..
+            } if id.attempt_try == 1 => self.may_ask_for_another_way(state, id.task),
             Event::AgentActivity { .. }
             | Event::AuthorityCues { .. }
             | Event::AgentStale { .. }

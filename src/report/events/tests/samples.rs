@@ -136,6 +136,8 @@ pub(super) fn run_samples() -> Vec<Event> {
                 depends_on: Vec::new(),
                 priority: None,
                 target_files: Vec::new(),
+                acceptance: Vec::new(),
+                verify: None,
             }],
         },
         Event::Probed {
@@ -184,6 +186,9 @@ pub(super) fn run_samples() -> Vec<Event> {
                 needs: vec![TASK],
                 priority: None,
                 target_files: Vec::new(),
+                acceptance: Vec::new(),
+                verify: None,
+                chain: None,
                 awaited_by: Vec::new(),
             }],
         })),
@@ -479,7 +484,19 @@ pub(super) fn review_samples() -> Vec<Event> {
         Event::AuthorityCues {
             turn: turn(),
             cues: 2,
+            result: false,
         },
+        Event::AuthorityCues {
+            turn: turn(),
+            cues: 1,
+            result: true,
+        },
+        Event::DelegationDrift {
+            task: TASK,
+            stored: Digest::of(b"as it was"),
+            now: Digest::of(b"as it is"),
+        },
+        Event::NoProgress { task: TASK, waves: 3 },
         Event::Escalated {
             turn: turn(),
             broken: crate::domain::BrokenAssumption {

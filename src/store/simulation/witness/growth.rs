@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::{FailureMode, Status, TaskId};
 use crate::engine::{HoldStage, MissionChange, State, Way};
-use crate::mission::model::OnExhausted;
+use crate::mission::model::{CoordinationMiddleware, OnExhausted};
 use crate::mission::{Addition, Part, Plan, succeed};
 
 use super::{Seen, Witness};
@@ -85,6 +85,51 @@ impl Witness {
             }
             assert!(self.is_there(*on), "{task:?} starts before {on:?} is done");
         }
+    }
+
+    /// Waves in a row before a task's in which somebody worked and nothing was done, counted from the last one that has ended
+    /// (section 17).
+    fn waves_in_vain(&self, state: &State, task: TaskId) -> u32 {
+        let mut in_vain = 0;
+        let mut has_ended = false;
+        for wave in (0..state.plan.task(task).wave).rev() {
+            let of_wave = |id: &TaskId| state.plan.task(*id).wave == wave && !state.task(*id).not_taken;
+            let tasks: Vec<&Seen> = state
+                .plan
+                .selected_ids()
+                .filter(of_wave)
+                .map(|id| &self.tasks[id.index()])
+                .collect();
+            if tasks.iter().all(|seen| seen.attempt == 0) {
+                continue;
+            }
+            let is_over = tasks
+                .iter()
+                .all(|seen| matches!(seen.status, Status::Done | Status::Failed));
+            if tasks.iter().any(|seen| seen.status == Status::Done) || (has_ended && !is_over) {
+                break;
+            }
+            has_ended |= is_over;
+            in_vain += u32::from(is_over);
+        }
+        in_vain
+    }
+
+    /// A person is told instead of the orchestrator: there is one, and it would be asked in vain.
+    pub(super) fn gets_nowhere(&self, state: &State, task: TaskId, waves: u32) {
+        assert!(state.plan.rules.orchestrator.is_some(), "{task:?}");
+        assert_eq!(self.waves_in_vain(state, task), waves, "{task:?}");
+        assert!(waves >= 3, "{task:?} {waves}");
+    }
+
+    /// The orchestrator is asked for another way: where it leads anywhere.
+    pub(super) fn may_ask_for_another_way(&self, state: &State, task: TaskId) {
+        let is_watched = state
+            .plan
+            .rules
+            .coordination
+            .has(CoordinationMiddleware::ProgressLedger);
+        assert!(!is_watched || self.waves_in_vain(state, task) < 3, "{task:?}");
     }
 
     pub(super) fn failed_for_good(&self, id: TaskId) {

@@ -1,0 +1,218 @@
+//! The ledgers of coordination (semantics, section 17): what is planned, before each wave, and what a wave brought, once it has
+//! ended. Both follow from the journal, so it holds no word of them: they are made where somebody reads it.
+
+use serde_json::{Value, json};
+
+use crate::domain::{Status, TaskId};
+use crate::engine::{ESCALATE_AFTER, Event, REPLAN_AFTER, Round, stall};
+use crate::mission::model::CoordinationMiddleware;
+use crate::mission::{Part, Plan};
+
+use super::explode::Named;
+use super::payload::Payload;
+
+/// Tasks of a wave that are shown with what is to be done.
+const MOST_SHOWN: usize = 100;
+
+/// Waves in a row that brought nothing, in words.
+pub(in crate::report) fn no_progress(waves: u32) -> String {
+    format!("{waves} waves in a row brought nothing, so no agent is asked for another way")
+}
+
+/// What is known of the waves of a run.
+#[derive(Debug, Default)]
+pub(super) struct Ledgers {
+    tasks: Vec<Standing>,
+    waves: Vec<Wave>,
+    /// Plans that were written down.
+    version: u32,
+    done: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Standing {
+    status: Status,
+    began: bool,
+    /// Whether the run has it no more, or not now.
+    left: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Wave {
+    tasks: Vec<TaskId>,
+    /// Whether work goes on in it.
+    is_open: bool,
+    /// How many of its tasks may still be open, at least.
+    open: usize,
+}
+
+impl Ledgers {
+    /// What is planned, where an event begins a wave. To be told before the event.
+    pub fn before(&mut self, plan: &Plan, event: &Event) -> Option<Named> {
+        let Event::Transition {
+            task,
+            to: Status::Assigned,
+            ..
+        } = event
+        else {
+            return None;
+        };
+        let number = plan.task(*task).wave as usize;
+        let wave = self.waves.get_mut(number)?;
+        if std::mem::replace(&mut wave.is_open, true) {
+            return None;
+        }
+        wave.open = wave.tasks.len();
+        if !plan.rules.coordination.has(CoordinationMiddleware::TaskLedger) {
+            return None;
+        }
+        self.version += 1;
+        Some(("ledger:plan", self.planned(plan, number)))
+    }
+
+    /// What a wave brought, where an event ends it. To be told behind the event.
+    pub fn after(&mut self, plan: &Plan, event: &Event) -> Option<Named> {
+        match event {
+            Event::RunStarted(_) | Event::MissionChanged(_) => self.lay_out(plan),
+            Event::TasksAdded(addition) => {
+                for added in &addition.tasks {
+                    self.add(plan, added.id);
+                }
+            }
+            Event::TasksWithdrawn { tasks } | Event::EdgeTaken { left: tasks, .. } => {
+                for id in tasks {
+                    self.standing(*id).left = true;
+                }
+            }
+            Event::Transition { task, from, to, .. } => return self.moved(plan, *task, (*from, *to)),
+            _ => {}
+        }
+        None
+    }
+
+    fn moved(&mut self, plan: &Plan, id: TaskId, (from, to): (Status, Status)) -> Option<Named> {
+        let standing = self.standing(id);
+        standing.status = to;
+        standing.began |= to == Status::Assigned;
+        // What a verdict had left out comes back with its first step.
+        standing.left = false;
+        self.done += usize::from(to == Status::Done);
+        self.done -= usize::from(from == Status::Done).min(self.done);
+        if !to.is_terminal() {
+            return None;
+        }
+        let number = plan.task(id).wave as usize;
+        let wave = self.waves.get_mut(number).filter(|wave| wave.is_open)?;
+        wave.open = wave.open.saturating_sub(1);
+        if wave.open > 0 {
+            return None;
+        }
+        // Tasks that were done before, left, or came back are not counted one by one: the wave is looked at as a whole.
+        let is_open = |id: &&TaskId| {
+            let standing = self.tasks.get(id.index());
+            standing.is_some_and(|standing| !standing.left && !standing.status.is_terminal())
+        };
+        let open = self.waves[number].tasks.iter().filter(is_open).count();
+        let wave = &mut self.waves[number];
+        wave.open = open;
+        if open > 0 {
+            return None;
+        }
+        wave.is_open = false;
+        let is_told = plan
+            .rules
+            .coordination
+            .has(CoordinationMiddleware::ProgressLedger);
+        is_told.then(|| ("ledger:progress", self.brought(number)))
+    }
+
+    fn planned(&self, plan: &Plan, number: usize) -> Payload {
+        let tasks = &self.waves[number].tasks;
+        let open = tasks.iter().filter(|id| !self.tasks[id.index()].left);
+        let row = |id: &TaskId| -> Value {
+            let task = plan.task(*id);
+            let mut row = json!({"title": &*task.title, "agent": &*plan.agent(task.agent).name});
+            if let Some(description) = &task.description {
+                row["description"] = json!(description);
+            }
+            if !task.acceptance.is_empty() {
+                row["acceptance"] = json!(&task.acceptance[..]);
+            }
+            row
+        };
+        let rows: Vec<Value> = open.clone().take(MOST_SHOWN).map(row).collect();
+        Payload::default()
+            .with("version", self.version)
+            .with("wave", number + 1)
+            .with("waves", self.waves.len())
+            .with("tasks", open.count())
+            .with("facts", rows)
+    }
+
+    fn brought(&self, number: usize) -> Payload {
+        let tasks = &self.waves[number].tasks;
+        let of = |status| {
+            let standings = tasks.iter().map(|id| &self.tasks[id.index()]);
+            standings
+                .filter(|task| !task.left && task.status == status)
+                .count()
+        };
+        let stall = stall(self.waves[..=number].iter().map(|wave| self.round(wave)));
+        let action = match stall {
+            ESCALATE_AFTER.. => "escalate",
+            REPLAN_AFTER.. => "replan",
+            _ => "continue",
+        };
+        Payload::default()
+            .with("wave", number + 1)
+            .with("done", of(Status::Done))
+            .with("failed", of(Status::Failed))
+            .with("completed", self.done)
+            .with("stall", stall)
+            .with("action", action)
+    }
+
+    fn round(&self, wave: &Wave) -> Round {
+        let mut round = Round::EMPTY;
+        for standing in wave.tasks.iter().map(|id| self.tasks[id.index()]) {
+            if !standing.left {
+                round.take(standing.status, standing.began);
+            }
+        }
+        round
+    }
+
+    /// The waves of a plan, with what is known of its tasks.
+    fn lay_out(&mut self, plan: &Plan) {
+        for wave in &mut self.waves {
+            wave.tasks.clear();
+        }
+        for id in plan.every_task_id() {
+            if plan.task(id).part == Part::Selected {
+                self.add(plan, id);
+            }
+        }
+    }
+
+    fn add(&mut self, plan: &Plan, id: TaskId) {
+        let number = plan.task(id).wave as usize;
+        if self.waves.len() <= number {
+            self.waves.resize_with(number + 1, Wave::default);
+        }
+        self.waves[number].tasks.push(id);
+        self.waves[number].open += 1;
+        self.standing(id).left = false;
+    }
+
+    fn standing(&mut self, id: TaskId) -> &mut Standing {
+        if self.tasks.len() <= id.index() {
+            let unknown = Standing {
+                status: Status::Pending,
+                began: false,
+                left: false,
+            };
+            self.tasks.resize(id.index() + 1, unknown);
+        }
+        &mut self.tasks[id.index()]
+    }
+}
