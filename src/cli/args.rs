@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::builder::{Resettable, ValueParser};
+use clap::builder::{PossibleValue, Resettable, StringValueParser, TypedValueParser, ValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, ValueEnum};
 
@@ -45,14 +45,42 @@ pub fn command() -> Command {
             matches!(argument.get_action(), ArgAction::SetTrue)
                 && argument.get_value_parser().type_id() == ValueParser::bool().type_id()
         };
+        let is_run =
+            |argument: &Arg| argument.get_value_parser().type_id() == ValueParser::new(RunWord).type_id();
         command
             .mut_args(|argument| match is_switch(&argument) {
                 true => argument.value_parser(switch),
+                false if is_run(&argument) && argument.get_id() != "run_id" => {
+                    argument.value_parser(RunWord).hide_possible_values(true)
+                }
                 false => argument,
             })
             .mut_subcommands(with_switches)
     }
     with_switches(Arguments::command())
+}
+
+/// A run as it is typed. Shells complete the one word that names a run without its id.
+#[derive(Debug, Clone, Copy)]
+struct RunWord;
+
+impl TypedValueParser for RunWord {
+    type Value = RunId;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        StringValueParser::new()
+            .try_map(RunId::new)
+            .parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new([PossibleValue::new(super::project::LATEST)].into_iter()))
+    }
 }
 
 /// What was typed. A variable that belongs to the flags of a bare `quorum` says nothing to a subcommand, which reads those of

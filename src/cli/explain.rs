@@ -1,52 +1,99 @@
-//! `quorum explain`: what a diagnostic code means and what to do about it.
+//! `quorum explain`: what a diagnostic code, an exit code, a flag or a word of a screen means, and what to do about it.
 
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, Command};
 use serde_json::{Value, json};
 
 use crate::mission::{Code, suggestion};
-use crate::report::codes;
+use crate::report::words::{self, Word};
+use crate::report::{codes, sanitize};
 
+use super::args::command;
 use super::failure::Failure;
 use super::screen::Screen;
 
-/// Explain a diagnostic code, or list them all
+/// Explain a word that a screen prints (a code, an exit code, a flag, a status, an event), or list them all
 #[derive(Debug, Args)]
-#[command(after_help = "Example: quorum explain Q0201")]
+#[command(after_help = "Examples: quorum explain Q0201\n          quorum explain regressed")]
 pub struct Explain {
-    /// The code, as diagnostics print it [default: a list of all codes]
-    #[arg(value_name = "CODE")]
-    pub code: Option<String>,
+    /// The word, as it is printed [default: a list of all]
+    #[arg(value_name = "WORD", allow_hyphen_values = true)]
+    pub word: Option<String>,
 }
 
-/// Prints one code's paragraph, or all codes with a few words each.
+/// What was asked for.
+enum Found {
+    Code(Code),
+    Word(Word),
+    /// A flag with its help.
+    Flag(String, String),
+}
+
+/// Prints one explanation, or all with a few words each.
 pub fn explain(arguments: &Explain, screen: &Screen) -> Result<u8, Failure> {
-    match &arguments.code {
-        Some(text) => one(find(text)?, screen),
+    match &arguments.word {
+        Some(text) => one(text, &find(text)?, screen),
         None => all(screen),
     }
     Ok(0)
 }
 
-fn find(text: &str) -> Result<Code, Failure> {
-    text.parse().map_err(|error| {
-        let help = suggestion(text, Code::ALL.iter().map(|code| code.as_str()), "codes are");
-        Failure::usage(anyhow!("{error}")).help(format!("{help} (`quorum explain` lists them all)"))
-    })
+fn find(text: &str) -> Result<Found, Failure> {
+    if let Ok(code) = text.parse() {
+        return Ok(Found::Code(code));
+    }
+    if let Some(word) = words::find(text) {
+        return Ok(Found::Word(word));
+    }
+    let long = text.trim_start_matches('-');
+    if let Some(help) = flag(&command(), long) {
+        return Ok(Found::Flag(format!("--{long}"), help));
+    }
+    let known = Code::ALL.iter().map(|code| code.as_str());
+    let known: Vec<&str> = known
+        .chain(words::all().flat_map(|word| word.word.split('|')))
+        .collect();
+    let help = suggestion(text, known.iter().copied(), "codes and words are");
+    Err(Failure::usage(anyhow!(
+        "'{}' is not a word that can be explained",
+        sanitize(text)
+    ))
+    .help(format!("{help} (`quorum explain` lists them all)")))
 }
 
-fn one(code: Code, screen: &Screen) {
+/// The help of a flag, of whatever command has it.
+fn flag(command: &Command, long: &str) -> Option<String> {
+    let mut own = command.get_arguments();
+    let own = own.find(|argument| argument.get_long() == Some(long));
+    own.and_then(|argument| argument.get_help().map(ToString::to_string))
+        .or_else(|| command.get_subcommands().find_map(|sub| flag(sub, long)))
+}
+
+fn one(text: &str, found: &Found, screen: &Screen) {
     if screen.is_json() {
-        screen.document(&json!({"schema": "quorum.explain/v1", "codes": [row(code)]}));
-    } else {
-        screen.result(&codes::one(code, &screen.out()));
+        let (codes, words) = match found {
+            Found::Code(code) => (vec![row(*code)], Vec::new()),
+            Found::Word(word) => (
+                Vec::new(),
+                vec![json!({"word": text, "explanation": word.meaning})],
+            ),
+            Found::Flag(name, help) => (Vec::new(), vec![json!({"word": name, "explanation": help})]),
+        };
+        return screen.document(&json!({"schema": "quorum.explain/v1", "codes": codes, "words": words}));
     }
+    screen.result(&match found {
+        Found::Code(code) => codes::one(*code, &screen.out()),
+        Found::Word(word) => codes::word(&sanitize(text), word.meaning, &screen.out()),
+        Found::Flag(name, help) => codes::word(name, help, &screen.out()),
+    });
 }
 
 fn all(screen: &Screen) {
     if screen.is_json() {
-        let rows: Vec<Value> = Code::ALL.iter().map(|code| row(*code)).collect();
-        screen.document(&json!({"schema": "quorum.explain/v1", "codes": rows}));
+        let codes: Vec<Value> = Code::ALL.iter().map(|code| row(*code)).collect();
+        let words = words::all().map(|word| json!({"word": word.name(), "explanation": word.meaning}));
+        let words: Vec<Value> = words.collect();
+        screen.document(&json!({"schema": "quorum.explain/v1", "codes": codes, "words": words}));
     } else {
         screen.result(&codes::all(&screen.out()));
     }

@@ -96,6 +96,12 @@ fn columns(of: impl AsFd) -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
+/// The lines of the terminal behind standard output, if there is one.
+pub fn lines_of_stdout() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_row)).filter(|lines| *lines > 0)
+}
+
 fn columns_of_stderr() -> Option<usize> {
     columns(io::stderr())
 }

@@ -14,7 +14,7 @@ use crate::store::{Lock, RunFolder, StateFolder};
 use super::args::Status;
 use super::failure::Failure;
 use super::project::{find_run, open_run, state_folder};
-use super::screen::{LiveView, Screen};
+use super::screen::{LiveView, Screen, lines_of_stdout};
 
 /// How often a watched run is looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -77,7 +77,8 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> 
     if screen.is_json() {
         screen.run(&recovered.state, &view, standing);
     } else {
-        let mut text = table::status(&recovered.state, &view, standing, &screen.out());
+        let lines = if again { lines_of_stdout() } else { None };
+        let mut text = table::status_within(&recovered.state, &view, standing, &screen.out(), lines);
         if again {
             text = table::frame(&text, &screen.out());
         }

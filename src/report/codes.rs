@@ -3,6 +3,7 @@
 use crate::mission::Code;
 
 use super::style::{Role, Screen};
+use super::words;
 
 /// What a code means and what to do about it, with a line feed at the end.
 #[must_use]
@@ -13,14 +14,23 @@ pub fn one(code: Code, screen: &Screen) -> String {
     screen.wrap_flush(&letters(&text, screen))
 }
 
-/// All codes with a few words each.
+/// What something means that has a name, with a line feed at the end.
+#[must_use]
+pub fn word(name: &str, meaning: &str, screen: &Screen) -> String {
+    let head = screen.style.paint(Role::Strong, format!("{name}:"));
+    screen.wrap_flush(&letters(&format!("{head} {meaning}\n"), screen))
+}
+
+/// All codes and words with a few words each.
 #[must_use]
 pub fn all(screen: &Screen) -> String {
-    let line = |code: &Code| {
-        let name = screen.style.paint(Role::Strong, code.as_str());
-        format!("{name}  {}\n", code.summary())
+    let line = |name: &str, says: &str| {
+        let name = screen.style.paint(Role::Strong, name);
+        format!("{name}  {says}\n")
     };
-    let text: String = Code::ALL.iter().map(line).collect();
+    let codes = Code::ALL.iter().map(|code| line(code.as_str(), code.summary()));
+    let words = words::all().map(|word| line(word.name(), word.meaning));
+    let text: String = codes.chain(words).collect();
     screen.wrap(&letters(&text, screen))
 }
 

@@ -35,6 +35,7 @@ pub mod failure;
 mod findings;
 pub mod forewarning;
 pub mod gate;
+mod happenings;
 pub mod history;
 pub mod html;
 pub mod ids;
@@ -63,6 +64,7 @@ pub mod asked;
 mod budget;
 pub mod view;
 pub mod waiting;
+pub mod words;
 
 #[cfg(test)]
 mod screens_tests;

@@ -38,6 +38,25 @@ pub fn status(state: &State, view: &RunView, standing: Standing, screen: &Screen
     StatusPage::of(state, view).render(standing, screen)
 }
 
+/// The page in at most so many lines, as far as that can be: what is done and clean gives way first, then what has not begun.
+/// What failed, runs or waits stays.
+#[must_use]
+pub fn status_within(
+    state: &State,
+    view: &RunView,
+    standing: Standing,
+    screen: &Screen,
+    lines: Option<usize>,
+) -> String {
+    let mut page = StatusPage::of(state, view);
+    let mut text = page.render(standing, screen);
+    // The line in which the cursor then stands is one of them.
+    while lines.is_some_and(|most| text.lines().count() >= most) && page.leave_one_out() {
+        text = page.render(standing, screen);
+    }
+    text
+}
+
 /// A terminal with this page and nothing else: one frame of `--watch`.
 #[must_use]
 pub fn frame(page: &str, screen: &Screen) -> String {
@@ -132,6 +151,19 @@ impl StatusPage {
             more_warnings: view.warnings.len().saturating_sub(ROWS),
             outcome: view.outcome.as_ref().map(outcome_words),
         }
+    }
+
+    /// Leaves out the row that says least; `false` if all of them matter.
+    fn leave_one_out(&mut self) -> bool {
+        let says_nothing = |row: &TaskRow| row.status == Status::Done && row.flag == Some(QualityFlag::Clean);
+        let least = self.rows.iter().rposition(says_nothing);
+        let has_not_begun = |row: &TaskRow| row.status == Status::Pending;
+        let Some(least) = least.or_else(|| self.rows.iter().rposition(has_not_begun)) else {
+            return false;
+        };
+        self.rows.remove(least);
+        self.hidden += 1;
+        true
     }
 
     /// Where the run stands, given whether a live process writes to it.

@@ -211,3 +211,32 @@ fn nothing_live_is_left_where_the_terminal_shows_an_interrupt() {
         &before[before.len().saturating_sub(40)..]
     );
 }
+
+#[test]
+fn a_watched_run_shows_what_matters_in_the_lines_that_there_are() {
+    let tasks: String = (0..40)
+        .map(|n| format!("  - {{title: t{n}, assignTo: w}}\n"))
+        .collect();
+    let workspace = Workspace::with(&format!(
+        "
+name: many
+agents:
+  w: {{run: echo work}}
+  j: {{run: 'echo SCORE: 90', role: reviewer}}
+  bad: {{run: exit 1}}
+settings: {{maxRetries: 0}}
+tasks:
+  - {{title: broken, assignTo: bad, maxAttempts: 1}}
+{tasks}"
+    ));
+    workspace.quorum(&["run", "--run-id", "r1"]).exits(3);
+    let mut command = workspace.command(&["status", "--watch"]);
+    command.env("TERM", "xterm");
+    let seen = crate::support::at_terminal(command, 80, "").exits(0).shows(&[
+        "run r1",
+        "broken",
+        "more, all in --json",
+    ]);
+    let (_, page) = seen.text.rsplit_once("\u{1b}[2J").expect("a frame");
+    assert!(page.lines().count() < 24, "{page}");
+}

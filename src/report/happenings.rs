@@ -1,0 +1,219 @@
+//! What each event of `quorum events` means.
+
+/// Public names of events with their meanings.
+pub(super) const HAPPENINGS: &[(&str, &str)] = &[
+    (
+        "run:started|run:resumed|run:finished",
+        "A session of the run began for the first time, began again, or ended; the last one tells the outcome.",
+    ),
+    (
+        "run:stopping|run:paused|run:waiting",
+        "The session starts nothing more: it is ended, paused by a person, or kept alive only for a person's answer.",
+    ),
+    ("run:limit", "A budget or a time is used up."),
+    (
+        "run:moved",
+        "The state was carried to another folder since the last session: the run now works in the folder where its state lies.",
+    ),
+    (
+        "run:salvaged",
+        "A damaged journal was cut back to its last good record by a person; what stood behind it is lost.",
+    ),
+    (
+        "run:unconfined",
+        "Agents are not confined by the system's kernel.",
+    ),
+    (
+        "state:foreign",
+        "Somebody else touched what the session rests on; it ends as internal (1).",
+    ),
+    (
+        "mission:changed",
+        "A person accepted a changed mission file; what it changes is done again.",
+    ),
+    (
+        "tasks:added|tasks:withdrawn|task:created",
+        "Tasks came or went while the run worked: handed down by an agent, asked for from outside, made as a fixup, or changed with the mission.",
+    ),
+    (
+        "task:transition",
+        "A task moved from one status to another; `reason` says why.",
+    ),
+    (
+        "task:execute|task:fix|task:retry",
+        "An attempt is planned: the first one, one that corrects, one from the beginning.",
+    ),
+    (
+        "task:retry:blocked",
+        "Another attempt was due and is not made; the reason says why.",
+    ),
+    (
+        "task:question|task:answered",
+        "An agent asked something about its task; it got an answer.",
+    ),
+    ("task:timeout", "A turn took longer than it may and was ended."),
+    ("task:nudge", "The worker was told what its finish gate misses."),
+    ("task:superseded", "A fixup has made up for the task."),
+    ("task:regressed", "Accepted work does not stand any more."),
+    (
+        "task:window|task:backoff|task:queued|task:released",
+        "A task waits without a slot: for a limit that resets, for a pause between attempts, for a free slot; it goes on.",
+    ),
+    (
+        "task:escalated|authority:cues",
+        "An agent says that what it was told does not hold; a text speaks with authority, and the agent was told to weigh it.",
+    ),
+    (
+        "task.eval.unparsed",
+        "No score could be read from the reply of an evaluation, twice.",
+    ),
+    (
+        "task.forceAccept",
+        "Work below the bar was accepted because no attempt is left and the mission says so.",
+    ),
+    (
+        "turn:started|turn:finished|agent:spawned|agent:activity",
+        "A turn of an agent began, ended, has its process, told something of its progress or called a tool.",
+    ),
+    (
+        "turn:request:failed",
+        "A process or request could not be made, or the provider refused it; it is made again at `notBefore`.",
+    ),
+    (
+        "turn:lost|turn:adopted",
+        "A turn was interrupted with its session, or outlived it and was taken over.",
+    ),
+    (
+        "agent:stale",
+        "Nothing was heard of an agent for longer than its `staleThreshold`.",
+    ),
+    (
+        "agent:fallback",
+        "Another judge is asked, because the first one cannot be reached.",
+    ),
+    (
+        "files:requested|files:scanned|files:noted|files:changed",
+        "Files that the work names were looked for, found, put on record, or changed since.",
+    ),
+    (
+        "protection:noted|stage:voided",
+        "The scripts that judge are on record; a verdict does not count, because a protected file was changed while it was made.",
+    ),
+    (
+        "acceptance:recorded|audit:requested|audit:finished",
+        "What work was accepted for is on record; it is looked at again; it was.",
+    ),
+    (
+        "finish:requested|finish:checked",
+        "The finish gate of a worker is checked.",
+    ),
+    (
+        "check:requested|check:finished",
+        "A check runs, or has come back.",
+    ),
+    (
+        "seat:requested|seat:replied|seat:failed",
+        "A reviewer was asked, replied, or could not be asked.",
+    ),
+    (
+        "consult:requested|consult:replied|consult:failed",
+        "An agent was asked something beside working, replied, or could not be asked.",
+    ),
+    (
+        "stage:requested|stage:verdict|stage:failed",
+        "A stage of judging was asked for, came to a verdict, or failed.",
+    ),
+    (
+        "assessment:complete",
+        "An attempt has its verdict, with score and dimensions.",
+    ),
+    (
+        "grading:requested|grading:failed|probes:made|handoff:recorded",
+        "Acceptance criteria are graded; they could not be; they were cut into probes; what was handed over to the grader is on record.",
+    ),
+    (
+        "verification:routed",
+        "The verdict of a verification led to another task.",
+    ),
+    (
+        "approval:requested|approval:asked|approval:undecided|approval:resolved|approval:timeout",
+        "A person or approver is asked, left it open, decided, or did not in time.",
+    ),
+    (
+        "checkpoint:reached|checkpoint:resumed|checkpoint:rejected",
+        "The run waits for a person between tasks; it goes on; what the checkpoint blocks fails.",
+    ),
+    (
+        "delay:started|delay:expired",
+        "The run waits for some time between tasks; the time is over.",
+    ),
+    (
+        "quality:gate:passed|quality:gate:failed|quality:gate:overridden|gate:overridden",
+        "A quality gate was evaluated; a person let a failed one pass.",
+    ),
+    (
+        "quality:threshold:failed|quality:sla",
+        "The mission's own bar was missed; a deadline is kept, near or missed.",
+    ),
+    (
+        "deadline:set|sla:warning|sla:violated|sla:met",
+        "A deadline has begun, is near, was missed, was kept.",
+    ),
+    (
+        "deadlock:detected|deadlock:resolving|deadlock:resolved|deadlock:unresolvable",
+        "Tasks cannot go on because a dependency failed; somebody is asked; there is a way on; there is none.",
+    ),
+    (
+        "artifacts:requested|artifacts:scanned",
+        "Files of a failed dependency are looked for; they were.",
+    ),
+    (
+        "delegation:requested|delegation:refused|delegation:drift",
+        "An agent hands work down; that is refused; a sub-task is not what was handed down.",
+    ),
+    (
+        "budget:held|budget:released|budget:clock|budget:exhausted",
+        "A call waits for its part of the budget, goes on; the clock of the budget; the budget is used up.",
+    ),
+    (
+        "notification:requested|notification:sent|notification:retry|notification:failed",
+        "A notification is due, was taken, is tried again, or failed for good.",
+    ),
+    (
+        "dlq:added|dlq:requested",
+        "Something that failed for good is in the queue of dead letters, or on its way there.",
+    ),
+    ("operator:command", "A person's command was taken."),
+    ("tool:asked", "A model asks for a tool that only a person allows."),
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::report::words::find;
+
+    /// The names that the reader of the journal gives: texts like `"run:moved"` in its sources.
+    #[test]
+    fn every_event_is_explained() {
+        let sources = [
+            include_str!("events/explode.rs"),
+            include_str!("events/explode/judging.rs"),
+            include_str!("events/waits.rs"),
+            include_str!("events/consult.rs"),
+            include_str!("events/notices.rs"),
+            include_str!("events/budget.rs"),
+            include_str!("events/sla.rs"),
+        ];
+        let texts = sources.iter().flat_map(|source| source.split('"'));
+        let is_name = |text: &&str| {
+            text.contains(':')
+                && !text.starts_with(':')
+                && text
+                    .split(':')
+                    .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase()))
+        };
+        let names: Vec<&str> = texts.filter(is_name).collect();
+        assert!(names.len() > 80, "{names:?}");
+        let missing: Vec<&&str> = names.iter().filter(|name| find(name).is_none()).collect();
+        assert_eq!(missing, Vec::<&&str>::new());
+    }
+}
