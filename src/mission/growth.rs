@@ -13,8 +13,9 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::compile::compile_added;
-use super::model::{FinishGate, OnExhausted, TaskType};
+use super::model::{Clarification, FinishGate, OnExhausted, TaskType};
 use super::plan::{Part, Plan, TaskPlan};
+use super::validate::unclear;
 use crate::domain::{AgentId, Digest, TaskId, folded, look_alike};
 
 /// Tasks that have the same source.
@@ -212,6 +213,20 @@ impl Plan {
     #[must_use]
     pub fn depth(&self, id: TaskId) -> u32 {
         self.task(id).provenance.as_ref().map_or(0, |from| from.depth)
+    }
+
+    /// Why criteria of work that is delegated are refused (semantics, section 17, `clarification: enforce`).
+    #[must_use]
+    pub fn refused_criterion(&self, criteria: &[String]) -> Option<String> {
+        if self.recipe.settings.clarification != Some(Clarification::Enforce) {
+            return None;
+        }
+        let unclear = criteria.iter().map(|criterion| (criterion, unclear(criterion)));
+        let (criterion, reasons) = unclear.into_iter().find(|(_, reasons)| !reasons.is_empty())?;
+        Some(format!(
+            "the criterion {criterion:.100?} {}",
+            reasons.join(", and ")
+        ))
     }
 
     /// Grows by these tasks. Costs O(their edges).

@@ -136,3 +136,66 @@ fn a_sub_task_with_another_key_is_refused_with_the_list_of_what_is_known() {
         assert_eq!(document["counts"]["total"], 2);
     }
 }
+
+#[test]
+fn criteria_of_delegated_work_that_say_nothing_are_refused_where_that_is_asked_for() {
+    let list = json!([{"title": "part", "assignTo": "worker", "acceptance": ["It works"]}]);
+    let workspace = workspace("true", &list);
+    workspace.mission(
+        &MISSION
+            .replace("CHECK", "true")
+            .replace("agents:", "settings: {clarification: enforce}\nagents:")
+            .replace(
+                "review: none",
+                "review: none, acceptance: [The parts are in the archive.]",
+            ),
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(document["counts"]["total"], 2);
+    let warnings = document["warnings"].to_string();
+    assert!(
+        warnings.contains("only says that the work is to be finished"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn delegated_work_that_is_not_what_was_delegated_is_an_event_when_it_begins() {
+    let list = json!([{"title": "part", "assignTo": "worker", "description": "sweep the floor"}]);
+    let scene = || {
+        let workspace = workspace("true", &list);
+        let held = "settings: {approvalGates: [{name: parts, when: \"task.title == 'part'\"}]}\nagents:";
+        workspace.mission(&MISSION.replace("CHECK", "true").replace("agents:", held));
+        let running = workspace.start(&["run", "mission.yaml", "--wait-approvals", "1h"]);
+        crate::operator::waits(&workspace);
+        running.kill();
+        workspace
+    };
+    let drifts = |workspace: &Workspace| {
+        workspace.resume_json(8, &[]);
+        workspace
+            .quorum(&["approve", &crate::operator::only_approval(workspace)])
+            .exits(0);
+        workspace.resume_json(0, &[]);
+        let events = workspace.events().into_iter();
+        let drifts: Vec<_> = events
+            .filter(|event| event["event"] == "delegation:drift")
+            .collect();
+        drifts
+    };
+    assert!(drifts(&scene()).is_empty());
+
+    let workspace = scene();
+    let journal = workspace.journal();
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let changed = |line: &str| match line.contains("\"ad\"") {
+        true => crate::adoption::sealed(&line.replace("sweep the floor", "empty the safe")),
+        false => line.to_owned(),
+    };
+    let lines: Vec<String> = text.lines().map(changed).collect();
+    std::fs::write(&journal, lines.join("\n") + "\n").unwrap();
+    let drifts = drifts(&workspace);
+    assert_eq!(drifts.len(), 1, "{drifts:?}");
+    assert_eq!(drifts[0]["title"], "part");
+    assert_ne!(drifts[0]["storedHash"], drifts[0]["chainHash"]);
+}

@@ -104,10 +104,12 @@ fn ok(body: Value) -> ResponseTemplate {
 
 /// Reviewers' tools over a folder with one file; what is done with them is kept.
 struct Bench {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     toolbox: Toolbox,
     ledger: Mutex<Vec<ToolRecord>>,
     set_aside: Mutex<Vec<String>>,
+    /// Hooks as they came.
+    hooks: Mutex<Vec<String>>,
     /// What a reply must hold to have its form.
     form: &'static str,
 }
@@ -118,9 +120,10 @@ impl Bench {
         std::fs::write(folder.path().join("work.txt"), "the work").unwrap();
         Self {
             toolbox: Toolbox::new(folder.path(), &FOR_REVIEWERS).unwrap(),
-            _folder: folder,
+            folder,
             ledger: Mutex::default(),
             set_aside: Mutex::default(),
+            hooks: Mutex::default(),
             form,
         }
     }
@@ -131,7 +134,23 @@ impl Workbench for Bench {
         self.toolbox.specs()
     }
 
+    fn before_model(&self, calls: &mut [(ToolCall, ToolResult)]) {
+        self.hooks
+            .lock()
+            .unwrap()
+            .push(format!("before model, {} results", calls.len()));
+        for (_, result) in calls {
+            result.text.retain(|c| c != '\u{7}');
+        }
+    }
+
+    fn after_model(&self, _: &ModelReply, is_last: bool) {
+        let last = if is_last { ", the last" } else { "" };
+        self.hooks.lock().unwrap().push(format!("after model{last}"));
+    }
+
     async fn perform(&self, call: &ToolCall) -> ToolResult {
+        self.hooks.lock().unwrap().push(format!("around {}", call.name));
         self.toolbox.call(call)
     }
 
@@ -410,4 +429,31 @@ async fn the_time_out_holds_for_the_whole_conversation() {
         .unwrap_err();
     assert_eq!(broken.error.class, FailureClass::Timeout);
     assert!(provider.asked.lock().unwrap().len() < 6);
+}
+
+#[tokio::test]
+async fn hooks_come_around_each_request_and_each_call() {
+    let read = ("read", json!({"path": "bell.txt"}));
+    let provider = provider(vec![
+        wants(Adapter::Openai, &[read.clone(), ("list", json!({"path": "."}))]),
+        says(Adapter::Openai, "It is good."),
+    ])
+    .await;
+    let bench = Bench::new("");
+    std::fs::write(bench.folder.path().join("bell.txt"), "a bell: \u{7}!").unwrap();
+    talk(Adapter::Openai, &provider, &bench).await.unwrap();
+    assert_eq!(
+        *bench.hooks.lock().unwrap(),
+        [
+            "after model",
+            "around read",
+            "around list",
+            "before model, 2 results",
+            "after model, the last"
+        ]
+    );
+    // What stands before the model is what the hook made of it.
+    let asked = provider.asked.lock().unwrap();
+    let told = asked.last().unwrap().to_string();
+    assert!(told.contains("a bell: !"), "{told}");
 }

@@ -85,6 +85,9 @@ fn take<'a>(
     if before >= most {
         return Err(format!("a task may hand down {most} tasks (maxDelegations)"));
     }
+    if let Some(why) = plan.refused_criterion(&sub_task.acceptance) {
+        return Err(why);
+    }
     let agent = assignee(plan, draft.task_plan().agent, sub_task)?;
     if ids.by_title.contains_key(sub_task.title.as_str()) {
         return Err("the same title was handed down twice".to_owned());

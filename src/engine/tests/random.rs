@@ -7,7 +7,7 @@ use crate::domain::{
     PriorAnswer, Probe, Purpose, RubricReply, Severity, Step, TaskId,
 };
 use crate::engine::{Asked, Effect, TurnFiles};
-use crate::mission::model::TaskType;
+use crate::mission::model::{FinishGate, TaskType};
 use crate::mission::{RunOptions, SubTask};
 
 use super::simulation::{Answer, opinion, options, silence};
@@ -39,7 +39,11 @@ impl Random {
 
 pub(crate) fn random_mission(random: &mut Random) -> String {
     let n = 1 + random.below(9);
-    let mut yaml = String::from("name: random\nagents:\n  w1: {run: [/bin/true]}\n");
+    let mut yaml = String::from("name: random\nagents:\n");
+    yaml.push_str(random.pick(&[
+        "  w1: {run: [/bin/true]}\n",
+        "  w1: {run: [/bin/true], permissions: {timeout: 1s}}\n",
+    ]));
     yaml.push_str(random.pick(&[
         "  w2: {run: [/bin/true], input: none}\n",
         "  w2: {run: [/bin/true], maxConcurrent: 1}\n",
@@ -353,8 +357,18 @@ fn random_sub_tasks(random: &mut Random, by: TaskId) -> Vec<SubTask> {
             depends_on: random.chance(40).then_some(needs).into_iter().collect(),
             priority: None,
             target_files: Vec::new(),
-            acceptance: Vec::new(),
-            verify: None,
+            acceptance: random
+                .chance(30)
+                .then(|| "All of it is there.".to_owned())
+                .into_iter()
+                .collect(),
+            verify: random.chance(20).then(|| {
+                Box::new(FinishGate {
+                    commands: ["x".into()].into(),
+                    max_attempts: Some(1),
+                    ..FinishGate::default()
+                })
+            }),
         }
     });
     some.collect()

@@ -1,7 +1,7 @@
 //! The clarification gate (semantics, section 17): criteria that say nothing that could be judged, before any work starts.
 //!
 //! Criteria that say nothing are warned about (`clarification: warn`, the default); `enforce` refuses them, and tasks without any.
-//! Work that comes while the mission runs, handed down or asked for from outside, is not held: it has no criteria of its own.
+//! Work that comes while the mission runs may have none; criteria that it has are held to the same where they are enforced.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -145,7 +145,7 @@ fn has_none(task: &Task) -> bool {
 }
 
 /// Why nobody could judge by a criterion. One that names a file, a command or a value in backticks is held against that.
-fn unclear(criterion: &str) -> Vec<&'static str> {
+pub(in crate::mission) fn unclear(criterion: &str) -> Vec<&'static str> {
     let text = criterion.trim();
     let mut reasons = Vec::new();
     if text.split('`').nth(2).is_some() {

@@ -14,6 +14,8 @@ mod shared_files;
 mod tasks;
 mod waits;
 
+pub(super) use criteria::unclear;
+
 use std::collections::{HashMap, HashSet};
 
 use super::codes::Code;
