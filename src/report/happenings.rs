@@ -61,7 +61,7 @@ pub(super) const HAPPENINGS: &[(&str, &str)] = &[
     ),
     (
         "task:escalated|authority:cues",
-        "An agent says that what it was told does not hold; a text speaks with authority, and the agent was told to weigh it.",
+        "An agent says that what it was told does not hold, or three waves in a row brought nothing; a text speaks with authority, and in a prompt the agent was told to weigh it.",
     ),
     (
         "task.eval.unparsed",
@@ -168,8 +168,20 @@ pub(super) const HAPPENINGS: &[(&str, &str)] = &[
         "Files of a failed dependency are looked for; they were.",
     ),
     (
-        "delegation:requested|delegation:refused|delegation:drift",
-        "An agent hands work down; that is refused; a sub-task is not what was handed down.",
+        "delegation:requested|delegation:refused",
+        "An agent delegates work; that is refused, with the reason.",
+    ),
+    (
+        "delegation:drift|storedHash",
+        "A sub-task begins, and its text or that of the task that delegated it is not what it was when it was delegated: the digest on record and the one made anew differ.",
+    ),
+    (
+        "ledger:plan|task_ledger",
+        "What is planned in a wave, before its first task begins (coordination middleware `task_ledger`).",
+    ),
+    (
+        "ledger:progress|progress_ledger|stall",
+        "What a wave brought, once all of its tasks have ended, and how many waves in a row brought nothing (`stall`). From three on the orchestrator is asked for no other way (coordination middleware `progress_ledger`).",
     ),
     (
         "budget:held|budget:released|budget:clock|budget:exhausted",
@@ -202,6 +214,7 @@ mod tests {
             include_str!("events/notices.rs"),
             include_str!("events/budget.rs"),
             include_str!("events/sla.rs"),
+            include_str!("events/ledgers.rs"),
         ];
         let texts = sources.iter().flat_map(|source| source.split('"'));
         let is_name = |text: &&str| {

@@ -37,6 +37,23 @@ impl Word {
 
 /// Words with their meanings; several names of one thing stand between bars.
 const WORDS: &[(&str, &str)] = &[
+    // What is done around the graph.
+    (
+        "plan_review_gate",
+        "Under `autonomy: locked` or `supervised` a plan of two tasks or more waits here until a person has agreed to it: `quorum approve ID` starts it, `quorum reject ID --reason …` fails its tasks. A chain `settings.middleware.coordination` without it asks nobody.",
+    ),
+    (
+        "no_progress",
+        "Three waves in a row brought nothing: the orchestrator is asked for no other way around what failed, and what waited for it is skipped.",
+    ),
+    (
+        "coordination_replan",
+        "Where work has failed that other work needs, the orchestrator is asked for another way, as `onDependencyFailed: [resolve]` says.",
+    ),
+    (
+        "authority_deference_coordination",
+        "Words that speak with authority are counted in what a delegated task brought, before it reaches its delegator (`authority:cues`, `in: result`).",
+    ),
     // What a run ends with.
     (
         "ok|0",

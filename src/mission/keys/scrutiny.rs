@@ -16,7 +16,8 @@ const COUNT: Shape = one::<NonZeroU32>();
 pub(super) const AUTONOMY: Key = key(
     "autonomy",
     one::<Autonomy>(),
-    "How much agents may decide alone: under locked and supervised, findings of medium severity block too [semi].",
+    "How much agents may decide alone: under locked and supervised, findings of medium severity block too, and a person agrees to a \
+     plan of two tasks or more before its work begins [semi].",
 );
 pub(super) const STAKES: Key = key(
     "stakes",
