@@ -419,6 +419,9 @@ pub enum SeatResult {
         /// The reviewer's text.
         #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         reasoning: String,
+        /// What it found, where it said so in a form.
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
         /// What it answered for the points of the review before.
         #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
         prior: Vec<PriorAnswer>,

@@ -98,11 +98,11 @@ pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unpar
     let mut report = FindingsReport::default();
     let mut faults: Vec<String> = Vec::new();
     let mut reported = false;
-    for (at, value) in found.own.iter().enumerate() {
+    for (at, (value, _)) in found.own.iter().enumerate() {
         let Some(items) = report_of(value) else { continue };
         reported = true;
         // Said twice, it is said once.
-        if found.own[..at].contains(value) {
+        if found.own[..at].iter().any(|(other, _)| other == value) {
             continue;
         }
         report.prior.extend(answers_in(value));
@@ -117,7 +117,7 @@ pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unpar
             }
         }
     }
-    let mut echoed = found.echoed.iter().filter_map(report_of);
+    let mut echoed = found.echoed.iter().filter_map(|(value, _)| report_of(value));
     match (reported, echoed.next()) {
         (false, Some(_)) => return Err(Unparsed::InWork),
         (false, None) if found.broken => return Err(Unparsed::BrokenJson),

@@ -423,6 +423,7 @@ impl<'o> Scene<'o> {
             SeatResult::Evaluation {
                 points: Points::whole(points),
                 reasoning: reasoning.to_owned(),
+                findings: Vec::new(),
                 prior: Vec::new(),
             },
         )

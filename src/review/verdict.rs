@@ -42,6 +42,7 @@ pub fn of_seat(panel: Option<&Panel>, reply: Reply<'_>, work: &Quoted) -> SeatRe
             .map(|read| SeatResult::Evaluation {
                 points: read.points,
                 reasoning: excerpt(&read.reasoning),
+                findings: read.findings,
                 prior: read.prior,
             })
             .map_err(say),

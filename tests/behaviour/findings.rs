@@ -148,3 +148,45 @@ tasks:
     let runs = workspace.quorum(&["runs"]).exits(0);
     assert!(runs.stdout.contains("cancelled"), "{}", runs.stdout);
 }
+
+/// What a reviewer writes in a form counts as found, whatever the form of its verdict is.
+#[test]
+fn a_finding_beside_a_score_is_told() {
+    let finding = r#"{"findings": [{"severity": "high", "description": "A password is committed"}]}"#;
+    for reply in [
+        r#"{"score": 80, "findings": [{"severity": "high", "description": "A password is committed"}]}"#
+            .to_owned(),
+        format!("It is good.\n\n```json\n{finding}\n```\n\nSCORE: 80"),
+        format!("{finding}\nSCORE: 80"),
+    ] {
+        let workspace = Workspace::with(
+            "name: beside a score
+agents:
+  worker: {run: 'cat > /dev/null; echo done'}
+  alice: {run: [/bin/sh, '@agents/judge.sh', alice], role: reviewer}
+tasks: [{title: work, assignTo: worker, review: required}]
+",
+        );
+        workspace.judge("alice", &[&reply]);
+        let document = workspace.run_json(0, &[]);
+        let found = &task(&document, "work")["findings"];
+        assert_eq!(found[0]["severity"], "high", "{reply}: {document:#}");
+        assert_eq!(found[0]["description"], "A password is committed", "{reply}");
+        assert_eq!(document["counts"]["findings"]["high"], 1, "{reply}");
+        let show = workspace.quorum(&["show", "work"]).exits(0).stdout;
+        assert!(show.contains("A password is committed"), "{show}");
+    }
+}
+
+#[test]
+fn a_panel_is_heard_on_what_it_found_outside_of_its_scores() {
+    let workspace = accepted_with_a_finding();
+    let reply = r#"{"dimensions": [{"dimension": "security", "score": 4, "reasoning": "so so"}]}
+
+One thing: {"findings": [{"severity": "critical", "description": "The key is in the log"}]}"#;
+    workspace.judge("alice", &[reply]);
+    workspace.judge("bob", &[reply]);
+    let document = workspace.run_json(0, &[]);
+    let found = task(&document, "work")["findings"].to_string();
+    assert!(found.contains("The key is in the log"), "{document:#}");
+}

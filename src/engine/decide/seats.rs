@@ -471,10 +471,12 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
             SeatState::Replied(SeatResult::Evaluation {
                 points,
                 reasoning,
+                findings,
                 prior,
             }),
         ] => {
             let (points, text) = (*points, reasoning.clone());
+            let findings = findings.clone();
             let open = open_points(draft, &[prior]);
             let bar = draft.plan().relieved(draft.id, draft.plan().rules.eval_bar);
             let passed = bar.is_reached_by(points);
@@ -485,8 +487,9 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
             };
             conclude::stage(draft, Stage::Judge, verdict, cause, |report| {
                 report.points = Some(points);
-                if !passed {
-                    report.findings = vec![Finding::new(Severity::Medium, text)];
+                report.findings = findings;
+                if !passed && !text.is_empty() {
+                    report.findings.push(Finding::new(Severity::Medium, text));
                 }
                 report.findings.extend(stood_in);
                 carry_on(&mut report.findings, open);

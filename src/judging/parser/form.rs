@@ -4,17 +4,19 @@
 //! reader of its own for what stands in it. What is missing or off the scale is unread, never completed or guessed, and
 //! an object that stands in the work too may be a quotation: it can contradict, but never testify.
 
-use super::json::{self, Json};
+use super::findings::findings_of;
+use super::json::{self, Json, Place};
 use super::quoted::Quoted;
 use super::text::{split, without_thinking};
 use super::{Scale, Unparsed};
+use crate::domain::Finding;
 
 /// The JSON values of a reply, apart by whose words they may be.
 pub(in crate::judging) struct Values {
-    /// The judge's own, in their order.
-    pub own: Vec<Json>,
+    /// The judge's own, in their order, each with where it stands.
+    pub own: Vec<(Json, Place)>,
     /// Those that stand in the work too.
-    pub echoed: Vec<Json>,
+    pub echoed: Vec<(Json, Place)>,
     /// Whether something started like JSON and was not.
     pub broken: bool,
 }
@@ -32,13 +34,36 @@ pub(in crate::judging) fn values(reply: &str, work: &Quoted) -> Result<Values, U
         return Err(Unparsed::Drowned);
     }
     let found = json::find(reply, &split(reply));
-    let values = found.values.into_iter().map(|(value, _)| value);
-    let (echoed, own) = values.partition(|value| work.has_object(value));
+    let values = found.values.into_iter();
+    let (echoed, own) = values.partition(|(value, _)| work.has_object(value));
     Ok(Values {
         own,
         echoed,
         broken: found.broken,
     })
+}
+
+impl Values {
+    /// What the judge found, wherever in its reply that stands: at most so many, and what several objects say only once.
+    /// What is found needs no form of its own to count.
+    pub fn findings(&self, most: usize) -> Vec<Finding> {
+        let mut all: Vec<Finding> = Vec::new();
+        for (object, _) in self
+            .own
+            .iter()
+            .filter(|(value, _)| matches!(value, Json::Object(_)))
+        {
+            let before = all.len();
+            let new = findings_of(object, most).into_iter();
+            let new: Vec<_> = new.filter(|finding| !all[..before].contains(finding)).collect();
+            all.extend(new);
+            if all.len() >= most {
+                break;
+            }
+        }
+        all.truncate(most);
+        all
+    }
 }
 
 /// Reads the object of a reply that has the key `key`, written without case, spaces, underscores and hyphens.
@@ -54,7 +79,7 @@ pub(in crate::judging) fn read_object<T: PartialEq>(
     let found = values(reply, work)?;
     let has_key = |value: &&Json| value.get(&[key]).is_some();
     let mut agreed: Option<T> = None;
-    for object in found.own.iter().filter(has_key) {
+    for object in found.own.iter().map(|(value, _)| value).filter(has_key) {
         let said = read(object)?;
         match &agreed {
             Some(other) if *other != said => return Err(Unparsed::Differing),
@@ -62,7 +87,8 @@ pub(in crate::judging) fn read_object<T: PartialEq>(
             _ => agreed = Some(said),
         }
     }
-    let mut echoed = found.echoed.iter().filter(has_key).peekable();
+    let echoed = found.echoed.iter().map(|(value, _)| value);
+    let mut echoed = echoed.filter(has_key).peekable();
     match agreed {
         Some(said) => match echoed.all(|value| read(value).is_ok_and(|other| other == said)) {
             true => Ok(said),

@@ -72,7 +72,7 @@ pub(in crate::judging) fn plain(key: &str) -> String {
 
 /// Where a JSON value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::judging) enum Place {
     /// The reply is nothing else.
     Whole,
     /// In a fence or amid prose.

@@ -54,7 +54,7 @@ pub struct ParsedEvaluation {
     pub points: Points,
     /// The reviewer's reasons: the field of a JSON reply, else the reply itself.
     pub reasoning: String,
-    /// What the reviewer found; only JSON replies carry findings.
+    /// What the reviewer found, where it said so in JSON.
     pub findings: Vec<Finding>,
     /// What it answered for the points of the review before.
     pub prior: Vec<PriorAnswer>,
@@ -229,14 +229,13 @@ pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, 
         scale: Scale::POINTS,
     };
     let points = Points::new(read.value).ok_or_else(off_scale)?;
-    let (reasoning, findings) = match &read.json {
-        Some(object) => (
-            panel::reasoning_of(object),
-            findings::findings_of(object, panel::MAX_FINDINGS),
-        ),
-        None => (String::new(), Vec::new()),
+    let findings = form::values(reply, work)?.findings(panel::MAX_FINDINGS);
+    let reasoning = match &read.json {
+        Some(object) => panel::reasoning_of(object),
+        None => String::new(),
     };
-    let reasoning = if reasoning.is_empty() {
+    // A reply that is nothing but a form is told by its findings.
+    let reasoning = if reasoning.is_empty() && (read.json.is_none() || findings.is_empty()) {
         text::without_thinking(reply).trim().to_owned()
     } else {
         reasoning

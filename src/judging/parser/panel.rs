@@ -4,12 +4,11 @@ use rust_decimal::Decimal;
 
 use crate::domain::{Dimension, DimensionScore, Points};
 
-use super::findings::findings_of;
-use super::json::{self, Json, Place, plain};
+use super::form::values;
+use super::json::{Json, Place, plain};
 use super::marker::number_in;
 use super::prior::answers_in;
 use super::quoted::Quoted;
-use super::text::{split, without_thinking};
 use super::{ParsedPanel, Scale, Unparsed};
 
 /// Keys below which a reviewer may put the scores.
@@ -40,18 +39,10 @@ struct Entry<'a> {
 }
 
 pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Result<ParsedPanel, Unparsed> {
-    let reply = without_thinking(reply);
-    if reply.trim().is_empty() {
-        return Err(Unparsed::Empty);
-    }
-    if work.drowns_out() {
-        return Err(Unparsed::Drowned);
-    }
-    let found = json::find(reply, &split(reply));
+    let found = values(reply, work)?;
+    let findings = found.findings(MAX_FINDINGS);
     let mut verdict: Option<ParsedPanel> = None;
-    // A verdict of the work's own may be a quotation: it can contradict, but never testify.
-    let (echoed, own): (Vec<_>, Vec<_>) = found.values.iter().partition(|(value, _)| work.has_object(value));
-    for (value, place) in own {
+    for (value, place) in &found.own {
         let Some(entries) = entries_of(value, *place, dimensions) else {
             continue;
         };
@@ -62,14 +53,15 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
             _ => {
                 verdict = Some(ParsedPanel {
                     scores,
-                    findings: findings_of(value, MAX_FINDINGS),
+                    findings: findings.clone(),
                     prior: answers_in(value),
                     summary: value.get(&["summary"]).and_then(Json::text).map(str::to_owned),
                 });
             }
         }
     }
-    let echoed: Vec<_> = echoed
+    let echoed: Vec<_> = found
+        .echoed
         .iter()
         .filter_map(|(value, place)| entries_of(value, *place, dimensions))
         .collect();

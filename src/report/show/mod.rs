@@ -444,10 +444,14 @@ fn call_row<'a>(
                     row.findings = findings;
                 }
                 Said::Seat(SeatResult::Evaluation {
-                    points, reasoning, ..
+                    points,
+                    reasoning,
+                    findings,
+                    ..
                 }) => {
                     row.points = Some(points.to_f64());
-                    row.reasoning = Some(reasoning);
+                    row.reasoning = Some(reasoning.as_str()).filter(|text| !text.is_empty());
+                    row.findings = findings;
                 }
                 Said::Seat(SeatResult::Unparsed { why, .. })
                 | Said::Consult(Advice::Unreadable { why, .. }) => {

@@ -56,18 +56,20 @@ pub(super) fn seat_difference(recorded: &SeatResult, derived: &SeatResult) -> Op
             SeatResult::Evaluation {
                 points: was,
                 reasoning: said,
+                findings: found,
                 ..
             },
             SeatResult::Evaluation {
                 points: is,
                 reasoning: says,
+                findings: finds,
                 ..
             },
         ) => {
             if was != is {
                 Some("the scores differ")
             } else {
-                (said != says).then_some("the reasons differ")
+                (said != says || found != finds).then_some("the reasons differ")
             }
         }
         (SeatResult::Unparsed { excerpt: was, .. }, SeatResult::Unparsed { excerpt: is, .. }) => {

@@ -269,6 +269,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 (Answer::Score(points), None) => SeatResult::Evaluation {
                     points: Points::whole(*points),
                     reasoning: String::new(),
+                    findings: Vec::new(),
                     prior: match points % 10 {
                         3 => Vec::new(),
                         _ => answers(state, *task),

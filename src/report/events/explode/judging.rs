@@ -173,11 +173,13 @@ impl Exploder {
                     SeatResult::Evaluation {
                         points,
                         reasoning,
+                        findings,
                         prior,
                     } => with_answers(payload, prior)
                         .with("parsed", true)
                         .with("points", points.to_f64())
-                        .with("reasoning", reasoning.as_str()),
+                        .with("reasoning", reasoning.as_str())
+                        .with("findings", findings_of(findings)),
                     SeatResult::Unparsed { why, excerpt } => payload
                         .with("parsed", false)
                         .with("reason", why.as_str())

@@ -460,6 +460,7 @@ pub(super) fn review_samples() -> Vec<Event> {
         replied(SeatResult::Evaluation {
             points: Points::whole(72),
             reasoning: "fine".to_owned(),
+            findings: Vec::new(),
             prior: Vec::new(),
         }),
         replied(SeatResult::Unparsed {
