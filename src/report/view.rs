@@ -66,6 +66,8 @@ pub struct RunView {
     /// What is known of the cost of each task. Where nobody asks for it, few tell it.
     pub costs: BTreeMap<TaskId, Money>,
     tasks: Vec<TaskView>,
+    /// How many of the warnings are of earlier sessions.
+    warned_before: usize,
 }
 
 /// Something that operators are told about work that was accepted all the same.
@@ -199,6 +201,7 @@ impl RunView {
             }
             Event::RunResumed { .. } => {
                 self.undelivered = 0;
+                self.warned_before = self.warnings.len();
                 self.sessions.push((at, at));
                 self.session_lives = true;
                 self.session_started_at = Some(at);
@@ -231,8 +234,9 @@ impl RunView {
                 }
             }
             Event::Warning { message } | Event::StateForeign { what: message } => {
-                // Each session says what holds for all of them.
-                if !self.warnings.contains(message) {
+                // Each session says what holds for all of them: that is told once.
+                let mut before = self.warnings.iter().take(self.warned_before);
+                if !before.any(|known| known == message) {
                     self.warnings.push(message.clone());
                 }
             }

@@ -24,7 +24,7 @@ const PATIENCE: u32 = 100;
 #[derive(Debug)]
 pub struct Lock {
     // Closing the file releases the lock; the content stays behind as a hint that no longer counts.
-    file: File,
+    _file: File,
 }
 
 /// Who holds a lock, as written inside it.
@@ -129,7 +129,7 @@ impl Lock {
             });
             if same {
                 write_holder(&mut file, command, run).map_err(io)?;
-                return Ok(Self { file });
+                return Ok(Self { _file: file });
             }
         }
     }
@@ -149,14 +149,6 @@ impl Lock {
             Err(fs2::TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
             Err(fs2::TryLockError::Error(error)) => Err(error),
         }
-    }
-}
-
-impl Drop for Lock {
-    /// Whoever lets go in order leaves no name behind: one that stands there without a lock has crashed.
-    fn drop(&mut self) {
-        // The lock itself goes with the file, whether this works or not.
-        let _ = self.file.set_len(0);
     }
 }
 

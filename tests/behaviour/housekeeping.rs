@@ -193,5 +193,8 @@ tasks:
     assert_eq!(of(&metrics["agents"][0]), (4, 2, 2, 0));
     assert_eq!(metrics, workspace.quorum(&["metrics", "--json"]).exits(0).json());
     let human = workspace.quorum(&["metrics"]).exits(0).stdout;
-    assert!(human.contains("1 of 2 passed, score 3.5 (2 to 5)"), "{human}");
+    assert!(
+        human.contains("1 of 2 passed, average 70 of 100 (40 to 100)"),
+        "{human}"
+    );
 }

@@ -10,6 +10,8 @@ use crate::store::{Holder, Lock, StateFolder, read_regular};
 
 use super::super::screen::Screen;
 use crate::report::doctor::{Check, Verdict};
+use crate::report::json::Standing;
+use crate::runtime::recover;
 
 const MIB: u64 = 1024 * 1024;
 /// Less free space than this is worth a word: transcripts of long runs grow.
@@ -80,7 +82,7 @@ fn space(path: &Path) -> Check {
 pub fn lock(folder: &StateFolder) -> Check {
     let path = folder.lock_path();
     let (verdict, message) = match Lock::holder(&path) {
-        Ok(None) => free(&path),
+        Ok(None) => free(folder),
         Ok(Some(Some(holder))) => (Verdict::Warn, format!("held by {}", describe(&holder))),
         Ok(Some(None)) => (Verdict::Warn, "held by another process".to_owned()),
         Err(error) => (
@@ -92,8 +94,8 @@ pub fn lock(folder: &StateFolder) -> Check {
 }
 
 /// A lock that nobody holds; its file may still tell who had it last.
-fn free(path: &Path) -> (Verdict, String) {
-    let last = read_regular(path, 4096).ok();
+fn free(folder: &StateFolder) -> (Verdict, String) {
+    let last = read_regular(&folder.lock_path(), 4096).ok();
     match last.and_then(|text| serde_json::from_slice::<Holder>(&text).ok()) {
         // The kernel is asked, not the file. But it may only know of this machine.
         Some(holder) if !holder.is_here() => (
@@ -104,12 +106,20 @@ fn free(path: &Path) -> (Verdict, String) {
                 describe(&holder)
             ),
         ),
-        Some(holder) => (
+        Some(holder) if has_crashed(folder, &holder) => (
             Verdict::Ok,
             format!("free (stale: last held by {})", describe(&holder)),
         ),
-        None => (Verdict::Ok, "free".to_owned()),
+        Some(_) | None => (Verdict::Ok, "free".to_owned()),
     }
+}
+
+/// Whether whoever had it last did not let go in order: its session has no end on record.
+fn has_crashed(folder: &StateFolder, holder: &Holder) -> bool {
+    let Some(run) = holder.run.as_ref().map(|id| folder.run(id)) else {
+        return false;
+    };
+    recover(&run, |_, _| {}).is_ok_and(|recovered| Standing::of(&recovered.state, false) == Standing::Crashed)
 }
 
 fn describe(holder: &Holder) -> String {
