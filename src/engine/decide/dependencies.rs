@@ -82,8 +82,10 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
 /// How many waves in a row brought nothing, where these are too many for another plan by an agent (section 17): a person is told.
 fn gets_nowhere(draft: &Draft<'_>) -> Option<u32> {
     let chain = &draft.plan().rules.coordination;
-    let stall = || stall_before(draft.state, draft.task_plan().wave);
-    let waves = chain.has(CoordinationMiddleware::ProgressLedger).then(stall)?;
+    let wave = draft.task_plan().wave;
+    // Before the first waves there are not so many to look at.
+    let may_be = wave >= ESCALATE_AFTER && chain.has(CoordinationMiddleware::ProgressLedger);
+    let waves = may_be.then(|| stall_before(draft.state, wave))?;
     (waves >= ESCALATE_AFTER).then_some(waves)
 }
 
