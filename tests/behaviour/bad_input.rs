@@ -197,7 +197,6 @@ fn what_is_not_built_yet_is_refused_by_run_and_validate_alike() {
         "tasks: [{title: one, assignTo: worker, isolation: copy}]",
         "settings: {hooks: {task-done: 'true'}}\ntasks: [{title: one, assignTo: worker}]",
         "settings: {sandbox: required}\ntasks: [{title: one, assignTo: worker}]",
-        "settings: {middleware: {coordination: [task_ledger]}}\ntasks: [{title: one, assignTo: worker}]",
     ] {
         let workspace = Workspace::with(&mission(rest));
         workspace
