@@ -25,6 +25,7 @@ use super::properties::is_up_to_date;
 use super::simulation::{Answer, Simulation, good, options, plan_of};
 
 /// What happens once the world has done all that it was asked for.
+#[allow(clippy::large_enum_variant, reason = "a story has a few steps")]
 enum Step {
     /// A person says something.
     Says(Command),
