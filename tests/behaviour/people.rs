@@ -92,7 +92,7 @@ fn a_person_has_the_last_word_about_what_the_agents_let_pass() {
     for words in [
         "90 of 100, bar 60",
         "review by judge-a: scored",
-        "depth 4.5 of 5",
+        "depth 90 of 100",
         "to be accepted by boss",
         "judge: refer (person)",
     ] {
