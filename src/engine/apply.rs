@@ -724,12 +724,9 @@ fn open_gate(state: &mut State, gate: crate::domain::GateId) {
 pub(super) fn block(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers += 1;
-    let is_pending = task.status == Status::Pending;
-    if is_pending || task.is_queued() {
+    if task.status == Status::Pending {
         let plan = state.plan.task(id);
         state.ready.remove(id, plan.agent, plan.priority);
-    }
-    if is_pending {
         state.approvals_due.remove(&id);
     }
 }
@@ -743,12 +740,14 @@ pub(super) fn unblock(state: &mut State, id: TaskId) {
 pub(super) fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
     let task = &state.tasks[id.index()];
     let plan = state.plan.task(id);
-    if task.blockers > 0 || !state.takes(id) {
+    let is_free = task.blockers == 0 && task.deferral.is_none();
+    if !state.takes(id) {
         return;
     }
+    // What is held up is what has not begun.
     if task.is_queued() {
         state.ready.insert(id, plan.agent, plan.priority);
-    } else if task.status == Status::Pending && task.deferral.is_none() {
+    } else if task.status == Status::Pending && is_free {
         if super::decide::needs_agreement(plan, task) {
             state.approvals_due.insert(id);
         } else {

@@ -143,7 +143,7 @@ impl Paths {
             }
             goes = bare == "cd";
             for piece in std::iter::once(bare).chain(word.split(BETWEEN)) {
-                if written.contains(piece) {
+                if written == Some(piece) {
                     continue;
                 }
                 for folder in &folders {
@@ -162,21 +162,26 @@ impl Paths {
     }
 }
 
-/// What a command line writes anew by itself (`> report.txt`): whatever it held before has no say in what the command says.
-fn written_anew(text: &str) -> HashSet<&str> {
-    let mut written = HashSet::new();
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('>') {
-        let appends = behind.starts_with('>');
-        rest = behind.trim_start_matches('>');
-        let target = rest.trim_start_matches('|').trim_start();
-        let target = target
-            .split(|c: char| c.is_whitespace() || BETWEEN.contains(&c))
-            .find(|word| !word.is_empty());
-        let is_file = !before.ends_with('>') && !appends && !rest.starts_with(['&', '(']);
-        written.extend(target.filter(|_| is_file));
+/// The file that a command line certainly writes anew before anything reads it (`cargo test > report.txt`): whatever it
+/// held before has no say in what the command says. Only that of the first of several commands, for what stands behind a
+/// condition may not run.
+fn written_anew(text: &str) -> Option<&str> {
+    let (before, behind) = text.split_once('>')?;
+    let is_plain = !before.contains([';', '|', '(', ')', '{', '}', '\n', '"', '\'', '`'])
+        && before.strip_suffix('&').unwrap_or(before).matches('&').count() == 0;
+    let target = behind
+        .strip_prefix('|')
+        .unwrap_or(behind)
+        .trim_start_matches([' ', '\t']);
+    if !is_plain || target.starts_with(['>', '&', '(', '|']) {
+        return None;
     }
-    written
+    let is_end = |c: char| c.is_whitespace() || [';', '|', '&', ')', '<', '>'].contains(&c);
+    let name = target.split(is_end).next()?.trim_matches(['"', '\'']);
+    let read_before = before
+        .split(|c: char| c.is_whitespace() || BETWEEN.contains(&c))
+        .any(|word| word == name);
+    (!name.is_empty() && !read_before).then_some(name)
 }
 
 /// The path without `.` and `..`, by its words alone.

@@ -58,16 +58,7 @@ impl World {
                 let cwd = workspace(plan, turn.task);
                 // What another agent left there beforehand is not what this one will say.
                 let result = self.folder.spool_file(&SpoolName::Result(turn));
-                let dropped = self.folder.spool_file(&SpoolName::Drop(turn));
-                for path in [&result, &dropped] {
-                    if let Err(why) = clear(path) {
-                        self.post(not_reachable(turn, why));
-                        return Ok(());
-                    }
-                }
-                // Its agent finds it there. Where nothing comes of it, it is gone again with the turn.
-                if let Err(error) = store::create_dir_briefly(&dropped) {
-                    let why = format!("cannot make {}: {error}", dropped.display());
+                if let Err(why) = clear(&result).and_then(|()| self.give_message_folder(turn)) {
                     self.post(not_reachable(turn, why));
                     return Ok(());
                 }
@@ -210,9 +201,7 @@ impl World {
                 Some((Child::Errand(_), _)) => self.errand_ended(key, Err(message)),
                 Some((child, plan)) => {
                     match child {
-                        Child::Turn(turn) => {
-                            store::remove_if_empty(&self.folder.spool_file(&SpoolName::Drop(turn)))
-                        }
+                        Child::Turn(turn) => drop(self.take_message_folder(turn)),
                         Child::Seat { task, seat } => drop(self.judgements.remove(&(task, seat))),
                         Child::Consult { id, .. } => drop(self.consulted.remove(&id)),
                         _ => {}
@@ -293,12 +282,11 @@ impl World {
             exit.timed_out = true;
             limit = format!("{idle} without a word");
         }
-        store::remove_if_empty(&self.folder.spool_file(&SpoolName::Drop(turn)));
+        // One that prints nothing may still have asked something, or handed work down.
+        let has_spoken = self.take_message_folder(turn);
         let after = self.after(turn);
         let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists();
-        // One that prints nothing may still have asked something, or handed work down.
-        let has_spoken = || self.folder.spool_file(&SpoolName::Drop(turn)).exists();
-        if is_silent && after.is_known() && !has_spoken() {
+        if is_silent && after.is_known() && !has_spoken {
             inputs.push(Input::TurnEnded(Box::new(TurnEnd {
                 files: after.seen(&plan, &self.folder, turn.task),
                 ..turn_end(turn, &exit, &limit, || {
@@ -334,6 +322,7 @@ impl World {
             secrets: self.programs.secrets(),
             progress: self.progress.remove(&turn).unwrap_or_default(),
         };
+        self.take_message_folder(turn);
         let limit = plan.task(turn.task).turn_timeout.to_string();
         self.blocking(move || {
             let found = std::fs::symlink_metadata(&ended.out).map_or(0, |found| found.len());
@@ -421,7 +410,6 @@ fn failure_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stdout: &str, stde
 fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, mut files: EndedTurn) -> Vec<Input> {
     let mut inputs = Vec::new();
     let dropped = files.folder.spool_file(&SpoolName::Drop(turn));
-    store::remove_if_empty(&dropped);
     if exit.output_cut {
         let most = files.plan.rules.max_output;
         let title = &files.plan.task(turn.task).title;

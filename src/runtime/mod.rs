@@ -27,6 +27,7 @@ mod inspect;
 mod jury;
 mod looking;
 mod material;
+mod message_folders;
 mod middleware;
 mod missions;
 mod moved;

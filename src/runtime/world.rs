@@ -33,6 +33,7 @@ use super::errands::{Errand, ErrandOwner, Errands, Waiting};
 use super::grading::{Gathering, Round};
 use super::guard::{Begun, Guard};
 use super::looking::Toolless;
+use super::message_folders::IdleFolders;
 use super::middleware;
 use super::protection::{Protection, Seen};
 use super::reach::Programs;
@@ -156,6 +157,8 @@ pub(super) struct World {
     pub(super) waiting_for: HashMap<u64, Waiting>,
     /// Where commands of channels are handed in; the loop takes them.
     pub(super) errands: Errands,
+    /// Folders for messages that no turn uses.
+    pub(super) idle_folders: IdleFolders,
     /// What was read of outputs that prompts quote.
     pub(super) upstream: Remembered,
     /// The work on letters that are due to be tried again.
@@ -201,6 +204,7 @@ impl World {
             deliveries: Vec::new(),
             waiting_for: HashMap::new(),
             errands,
+            idle_folders: IdleFolders::default(),
             upstream: Remembered::default(),
             draining: None,
             letters_due: Vec::new(),

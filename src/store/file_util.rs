@@ -153,6 +153,24 @@ pub fn remove_if_empty(path: &Path) {
     }
 }
 
+/// Gives a file or folder another name in the same folder, where nothing has that name.
+///
+/// # Errors
+/// Whatever the file system says; some know no such renaming.
+pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    let (folder, name) = Folder::of(from)?;
+    let new = to.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    folder.rename_to_new(name, new)
+}
+
+/// Whether there is nothing in a folder.
+///
+/// # Errors
+/// Whatever the file system says, and when it is no folder.
+pub fn is_empty_folder(path: &Path) -> io::Result<bool> {
+    Ok(Folder::open(path)?.names()?.is_empty())
+}
+
 /// Removes whatever is there, a folder with all that is in it. Nothing there is fine.
 ///
 /// # Errors

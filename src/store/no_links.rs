@@ -239,6 +239,21 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.opened, name, &to.opened, new)?)
     }
 
+    /// Gives something another name in this folder, which nothing has.
+    ///
+    /// # Errors
+    /// Whatever the file system says; some know no such renaming.
+    pub fn rename_to_new(&self, name: &OsStr, new: &OsStr) -> io::Result<()> {
+        let flags = rustix::fs::RenameFlags::NOREPLACE;
+        Ok(rustix::fs::renameat_with(
+            &self.opened,
+            name,
+            &self.opened,
+            new,
+            flags,
+        )?)
+    }
+
     /// Makes a folder in it, durable, if it is not there.
     ///
     /// # Errors

@@ -83,3 +83,24 @@ fn a_yes_that_waits_for_a_slot_outlives_the_session() {
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(workspace.lines("log").last().map(String::as_str), Some("look"));
 }
+
+#[test]
+fn approved_work_is_judged_though_what_it_was_built_on_does_not_stand_any_more() {
+    let workspace = Workspace::with(
+        "
+name: built on sand
+agents: {worker: {run: 'echo $QUORUM_TASK > $QUORUM_TASK.txt'}}
+tasks:
+  - {title: sand, assignTo: worker, expectations: [{type: script, command: grep -q sand sand.txt}]}
+  - {title: house, assignTo: worker, dependsOn: [sand], review: required, stages: [{name: look, command: 'true'}]}
+",
+    );
+    workspace.run_json(6, &[]);
+    workspace.write("sand.txt", "water");
+    workspace
+        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
+        .exits(0);
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(standing(&document, "sand").0, "failed");
+    assert_eq!(standing(&document, "house"), ("done", "clean"));
+}

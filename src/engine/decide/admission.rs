@@ -43,14 +43,15 @@ impl<'a> Admission<'a> {
         may_start && !self.is_taken_alone && self.slots < state.plan.rules.concurrency
     }
 
-    /// Whether the task, the next of the ready queue, may take a slot: one is left for it and for its agent, nothing
-    /// blocks it, and neither it nor what works wants to be alone.
+    /// Whether the task, the next of the ready queue, may take a slot: one is left for it and for its agent, neither it
+    /// nor what works wants to be alone, and nothing blocks it, unless its work is done and waits for its judging: what a
+    /// dependency came to since, or a gate, holds up only what has not begun.
     pub fn admits(&self, id: TaskId) -> bool {
         let plan = self.state.plan.task(id);
         let taken = self.by_agent.get(&plan.agent).copied().unwrap_or(0);
         self.is_open()
             && !(plan.exclusive && self.slots > 0)
-            && self.state.task(id).blockers == 0
+            && (self.state.task(id).blockers == 0 || self.state.task(id).status == Status::Review)
             && self.state.ready.has_room_for(plan.agent, taken)
     }
 
