@@ -10,7 +10,7 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::Timestamp;
+use crate::domain::{OutcomeClass, Timestamp};
 use crate::engine::{Event, Outcome, State, outcome};
 use crate::keeper::stdout_was_closed;
 use crate::mission;
@@ -207,9 +207,12 @@ impl Screen {
         }
     }
 
-    /// The exit code of the process: never 0 if what it had to say was lost.
+    /// The exit code of the process: 1 if what it had to say was lost, whatever that was.
     pub fn exit_code(&self, code: u8) -> u8 {
-        exit_code(code, !self.lost.get())
+        match self.lost.get() {
+            true => OutcomeClass::Internal.exit_code(),
+            false => code,
+        }
     }
 
     /// Writes one document to stdout.

@@ -44,6 +44,14 @@ pub fn judging_paths(plan: &Plan, judges: &BTreeSet<AgentId>) -> BTreeMap<PathBu
     found.paths
 }
 
+/// Paths that one command in a folder may mean, absolute.
+#[must_use]
+pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
+    let mut found = Paths::default();
+    found.shell(folder, command);
+    found.paths.into_keys().collect()
+}
+
 /// The files that a task is to make, absolute: its commands may name them, and it may change them all the same.
 #[must_use]
 pub fn own_targets(plan: &Plan, id: TaskId) -> Vec<PathBuf> {
@@ -167,7 +175,7 @@ impl Paths {
 /// condition may not run.
 fn written_anew(text: &str) -> Option<&str> {
     let (before, behind) = text.split_once('>')?;
-    let is_plain = !before.contains([';', '|', '(', ')', '{', '}', '\n', '"', '\'', '`'])
+    let is_plain = !before.contains([';', '|', '(', ')', '{', '}', '\n', '"', '\'', '`', '#'])
         && before.strip_suffix('&').unwrap_or(before).matches('&').count() == 0;
     let target = behind
         .strip_prefix('|')

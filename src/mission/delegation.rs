@@ -28,6 +28,8 @@ const KEYS: [&str; 9] = [
 const CRITERIA: usize = 50;
 /// The longest criterion, test or command, in characters.
 const LONGEST: usize = 2_000;
+/// How often the agent of a sub-task may at most be told what is missing, or that its work does not compile.
+const NUDGES: u32 = 20;
 /// The most tests and commands of one sub-task's finish gate.
 const COMMANDS: usize = 50;
 
@@ -226,6 +228,15 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, Stri
         return Err(
             "its `verify` names tests and no `testCommand` with `{test}`, which runs one of them".to_owned(),
         );
+    }
+    if gate.require_compilation && gate.compile_command.is_none() {
+        return Err("its `verify` requires compilation and names no `compileCommand`".to_owned());
+    }
+    let nudges = [gate.max_attempts, gate.compilation_max_attempts];
+    if nudges.into_iter().flatten().any(|most| most > NUDGES) {
+        return Err(format!(
+            "its `verify` may have at most {NUDGES} `maxAttempts` and `compilationMaxAttempts`"
+        ));
     }
     let own = [&gate.test_command, &gate.compile_command];
     let own = own.into_iter().flatten().map(String::as_str);

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::defaults;
 use super::document::Tree;
-use super::model::{FinalChecks, Mission};
+use super::model::{
+    AgentChain, AgentMiddleware, CoordinationChain, CoordinationMiddleware, FinalChecks, Mission,
+};
 use super::plan::RunOptions;
 use crate::domain::{Bar, BarOrigin};
 
@@ -145,6 +147,23 @@ pub(in crate::mission) fn loosened(mission: &Mission, options: &RunOptions) -> V
         "checksMayWrite",
         &format!("checks may write below protected folders: {}", more.join(", ")),
     );
+    let chains = &settings.middleware;
+    let no_plan = |chain: &CoordinationChain| !chain.has(CoordinationMiddleware::PlanReviewGate);
+    let no_doubt = |chain: &AgentChain| !chain.has(AgentMiddleware::AssumptionViolation);
+    let silent = [
+        (
+            chains.coordination.as_ref().is_some_and(no_plan),
+            "no person is asked to agree to the plan",
+        ),
+        (
+            chains.agent.as_ref().is_some_and(no_doubt),
+            "no person is asked where an assumption is broken",
+        ),
+    ];
+    let silent = silent.into_iter().filter(|(is_left_out, _)| *is_left_out);
+    let silent = silent.filter_map(|(_, what)| by_file("middleware", what.to_owned()));
+    // A mission that leaves them out has said so itself.
+    found.extend(silent.filter(|loosening| loosening.is_beneath));
     found.extend(options.said_by.allow.as_ref().map(|variable| {
         let classes: Vec<&str> = options.allow.iter().map(|class| class.as_str()).collect();
         Loosening {

@@ -11,8 +11,8 @@ use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, FileFact, Input, ProcessRef, State, TurnEnd};
 use crate::judging::heuristic::named_files;
 use crate::keeper::{self, Spawn};
+use crate::mission::Plan;
 use crate::mission::model::{Check, CommandLine, Input as PromptInput};
-use crate::mission::{Plan, read_delegations};
 use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{self, RunFolder, SpoolName};
@@ -58,7 +58,7 @@ impl World {
                 let cwd = workspace(plan, turn.task);
                 // What another agent left there beforehand is not what this one will say.
                 let result = self.folder.spool_file(&SpoolName::Result(turn));
-                if let Err(why) = clear(&result).and_then(|()| self.give_message_folder(turn)) {
+                if let Err(why) = self.give_message_folder(turn, &result) {
                     self.post(not_reachable(turn, why));
                     return Ok(());
                 }
@@ -458,7 +458,8 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, mut files: Ended
         Ok(None) => {}
         Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
     }
-    let (sub_tasks, refused) = read_delegations(&voice::delegated(&dropped, handed_down));
+    let handed_down = voice::delegated(&dropped, handed_down);
+    let (sub_tasks, refused) = voice::handed_down(&files.plan, turn.task, &handed_down);
     end.delegate = sub_tasks;
     let title = &files.plan.task(turn.task).title;
     let warn = |why| Input::Warn(format!("'{title}' wants to hand down work: {why}"));

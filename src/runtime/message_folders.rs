@@ -2,53 +2,106 @@
 //! than all else that is done for it, for file systems do not like to use again what was just removed. So one that stayed
 //! empty is handed on to the next turn, under its name.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use crate::domain::TurnId;
-use crate::store::{self, SpoolName};
+use crate::store::SpoolName;
+use crate::store::no_links::{Folder, Times};
 
-use super::children::clear;
 use super::world::World;
+
+/// A change within so long after another may bear the same time: the clocks of file systems tick some hundred times a
+/// second.
+const TICK: Duration = Duration::from_millis(20);
 
 /// Empty folders that no turn uses, under the names of those that had them. They are gone with the session.
 #[derive(Debug, Default)]
-pub(super) struct IdleFolders(Vec<PathBuf>);
+pub(super) struct MessageFolders {
+    /// The folder that they are in, held open.
+    spool: Option<Folder>,
+    idle: Vec<OsString>,
+    /// Folders that turns have, each as it was when it was handed on: one that is still so is empty.
+    untouched: HashMap<OsString, Times>,
+}
 
-impl Drop for IdleFolders {
+impl MessageFolders {
+    /// The folder of the spool and the name of a file in it.
+    fn place(&mut self, path: &Path) -> io::Result<(&Folder, OsString)> {
+        let (folder, name) = match self.spool.take() {
+            Some(folder) => (folder, path.file_name().ok_or(io::ErrorKind::InvalidInput)?),
+            None => Folder::of(path)?,
+        };
+        Ok((self.spool.insert(folder), name.to_owned()))
+    }
+
+    fn give(&mut self, path: &Path) -> io::Result<()> {
+        let idle = self.idle.pop();
+        let (spool, name) = self.place(path)?;
+        if let Some(idle) = idle {
+            // Some file systems know no such renaming, and something may stand in its place.
+            if spool.rename_to_new(&idle, &name).is_ok() {
+                let times = spool.times(&name)?;
+                if times.modified_before(SystemTime::now() - TICK) {
+                    self.untouched.insert(name, times);
+                }
+                return Ok(());
+            }
+            let _ = spool.remove_empty(&idle);
+        }
+        spool.clear(&name)?;
+        spool.make_new(&name)
+    }
+
+    fn take(&mut self, path: &Path) -> io::Result<bool> {
+        let was = path.file_name().and_then(|name| self.untouched.remove(name));
+        let (spool, name) = self.place(path)?;
+        let is_untouched = was.is_some_and(|was| spool.times(&name).is_ok_and(|is| is == was));
+        let is_empty = is_untouched || spool.is_empty(&name)?;
+        if is_empty {
+            self.idle.push(name);
+        }
+        Ok(is_empty)
+    }
+}
+
+impl Drop for MessageFolders {
     fn drop(&mut self) {
-        for path in &self.0 {
-            store::remove_if_empty(path);
+        for name in &self.idle {
+            if let Some(spool) = &self.spool {
+                let _ = spool.remove_empty(name);
+            }
         }
     }
 }
 
 impl World {
-    /// Gives a turn an empty folder for its messages; what another agent left in its place is removed.
+    /// Removes what another agent left where a turn will say what came of it, and gives it an empty folder for messages.
     ///
     /// # Errors
     /// In words, why it cannot have one.
-    pub(super) fn give_message_folder(&mut self, turn: TurnId) -> Result<(), String> {
+    pub(super) fn give_message_folder(&mut self, turn: TurnId, result: &Path) -> Result<(), String> {
         let path = self.folder.spool_file(&SpoolName::Drop(turn));
-        if let Some(idle) = self.idle_folders.0.pop() {
-            if store::rename_to_new(&idle, &path).is_ok() {
-                return Ok(());
-            }
-            store::remove_if_empty(&idle);
-        }
-        clear(&path)?;
-        store::create_dir_briefly(&path).map_err(|error| format!("cannot make {}: {error}", path.display()))
+        let cleared = self
+            .messages
+            .place(result)
+            .and_then(|(spool, name)| spool.clear(&name));
+        cleared.map_err(|error| format!("cannot remove {}: {error}", result.display()))?;
+        let given = self.messages.give(&path);
+        given.map_err(|error| format!("cannot make {}: {error}", path.display()))
     }
 
     /// Takes the folder of a turn back that has ended, if it stayed empty. Whether there is anything in it, or in its place.
     pub(super) fn take_message_folder(&mut self, turn: TurnId) -> bool {
-        let path = self.folder.spool_file(&SpoolName::Drop(turn));
-        match store::is_empty_folder(&path) {
-            Ok(true) => {
-                self.idle_folders.0.push(path);
-                false
-            }
-            Ok(false) => true,
-            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        match self
+            .messages
+            .take(&self.folder.spool_file(&SpoolName::Drop(turn)))
+        {
+            Ok(is_empty) => !is_empty,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
         }
     }
 }

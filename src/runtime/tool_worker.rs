@@ -22,8 +22,8 @@ use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, FailedTool, Input, State, ToolCalls, TurnEnd};
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
+use crate::mission::Plan;
 use crate::mission::model::{ToolKind, ToolPolicy, Tools};
-use crate::mission::{Plan, read_delegations};
 use crate::review::fence::Excerpt;
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
@@ -37,6 +37,7 @@ use super::protection::Protection;
 use super::reply;
 use super::spool::{read_ends, read_head};
 use super::tool_ledger::{ToolLedger, unkept};
+use super::voice::handed_down;
 use super::watch::protected_scopes;
 use super::world::{Message, World, jitter, make_workspace, not_reachable, workspace};
 
@@ -230,7 +231,8 @@ impl Work {
         if let Some(warning) = heard.warning {
             let _ = self.sender.send(Message::Input(Input::Warn(warning)));
         }
-        let (delegate, refused) = read_delegations(&Value::Array(said.delegated));
+        let delegated = Value::Array(said.delegated);
+        let (delegate, refused) = handed_down(&self.plan, self.turn.task, &delegated);
         let title = &self.plan.task(self.turn.task).title;
         for why in refused {
             let warning = Input::Warn(format!("'{title}' wants to hand down work: {why}"));
@@ -600,7 +602,7 @@ impl Hands {
                     "Your question is taken. End your turn now; the answer comes with the next one.",
                 )
             }
-            Said::Delegate(sub_task) => match read_delegations(&sub_task).1.first() {
+            Said::Delegate(sub_task) => match handed_down(&self.plan, self.turn.task, &sub_task).1.first() {
                 Some(why) => ToolResult::refused(why.clone()),
                 None => {
                     let mut done = self.done();

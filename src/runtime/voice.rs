@@ -10,14 +10,16 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::agents::secrets::Secrets;
-use crate::domain::TurnId;
+use crate::domain::{TaskId, TurnId};
 use crate::engine::{Asked, Input};
+use crate::judging::protected::paths_in;
 use crate::judging::question::{MAX_CHARS, may_be_question};
+use crate::mission::{Plan, SubTask, read_delegations};
 use crate::store::SpoolName;
 use crate::store::no_links::Folder;
 
 use super::spool::{clean_file, open_regular_len, read_head};
-use super::world::{Child, World};
+use super::world::{Child, World, workspace};
 
 /// Entries of the folder that are looked at.
 const MOST_FILES: usize = 256;
@@ -167,6 +169,38 @@ fn messages(folder: &Path, kind: &str) -> Vec<String> {
         .map(|text| text.trim().to_owned())
         .filter(|text| !text.is_empty())
         .collect()
+}
+
+/// Reads what a task hands down. A gate that rests on a file of the workspace is for the mission to set: what a session
+/// protects is known when it begins, and nobody would protect that file from the sub-task. Blocks.
+pub(super) fn handed_down(plan: &Plan, task: TaskId, value: &Value) -> (Vec<SubTask>, Vec<String>) {
+    let (read, mut refused) = read_delegations(value);
+    let mut held = Vec::with_capacity(read.len());
+    for sub_task in read {
+        match unprotected(&workspace(plan, task), &sub_task) {
+            None => held.push(sub_task),
+            Some(file) => refused.push(format!(
+                "'{}': its `verify` names {}, which nobody would protect from it; such a gate is for the mission to set",
+                sub_task.title,
+                file.display()
+            )),
+        }
+    }
+    (held, refused)
+}
+
+/// A regular file below the workspace that the finish gate of a sub-task names.
+fn unprotected(workspace: &Path, sub_task: &SubTask) -> Option<PathBuf> {
+    let gate = sub_task.verify.as_deref()?;
+    let workspace = fs::canonicalize(workspace).ok()?;
+    let commands = gate.commands.iter().map(AsRef::as_ref);
+    let own = [&gate.test_command, &gate.compile_command];
+    let mut commands = commands.chain(own.into_iter().flatten().map(String::as_str));
+    let file = |path: &PathBuf| {
+        let found = fs::canonicalize(path).ok()?;
+        (found.is_file() && (found.starts_with(&workspace) || path.starts_with(&workspace))).then_some(found)
+    };
+    commands.find_map(|command| paths_in(&workspace, command).iter().find_map(file))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use super::errands::{Errand, ErrandOwner, Errands, Waiting};
 use super::grading::{Gathering, Round};
 use super::guard::{Begun, Guard};
 use super::looking::Toolless;
-use super::message_folders::IdleFolders;
+use super::message_folders::MessageFolders;
 use super::middleware;
 use super::protection::{Protection, Seen};
 use super::reach::Programs;
@@ -158,7 +158,7 @@ pub(super) struct World {
     /// Where commands of channels are handed in; the loop takes them.
     pub(super) errands: Errands,
     /// Folders for messages that no turn uses.
-    pub(super) idle_folders: IdleFolders,
+    pub(super) messages: MessageFolders,
     /// What was read of outputs that prompts quote.
     pub(super) upstream: Remembered,
     /// The work on letters that are due to be tried again.
@@ -204,7 +204,7 @@ impl World {
             deliveries: Vec::new(),
             waiting_for: HashMap::new(),
             errands,
-            idle_folders: IdleFolders::default(),
+            messages: MessageFolders::default(),
             upstream: Remembered::default(),
             draining: None,
             letters_due: Vec::new(),

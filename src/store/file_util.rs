@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, SeekFrom, seek};
+use rustix::fs::{Mode, OFlags, SeekFrom, seek};
 
 use super::no_links::{self, Folder};
 
@@ -137,40 +137,6 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     folder.remove(name)
 }
 
-/// Makes a folder that is for a while, where nothing is.
-///
-/// # Errors
-/// Whatever the file system says.
-pub fn create_dir_briefly(path: &Path) -> io::Result<()> {
-    let (folder, name) = Folder::of(path)?;
-    folder.make_new(name)
-}
-
-/// Removes a folder in which there is nothing. Anything else stays as it is, which is no error.
-pub fn remove_if_empty(path: &Path) {
-    if let Ok((folder, name)) = Folder::of(path) {
-        let _ = folder.remove_empty(name);
-    }
-}
-
-/// Gives a file or folder another name in the same folder, where nothing has that name.
-///
-/// # Errors
-/// Whatever the file system says; some know no such renaming.
-pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
-    let (folder, name) = Folder::of(from)?;
-    let new = to.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    folder.rename_to_new(name, new)
-}
-
-/// Whether there is nothing in a folder.
-///
-/// # Errors
-/// Whatever the file system says, and when it is no folder.
-pub fn is_empty_folder(path: &Path) -> io::Result<bool> {
-    Ok(Folder::open(path)?.names()?.is_empty())
-}
-
 /// Removes whatever is there, a folder with all that is in it. Nothing there is fine.
 ///
 /// # Errors
@@ -180,11 +146,7 @@ pub fn remove_all(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         found => found?,
     };
-    match folder.kind(name)? {
-        None => Ok(()),
-        Some(FileType::Directory) => folder.remove_all(name),
-        Some(_) => folder.remove(name),
-    }
+    folder.clear(name)
 }
 
 /// Replaces `path` by `bytes` in one step: temporary file beside it, fsync, rename, fsync of the folder. Readers see
@@ -252,7 +214,14 @@ mod tests {
         assert_eq!(read_regular(&at("plain"), 5).unwrap(), b"12345");
         assert!(is_unfit(&read_regular(&at("plain"), 4).unwrap_err()));
         std::os::unix::fs::symlink("plain", at("link")).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("fifo"),
+            rustix::fs::FileType::Fifo,
+            Mode::RUSR,
+            0,
+        )
+        .unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
         File::create(at("sparse")).unwrap().set_len(1 << 40).unwrap();
         for name in ["link", "fifo", "socket", "sparse", "."] {

@@ -28,9 +28,8 @@ mod simulation;
 
 pub use dead_letters::{DeadLetters, MOST_LETTERS, QueueError};
 pub use file_util::{
-    LONGEST_FILE, create_dir_briefly, create_dir_durable, create_new, is_empty_folder, is_unfit,
-    open_of_any_length, open_regular, open_with, read_regular, remove_all, remove_file, remove_if_empty,
-    rename_to_new, replace_file, sync_parent, write_new,
+    LONGEST_FILE, create_dir_durable, create_new, is_unfit, open_of_any_length, open_regular, open_with,
+    read_regular, remove_all, remove_file, replace_file, sync_parent, write_new,
 };
 pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader, first_record};

@@ -10,6 +10,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -143,6 +144,26 @@ pub struct Folder {
     path: PathBuf,
 }
 
+/// Which file it is, when its content was changed last, and when anything of it was. Nobody without special rights can set
+/// the last back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    inode: u64,
+    /// Seconds and nanoseconds since 1970.
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Times {
+    /// Whether its content was changed last before a moment.
+    #[must_use]
+    pub fn modified_before(&self, moment: SystemTime) -> bool {
+        let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+        self.modified < (seconds, i64::from(since.subsec_nanos()))
+    }
+}
+
 impl Folder {
     /// Opens a folder.
     ///
@@ -237,6 +258,46 @@ impl Folder {
     /// Whatever the file system says.
     pub fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.opened, name, &to.opened, new)?)
+    }
+
+    /// When something in it was changed last.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn times(&self, name: &OsStr) -> io::Result<Times> {
+        let found = rustix::fs::statat(&self.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Times {
+            inode: found.st_ino as u64,
+            modified: (found.st_mtime as i64, found.st_mtime_nsec as i64),
+            changed: (found.st_ctime as i64, found.st_ctime_nsec as i64),
+        })
+    }
+
+    /// Whether there is nothing in a folder of it.
+    ///
+    /// # Errors
+    /// Whatever the file system says, and when it is no folder.
+    pub fn is_empty(&self, name: &OsStr) -> io::Result<bool> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.opened, name, flags, Mode::empty())?;
+        for entry in rustix::fs::Dir::new(opened)? {
+            if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Removes whatever has a name in it, a folder with all that is in it. Nothing there is fine.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn clear(&self, name: &OsStr) -> io::Result<()> {
+        match self.kind(name)? {
+            None => Ok(()),
+            Some(FileType::Directory) => self.remove_all(name),
+            Some(_) => self.remove(name),
+        }
     }
 
     /// Gives something another name in this folder, which nothing has.

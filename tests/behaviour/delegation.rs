@@ -199,3 +199,36 @@ fn delegated_work_that_is_not_what_was_delegated_is_an_event_when_it_begins() {
     assert_eq!(drifts[0]["title"], "part");
     assert_ne!(drifts[0]["storedHash"], drifts[0]["chainHash"]);
 }
+
+#[test]
+fn false_green_34_the_gate_of_delegated_work_rests_on_no_file_that_nobody_protects() {
+    let refused = [
+        (json!({"commands": ["sh check.sh"]}), "check.sh"),
+        (
+            json!({"commands": ["true"], "maxAttempts": 4_000_000_000_u32}),
+            "at most 20",
+        ),
+        (json!({"requireCompilation": true}), "compileCommand"),
+    ];
+    for (verify, words) in refused {
+        let workspace = Workspace::with(
+            "name: handed down
+agents:
+  lead: {run: 'cp delegate.json \"$QUORUM_TASK_DIR\"/delegate.json; echo planned'}
+  worker: {run: 'echo exit 0 > check.sh; echo work'}
+settings: {evaluate: false}
+tasks: [{title: plan, assignTo: lead}]
+",
+        );
+        workspace.write("check.sh", "exit 1");
+        let sub_task = json!({"title": "part", "assignTo": "worker", "verify": verify});
+        workspace.write("delegate.json", sub_task.to_string());
+        let document = workspace.run_json(0, &[]);
+        assert_eq!(document["tasks"].as_array().unwrap().len(), 1, "{document:#}");
+        let warnings = document["warnings"].to_string();
+        assert!(
+            warnings.contains("wants to hand down work") && warnings.contains(words),
+            "{warnings}"
+        );
+    }
+}

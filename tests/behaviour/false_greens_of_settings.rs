@@ -220,3 +220,26 @@ fn a_later_session_with_reviews_off_says_so_for_the_whole_run() {
     assert!(warnings(&finished.json()).contains("EVAL=off"));
     assert!(warnings(&workspace.status()).contains("EVAL=off"));
 }
+
+#[test]
+fn false_green_36_a_chain_that_asks_no_person_is_told_where_only_settings_say_so() {
+    let workspace = Workspace::with(
+        "name: m\nautonomy: locked\nagents: {w: {run: 'echo done'}}\nsettings: {evaluate: false}\ntasks: [{title: a}, {title: b}]\n",
+    );
+    workspace.run_json(8, &["--run-id", "asked"]);
+    workspace.write(
+        "quorum.yaml",
+        "settings:\n  middleware: {agent: [], coordination: []}\n",
+    );
+    let document = workspace
+        .quorum(&["run", "mission.yaml", "--json", "--fresh", "--yes"])
+        .json();
+    let warnings = document["warnings"].to_string();
+    for words in [
+        "no person is asked to agree to the plan",
+        "where an assumption is broken",
+        "quorum.yaml:2",
+    ] {
+        assert!(warnings.contains(words), "{words}: {warnings}");
+    }
+}

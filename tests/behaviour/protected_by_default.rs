@@ -187,3 +187,22 @@ fn what_a_check_changes_that_it_names_is_told_with_the_way_out() {
     workspace.mission(&workspace.read("mission.yaml").replace(check, &allowed));
     workspace.run_json(0, &[]);
 }
+
+#[test]
+fn an_approver_that_writes_what_it_names_fails_its_own_task_with_the_way_out() {
+    let workspace = Workspace::with(
+        "name: m
+agents: {worker: {run: 'echo work'}}
+settings: {evaluate: false, concurrency: 1}
+tasks: [{title: work, requiresApproval: {approvers: [{command: 'echo asked >> log.txt'}]}}]
+",
+    );
+    workspace.write("log.txt", "before\n");
+    let document = workspace.run_json(3, &[]);
+    let failure = &task(&document, "work")["failure"];
+    assert_eq!(failure["mode"], "protected", "{document:#}");
+    assert!(
+        failure["message"].as_str().unwrap().contains("checksMayWrite"),
+        "{failure}"
+    );
+}

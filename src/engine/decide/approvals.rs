@@ -13,7 +13,7 @@ use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::draft::Draft;
-use super::evidence::must_note;
+use super::evidence::{self, must_note};
 use super::schedule::needs_prompt;
 use super::{admission, budget, consult, questions, routes, side_effects, turns};
 
@@ -167,6 +167,13 @@ pub(super) fn voided(
         return Vec::new();
     }
     draft.emit(Event::StageVoided(Box::new(voided.clone())));
+    if !voided.shared && !voided.changed.is_empty() {
+        // It did so itself, and would again.
+        resolve(&mut draft, REJECTED, "quorum");
+        let message = format!("protected files: {}{}", voided.what(), evidence::BY_ITSELF);
+        draft.fail(FailureMode::Protected, message);
+        return draft.into_events();
+    }
     let said = ApproverSaid::Open(format!("its word does not count: protected: {}", voided.what()));
     take(&mut draft, approval, approver, &said, now);
     draft.into_events()

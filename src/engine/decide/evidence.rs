@@ -71,7 +71,7 @@ pub(super) fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> Tur
 const REPEATS: [u32; 2] = [1, 3];
 
 /// What a person may do about a check that writes a file which it names.
-const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
+pub(super) const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
 
 /// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
 /// put them back; where its own check changed them, or it happens again and again, the task has failed.

@@ -285,6 +285,7 @@ impl Witness {
                 let seen = &mut self.tasks[voided.place.task().index()];
                 if matches!(voided.place, JudgingPlace::Approver { .. }) {
                     assert_eq!(seen.status, Status::AwaitingApproval, "{event:?} {seen:?}");
+                    seen.tampered |= !voided.shared && !voided.changed.is_empty();
                     return;
                 }
                 assert_eq!(seen.status, Status::Review, "{event:?} {seen:?}");
