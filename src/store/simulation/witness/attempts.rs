@@ -352,6 +352,8 @@ impl Witness {
             );
         }
         if matches!(from, Status::Done | Status::Failed) {
+            // One whose approver spoiled it has had no attempt that could begin anew.
+            self.tasks[task.index()].tampered &= self.tasks[task.index()].attempt > 0;
             self.tasks[task.index()].without.clear();
             self.nobody_has(state, task, from == Status::Done);
             if let Some(source) = mends {
