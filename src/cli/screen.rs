@@ -207,9 +207,11 @@ impl Screen {
         }
     }
 
-    /// The exit code of the process: 1 if what it had to say was lost, whatever that was.
+    /// The exit code of the process: 1 if what it had to say was lost. Whoever was stopped says so all the same: a terminal
+    /// that is closed takes the words with it.
     pub fn exit_code(&self, code: u8) -> u8 {
-        match self.lost.get() {
+        let stopped = [OutcomeClass::Interrupted, OutcomeClass::Terminated].map(|class| class.exit_code());
+        match self.lost.get() && !stopped.contains(&code) {
             true => OutcomeClass::Internal.exit_code(),
             false => code,
         }
