@@ -429,6 +429,7 @@ fn defer(state: &mut State, id: TaskId, event: &Event) {
     state.timers.cancel(Timer::WaitOver);
     let held = state.task(id).holds_slot();
     change_task(state, id, event);
+    ledger::drop_what_nobody_waits_for(state, id);
     change_slot(state, id, held);
     follow_deferral(state, id);
     let plan = state.plan.clone();

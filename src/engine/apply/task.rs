@@ -67,6 +67,17 @@ impl TaskState {
                 step,
                 ..
             } => {
+                // What goes on behind a stage waits for nobody who was asked before.
+                if stage.is_some()
+                    && let Some(judging) = &mut self.judging
+                {
+                    let mut open = judging
+                        .seats
+                        .iter_mut()
+                        .filter(|seat| seat.state == SeatState::Asked);
+                    open.by_ref()
+                        .for_each(|seat| seat.state = SeatState::Failed(FailureClass::Unknown));
+                }
                 self.deferral = Some(Box::new(Deferral {
                     why: *why,
                     until: *until,

@@ -10,13 +10,22 @@ use std::collections::BTreeMap;
 use crate::domain::{AgentId, Stage, Status, Step, TaskId, Timestamp};
 use crate::engine::event::Event;
 use crate::engine::payload::DeferralReason;
-use crate::engine::state::State;
+use crate::engine::state::{RunPhase, State};
 
 use super::draft::Draft;
 use super::{consult, seats, stages};
 
 /// What whoever watches is told of work that must wait.
 pub(super) const NO_SLOT: &str = "its judging goes on once a slot is free";
+
+/// How far the work is that wants a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Work {
+    /// Its agent is to be started, or started again.
+    New,
+    /// It goes on where it stopped.
+    Begun,
+}
 
 /// The slots that are left, while several tasks take one in the same decision.
 pub(super) struct Admission<'a> {
@@ -39,20 +48,21 @@ impl<'a> Admission<'a> {
     /// Whether anything may take a slot at all. Nothing does before it is known whether what was accepted still stands.
     pub fn is_open(&self) -> bool {
         let state = self.state;
-        let may_start = state.may_start_work() && !state.audit.out;
-        may_start && !self.is_taken_alone && self.slots < state.plan.rules.concurrency
+        let is_running = state.phase == RunPhase::Running && !state.audit.out;
+        is_running && !self.is_taken_alone && self.slots < state.plan.rules.concurrency
     }
 
-    /// Whether the task, the next of the ready queue, may take a slot: one is left for it and for its agent, neither it
-    /// nor what works wants to be alone, and nothing blocks it, unless its work is done and waits for its judging: what a
-    /// dependency came to since, or a gate, holds up only what has not begun.
-    pub fn admits(&self, id: TaskId) -> bool {
-        let plan = self.state.plan.task(id);
+    /// Whether the task, the next of the ready queue, may take a slot: one is left for it and for its agent, and neither it
+    /// nor what works wants to be alone. What has not begun must also be allowed to: nothing blocks it, and the run is not
+    /// halted. What has begun may finish.
+    pub fn admits(&self, id: TaskId, work: Work) -> bool {
+        let (state, plan) = (self.state, self.state.plan.task(id));
         let taken = self.by_agent.get(&plan.agent).copied().unwrap_or(0);
+        let may_begin = || state.may_start_work() && state.task(id).blockers == 0;
         self.is_open()
+            && (work == Work::Begun || may_begin())
             && !(plan.exclusive && self.slots > 0)
-            && (self.state.task(id).blockers == 0 || self.state.task(id).status == Status::Review)
-            && self.state.ready.has_room_for(plan.agent, taken)
+            && state.ready.has_room_for(plan.agent, taken)
     }
 
     pub fn take(&mut self, id: TaskId) {
@@ -65,17 +75,17 @@ impl<'a> Admission<'a> {
 
 /// Whether a task that is not in the ready queue may take a slot: it never overtakes one that waits at the head of the
 /// queue to be alone, or that one might never start.
-pub(in crate::engine) fn admits(state: &State, id: TaskId) -> bool {
+pub(in crate::engine) fn admits(state: &State, id: TaskId, work: Work) -> bool {
     let is_exclusive = |id: TaskId| state.plan.task(id).exclusive;
     let waits_to_be_alone = || state.ready.next_up().next().is_some_and(is_exclusive);
-    Admission::of(state).admits(id) && !waits_to_be_alone()
+    Admission::of(state).admits(id, work) && !waits_to_be_alone()
 }
 
 /// Goes on with work in review behind a stage: at once where that needs no slot or the task is admitted, else once it is.
 pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: Stage, step: Option<Step>, now: Timestamp) {
     let mut ahead = draft.clone();
     stages::go_on_behind(&mut ahead, stage, step);
-    if ahead.task.holds_slot() && !admits(draft.state, draft.id) {
+    if ahead.task.holds_slot() && !admits(draft.state, draft.id, Work::Begun) {
         queue(draft, Some((stage, step)), NO_SLOT, now);
     } else {
         *draft = ahead;

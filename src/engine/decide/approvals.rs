@@ -12,6 +12,7 @@ use crate::engine::payload::VoidedStage;
 use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
+use super::admission::Work;
 use super::draft::Draft;
 use super::evidence::{self, must_note};
 use super::schedule::needs_prompt;
@@ -286,7 +287,7 @@ pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
 /// Everything was agreed to: the task starts, or waits for a slot as any other does.
 pub(super) fn start(draft: &mut Draft<'_>) {
     let has_budget = || budget::room(draft.state, draft.task_plan().agent) == Room::Fits;
-    if !admission::admits(draft.state, draft.id) || !has_budget() {
+    if !admission::admits(draft.state, draft.id, Work::New) || !has_budget() {
         return draft.enter_because(Status::Pending, "approved");
     }
     if draft.task_plan().route.is_some() {

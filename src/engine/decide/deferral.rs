@@ -99,7 +99,7 @@ pub(super) fn over(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
     }
     let mut draft = Draft::new(state, task);
     let takes_a_slot = matches!(draft.task.status, Status::Review | Status::InProgress);
-    if takes_a_slot && !admission::admits(state, task) {
+    if takes_a_slot && !admission::admits(state, task, admission::Work::Begun) {
         admission::queue(&mut draft, None, admission::NO_SLOT, now);
     } else {
         admission::release(&mut draft);

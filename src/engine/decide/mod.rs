@@ -80,7 +80,7 @@ use super::input::Input;
 use super::state::{RunPhase, State};
 
 #[cfg(test)]
-pub(super) use admission::admits;
+pub(super) use admission::{Work, admits};
 pub(super) use again::done_again;
 pub(super) use approvals::needs_agreement;
 pub(super) use conclude::signature;

@@ -188,7 +188,7 @@ fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
         if draft.task.deferral.is_some() {
             draft.emit(Event::TaskReleased { task: draft.id });
         }
-        let to = if admission::admits(draft.state, draft.id) {
+        let to = if admission::admits(draft.state, draft.id, admission::Work::New) {
             Status::InProgress
         } else {
             Status::Pending

@@ -17,7 +17,7 @@ use crate::judging::eligibility::grader;
 use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
-use super::admission::Admission;
+use super::admission::{Admission, Work};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
@@ -41,8 +41,10 @@ pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
     if events.is_empty() {
         events = holds::reached(state, now);
     }
-    if events.is_empty() && state.may_start_work() {
-        events = approvals::requests(state, now);
+    if events.is_empty() && state.phase == RunPhase::Running {
+        if state.may_start_work() {
+            events = approvals::requests(state, now);
+        }
         events.extend(start_tasks(state));
     }
     if events.is_empty() && is_over(state) {
@@ -163,11 +165,16 @@ fn start_tasks(state: &State) -> Vec<Event> {
     }
     let mut events = Vec::new();
     for id in state.ready.next_up() {
-        if !admission.admits(id) {
+        let is_begun = state.task(id).is_queued();
+        // A run that was halted finishes what has begun.
+        if !is_begun && !state.may_start_work() {
+            continue;
+        }
+        if !admission.admits(id, if is_begun { Work::Begun } else { Work::New }) {
             break;
         }
         let plan = state.plan.task(id);
-        if state.task(id).is_queued() {
+        if is_begun {
             // Its verdict may add tasks or end it: nothing else is decided in the same record.
             if events.is_empty() {
                 let mut draft = Draft::new(state, id);

@@ -323,8 +323,12 @@ impl Witness {
                     (seen.finished, seen.agent_failed) = (false, false);
                 }
             }
-            Event::TaskDeferred { task, why, .. } => {
+            Event::TaskDeferred { task, why, stage, .. } => {
                 let seen = &mut self.tasks[task.index()];
+                // What goes on behind a stage waits for nobody who was asked before.
+                for seat in seen.seats.values_mut().filter(|_| stage.is_some()) {
+                    seat.open = false;
+                }
                 assert!(!seen.in_flight, "{event:?} {seen:?}");
                 assert!(!matches!(seen.status, Status::Done | Status::Failed), "{event:?}");
                 assert!(seen.seats.values().all(|seat| !seat.open), "{event:?} {seen:?}");
