@@ -260,7 +260,7 @@ impl Protection {
         plan: &Plan,
         task: TaskId,
         before: &Seen,
-        at_work: &[TaskId],
+        of_others: &[PathBuf],
         checked: bool,
     ) -> Vec<String> {
         let now = match self.look(before.0.iter().map(|(index, _)| *index)) {
@@ -268,7 +268,7 @@ impl Protection {
             Err(unknown) => return unknown,
         };
         let own = targets(plan, [task]);
-        let others = targets(plan, at_work.iter().copied());
+        let others: BTreeSet<PathBuf> = of_others.iter().map(|path| real(path)).collect();
         let may_be_written = self.may_be_written(plan, task);
         let mut changed = Vec::new();
         for ((index, before), (_, now)) in before.0.iter().zip(&now.0) {

@@ -14,6 +14,7 @@ use crate::domain::{TaskId, TurnId};
 use crate::engine::{FileRef, Input, Noted, OutputRefs, State, TurnFiles};
 use crate::judging::evidence_rules::{Watched, watched};
 use crate::judging::hollow::hollow;
+use crate::judging::protected::own_targets;
 use crate::mission::Plan;
 use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
@@ -111,6 +112,22 @@ impl World {
             judgings: self.judgings,
         };
         self.before.insert(turn, before);
+        self.newest_plan = Some(state.plan.clone());
+    }
+
+    /// What tasks at work are to make. Work that was handed down is in no plan but those of the time since.
+    fn targets_of(&self, tasks: &[TaskId]) -> Vec<PathBuf> {
+        let plans = self
+            .children
+            .values()
+            .map(|(_, plan)| plan)
+            .chain(&self.newest_plan);
+        let newest = plans.max_by_key(|plan| plan.tasks.len());
+        let known = |plan: &Arc<Plan>, id: TaskId| id.index() < plan.tasks.len();
+        newest.map_or_else(Vec::new, |plan| {
+            let tasks = tasks.iter().copied().filter(|id| known(plan, *id));
+            tasks.flat_map(|id| own_targets(plan, id)).collect()
+        })
     }
 
     /// What became of the frozen missions, and of the files if they are to be looked at, which blocks.
@@ -135,7 +152,7 @@ impl World {
             .map(|before| Touched {
                 protection: self.protection.clone(),
                 before: before.by_default.clone(),
-                at_work: at_work.chain(models).collect(),
+                of_others: self.targets_of(&at_work.chain(models).collect::<Vec<_>>()),
                 checked: !self.guards.is_empty() || before.judgings != self.judgings,
             });
         After {
@@ -185,7 +202,8 @@ fn stamps(frozen: &[Frozen]) -> Vec<Option<Stamp>> {
 struct Touched {
     protection: Arc<Protection>,
     before: Seen,
-    at_work: Vec<TaskId>,
+    /// What others at work are to make.
+    of_others: Vec<PathBuf>,
     checked: bool,
 }
 
@@ -193,7 +211,7 @@ impl Touched {
     /// Blocks.
     fn changes(&self, plan: &Plan, task: TaskId) -> Vec<String> {
         self.protection
-            .after_turn(plan, task, &self.before, &self.at_work, self.checked)
+            .after_turn(plan, task, &self.before, &self.of_others, self.checked)
     }
 }
 

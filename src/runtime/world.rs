@@ -157,6 +157,8 @@ pub(super) struct World {
     pub(super) waiting_for: HashMap<u64, Waiting>,
     /// Where commands of channels are handed in; the loop takes them.
     pub(super) errands: Errands,
+    /// The plan by which the last turn was started.
+    pub(super) newest_plan: Option<Arc<Plan>>,
     /// Folders for messages that no turn uses.
     pub(super) messages: MessageFolders,
     /// What was read of outputs that prompts quote.
@@ -204,6 +206,7 @@ impl World {
             deliveries: Vec::new(),
             waiting_for: HashMap::new(),
             errands,
+            newest_plan: None,
             messages: MessageFolders::default(),
             upstream: Remembered::default(),
             draining: None,

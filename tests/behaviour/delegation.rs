@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, task};
+use crate::support::{Workspace, task, wait_for};
 
 const MISSION: &str = "
 name: handed down
@@ -231,4 +231,30 @@ tasks: [{title: plan, assignTo: lead}]
             "{warnings}"
         );
     }
+}
+
+#[test]
+fn a_turn_may_end_beside_work_that_was_handed_down_since_it_began() {
+    let workspace = Workspace::with(
+        "name: beside
+agents:
+  early: {run: 'until test -e began; do sleep 0.02; done; touch mission.yaml; echo work'}
+  lead: {run: 'cp delegate.json \"$QUORUM_TASK_DIR\"/delegate.json; echo planned'}
+  late: {run: 'echo > began; until test -e go; do sleep 0.02; done; echo work'}
+settings: {evaluate: false, concurrency: 3}
+tasks: [{title: first, assignTo: early}, {title: plan, assignTo: lead, expectations: [{type: script, command: 'true'}]}]
+",
+    );
+    workspace.write(
+        "delegate.json",
+        json!({"title": "part", "assignTo": "late"}).to_string(),
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for("the first", || {
+        let status = workspace.quorum(&["status", "--json"]);
+        status.code() == Some(0) && task(&status.json(), "first")["status"] == "done"
+    });
+    workspace.write("go", "");
+    let document = running.finish().exits(0).json();
+    assert_eq!(task(&document, "part")["status"], "done", "{document:#}");
 }
