@@ -219,6 +219,7 @@ fn change(state: &mut State, event: &Event) {
         }
         Event::AuditRequested { number } => {
             (state.audit.number, state.audit.out) = (*number, true);
+            state.audit.covers = state.acceptances;
         }
         Event::Audited { checked, files, .. } => audited(state, checked, files),
         // The transition beside it says what becomes of the task.
@@ -275,10 +276,11 @@ fn change(state: &mut State, event: &Event) {
 
 /// An audit is over: what it saw is what stands.
 fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact>)]) {
-    (state.audit.out, state.audit.due) = (false, false);
+    state.close_audit();
     let (turns, session) = (state.turns_ended, state.sessions);
     let mut order = state.acceptances;
-    for id in state.plan.clone().selected_ids() {
+    let covered: Vec<TaskId> = state.covered().map(|(id, _)| id).collect();
+    for id in covered {
         if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
             (acceptance.turns, acceptance.session) = (turns, session);
         }

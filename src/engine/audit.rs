@@ -41,6 +41,9 @@ pub struct Audit {
     pub number: u32,
     /// Whether one is under way.
     pub out: bool,
+    /// The last acceptance on record when it was asked for, by its [`order`](Acceptance::order). Of what was accepted
+    /// later it knows nothing.
+    pub covers: u64,
     /// Whether work was accepted, or a turn ended behind accepted work, since the last one.
     pub due: bool,
 }
@@ -155,6 +158,17 @@ impl State {
             task.status == Status::Done && !task.not_taken
         });
         done.filter_map(|id| Some((id, self.task(id).acceptance.as_deref()?)))
+    }
+
+    /// Those of them that the audit under way, or else the last one, speaks of.
+    pub fn covered(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> + '_ {
+        self.accepted().filter(|(_, acceptance)| acceptance.order <= self.audit.covers)
+    }
+
+    /// The audit under way is over: whether work was accepted while it was made, and is due to be looked at.
+    pub(super) fn close_audit(&mut self) {
+        self.audit.out = false;
+        self.audit.due = self.acceptances > self.audit.covers;
     }
 
     /// Whether accepted work is still to be looked at.

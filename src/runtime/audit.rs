@@ -133,8 +133,8 @@ fn timeout(plan: &Plan, task: TaskId, check: u32) -> Option<u64> {
 /// The files of all records, by task.
 fn recorded(state: &State) -> Vec<(TaskId, Vec<String>)> {
     let paths = |files: &[FileFact]| files.iter().map(|file| file.path.clone()).collect();
-    let accepted = state.accepted();
-    accepted
+    let covered = state.covered();
+    covered
         .map(|(id, acceptance)| (id, paths(&acceptance.files)))
         .collect()
 }

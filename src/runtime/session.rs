@@ -234,7 +234,6 @@ impl Session {
         for observer in &mut self.observers {
             observer.on_start(&self.state);
         }
-        self.world.open()?;
         super::notices::sweep(self.folder.state_folder().path());
         let protected = self.world.protect(&self.state, &first, &self.read);
         let goes_on = matches!(first, Input::Resume { .. });
@@ -266,7 +265,10 @@ impl Session {
         let mut clock = Clock::default();
         beginning.extend(clock.due(&self.state, Timestamp::now()));
         beginning.extend(self.world.drain_dead_letters());
-        self.turn(beginning, recovered)?;
+        let due = self.record(beginning, recovered)?;
+        // Not before the beginning is durable: whoever finds a record of exits knows that there was one.
+        self.world.open()?;
+        self.perform(due)?;
         self.remove(taken)?;
         let limit = self
             .state
@@ -334,8 +336,12 @@ impl Session {
         Ok(())
     }
 
-    /// Puts on record that somebody else touched what this session rests on. It ends as internal, recorded or not.
+    /// Puts on record that somebody else touched what this session rests on. It ends as internal, recorded or not. A run
+    /// that has not begun leaves no record: without its beginning nobody could make anything of that.
     fn note_foreign(&mut self, what: String) {
+        if self.state.phase == RunPhase::New {
+            return;
+        }
         let (now, input) = (Timestamp::now(), Input::Foreign(what));
         let events = engine::decide(&self.state, &input, now);
         let seq = self.journal.next_seq();
@@ -451,7 +457,13 @@ impl Session {
     }
 
     /// One turn of the loop: decide all inputs and what they make due, one commit, then the effects.
-    fn turn(&mut self, inputs: Vec<Input>, mut due: Vec<Effect>) -> Result<(), RunError> {
+    fn turn(&mut self, inputs: Vec<Input>, due: Vec<Effect>) -> Result<(), RunError> {
+        let due = self.record(inputs, due)?;
+        self.perform(due)
+    }
+
+    /// Decides all inputs and puts what follows on record, in one commit. What is due now that it is durable.
+    fn record(&mut self, inputs: Vec<Input>, mut due: Vec<Effect>) -> Result<Vec<Effect>, RunError> {
         let mut queue = VecDeque::from(inputs);
         let mut sync = false;
         // Prompts are harmless to write twice, so what is due from before a crash may be prepared right away.
@@ -502,6 +514,10 @@ impl Session {
             let page = self.page();
             self.snapshots.write(&self.state, &self.journal, None, page);
         }
+        Ok(due)
+    }
+
+    fn perform(&mut self, due: Vec<Effect>) -> Result<(), RunError> {
         for effect in due {
             self.world.perform(&self.state, effect)?;
         }

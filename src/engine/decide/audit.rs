@@ -99,7 +99,7 @@ pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Ve
     let audit = Audited::of(state, report);
     let mut events = Vec::new();
     let (mut checked, mut files, mut regressed) = (Vec::new(), Vec::new(), false);
-    for (id, acceptance) in state.accepted() {
+    for (id, acceptance) in state.covered() {
         let verdict = audit.verdict(id, acceptance);
         if audit.ran_checks(id) && !matches!(verdict, Verdicts::Regressed(..)) {
             checked.push(id);
@@ -131,8 +131,7 @@ pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Ve
     // Nothing has changed but that it was looked: whatever ends the session may stand in the same record.
     if calm && !regressed && state.has_all_ended() {
         let mut looked = state.clone();
-        looked.audit.out = false;
-        looked.audit.due = false;
+        looked.close_audit();
         if is_over(&looked) {
             events.extend(finish(&looked, now));
         }

@@ -354,7 +354,7 @@ pub(super) fn title(state: &State, task: TaskId) -> &str {
 
 /// What was accepted is looked at again.
 fn audit_line(state: &State) -> Line {
-    let tasks = state.accepted().count();
+    let tasks = state.covered().count();
     let detail = "whether what was accepted still stands";
     Line::new("CHECK", Role::Active, &count(tasks, "task"), detail)
 }

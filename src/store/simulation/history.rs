@@ -520,6 +520,10 @@ impl History {
             &input,
             // Void once more while it is done again: that counts, like the first time.
             Input::StageVoided(_)
+        ) || matches!(
+            &input,
+            // What was seen of files is held against what is known of them now: at worst they are looked at once more.
+            Input::FilesSeen { .. }
         );
         let before = self.records.len();
         self.turn(vec![input.clone()], Vec::new())?;

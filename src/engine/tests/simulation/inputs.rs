@@ -506,7 +506,7 @@ fn audit(state: &State, number: u32, answer: &Answer) -> AuditReport {
         }
     };
     let looks: Looks = state
-        .accepted()
+        .covered()
         .map(|(id, acceptance)| (id, acceptance.files.iter().map(|file| seen(&file.path)).collect()))
         .collect();
     let due = state.checks_due(&looks);

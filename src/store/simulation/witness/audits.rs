@@ -34,6 +34,8 @@ pub(in crate::store::simulation) struct Audits {
     out: bool,
     due: bool,
     orders: u64,
+    /// The orders there were when the audit was asked for: of later ones it knows nothing.
+    covers: u64,
     ended: u64,
     /// The last turn that ended in a workspace.
     last: BTreeMap<Option<String>, u64>,
@@ -130,6 +132,7 @@ impl Witness {
             "audit {number} while turns work"
         );
         self.audits.out = true;
+        self.audits.covers = self.audits.orders;
     }
 
     /// A session has begun, or is about to end: an audit that was out is nobody's any more.
@@ -160,7 +163,8 @@ impl Witness {
             ..Expected::default()
         };
         let mut due_in_all = BTreeSet::new();
-        for (id, record) in self.recorded(state) {
+        let covers = self.audits.covers;
+        for (id, record) in self.recorded(state).filter(|(_, record)| record.order <= covers) {
             let first = of(&report.looks, id);
             let last = if report.behind.is_empty() {
                 first.clone()
@@ -258,7 +262,7 @@ impl Witness {
             assert_eq!(with(Verdict::Fail), expected.regressed, "{event:?}");
             assert_eq!(with(Verdict::Skip), expected.unverified, "{event:?}");
         }
-        self.audits.due = false;
+        self.audits.due = self.audits.orders > self.audits.covers;
         for id in checked {
             let record = self.tasks[id.index()].record.as_mut().expect("it is on record");
             record
