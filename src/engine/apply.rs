@@ -535,7 +535,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         nothing_is_due(state, id);
     }
     if from.is_terminal() && !to.is_terminal() {
-        begins_anew(state, id);
+        forget_remedies(state, id);
         routes::undecided(state, id);
         withdraw_result(state, id, stood);
         if let Some((source, stood)) = mends {
@@ -544,6 +544,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         }
     }
     if to == Status::Pending {
+        refused_holds_are_due(state, id);
         // What it was started on may have failed since, where that did not stand.
         if state.takes(id) {
             failed_dependencies_are_due(state, id);
@@ -687,11 +688,10 @@ pub(super) fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
     state.halted = is_halted(state);
 }
 
-/// The task itself starts from the beginning.
-fn begins_anew(state: &mut State, id: TaskId) {
+/// A task is to be done behind checkpoints, of which a person may have refused one: that one is asked about again, for
+/// nothing waits for an answer that was given.
+fn refused_holds_are_due(state: &mut State, id: TaskId) {
     let plan = state.plan.clone();
-    forget_remedies(state, id);
-    // What a person refused is asked again, if it is to be done after all.
     for hold in plan.holds_before.of(id.index()) {
         if state.hold(*hold).stage == HoldStage::Rejected {
             state.holds[hold.index()].stage = HoldStage::Ahead;

@@ -162,7 +162,8 @@ impl State {
 
     /// Those of them that the audit under way, or else the last one, speaks of.
     pub fn covered(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> + '_ {
-        self.accepted().filter(|(_, acceptance)| acceptance.order <= self.audit.covers)
+        self.accepted()
+            .filter(|(_, acceptance)| acceptance.order <= self.audit.covers)
     }
 
     /// The audit under way is over: whether work was accepted while it was made, and is due to be looked at.

@@ -115,6 +115,11 @@ impl State {
     fn derive_holds(&mut self, plan: &Plan) {
         self.holds_due = BTreeSet::new();
         self.holds_reached = BTreeSet::new();
+        let is_pending = |id| self.takes(id) && self.task(id).status == Status::Pending;
+        let pending: Vec<bool> = (0..self.tasks.len())
+            .map(TaskId::from_index)
+            .map(is_pending)
+            .collect();
         for (index, hold) in plan.holds.iter().enumerate() {
             let id = HoldId::from_index(index);
             let after = hold.after.iter();
@@ -127,6 +132,10 @@ impl State {
             }
             // Of another mission, or with other tasks to wait for: it is ahead again.
             if state.stage == HoldStage::Reached && (hold.part != Part::Selected || open > 0) {
+                state.stage = HoldStage::Ahead;
+            }
+            // What it holds now was not there when a person refused it.
+            if state.stage == HoldStage::Rejected && hold.blocks.iter().any(|id| pending[id.index()]) {
                 state.stage = HoldStage::Ahead;
             }
             let stage = state.stage;

@@ -104,6 +104,34 @@ fn a_refused_checkpoint_fails_what_it_blocks() {
 }
 
 #[test]
+fn a_task_that_joins_a_refused_checkpoint_is_asked_about() {
+    let workspace = held(CHECKPOINT);
+    workspace.run_json(8, &[]);
+    workspace
+        .quorum(&["reject", &only_approval(&workspace), "--reason", "staging is red"])
+        .exits(0);
+    workspace.resume_json(3, &[]);
+    let more = "  - {title: more, assignTo: worker}\ncheckpoints:";
+    let changed = workspace.read("mission.yaml").replace("checkpoints:", more);
+    let changed = changed.replace("blocksTasks: [ship]", "blocksTasks: [ship, more]");
+    workspace.write("mission.yaml", changed);
+    let document = workspace.resume_json(3, &["--accept-changed-mission"]);
+    assert_eq!(document["checkpoints"][0]["state"], "reached");
+    assert!(
+        document["conditions"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("awaiting"))
+    );
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(standing(&document, "more").0, "done");
+    assert_eq!(standing(&document, "ship").0, "failed");
+}
+
+#[test]
 fn a_delay_waits_and_keeps_the_session_alive() {
     let workspace = held("delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 300ms}]");
     let begin = Instant::now();

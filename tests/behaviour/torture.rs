@@ -11,13 +11,15 @@ mod mission;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 pub use life::{at_work_in, child_of, number};
 
 use super::events::assert_lawful;
-use crate::support::{Running, Workspace};
+use crate::support::{Running, Workspace, is_alive, wait_for};
 
 const TASKS: u32 = 40;
 const MISSIONS: u64 = 5;
@@ -237,4 +239,40 @@ fn a_run_killed_at_any_moment_ends_as_if_nothing_had_happened() {
     for seed in 1..=MISSIONS {
         torture(seed, &undisturbed, whole);
     }
+}
+
+/// Kills of a runner, and as many of its supervisor, each a little later than the one before.
+const EARLY_KILLS: u64 = 25;
+
+#[test]
+fn a_run_that_is_killed_as_it_begins_is_started_again_or_resumed() {
+    let mut before_the_first_record = 0;
+    for n in 0..2 * EARLY_KILLS {
+        let workspace = Workspace::with(
+            "name: short\nsettings: {evaluate: false}\nagents: {worker: {run: 'echo did it'}}\ntasks: [{title: only}]\n",
+        );
+        let mut running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
+        let journal = workspace.path(".polpo/runs/r1/journal.jsonl");
+        wait_for("the journal", || journal.exists() || running.has_ended());
+        // The fault is the time: nothing waits for it.
+        std::thread::sleep(Duration::from_micros(100 * (n / 2)));
+        let supervisor = child_of(running.pid());
+        if n % 2 == 0 {
+            running.kill();
+        } else {
+            // It may have ended meanwhile.
+            let _ = supervisor.map(|pid| kill_process(pid, Signal::KILL));
+            running.finish();
+        }
+        if let Some(supervisor) = supervisor {
+            wait_for("the end of the supervisor", || !is_alive(supervisor));
+        }
+        if length(&journal) == 0 {
+            before_the_first_record += 1;
+            workspace.run_json(0, &["--run-id", "r1"]);
+        } else {
+            workspace.resume_json(0, &[]);
+        }
+    }
+    assert!(before_the_first_record > 0, "no kill came in time");
 }

@@ -132,7 +132,7 @@ pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Ve
     if calm && !regressed && state.has_all_ended() {
         let mut looked = state.clone();
         looked.close_audit();
-        if is_over(&looked) {
+        if is_over(&looked) && !looked.audit_is_open() {
             events.extend(finish(&looked, now));
         }
     }

@@ -1,5 +1,6 @@
 //! The engine against a scripted world, a random world, and every crash in between.
 
+mod audit;
 mod breaker;
 mod budget;
 mod calls;

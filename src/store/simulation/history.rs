@@ -524,6 +524,11 @@ impl History {
             &input,
             // What was seen of files is held against what is known of them now: at worst they are looked at once more.
             Input::FilesSeen { .. }
+        ) || matches!(
+            &input,
+            // Looked at again for the same question, which is open: what was seen of that counts.
+            Input::ArtifactsScanned { task, dependency, .. }
+                if self.state.task(*task).remedies.as_deref().is_some_and(|open| open.scanning.contains(dependency))
         );
         let before = self.records.len();
         self.turn(vec![input.clone()], Vec::new())?;

@@ -490,7 +490,11 @@ impl Witness {
                 assert_eq!(open, Some((*step, *round)), "{event:?}");
             }
             Event::StageVerdict(report) => self.verdict(state, report),
-            Event::EvalUnparsed { task } => self.tasks[task.index()].unparsed = true,
+            Event::EvalUnparsed { task } => {
+                let seen = &mut self.tasks[task.index()];
+                // The score of an earlier judging is not that of this one.
+                (seen.unparsed, seen.points) = (true, None);
+            }
             Event::ForceAccepted { task, .. } => self.is_exhausted(state, *task),
             Event::ApprovalRequested {
                 task,
@@ -544,9 +548,20 @@ impl Witness {
                     state.plan.hold(*hold).after.iter().all(|id| self.has_ended(*id)),
                     "too early: {event:?}"
                 );
-                let held = &mut self.holds[hold.index()];
-                assert_eq!(*held, (number - 1, HoldStage::Ahead), "{event:?}");
-                *held = (*number, HoldStage::Reached);
+                let (asked, stage) = self.holds[hold.index()];
+                // What a person refused is asked about again for work that is to be done all the same.
+                let is_ahead = match stage {
+                    HoldStage::Ahead => true,
+                    HoldStage::Rejected => {
+                        let blocks = state.plan.hold(*hold).blocks.iter();
+                        blocks
+                            .map(|id| &self.tasks[id.index()])
+                            .any(|seen| seen.status == Status::Pending)
+                    }
+                    _ => false,
+                };
+                assert!(is_ahead && asked == number - 1, "{asked} {stage:?}: {event:?}");
+                self.holds[hold.index()] = (*number, HoldStage::Reached);
             }
             Event::HoldPassed { hold, .. } => self.leave(*hold, HoldStage::Passed),
             Event::HoldRejected { hold, .. } => self.leave(*hold, HoldStage::Rejected),
@@ -731,11 +746,15 @@ impl Witness {
             | Event::Salvaged { .. } => {}
             // What has begun goes on; what has not waits for it.
             Event::Regressed { task, .. } => {
-                for on_it in state.plan.dependents.of(task.index()) {
-                    let seen = &mut self.tasks[on_it.index()];
-                    let is_ended = matches!(seen.status, Status::Done | Status::Failed);
-                    if !is_ended && seen.status != Status::Pending {
-                        seen.goes_on.insert(*task);
+                // Whoever needs what a fixup mended needs the fixup.
+                let mended = self.tasks[task.index()].mends;
+                for regressed in [Some(*task), mended].into_iter().flatten() {
+                    for on_it in state.plan.dependents.of(regressed.index()) {
+                        let seen = &mut self.tasks[on_it.index()];
+                        let is_ended = matches!(seen.status, Status::Done | Status::Failed);
+                        if !is_ended && seen.status != Status::Pending {
+                            seen.goes_on.insert(regressed);
+                        }
                     }
                 }
             }

@@ -360,12 +360,6 @@ impl Witness {
                 self.nobody_has(state, source, false);
             }
             self.tasks[task.index()].withdraw_agreement();
-            for hold in state.plan.holds_before.of(task.index()) {
-                let held = &mut self.holds[hold.index()];
-                if held.1 == HoldStage::Rejected {
-                    held.1 = HoldStage::Ahead;
-                }
-            }
         }
     }
 

@@ -1,0 +1,59 @@
+//! What was accepted must still stand: of what an audit speaks, and of what it does not (semantics, section 6).
+
+use crate::domain::{Millis, Status, TaskId};
+use crate::engine::{AuditReport, CheckResult, Effect, Event, Input};
+
+use super::simulation::{Answer, Simulation, good, options, statuses};
+
+const MISSION: &str = "name: m
+settings: {concurrency: 1}
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: first, expectations: [{type: test, command: x}]}
+  - {title: second, dependsOn: [first], review: none, targetFiles: [a]}
+";
+const FIRST: TaskId = TaskId(0);
+
+/// Performs whatever is due, one by one, until such an effect is next.
+fn run_until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) {
+    while !simulation.todo.front().is_some_and(&wanted) {
+        assert!(!simulation.todo.is_empty(), "it never became due");
+        simulation.perform(0, &mut good);
+    }
+}
+
+#[test]
+fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
+    let mut simulation = Simulation::new(MISSION, options());
+    run_until(&mut simulation, |effect| {
+        matches!(effect, Effect::ScanFiles { .. })
+    });
+    simulation.resume();
+    assert!(simulation.state.audit.out, "the first task is accepted");
+    let scan = simulation.todo.iter();
+    let scan = scan
+        .enumerate()
+        .find(|(_, effect)| matches!(effect, Effect::ScanFiles { .. }));
+    let (scan, _) = scan.expect("it is looked for again");
+    simulation.perform(scan, &mut |_, _| Answer::Files(Some(1), 1));
+    assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
+    // It looked before the second task was accepted.
+    simulation
+        .todo
+        .retain(|effect| !matches!(effect, Effect::Audit { .. }));
+    let passed = CheckResult {
+        passed: true,
+        message: String::new(),
+        duration: Millis(1),
+    };
+    simulation.feed(&Input::Audited(Box::new(AuditReport {
+        number: simulation.state.audit.number,
+        looks: vec![(FIRST, Vec::new())],
+        checks: vec![(FIRST, 0, passed)],
+        ..AuditReport::default()
+    })));
+    assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
+    simulation.run(good);
+    let audits = simulation.count(|event| matches!(event, Event::Audited { .. }));
+    assert_eq!(audits, 2, "the second task is looked at before the run ends");
+}
