@@ -4,21 +4,29 @@
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 use unicode_security::confusable_detection::skeleton;
 
-/// Whether a character is not seen, or changes the order in which others are: soft hyphens, fillers, joiners, zero-width
-/// and bidirectional marks, variation selectors, tags.
+/// Whether a character makes others be read as something else than what they are: it turns their direction, breaks their
+/// line, or spells a text that nobody sees (tags).
+#[must_use]
+pub fn is_misleading(c: char) -> bool {
+    matches!(c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether a character is not seen, or is misleading: soft hyphens, fillers, joiners, zero-width and bidirectional marks,
+/// variation selectors, tags.
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
+    is_misleading(c)
+        || matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
         | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
+        | '\u{200b}'..='\u{200d}'
+        | '\u{2060}'..='\u{2065}'
         | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
+        | '\u{1d173}'..='\u{1d17a}')
 }
 
 /// The first character of a name that nobody would see, as `U+200B`. Within an emoji (behind a symbol) the joiner and the

@@ -33,7 +33,7 @@ pub use edge::Edge;
 pub use failure::{FailureClass, FailureMode};
 pub use ids::{AgentId, GateId, HoldId, InvalidRunId, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
-pub use looks::{folded, invisible_in, is_invisible, is_same_name, look_alike, skeleton_of};
+pub use looks::{folded, invisible_in, is_invisible, is_misleading, is_same_name, look_alike, skeleton_of};
 pub use money::{Money, ParseMoneyError};
 pub use outcome::OutcomeClass;
 pub use request::RequestStatus;

@@ -62,15 +62,16 @@ impl Output {
     }
 }
 
-/// A folder, whatever it is called.
+/// A folder, whatever it is called, and who may do what in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Folder {
     device: u64,
     inode: u64,
+    owner: u32,
+    mode: u32,
 }
 
-/// The folder that was last found to be there and fit to be written to, while the outputs of one child are opened: both
-/// are in the same one.
+/// The folder that was last found to be there, while the outputs of one child are opened: both are in the same one.
 #[derive(Debug, Default)]
 pub(super) struct Checked(Option<(PathBuf, Folder)>);
 
@@ -79,7 +80,6 @@ impl Checked {
         if let Some((_, folder)) = self.0.as_ref().filter(|(checked, _)| checked == path) {
             return Some(*folder);
         }
-        access(path, Access::WRITE_OK | Access::EXEC_OK).ok()?;
         let folder = Folder::at(path).ok()?;
         self.0 = Some((path.to_owned(), folder));
         Some(folder)
@@ -147,6 +147,8 @@ impl Outputs {
         if self.open >= self.most || self.unable.contains(&folder.device) {
             return None;
         }
+        // It gets its name later, and somebody may be allowed to make a file there that has none.
+        access(parent, Access::WRITE_OK | Access::EXEC_OK).ok()?;
         match Unnamed::create(parent) {
             Ok(file) => {
                 self.open += 1;
@@ -196,6 +198,8 @@ impl Folder {
         Ok(Folder {
             device: metadata.dev(),
             inode: metadata.ino(),
+            owner: metadata.uid(),
+            mode: metadata.mode(),
         })
     }
 }

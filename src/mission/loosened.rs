@@ -7,12 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::defaults;
 use super::document::Tree;
 use super::model::{
-    AgentChain, AgentMiddleware, CoordinationChain, CoordinationMiddleware, FinalChecks, Mission,
+    AgentChain, AgentMiddleware, BUILT_IN_RUBRICS, CoordinationChain, CoordinationMiddleware, FinalChecks,
+    Mission,
 };
 use super::plan::RunOptions;
 use crate::domain::{Bar, BarOrigin};
 
-/// What one file says under `settings`, and on which line.
+/// Said of every run that does not want to know.
+pub const NO_FINAL_CHECKS: &str = "nobody looks whether accepted work still stands at the end";
+
+/// What one file says under `settings`, and of rubrics, and on which line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::mission) struct Written {
     /// What the file is called; empty for the mission itself.
@@ -21,10 +25,12 @@ pub(in crate::mission) struct Written {
 }
 
 impl Written {
-    /// The settings of a document that say something.
+    /// What a document says: its settings by their keys, its rubrics as `rubrics.NAME`.
     pub fn of(file: &str, source: &str, tree: &Tree<'_>) -> Self {
         let settings = tree.get(tree.root(), "settings");
         let entries = settings.into_iter().flat_map(|settings| tree.entries(settings));
+        let rubrics = tree.get(tree.root(), "rubrics").into_iter();
+        let rubrics = rubrics.flat_map(|rubrics| tree.entries(rubrics));
         let said = entries.filter(|entry| !tree.is_null(entry.value));
         let line = |at: usize| {
             source.as_bytes()[..at]
@@ -37,6 +43,10 @@ impl Written {
             file: file.into(),
             lines: said
                 .map(|entry| (tree.text(entry.key).into(), line(tree.span(entry.key).start)))
+                .chain(rubrics.map(|entry| {
+                    let name = tree.text(entry.key);
+                    (format!("rubrics.{name}").into(), line(tree.span(entry.key).start))
+                }))
                 .collect(),
         }
     }
@@ -129,8 +139,15 @@ pub(in crate::mission) fn loosened(mission: &Mission, options: &RunOptions) -> V
     switch(
         settings.final_checks == Some(FinalChecks::Never),
         "finalChecks",
-        "nobody looks whether accepted work still stands at the end",
+        NO_FINAL_CHECKS,
     );
+    for name in BUILT_IN_RUBRICS {
+        switch(
+            mission.rubrics.0.iter().any(|(own, _)| **own == *name),
+            &format!("rubrics.{name}"),
+            &format!("work is graded by another rubric than the built-in '{name}'"),
+        );
+    }
     let usual = defaults::checks_may_write();
     let more: Vec<&str> = settings
         .checks_may_write

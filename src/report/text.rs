@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Local};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::domain::{Bar, CriterionGrade, Millis, Points, Timestamp};
+use crate::domain::{Bar, CriterionGrade, Millis, Points, Timestamp, is_misleading};
 
 use super::style::Symbols;
 
@@ -59,11 +59,9 @@ pub(super) fn sanitize_line(line: &str) -> String {
     format!("{}{}", indent.replace('\t', "    "), sanitize(line))
 }
 
-/// Control characters (C0 and C1), those that turn the reading direction, and tags, which spell a text that nobody sees.
+/// Control characters (C0 and C1), and those that make others be read as something else.
 fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}' | '\u{feff}')
-        || matches!(c, '\u{e0000}'..='\u{e0fff}')
+    c.is_control() || is_misleading(c)
 }
 
 /// What joins or changes emoji: terminals disagree on the columns of the result, and a line of unknown width breaks every

@@ -16,8 +16,8 @@ use crate::engine::{
     Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, StageReport, ToolLedgerRef, Usage, Used, Way,
     add_known,
 };
-use crate::mission::Plan;
 use crate::mission::model::FinalChecks;
+use crate::mission::{NO_FINAL_CHECKS, Plan};
 
 pub use task::{
     AttemptView, FailureView, FindingView, JudgedView, ReviewView, SeatDimension, SeatStanding, SeatView,
@@ -109,10 +109,6 @@ impl UsageView {
     }
 }
 
-/// Said of every run that does not want to know.
-const NO_FINAL_CHECKS: &str =
-    "finalChecks: never: nobody looks whether accepted work still stands at the end";
-
 impl RunView {
     /// The view before the first event.
     #[must_use]
@@ -187,9 +183,12 @@ impl RunView {
         }
         if matches!(event, Event::RunStarted(_) | Event::RunResumed { .. })
             && plan.rules.final_checks == FinalChecks::Never
-            && !self.warnings.iter().any(|known| known == NO_FINAL_CHECKS)
+            // One that a file of settings says is told with its place.
+            && !self.warnings.iter().any(|known| known.contains(NO_FINAL_CHECKS))
+            && !plan.rules.loosened.iter().any(|found| found.is_beneath && found.what == NO_FINAL_CHECKS)
         {
-            self.warnings.push(NO_FINAL_CHECKS.to_owned());
+            self.warnings
+                .push(format!("finalChecks: never: {NO_FINAL_CHECKS}"));
         }
         match event {
             Event::RunStarted(started) => {

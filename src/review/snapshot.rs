@@ -9,6 +9,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rustix::fs::{Mode, OFlags};
@@ -113,8 +114,9 @@ pub struct Known {
     taken: (i64, i64),
 }
 
-/// How old a change must be to show the next one, in nanoseconds: longer than the clock of any file system stands still.
-const SHOWS_AFTER: i64 = 100_000_000;
+/// How old a change must be to show the next one: twice as long as the clock of a file system stands still, which is a tick
+/// of the kernel, at most a hundredth of a second.
+pub const SHOWS_AFTER: Duration = Duration::from_millis(20);
 
 impl Known {
     /// What a record says of files: only what they held.
@@ -143,7 +145,8 @@ impl Known {
         };
         let (seconds, nanos) = stamp.2;
         let since = self.taken.0.saturating_sub(seconds).saturating_mul(1_000_000_000);
-        let shows = since.saturating_add(self.taken.1 - nanos) > SHOWS_AFTER;
+        let shows =
+            i128::from(since.saturating_add(self.taken.1 - nanos)) > SHOWS_AFTER.as_nanos().cast_signed();
         let is_same = *size == found.len() && *stamp == Stamp::of(found);
         (shows && is_same && *executable == Some(is_executable(found))).then_some(known)
     }

@@ -56,9 +56,7 @@ impl World {
             Some(Reach::Command(program, surroundings)) => {
                 self.remember(state, turn);
                 let cwd = workspace(plan, turn.task);
-                // What another agent left there beforehand is not what this one will say.
-                let result = self.folder.spool_file(&SpoolName::Result(turn));
-                if let Err(why) = self.give_message_folder(turn, &result) {
+                if let Err(why) = self.give_message_folder(turn) {
                     self.post(not_reachable(turn, why));
                     return Ok(());
                 }
@@ -73,7 +71,7 @@ impl World {
                     workspace: &cwd.to_string_lossy(),
                 };
                 let argv = program.argv(&placeholders);
-                let variables = self.turn_variables(plan, turn, &result, prompt.as_deref());
+                let variables = self.turn_variables(plan, turn, prompt.as_deref());
                 let spawn = Spawn {
                     label: turn.to_string(),
                     argv,
@@ -94,19 +92,14 @@ impl World {
     }
 
     /// The variables of the contract with command agents (mission format).
-    fn turn_variables(
-        &self,
-        plan: &Plan,
-        turn: TurnId,
-        result: &Path,
-        prompt: Option<&Path>,
-    ) -> Vec<(String, String)> {
+    fn turn_variables(&self, plan: &Plan, turn: TurnId, prompt: Option<&Path>) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let drops = self.folder.spool_file(&SpoolName::Drop(turn));
         let mut variables = self.task_variables(plan, turn.task, turn.attempt);
         variables.push(("QUORUM_TURN".to_owned(), turn.turn.to_string()));
         variables.push(("QUORUM_TASK_DIR".to_owned(), text(&drops)));
-        variables.push(("QUORUM_RESULT_FILE".to_owned(), text(result)));
+        let result = self.folder.spool_file(&SpoolName::Result(turn));
+        variables.push(("QUORUM_RESULT_FILE".to_owned(), text(&result)));
         if let Some(prompt) = prompt {
             variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(prompt)));
         }
@@ -276,16 +269,15 @@ impl World {
         mut exit: keeper::Exit,
         inputs: &mut Vec<Input>,
     ) {
-        let result = self.folder.spool_file(&SpoolName::Result(turn));
         let mut limit = plan.task(turn.task).turn_timeout.to_string();
         if let Some(idle) = self.silences.killed(turn).filter(|_| exit.terminated) {
             exit.timed_out = true;
             limit = format!("{idle} without a word");
         }
-        // One that prints nothing may still have asked something, or handed work down.
+        // One that prints nothing may still have claimed or asked something, or handed work down.
         let has_spoken = self.take_message_folder(turn);
         let after = self.after(turn);
-        let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists();
+        let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0;
         if is_silent && after.is_known() && !has_spoken {
             inputs.push(Input::TurnEnded(Box::new(TurnEnd {
                 files: after.seen(&plan, &self.folder, turn.task),
@@ -298,7 +290,7 @@ impl World {
         let ended = EndedTurn {
             out: self.folder.spool_file(&SpoolName::Out(turn)),
             err: self.folder.spool_file(&SpoolName::Err(turn)),
-            result,
+            result: self.folder.spool_file(&SpoolName::Result(turn)),
             after,
             plan,
             folder: self.folder.clone(),

@@ -1,22 +1,19 @@
-//! The folders in which turns leave their messages (`QUORUM_TASK_DIR`). To make and remove one for each turn costs more
-//! than all else that is done for it, for file systems do not like to use again what was just removed. So one that stayed
-//! empty is handed on to the next turn, under its name.
+//! The folders in which turns leave their messages, their result among them (`QUORUM_TASK_DIR`). To make and remove one for
+//! each turn costs more than all else that is done for it, for file systems do not like to use again what was just removed.
+//! So one that stayed empty is handed on to the next turn, under its name.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::domain::TurnId;
+use crate::review::snapshot::SHOWS_AFTER;
 use crate::store::SpoolName;
 use crate::store::no_links::{Folder, Times};
 
 use super::world::World;
-
-/// A change within so long after another may bear the same time: the clocks of file systems tick some hundred times a
-/// second.
-const TICK: Duration = Duration::from_millis(20);
 
 /// Empty folders that no turn uses, under the names of those that had them. They are gone with the session.
 #[derive(Debug, Default)]
@@ -45,7 +42,7 @@ impl MessageFolders {
             // Some file systems know no such renaming, and something may stand in its place.
             if spool.rename_to_new(&idle, &name).is_ok() {
                 let times = spool.times(&name)?;
-                if times.modified_before(SystemTime::now() - TICK) {
+                if times.modified_before(SystemTime::now() - SHOWS_AFTER) {
                     self.untouched.insert(name, times);
                 }
                 return Ok(());
@@ -79,29 +76,21 @@ impl Drop for MessageFolders {
 }
 
 impl World {
-    /// Removes what another agent left where a turn will say what came of it, and gives it an empty folder for messages.
+    /// Gives a turn an empty folder for its messages, its result among them: what another agent left there beforehand is not
+    /// what this one will say.
     ///
     /// # Errors
     /// In words, why it cannot have one.
-    pub(super) fn give_message_folder(&mut self, turn: TurnId, result: &Path) -> Result<(), String> {
+    pub(super) fn give_message_folder(&mut self, turn: TurnId) -> Result<(), String> {
         let path = self.folder.spool_file(&SpoolName::Drop(turn));
-        let cleared = self
-            .messages
-            .place(result)
-            .and_then(|(spool, name)| spool.clear(&name));
-        cleared.map_err(|error| format!("cannot remove {}: {error}", result.display()))?;
         let given = self.messages.give(&path);
         given.map_err(|error| format!("cannot make {}: {error}", path.display()))
     }
 
-    /// Takes the folder of a turn back that has ended, if it stayed empty. Whether there is anything in it, or in its place.
+    /// Takes the folder of a turn back that has ended, if it stayed empty. Whether there is anything in it or in its place, or
+    /// it is not where it was: whoever looks closer says what that is.
     pub(super) fn take_message_folder(&mut self, turn: TurnId) -> bool {
-        match self
-            .messages
-            .take(&self.folder.spool_file(&SpoolName::Drop(turn)))
-        {
-            Ok(is_empty) => !is_empty,
-            Err(error) => error.kind() != io::ErrorKind::NotFound,
-        }
+        let path = self.folder.spool_file(&SpoolName::Drop(turn));
+        !self.messages.take(&path).unwrap_or(false)
     }
 }

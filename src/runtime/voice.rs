@@ -14,6 +14,7 @@ use crate::domain::{TaskId, TurnId};
 use crate::engine::{Asked, Input};
 use crate::judging::protected::paths_in;
 use crate::judging::question::{MAX_CHARS, may_be_question};
+use crate::mission::model::{ToolKind, ToolPolicy};
 use crate::mission::{Plan, SubTask, read_delegations};
 use crate::store::SpoolName;
 use crate::store::no_links::Folder;
@@ -172,11 +173,21 @@ fn messages(folder: &Path, kind: &str) -> Vec<String> {
 }
 
 /// Reads what a task hands down. A gate that rests on a file of the workspace is for the mission to set: what a session
-/// protects is known when it begins, and nobody would protect that file from the sub-task. Blocks.
+/// protects is known when it begins, and nobody would protect that file from the sub-task. And whoever may not run commands
+/// has none run for it by a gate. Blocks.
 pub(super) fn handed_down(plan: &Plan, task: TaskId, value: &Value) -> (Vec<SubTask>, Vec<String>) {
     let (read, mut refused) = read_delegations(value);
     let mut held = Vec::with_capacity(read.len());
+    let tools = plan.agent(plan.task(task).agent).spec.tools;
+    let may_run = tools.is_none_or(|tools| tools.policy(ToolKind::Run) == ToolPolicy::Allow);
     for sub_task in read {
+        if !may_run && sub_task.verify.is_some() {
+            refused.push(format!(
+                "'{}': its `verify` runs commands, which its agent may not (`tools.run`)",
+                sub_task.title
+            ));
+            continue;
+        }
         match unprotected(&workspace(plan, task), &sub_task) {
             None => held.push(sub_task),
             Some(file) => refused.push(format!(

@@ -429,13 +429,13 @@ pub enum SpoolName {
     Out(TurnId),
     /// What it wrote to standard error.
     Err(TurnId),
-    /// What it claims in its result file.
+    /// What it claims in its result file, which is one of its messages.
     Result(TurnId),
     /// What it did with its tools, one line a call.
     TurnTools(TurnId),
     /// What a command printed that it ran, by position.
     TurnRun(TurnId, u32),
-    /// Where it may drop questions, delegations, progress.
+    /// Where it may drop questions, delegations, progress, its result.
     Drop(TurnId),
     /// What a check printed.
     Check(crate::domain::TaskId, u32, u32),
@@ -507,7 +507,7 @@ impl fmt::Display for SpoolName {
             Self::Before(turn) => of_turn(f, turn, "before"),
             Self::Out(turn) => of_turn(f, turn, "out"),
             Self::Err(turn) => of_turn(f, turn, "err"),
-            Self::Result(turn) => of_turn(f, turn, "result"),
+            Self::Result(turn) => of_turn(f, turn, "drop/result"),
             Self::Drop(turn) => of_turn(f, turn, "drop"),
             Self::TurnTools(turn) => of_turn(f, turn, "tools"),
             Self::TurnRun(turn, n) => {

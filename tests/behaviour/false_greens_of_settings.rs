@@ -172,7 +172,8 @@ fn false_green_36_other_settings_beneath_the_mission_that_loosen_are_named() {
     let workspace = judged("true");
     workspace.write(
         "quorum.yaml",
-        "settings:\n  failOpenOnUnparsedEval: true\n  verifyPriorFeedback: false\n  finalChecks: never\n  checksMayWrite: ['tests/**']\n",
+        "settings:\n  failOpenOnUnparsedEval: true\n  verifyPriorFeedback: false\n  finalChecks: never\n  checksMayWrite: ['tests/**']\n\
+         rubrics:\n  default-task: {criteria: [{name: whole, weight: 1, grade: binary}]}\n",
     );
     let document = workspace.run_json(5, &[]);
     let warned = warnings(&document);
@@ -181,12 +182,14 @@ fn false_green_36_other_settings_beneath_the_mission_that_loosen_are_named() {
         (3, "verifyPriorFeedback"),
         (4, "finalChecks"),
         (5, "checksMayWrite"),
+        (7, "rubrics.default-task"),
     ] {
         assert!(
             warned.contains(&format!("`{key}` in quorum.yaml:{line}")),
             "{key}: {warned}"
         );
     }
+    assert_eq!(warned.matches("still stands at the end").count(), 1, "{warned}");
 }
 
 #[test]

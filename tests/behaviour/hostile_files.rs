@@ -266,10 +266,14 @@ fn false_green_20_a_result_left_for_another_turn_is_not_its_result() {
         "mkfifo $F",
         "ln -s $PWD/secret $F",
     ];
-    for plant in plants {
+    let places = [
+        "F=$(dirname $QUORUM_TASK_DIR)/1.1.1.drop",
+        "F=$(dirname $QUORUM_TASK_DIR)/1.1.1.drop/result; mkdir $(dirname $F)",
+    ];
+    for (place, plant) in places.iter().flat_map(|place| plants.map(|plant| (place, plant))) {
         let workspace = vandal(&format!(
             "cd ../../..; if test $QUORUM_TASK = next; then echo what it printed; exit 0; fi
-            F=$(dirname $QUORUM_RESULT_FILE)/1.1.1.result; {plant}"
+            {place}; {plant}"
         ))
         .tap_mission("dependsOn: [work], review: none", "dependsOn: [work]");
         workspace.write("secret", r#"{"output": "a secret"}"#);

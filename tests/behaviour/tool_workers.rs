@@ -370,6 +370,27 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
 }
 
 #[test]
+fn who_may_not_run_commands_has_none_run_by_the_gate_of_work_it_hands_down() {
+    let delegates = json!({"title": "part", "assignTo": "other", "verify": {"commands": ["touch ran"]}});
+    let model = Model::new(move |body| match results(body).len() {
+        0 => wants(&[("delegate", delegates.clone())]),
+        _ => says("Handed down."),
+    });
+    for (tools, runs) in [
+        ("[read]", false),
+        ("{read: allow, run: ask}", false),
+        ("[read, run]", true),
+    ] {
+        let workspace = workspace(&model, tools, "expectations: [{type: script, command: 'true'}]")
+            .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
+        workspace.quorum(&["run", "mission.yaml", "--json"]);
+        let told = results(model.asked().last().expect("it was asked")).concat();
+        assert_eq!(told.contains("tools.run"), !runs, "{tools}: {told}");
+        assert_eq!(workspace.exists("ran"), runs, "{tools}: {told}");
+    }
+}
+
+#[test]
 fn whoever_asks_and_then_says_nothing_has_asked() {
     let model = Model::new(|body| match results(body).len() {
         0 if !body["messages"].to_string().contains("Your questions") => {

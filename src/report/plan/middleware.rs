@@ -33,6 +33,22 @@ pub(super) struct HookRow {
     always: Vec<&'static str>,
 }
 
+impl HookRow {
+    /// Of entries by name, each with whether it always holds.
+    fn new(hook: &'static str, entries: impl Iterator<Item = (&'static str, bool)>) -> Self {
+        let mut row = Self {
+            hook,
+            entries: Vec::new(),
+            always: Vec::new(),
+        };
+        for (name, is_always_on) in entries {
+            row.entries.push(name);
+            row.always.extend(is_always_on.then_some(name));
+        }
+        row
+    }
+}
+
 impl MiddlewareRow {
     pub fn of(plan: &Plan) -> Self {
         let (agent, coordination) = (&plan.rules.middleware, &plan.rules.coordination);
@@ -72,35 +88,32 @@ pub(super) fn around(plan: &Plan, agent: &Agent) -> Vec<HookRow> {
 
 fn rows(chain: &AgentChain, around: Around) -> Vec<HookRow> {
     let rows = around.hooks().map(|hook| {
-        let mut entries = chain.at(hook, around);
-        // What holds in every run stands there too where the chain leaves it out.
-        let held = AgentMiddleware::DEFAULT
+        let held = AgentMiddleware::DEFAULT.into_iter();
+        let held = held.filter(|entry| entry.hook(around) == Some(hook) && !chain.has(*entry));
+        let entries = chain
+            .at(hook, around)
             .into_iter()
-            .filter(|entry| entry.hook(around) == Some(hook));
-        entries.extend(held.filter(|entry| entry.is_always_on() && !chain.has(*entry)));
-        let always = entries.iter().filter(|entry| entry.is_always_on());
-        HookRow {
-            hook: hook.as_str(),
-            always: always.map(|entry| entry.as_str()).collect(),
-            entries: entries.iter().map(|entry| entry.as_str()).collect(),
-        }
+            .chain(held.filter(|entry| entry.is_always_on()));
+        HookRow::new(
+            hook.as_str(),
+            entries.map(|entry| (entry.as_str(), entry.is_always_on())),
+        )
     });
     rows.filter(|row| !row.entries.is_empty()).collect()
 }
 
 fn coordination_rows(chain: &CoordinationChain) -> Vec<HookRow> {
     let rows = CoordinationHook::ALL.into_iter().map(|hook| {
-        let mut entries = chain.at(hook);
-        let held = CoordinationMiddleware::DEFAULT
+        let held = CoordinationMiddleware::DEFAULT.into_iter();
+        let held = held.filter(|entry| entry.hook() == hook && !chain.has(*entry));
+        let entries = chain
+            .at(hook)
             .into_iter()
-            .filter(|entry| entry.hook() == hook);
-        entries.extend(held.filter(|entry| entry.is_always_on() && !chain.has(*entry)));
-        let always = entries.iter().filter(|entry| entry.is_always_on());
-        HookRow {
-            hook: hook.as_str(),
-            always: always.map(|entry| entry.as_str()).collect(),
-            entries: entries.iter().map(|entry| entry.as_str()).collect(),
-        }
+            .chain(held.filter(|entry| entry.is_always_on()));
+        HookRow::new(
+            hook.as_str(),
+            entries.map(|entry| (entry.as_str(), entry.is_always_on())),
+        )
     });
     rows.filter(|row| !row.entries.is_empty()).collect()
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, AttemptKind, Cause, ConsultId, FailureMode, Points, Stage, Status, TaskId, Verdict,
+    Advice, AttemptKind, Cause, ConsultId, FailureMode, Points, Stage, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::{self, Event, MAX_REQUEST_RETRIES, SeatId, SeatResult, SeatState, StageReport, State};
 use crate::report::progress::live::Call;
@@ -67,7 +67,11 @@ impl Lines {
             (Stage::Judge | Stage::Verification, _) if report.cause == Some(Cause::Unparsed) => None,
             (Stage::Judge | Stage::Verification, Verdict::Pass | Verdict::Fail) => {
                 let (scored, seats) = running.map_or((0, 0), |running| (running.scored, running.seats));
-                let judges = format!("{scored}/{}", count(seats as usize, "judge"));
+                // A person who is asked instead of judges stands for them.
+                let judges = match &report.by {
+                    Some(by) if seats == 0 => format!("by {by}"),
+                    _ => format!("{scored}/{}", count(seats as usize, "judge")),
+                };
                 let score = self.scored(state, report.task, report.points).unwrap_or_default();
                 Some(Line::new("REVIEW", role, title, format!("{judges}  {score}")))
             }
@@ -145,14 +149,7 @@ impl Lines {
                         && asked.tries > seat.attempt_try
                         && asked.failed_requests > 0
                 });
-                let again = asked.and_then(|asked| {
-                    let all = MAX_REQUEST_RETRIES + 1;
-                    Some(format!(
-                        "; {}",
-                        self.again((asked.failed_requests, all), asked.not_before?)
-                    ))
-                });
-                let again = again.unwrap_or_default();
+                let again = self.request_again(asked.map(|asked| (asked.failed_requests, asked.not_before)));
                 Some(format!("{}: {} {message}{again}", name(seat), class.as_str()))
             }
             Event::EvalUnparsed { .. } => Some("no score could be read, twice".to_owned()),
@@ -173,18 +170,18 @@ impl Lines {
                 let mut open = state.task(id.task).consults.iter();
                 let asked =
                     open.find(|open| open.id.number == id.number && open.id.attempt_try > id.attempt_try);
-                let again = asked.and_then(|asked| {
-                    let all = MAX_REQUEST_RETRIES + 1;
-                    Some(format!(
-                        "; {}",
-                        self.again((asked.failed_requests, all), asked.not_before?)
-                    ))
-                });
-                let again = again.unwrap_or_default();
+                let again = self.request_again(asked.map(|asked| (asked.failed_requests, asked.not_before)));
                 Some(format!("{name}: {} {message}{again}", class.as_str()))
             }
             _ => None,
         }
+    }
+
+    /// `; retry 2 of 4 in 2.0s`: when a judge or another consulted agent is asked once more, after so many requests that
+    /// failed; nothing where nobody asks it again.
+    fn request_again(&self, asked: Option<(u32, Option<Timestamp>)>) -> String {
+        let again = asked.and_then(|(failed, at)| Some(self.again((failed, MAX_REQUEST_RETRIES + 1), at?)));
+        again.map_or_else(String::new, |again| format!("; {again}"))
     }
 }
 
