@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
-use crate::domain::{FailureMode, RunId, Status, TaskId, is_same_name};
-use crate::engine::{Input, State};
+use crate::domain::{FailureMode, RunId, Status, TaskId, Timestamp, is_same_name};
+use crate::engine::{self, Input, State};
 use crate::keeper;
 use crate::runtime::{
     Recovered, TellError, adopt, keepers, missing_files, state_base, tell, unfinished_with,
@@ -65,8 +65,11 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
             run.journal().display()
         ));
     }
+    refuse_changed_mission(&run, &recovered)?;
     // One that ended because somebody touched what it rests on ends anew, with what it rests on then.
     if recovered.finished.is_some() && !recovered.state.is_unfinished() && !recovered.state.foreign {
+        // What it ended with says nothing of a folder in which its work is not.
+        refuse_missing_files(&recovered.state)?;
         screen.error(&format!(
             "run {} has ended; there is nothing to resume\n",
             run.id()
@@ -77,8 +80,6 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         screen.report(&recovered.state, &view);
         return Ok(exit_code(outcome.class.exit_code(), reported));
     }
-    refuse_changed_mission(&run, &recovered)?;
-
     let mut options = recovered.state.options.clone();
     options.forget_session();
     options.state_base = state_base(&folder);
@@ -186,6 +187,18 @@ fn begin_again(
     if inputs.is_empty() {
         return Ok(());
     }
+    // What would refuse the session refuses what is to be told before it, too.
+    let mut after = state.clone();
+    for input in &inputs {
+        for event in engine::decide(&after, input, Timestamp::now()) {
+            engine::apply(&mut after, &event);
+        }
+    }
+    refuse_lost_folder(&after)?;
+    if !arguments.reopen {
+        refuse_missing_files(&after)?;
+    }
+    resolve_programs(&after, &after.options, run.id())?;
     // Turns of what is withdrawn are ended when the session begins: its journal does not know them as running.
     tell(run, &inputs).map_err(told).map(|_| ())
 }

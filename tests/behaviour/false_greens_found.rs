@@ -672,6 +672,34 @@ tasks:
     assert_eq!(workspace.lines("turns").len(), 2);
     assert_eq!(task(&document, "One")["attempts"][1]["n"], 2);
     assert_eq!(standing(&document, "Two").0, "done");
+
+    // Nor is the end of a run told in a folder without its work.
+    std::fs::remove_file(workspace.path("One.txt")).expect("it is there");
+    let refused = workspace.quorum(&["resume"]).exits(9);
+    refused.says(&["One.txt", "'One'", "--reopen"]);
+    // A resume that is refused has withdrawn nothing.
+    let before = workspace.status();
+    workspace.quorum(&["resume", "--redo", "Two"]).exits(9);
+    assert_eq!(workspace.status()["tasks"], before["tasks"]);
+    workspace.resume_json(0, &["--reopen"]);
+    assert_eq!(workspace.lines("turns").len(), 3);
+}
+
+#[test]
+fn false_green_20_an_ended_run_does_not_answer_for_a_mission_that_was_changed() {
+    let mission = "
+name: the mission has grown
+agents: {worker: {run: touch did}}
+settings: {evaluate: false}
+tasks:
+  - {title: One, assignTo: worker}
+";
+    let workspace = Workspace::with(mission);
+    workspace.run_json(0, &[]);
+    workspace.quorum(&["resume"]).exits(0);
+    let workspace = workspace.tap_mission("tasks:", "tasks:\n  - {title: Two, assignTo: worker}");
+    let refused = workspace.quorum(&["resume"]).exits(2);
+    refused.says(&["was changed since", "title: Two", "--accept-changed-mission"]);
 }
 
 #[test]

@@ -48,6 +48,20 @@ fn a_pass_below_the_full_bar_is_relaxed_and_exits_0() {
 }
 
 #[test]
+fn who_grades_by_a_rubric_holds_the_work_to_the_same_bar() {
+    let grades = json!({"correctness": {"grade": 1}, "completeness": {"grade": 0}, "probe-adherence": {"grade": 0}});
+    let reply = json!({"criteria": grades, "verdict": "pass", "confidence": 1}).to_string();
+    let workspace = workspace(&[&reply]).tap_mission(
+        "base, assignTo: worker",
+        "base, assignTo: worker, review: none, verification: {rubric: default-task}",
+    );
+    let document = workspace.run_json(0, &[]);
+    let base = task(&document, "base");
+    assert_eq!((&base["score"], &base["bar"]), (&json!(2.0), &json!(40.0)));
+    assert_eq!(standing(&document, "base"), ("done", "relaxed"));
+}
+
+#[test]
 fn it_has_one_more_attempt_and_the_switch_takes_both_away() {
     let document = workspace(&["SCORE: 39"]).run_json(5, &[]);
     assert_eq!(attempts(&document, "base"), ["execute", "fix", "fix"]);

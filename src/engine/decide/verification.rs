@@ -163,7 +163,7 @@ pub(super) fn advised(
                 rubric,
                 &grades,
                 reply,
-                verification.bar,
+                draft.plan().relieved(draft.id, verification.bar),
                 verification.min_confidence,
             );
             let first = grader(draft.plan(), draft.id).filter(|first| *first != judge);
