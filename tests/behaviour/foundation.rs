@@ -49,7 +49,8 @@ fn a_pass_below_the_full_bar_is_relaxed_and_exits_0() {
 
 #[test]
 fn who_grades_by_a_rubric_holds_the_work_to_the_same_bar() {
-    let grades = json!({"correctness": {"grade": 1}, "completeness": {"grade": 0}, "probe-adherence": {"grade": 0}});
+    let grades =
+        json!({"correctness": {"grade": 1}, "completeness": {"grade": 0}, "probe-adherence": {"grade": 0}});
     let reply = json!({"criteria": grades, "verdict": "pass", "confidence": 1}).to_string();
     let workspace = workspace(&[&reply]).tap_mission(
         "base, assignTo: worker",

@@ -18,9 +18,16 @@ pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
         panel.verify_prior_feedback
     });
-    let last = task.feedback.last().filter(|_| verify);
-    // Where no review could be read, or none took place, there is nothing to answer for.
-    let said = last.filter(|last| last.cause != Some(Cause::Unparsed) && last.stage != Stage::Outcome);
+    // What a stage of facts found, it has looked at again before any judge is asked; and where no review could be read, or
+    // none took place, there is nothing to answer for.
+    let is_a_review = |stage| {
+        !matches!(
+            stage,
+            Stage::Outcome | Stage::Preflight | Stage::Finish | Stage::Checks
+        )
+    };
+    let mut reviews = task.feedback.iter().filter(|_| verify);
+    let said = reviews.rfind(|said| said.cause != Some(Cause::Unparsed) && is_a_review(said.stage));
     said.map_or_else(Vec::new, |last| prior::points(&last.findings, &last.dimensions))
 }
 
