@@ -48,6 +48,8 @@ mod delegation;
 mod delegation_kills;
 #[path = "behaviour/dlq.rs"]
 mod dlq;
+#[path = "behaviour/docs.rs"]
+mod docs;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/doctor_state.rs"]
