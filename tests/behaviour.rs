@@ -46,6 +46,8 @@ mod deadlines;
 mod delegation;
 #[path = "behaviour/delegation_kills.rs"]
 mod delegation_kills;
+#[path = "behaviour/design.rs"]
+mod design;
 #[path = "behaviour/dlq.rs"]
 mod dlq;
 #[path = "behaviour/docs.rs"]
@@ -88,6 +90,8 @@ mod formats;
 mod foundation;
 #[path = "behaviour/gates.rs"]
 mod gates;
+#[path = "behaviour/generated_docs.rs"]
+mod generated_docs;
 #[path = "behaviour/golden_journals.rs"]
 mod golden_journals;
 #[path = "behaviour/help.rs"]

@@ -4,7 +4,7 @@
 //! A page is run in an empty folder of its own. What blocks mean is said in `CONTRIBUTING.md`.
 
 #[path = "docs/page.rs"]
-mod page;
+pub mod page;
 #[path = "docs/run.rs"]
 mod run;
 #[path = "docs/shown.rs"]
