@@ -87,6 +87,36 @@ fn a_block_that_is_not_run_says_why_and_holds_no_command_of_quorum() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A command in the middle of a sentence has stand-ins such as TASK, so it is not run as it is meant; but what quorum refuses
+/// to understand is told apart from what is not there.
+#[test]
+fn every_command_in_a_sentence_is_one_that_quorum_understands() {
+    let commands: BTreeSet<(String, String)> = Page::all()
+        .iter()
+        .flat_map(|page| {
+            page.commands_in_sentences()
+                .map(|command| (command, page.path.clone()))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(commands.len() > 100, "only {} were found", commands.len());
+    each(Vec::from_iter(commands), |(command, path)| {
+        let words = shlex::split(&command).unwrap_or_default();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        // The name of a command may be a stand-in too.
+        if words[1].bytes().all(|byte| byte.is_ascii_uppercase()) {
+            return Vec::new();
+        }
+        let finished = Workspace::new().quorum(&words[1..]);
+        let not_understood = ["unexpected argument", "unrecognized subcommand"];
+        let is_understood = !not_understood.iter().any(|why| finished.stderr.contains(why));
+        match is_understood {
+            true => Vec::new(),
+            false => vec![format!("{path}: `{command}`:\n{}", finished.stderr)],
+        }
+    });
+}
+
 #[test]
 fn every_link_between_pages_leads_somewhere() {
     let pages = Page::all();

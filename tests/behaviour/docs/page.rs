@@ -153,6 +153,22 @@ impl Page {
         links
     }
 
+    /// Commands of quorum that stand in sentences and tables, without the brackets around what may be left out.
+    pub fn commands_in_sentences(&self) -> impl Iterator<Item = String> {
+        let code = Regex::new("`(quorum [^`]*)`").expect("it is an expression");
+        // A span may be broken over two lines.
+        let prose: Vec<&str> = self.prose().map(|(_, line)| line).collect();
+        let prose = prose.join("\n");
+        let found: Vec<String> = code
+            .captures_iter(&prose)
+            .flat_map(|found| found[1].split("&&").map(str::to_owned).collect::<Vec<_>>())
+            .map(|command| command.replace(['[', ']', '\n', '\\'], " "))
+            .map(|command| command.split_whitespace().collect::<Vec<_>>().join(" "))
+            .filter(|command| command.starts_with("quorum "))
+            .collect();
+        found.into_iter()
+    }
+
     /// The path of a file that this page names; without a name, its own.
     pub fn beside(&self, file: &str) -> String {
         if file.is_empty() {
