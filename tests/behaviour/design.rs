@@ -132,17 +132,24 @@ fn every_module_stands_in_the_architecture() {
 #[test]
 fn files_that_the_architecture_names_are_there() {
     let page = Page::read(ARCHITECTURE);
-    let file = Regex::new(r"`((?:[a-z_]+/)+(?:[a-z_]+\.rs)?)`").expect("it is an expression");
+    let source = Regex::new(r"`((?:[a-z_]+/)*[a-z_]+\.rs)`").expect("it is an expression");
+    let folder = Regex::new(r"`((?:[a-z_]+/)+)`").expect("it is an expression");
+    let sources = [sources("src"), sources("tests")].concat();
+    let is_source = |name: &str| {
+        sources
+            .iter()
+            .any(|(path, _)| path.ends_with(&format!("/{name}")))
+    };
+    let is_folder = |name: &str| project(name).is_dir() || project("src").join(name).is_dir();
+    // Folders of the state are no folders of the source tree.
+    let is_ours = |name: &str| modules().contains(name.split('/').next().unwrap_or_default());
     let mut wrong = Vec::new();
     for (number, line) in (1..).zip(page.text.lines()) {
-        for found in file.captures_iter(line) {
-            let name = &found[1];
-            let top = name.split('/').next().unwrap_or_default();
-            let is_module = modules().contains(top);
-            if is_module && !project("src").join(name).exists() {
-                wrong.push(format!("{ARCHITECTURE}:{number}: there is no src/{name}"));
-            }
-        }
+        let sources = source.captures_iter(line).map(|found| found[1].to_owned());
+        let folders = folder.captures_iter(line).map(|found| found[1].to_owned());
+        let gone = sources.filter(|name| !is_source(name));
+        let gone = gone.chain(folders.filter(|name| is_ours(name) && !is_folder(name)));
+        wrong.extend(gone.map(|name| format!("{ARCHITECTURE}:{number}: there is no {name}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
