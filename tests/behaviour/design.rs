@@ -138,7 +138,7 @@ fn files_that_the_architecture_names_are_there() {
     let is_source = |name: &str| {
         sources
             .iter()
-            .any(|(path, _)| path.ends_with(&format!("/{name}")))
+            .any(|(path, _)| format!("/{path}").ends_with(&format!("/{name}")))
     };
     let is_folder = |name: &str| project(name).is_dir() || project("src").join(name).is_dir();
     // Folders of the state are no folders of the source tree.
