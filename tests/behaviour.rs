@@ -46,8 +46,12 @@ mod deadlines;
 mod delegation;
 #[path = "behaviour/delegation_kills.rs"]
 mod delegation_kills;
+#[path = "behaviour/design.rs"]
+mod design;
 #[path = "behaviour/dlq.rs"]
 mod dlq;
+#[path = "behaviour/docs.rs"]
+mod docs;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/doctor_state.rs"]
@@ -86,6 +90,8 @@ mod formats;
 mod foundation;
 #[path = "behaviour/gates.rs"]
 mod gates;
+#[path = "behaviour/generated_docs.rs"]
+mod generated_docs;
 #[path = "behaviour/golden_journals.rs"]
 mod golden_journals;
 #[path = "behaviour/help.rs"]
