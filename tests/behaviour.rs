@@ -114,6 +114,8 @@ mod in_the_way;
 mod independence;
 #[path = "behaviour/init.rs"]
 mod init;
+#[path = "behaviour/install.rs"]
+mod install;
 #[path = "behaviour/intake.rs"]
 mod intake;
 #[path = "behaviour/interrupted.rs"]

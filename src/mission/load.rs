@@ -222,6 +222,18 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     })
 }
 
+/// The agents that a mission defines itself, as plain data; none if the text is no mission. What is wrong with them is
+/// not looked for: they are those of a mission that was loaded before, or are loaded with the next one.
+#[must_use]
+pub fn agents_in(text: &str) -> Value {
+    let agents = Tree::parse(text).ok().and_then(|(tree, _)| {
+        let root = tree.root();
+        (tree.kind(root) == Kind::Map).then(|| tree.get(root, "agents").map(|agents| tree.plain(agents)))?
+    });
+    // A mission may leave all its agents to quorum.yaml.
+    agents.unwrap_or_else(|| json!({}))
+}
+
 /// A document: what is right of it, and what is wrong.
 pub(super) struct Document<'s, T> {
     pub tree: Tree<'s>,
