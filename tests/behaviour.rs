@@ -86,6 +86,8 @@ mod formats;
 mod foundation;
 #[path = "behaviour/gates.rs"]
 mod gates;
+#[path = "behaviour/generated_docs.rs"]
+mod generated_docs;
 #[path = "behaviour/golden_journals.rs"]
 mod golden_journals;
 #[path = "behaviour/help.rs"]

@@ -19,7 +19,7 @@ use super::failure::Failure;
 use super::screen::Screen;
 use templates::File;
 
-/// Write a mission that runs as it stands, with its agents and pipeline
+/// Write a mission that runs as it stands
 #[derive(Debug, Args)]
 #[command(after_help = "Example: quorum init --template code-review reviews")]
 pub struct Init {
@@ -31,8 +31,7 @@ pub struct Init {
         long,
         value_enum,
         value_name = "NAME",
-        default_value_t,
-        env = "QUORUM_TEMPLATE"
+        default_value_t
     )]
     pub template: Template,
 }
