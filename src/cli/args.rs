@@ -155,7 +155,10 @@ pub enum Subcommand {
     #[command(after_help = "Example: quorum agent ask 'Which of the two databases is meant?'")]
     Agent(voice::Agent),
     /// List what waits for a person: the first half of `quorum inbox`
-    #[command(hide = true, after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'")]
+    #[command(
+        hide = true,
+        after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'"
+    )]
     Approvals(OfRun),
     /// List work that was accepted below the bar: the second half of `quorum inbox`
     #[command(hide = true, after_help = "Example: quorum requests")]
@@ -328,7 +331,7 @@ impl RunFlags {
 /// What can be said of reviews.
 #[derive(Debug, Clone, Args)]
 pub struct ReviewFlags {
-    /// Call no judge of any kind; the work is reported as unreviewed [env: EVAL=off]
+    /// Call no judge of any kind; the work is reported as unreviewed. EVAL=off does the same
     #[arg(long, env = "QUORUM_NO_EVAL", hide_env = true)]
     pub no_eval: bool,
     /// The bar of every review, above what the mission says: 1-5, 20-100, "3.5/5" or "10/100". EVAL_THRESHOLD in the
@@ -361,7 +364,13 @@ pub struct SessionFlags {
     #[arg(long, value_name = "DURATION", env = "QUORUM_WAIT_APPROVALS", hide_env = true)]
     pub wait_approvals: Option<Millis>,
     /// Ignore this failure class when computing the exit code (repeatable): task_failed, gate_failed, below_threshold, …
-    #[arg(long, value_name = "CLASS", env = "QUORUM_ALLOW", hide_env = true, value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "CLASS",
+        env = "QUORUM_ALLOW",
+        hide_env = true,
+        value_delimiter = ','
+    )]
     pub allow: Vec<OutcomeClass>,
     /// Unreviewed work is indeterminate (exit 6)
     #[arg(long, env = "QUORUM_STRICT")]
@@ -385,10 +394,21 @@ pub struct SessionFlags {
     )]
     pub progress: Progress,
     /// Print more: every turn and check with its time, each reviewer's answer, errors of agents
-    #[arg(short, long, env = "QUORUM_VERBOSE", hide_env = true, conflicts_with = "quiet")]
+    #[arg(
+        short,
+        long,
+        env = "QUORUM_VERBOSE",
+        hide_env = true,
+        conflicts_with = "quiet"
+    )]
     pub verbose: bool,
     /// Write a report at the end, however it ends (repeatable): junit, markdown, html, json
-    #[arg(long = "report", value_name = "KIND=PATH", env = "QUORUM_REPORT", hide_env = true)]
+    #[arg(
+        long = "report",
+        value_name = "KIND=PATH",
+        env = "QUORUM_REPORT",
+        hide_env = true
+    )]
     pub reports: Vec<super::reports::ReportTargets>,
 }
 

@@ -48,7 +48,10 @@ fn the_flags_of_a_session_have_a_variable_and_no_others_show_one() {
             let variable = variable.to_str().expect("it is text");
             let is_shown = help.contains(&format!("[env: {variable}]"));
             let is_of_session = VARIABLES.contains(&(flag, variable));
-            assert!(name == "quorum" || is_shown == is_of_session, "{name} --{flag}: {help}");
+            assert!(
+                name == "quorum" || is_shown == is_of_session,
+                "{name} --{flag}: {help}"
+            );
             if is_of_session {
                 shown.insert(flag.to_owned());
             }
@@ -57,7 +60,10 @@ fn the_flags_of_a_session_have_a_variable_and_no_others_show_one() {
     assert_eq!(shown.len(), VARIABLES.len(), "{shown:?}");
     for (_, variable) in VARIABLES {
         let mut listed = crate::cli::variables::VARIABLES.iter();
-        assert!(listed.any(|(name, _)| *name == variable), "{variable} is not listed");
+        assert!(
+            listed.any(|(name, _)| *name == variable),
+            "{variable} is not listed"
+        );
     }
 }
 

@@ -33,7 +33,9 @@ pub fn command() -> Command {
 /// What is said of every command alike: switches, variables, and only the formats that it has.
 fn with_details(command: Command, format: Option<&Arg>) -> Command {
     let name = command.get_name().to_owned();
-    let of_parent = command.get_arguments().find(|argument| argument.get_id() == "format");
+    let of_parent = command
+        .get_arguments()
+        .find(|argument| argument.get_id() == "format");
     let global = of_parent.cloned();
     let known = format.or(global.as_ref());
     let is_switch = |argument: &Arg| {
@@ -102,7 +104,11 @@ pub fn refuse_format(arguments: &mut Arguments, name: &str, matches: &ArgMatches
         Json::Document => Some(Format::Json),
         Json::Unsaid | Json::File(_) => None,
     };
-    let Some(wanted) = output.format.or(by_flag).filter(|wanted| !formats.contains(wanted)) else {
+    let Some(wanted) = output
+        .format
+        .or(by_flag)
+        .filter(|wanted| !formats.contains(wanted))
+    else {
         return Ok(());
     };
     let id = if output.format.is_some() { "format" } else { "json" };

@@ -76,7 +76,9 @@ impl Asked {
         let variable = std::env::var_os("QUORUM_STATE_DIR").filter(|folder| !folder.is_empty());
         let is_mission = |word: &&&str| word.ends_with(".yaml") || word.ends_with(".yml");
         Self {
-            state_dir: value("--state-dir").map(PathBuf::from).or(variable.map(PathBuf::from)),
+            state_dir: value("--state-dir")
+                .map(PathBuf::from)
+                .or(variable.map(PathBuf::from)),
             run: value("--run").and_then(|run| RunId::new(run).ok()),
             mission: words.iter().find(is_mission).map(PathBuf::from),
             is_config: words.contains(&"config"),
@@ -106,7 +108,9 @@ impl Asked {
             return None;
         }
         let mut view = LiveView::default();
-        let state = recover(&run, |state, record| view.take(state, record)).ok()?.state;
+        let state = recover(&run, |state, record| view.take(state, record))
+            .ok()?
+            .state;
         let view = view.into_view(&state);
         Some((state, view))
     }

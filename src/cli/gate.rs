@@ -33,11 +33,7 @@ pub struct Gate {
     #[arg(long)]
     pub wait: bool,
     /// How long --wait waits at most
-    #[arg(
-        long,
-        value_name = "DURATION",
-        default_value = "5m"
-    )]
+    #[arg(long, value_name = "DURATION", default_value = "5m")]
     pub timeout: Millis,
     /// Let the failed gate pass; recorded, and shown as overridden. `quorum resume` then goes on
     #[arg(long = "override", requires_all = ["name", "reason"])]
@@ -173,8 +169,13 @@ fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
                 "gate '{name}' is not evaluated: this run was told to leave out tasks that it waits for (--only)"
             ))),
             None if names.is_empty() => Err(no_gates()),
-            None => Err(Failure::usage(anyhow!("there is no gate '{name}'"))
-                .help(suggestion(name, names.iter().copied(), "the gates of this run are"))),
+            None => Err(
+                Failure::usage(anyhow!("there is no gate '{name}'")).help(suggestion(
+                    name,
+                    names.iter().copied(),
+                    "the gates of this run are",
+                )),
+            ),
         },
     }
 }

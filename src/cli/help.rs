@@ -24,7 +24,10 @@ const GROUPS: [(&str, &[Row]); 7] = [
             (&["resume"], None),
             (&["plan"], None),
             (&["validate"], None),
-            (&["pause", "cancel"], Some("Stop a session; cancel a run or a task")),
+            (
+                &["pause", "cancel"],
+                Some("Stop a session; cancel a run or a task"),
+            ),
         ],
     ),
     (
@@ -33,7 +36,7 @@ const GROUPS: [(&str, &[Row]); 7] = [
             (&["status"], None),
             (
                 &["logs", "events"],
-                Some("Print what an agent wrote; what happened in a run"),
+                Some("Print output of an agent; events of a run"),
             ),
         ],
     ),
@@ -55,7 +58,10 @@ const GROUPS: [(&str, &[Row]); 7] = [
         &[
             (&["show"], None),
             (&["metrics"], None),
-            (&["runs", "clean"], Some("List runs; remove those that have ended")),
+            (
+                &["runs", "clean"],
+                Some("List runs; remove those that have ended"),
+            ),
             (&["report"], None),
             (&["dlq"], None),
         ],
@@ -79,10 +85,7 @@ const GROUPS: [(&str, &[Row]); 7] = [
     ),
     (
         "Agents",
-        &[(
-            &["agent"],
-            Some("ask, delegate, progress, result: inside a task"),
-        )],
+        &[(&["agent"], Some("ask, delegate, progress, result: inside a task"))],
     ),
 ];
 
@@ -132,7 +135,10 @@ pub fn root_template(root: &Command) -> String {
         let _ = writeln!(text, "  {literal}{flag:21}{literal:#}{help}");
     }
     let version = "-V, --version";
-    let _ = write!(text, "  {literal}{version:21}{literal:#}Print version{{after-help}}");
+    let _ = write!(
+        text,
+        "  {literal}{version:21}{literal:#}Print version{{after-help}}"
+    );
     text
 }
 

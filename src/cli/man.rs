@@ -11,7 +11,9 @@ use super::screen::Screen;
 
 /// Print the manual page of quorum or of a command
 #[derive(Debug, Args)]
-#[command(after_help = "Examples: quorum man run | man -l -\n          quorum man --dir ~/.local/share/man/man1")]
+#[command(
+    after_help = "Examples: quorum man run | man -l -\n          quorum man --dir ~/.local/share/man/man1"
+)]
 pub struct Man {
     /// The command [default: quorum itself]
     #[arg(value_name = "COMMAND", conflicts_with = "dir")]
@@ -37,8 +39,10 @@ pub fn man(arguments: &Man, screen: &Screen) -> Result<u8, Failure> {
         .iter()
         .try_fold(&root, |command, word| command.find_subcommand(word));
     let Some(found) = found else {
-        return Err(Failure::usage(anyhow!("there is no command '{}'", words.join(" ")))
-            .help("`quorum help` lists the commands"));
+        return Err(
+            Failure::usage(anyhow!("there is no command '{}'", words.join(" ")))
+                .help("`quorum help` lists the commands"),
+        );
     };
     let page = page(found).map_err(Failure::internal)?;
     screen.result(&String::from_utf8_lossy(&page));

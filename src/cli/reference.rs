@@ -11,6 +11,45 @@ use super::variables::VARIABLES;
 /// What stands before the tables; the mission and the commands in it are run by a test.
 const BEGINNING: &str = include_str!("reference.md");
 
+/// The exit codes of commands; every one has 2 for what is wrong with its arguments.
+const EXITS: [(&str, &str); 20] = [
+    (
+        "quorum run",
+        "the outcome of the run; see [exit-codes.md](exit-codes.md)",
+    ),
+    (
+        "quorum resume",
+        "the outcome of the run; 9 where accepted work is gone or the mission was changed",
+    ),
+    ("quorum plan", "0, 2"),
+    ("quorum validate", "0 all are valid, 2 one is not"),
+    ("quorum cancel", "0, 2 unknown, 8 queued, 9 refused"),
+    ("quorum pause", "0, 2, 8 queued, 9 refused"),
+    ("quorum status", "0; with `--exit-code` the code of the run"),
+    ("quorum show", "0, 2 unknown"),
+    ("quorum logs", "0, 2 unknown"),
+    ("quorum events", "0, 2 unknown"),
+    (
+        "quorum approve",
+        "0 applied or already so, 2 unknown, 4 decided otherwise, 8 queued, 9 refused",
+    ),
+    ("quorum reject", "as `approve`"),
+    ("quorum answer", "as `approve`; 4 answered otherwise"),
+    (
+        "quorum gate",
+        "0 passed, 4 failed, 8 tasks not finished, 2 unknown",
+    ),
+    (
+        "quorum request approve",
+        "0, 2 unknown, 4 cancelled before, 8 queued",
+    ),
+    ("quorum review", "0 good enough, 5 not, 6 no trustworthy verdict"),
+    ("quorum calibrate", "0, 6 a judge could not be asked"),
+    ("quorum dlq retry", "0 done, 4 failed again"),
+    ("quorum doctor", "0, 9"),
+    ("quorum doctor state", "0 whole, 1 damaged"),
+];
+
 /// The page in Markdown.
 #[must_use]
 pub fn reference_page() -> String {
@@ -31,7 +70,7 @@ pub fn reference_page() -> String {
         let _ = write!(text, "\n## {group}\n");
         for name in names {
             if let Some(command) = root.find_subcommand(name) {
-                section(&mut text, command, &format!("quorum {name}"));
+                section(&mut text, command, &format!("quorum {name}"), &root);
             }
         }
     }
@@ -39,15 +78,35 @@ pub fn reference_page() -> String {
 }
 
 /// A command and its subcommands.
-fn section(text: &mut String, command: &Command, name: &str) {
+fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").replace("\n       ", "\n");
     let _ = write!(text, "\n### `{name}`\n\n{about}.\n\n```text\n{usage}\n```\n");
-    let mut own = command.get_arguments().filter(|argument| is_own(argument)).peekable();
-    if own.peek().is_some() {
+    let of_run = root
+        .find_subcommand("run")
+        .filter(|run| run.get_name() != command.get_name());
+    // A session has the same flags everywhere: they are told once.
+    let is_of_run = |argument: &&Arg| {
+        let same = of_run.and_then(|run| {
+            run.get_arguments()
+                .find(|known| known.get_id() == argument.get_id())
+        });
+        same.is_some_and(|same| same.get_long().is_some() && same.get_help() == argument.get_help())
+    };
+    let own = command.get_arguments().filter(|argument| is_own(argument));
+    let (shared, own): (Vec<&Arg>, Vec<&Arg>) = own.partition(is_of_run);
+    if !own.is_empty() {
         text.push('\n');
-        table(text, own);
+        table(text, own.into_iter());
+    }
+    if !shared.is_empty() {
+        let flags = shared.iter().filter_map(|argument| argument.get_long());
+        let flags: Vec<String> = flags.map(|flag| format!("`--{flag}`")).collect();
+        let _ = write!(text, "\nAs of `quorum run`: {}.\n", flags.join(", "));
+    }
+    if let Some((_, codes)) = EXITS.iter().find(|(known, _)| *known == name) {
+        let _ = write!(text, "\nExit: {codes}.\n");
     }
     let formats = formats(command.get_name(), false);
     if formats.len() > 1 && !command.has_subcommands() {
@@ -58,13 +117,15 @@ fn section(text: &mut String, command: &Command, name: &str) {
         let _ = write!(text, "\nFormats: {}.\n", names.join(", "));
     }
     if let Some(examples) = command.get_after_help().map(ToString::to_string) {
-        let examples = examples.rsplit_once("Example").map_or("", |(_, examples)| examples);
+        let examples = examples
+            .rsplit_once("Example")
+            .map_or("", |(_, examples)| examples);
         let examples = examples.trim_start_matches("s: ").trim_start_matches(": ");
         let lines: Vec<&str> = examples.lines().map(str::trim).collect();
         let _ = write!(text, "\n```text\n{}\n```\n", lines.join("\n"));
     }
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        section(text, sub, &format!("{name} {}", sub.get_name()));
+        section(text, sub, &format!("{name} {}", sub.get_name()), root);
     }
 }
 

@@ -98,7 +98,10 @@ fn forewarn(state: &State, options: &RunOptions, screen: &Screen) {
     {
         screen.error(&format!("note: {}\n", given.words()));
     }
-    for warning in forewarnings(state).into_iter().chain(missing_scripts(state, options)) {
+    for warning in forewarnings(state)
+        .into_iter()
+        .chain(missing_scripts(state, options))
+    {
         screen.error(&format!("warning: {}\n", sanitize(&warning)));
     }
 }
@@ -129,7 +132,9 @@ fn missing_scripts(state: &State, options: &RunOptions) -> Vec<String> {
             false => String::new(),
         };
         let (agent, place) = (&agent.name, workspace.display());
-        Some(format!("agent '{agent}': there is no `{script}` in the workspace {place}{help}"))
+        Some(format!(
+            "agent '{agent}': there is no `{script}` in the workspace {place}{help}"
+        ))
     };
     state.plan.agents.iter().filter_map(missing).collect()
 }

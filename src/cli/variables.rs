@@ -19,7 +19,10 @@ pub const VARIABLES: [(&str, &str); 14] = [
     ("QUORUM_PROGRESS", "how progress is shown, as `--progress`"),
     ("QUORUM_NO_INPUT", "never ask, as `--no-input`"),
     ("QUORUM_OFFLINE", "use no network, as `--offline`"),
-    ("QUORUM_RECORD", "where replies of models are recorded, as `--record`"),
+    (
+        "QUORUM_RECORD",
+        "where replies of models are recorded, as `--record`",
+    ),
     ("QUORUM_STRICT", "unreviewed work is indeterminate, as `--strict`"),
     (
         "QUORUM_SANDBOX",
@@ -37,7 +40,10 @@ pub const VARIABLES: [(&str, &str); 14] = [
         "QUORUM_OPERATOR_KEY",
         "the key that vouches for runs and for what people say from outside; else the file `$XDG_STATE_HOME/quorum/key`",
     ),
-    ("EVAL", "`off`, `0`, `false` or `no`: call no judge, as `--no-eval`"),
+    (
+        "EVAL",
+        "`off`, `0`, `false` or `no`: call no judge, as `--no-eval`",
+    ),
     (
         "EVAL_THRESHOLD",
         "the bar of reviews for which the mission names none; weaker than `--eval-threshold`",

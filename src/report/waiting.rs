@@ -24,7 +24,10 @@ pub fn human(items: &[Item<'_>], screen: &Screen) -> String {
     let line = |item: &Item<'_>| {
         let task = sanitize(item.task);
         let (id, task) = (item.id, screen.style.paint(Role::Strong, task));
-        let until = item.until.map(|until| format!(" until {until}")).unwrap_or_default();
+        let until = item
+            .until
+            .map(|until| format!(" until {until}"))
+            .unwrap_or_default();
         format!("{id}  {task}  {}{until}: {}\n", item.kind, sanitize(item.message))
     };
     let text: String = items.iter().map(line).collect();

@@ -49,11 +49,7 @@ pub struct Calibrate {
     #[arg(short, long, value_name = "N", env = "QUORUM_JOBS", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
     /// Measure this panel by every rule: its seats, by name or a part of it that only one judge has (repeatable)
-    #[arg(
-        long,
-        value_name = "JUDGE,JUDGE,…",
-        value_delimiter = ';'
-    )]
+    #[arg(long, value_name = "JUDGE,JUDGE,…", value_delimiter = ';')]
     pub panel: Vec<String>,
     /// What good work reaches, for judges and for people: 1-5, 20-100, "3.5/5" or "10/100" [default: 60]
     #[arg(long, value_name = "N")]
