@@ -30,6 +30,10 @@ mod called_off;
 mod changed_mission;
 #[path = "behaviour/command_agents.rs"]
 mod command_agents;
+#[path = "behaviour/command_line.rs"]
+mod command_line;
+#[path = "behaviour/completions.rs"]
+mod completions;
 #[path = "behaviour/concurrent.rs"]
 mod concurrent;
 #[path = "behaviour/config.rs"]
@@ -110,6 +114,8 @@ mod html_report;
 mod http_models;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
+#[path = "behaviour/inbox.rs"]
+mod inbox;
 #[path = "behaviour/independence.rs"]
 mod independence;
 #[path = "behaviour/init.rs"]
