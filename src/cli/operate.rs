@@ -35,7 +35,7 @@ const LEFT_ALIVE: &str = "end that process, or say it at a terminal";
 /// Who speaks.
 #[derive(Debug, Clone, Args)]
 pub struct Speaker {
-    /// The name that is recorded [default: the user's]. A record, not a proof
+    /// The name that is recorded: a record, not a proof [default: the user's]
     #[arg(long = "as", value_name = "NAME")]
     pub speaks_as: Option<String>,
 }

@@ -25,17 +25,17 @@ struct Desk {
 pub fn run_page(page: &Page) -> Vec<String> {
     let desk = Desk::new(page);
     let mut wrong = Vec::new();
-    // What the commands of the last block printed.
-    let mut printed = String::new();
+    // What the commands of the block before printed, if it has commands.
+    let mut printed: Option<String> = None;
     for block in page.blocks() {
         match &block.used {
             Ok(Use::File(name)) => desk.write(name, &block.body),
             Ok(Use::Run) => {
-                printed.clear();
+                let mut all = String::new();
                 for (line, command) in commands(&block.body) {
                     let place = format!("{}:{}", page.path, block.line + line);
                     let (finished, wanted) = (desk.run(&command), wanted(&command));
-                    printed += &finished.stdout;
+                    all += &finished.stdout;
                     if finished.code() != Some(wanted) {
                         let (code, output) = (finished.code(), &finished.stdout);
                         wrong.push(format!(
@@ -43,14 +43,17 @@ pub fn run_page(page: &Page) -> Vec<String> {
                         ));
                     }
                 }
+                printed = Some(all);
             }
             Ok(Use::Shown) if block.language == "text" && block.is_behind_another => {
-                if let Some(missing) = what_is_not_printed(&block.body, &printed) {
+                if let Some(printed) = &printed
+                    && let Some(missing) = what_is_not_printed(&block.body, printed)
+                {
                     let place = format!("{}:{}", page.path, block.line);
                     wrong.push(format!("{place}: `{missing}` is not printed:\n{printed}"));
                 }
             }
-            _ => printed.clear(),
+            _ => printed = None,
         }
     }
     wrong
