@@ -30,6 +30,10 @@ mod called_off;
 mod changed_mission;
 #[path = "behaviour/command_agents.rs"]
 mod command_agents;
+#[path = "behaviour/command_line.rs"]
+mod command_line;
+#[path = "behaviour/completions.rs"]
+mod completions;
 #[path = "behaviour/concurrent.rs"]
 mod concurrent;
 #[path = "behaviour/config.rs"]
@@ -46,8 +50,12 @@ mod deadlines;
 mod delegation;
 #[path = "behaviour/delegation_kills.rs"]
 mod delegation_kills;
+#[path = "behaviour/design.rs"]
+mod design;
 #[path = "behaviour/dlq.rs"]
 mod dlq;
+#[path = "behaviour/docs.rs"]
+mod docs;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/doctor_state.rs"]
@@ -86,6 +94,8 @@ mod formats;
 mod foundation;
 #[path = "behaviour/gates.rs"]
 mod gates;
+#[path = "behaviour/generated_docs.rs"]
+mod generated_docs;
 #[path = "behaviour/golden_journals.rs"]
 mod golden_journals;
 #[path = "behaviour/help.rs"]
@@ -104,6 +114,8 @@ mod html_report;
 mod http_models;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
+#[path = "behaviour/inbox.rs"]
+mod inbox;
 #[path = "behaviour/independence.rs"]
 mod independence;
 #[path = "behaviour/init.rs"]

@@ -13,8 +13,8 @@ use super::screen::Screen;
 
 #[derive(Debug, Args)]
 pub struct Approve {
-    /// The approval, as `quorum approvals` shows it
-    #[arg(value_name = "ID")]
+    /// The approval, as `quorum inbox` shows it
+    #[arg(value_name = "APPROVAL")]
     pub id: String,
     #[command(flatten)]
     pub speaker: Speaker,
@@ -22,8 +22,8 @@ pub struct Approve {
 
 #[derive(Debug, Args)]
 pub struct Reject {
-    /// The approval, as `quorum approvals` shows it
-    #[arg(value_name = "ID")]
+    /// The approval, as `quorum inbox` shows it
+    #[arg(value_name = "APPROVAL")]
     pub id: String,
     /// Why: what the worker is told
     #[arg(long, value_name = "TEXT")]
@@ -34,8 +34,8 @@ pub struct Reject {
 
 #[derive(Debug, Args)]
 pub struct Answer {
-    /// The question, as `quorum approvals` shows it
-    #[arg(value_name = "ID")]
+    /// The question, as `quorum inbox` shows it
+    #[arg(value_name = "QUESTION")]
     pub id: String,
     /// What the agent is told
     #[arg(value_name = "TEXT")]
@@ -113,7 +113,7 @@ fn decide(
     refuse_agents()?;
     let Some((run, waits, number)) = parse_approval(id) else {
         return Err(Failure::usage(anyhow!("'{id}' is not the id of an approval"))
-            .help("`quorum approvals` shows what waits for a person, with ids"));
+            .help("`quorum inbox` shows what waits for a person, with ids"));
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(&run))?;

@@ -19,7 +19,7 @@ pub struct Cancel {
     #[arg(value_name = "RUN|TASK")]
     pub target: String,
     /// The run of the task [default: the latest]
-    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
+    #[arg(long, value_name = "RUN")]
     pub run: Option<RunId>,
     #[command(flatten)]
     pub speaker: Speaker,

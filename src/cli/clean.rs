@@ -22,7 +22,7 @@ use super::screen::Screen;
 #[derive(Debug, Args)]
 pub struct Clean {
     /// Runs in which nothing happened for this long (90m, 12h, 30d)
-    #[arg(long, value_name = "DURATION", env = "QUORUM_OLDER_THAN")]
+    #[arg(long, value_name = "DURATION")]
     pub older_than: Option<Millis>,
     /// All runs that have ended
     #[arg(long, conflicts_with = "older_than")]

@@ -1,14 +1,14 @@
-//! `quorum completions`: scripts that complete commands and flags in a shell.
+//! `quorum completions`: what a shell reads once, so that it asks `complete` at every key.
 
-use clap::Args;
-use clap_complete::Shell;
+use clap::{Args, ValueEnum};
+use clap_complete::env::Shells;
 use serde_json::json;
 
-use super::args::command;
+use super::complete::VARIABLE;
 use super::failure::Failure;
 use super::screen::Screen;
 
-/// Print the script that completes commands and flags in your shell
+/// Print what completes commands, runs, tasks in your shell
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: quorum completions bash > ~/.local/share/bash-completion/completions/quorum"
@@ -19,19 +19,72 @@ pub struct Completions {
     pub shell: Shell,
 }
 
+/// A shell that can be told how to complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    Elvish,
+    Powershell,
+}
+
+impl Shell {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+            Self::Fish => "fish",
+            Self::Elvish => "elvish",
+            Self::Powershell => "powershell",
+        }
+    }
+}
+
+/// Titles of tasks hold spaces and quotes. Bash quotes what it takes for names of files.
+const BASH_QUOTES: &str = "    local candidate
+    for candidate in \"${COMPREPLY[@]}\"; do
+        if [[ $candidate == *[^a-zA-Z0-9_./:=@,+%-]* ]]; then
+            compopt -o filenames 2> /dev/null
+        fi
+    done
+}
+if [[ ";
+
 /// Prints the script.
 pub fn completions(arguments: &Completions, screen: &Screen) -> Result<u8, Failure> {
+    let shell = arguments.shell;
+    let shells = Shells::builtins();
+    let completer = shells.completer(shell.as_str());
+    let completer =
+        completer.ok_or_else(|| Failure::internal(anyhow::anyhow!("no script for {}", shell.as_str())))?;
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command(), "quorum", &mut script);
-    let script = String::from_utf8(script).map_err(Failure::internal)?;
+    let program = program();
+    completer
+        .write_registration(VARIABLE, "quorum", "quorum", &program, &mut script)
+        .map_err(Failure::internal)?;
+    let mut script = String::from_utf8(script).map_err(Failure::internal)?;
+    if shell == Shell::Bash {
+        script = script.replacen("}\nif [[ ", BASH_QUOTES, 1);
+    }
     if screen.is_json() {
         screen.document(&json!({
             "schema": "quorum.completions/v1",
-            "shell": arguments.shell.to_string(),
+            "shell": shell.as_str(),
             "script": script,
         }));
     } else {
         screen.result(&script);
     }
     Ok(0)
+}
+
+/// What the shell calls: the name that it found this program by, else where it is.
+fn program() -> String {
+    let typed = std::env::args().next().unwrap_or_default();
+    let here = std::env::current_exe().ok();
+    match here.filter(|_| typed.contains('/')) {
+        Some(path) => path.display().to_string(),
+        None => "quorum".to_owned(),
+    }
 }

@@ -23,7 +23,7 @@ use super::project::{project_config_path, state_folder};
 use super::screen::Screen;
 use super::session::{lay_over, options_with_config};
 
-/// Show the settings that hold, and where they come from
+/// Show effective settings and their sources
 #[derive(Debug, Args)]
 #[command(after_help = "Example: quorum config show --origin")]
 pub struct Config {
@@ -42,10 +42,10 @@ pub enum ConfigAction {
 #[command(after_help = "Example: quorum config show --origin --mission mission.yaml -j 4")]
 pub struct Show {
     /// Say where each setting comes from
-    #[arg(long, env = "QUORUM_ORIGIN")]
+    #[arg(long)]
     pub origin: bool,
-    /// The mission whose settings hold [default: mission.yaml, if it is there]
-    #[arg(long, value_name = "FILE", env = "QUORUM_MISSION")]
+    /// The mission file [default: mission.yaml, if it is there]
+    #[arg(long, value_name = "FILE")]
     pub mission: Option<PathBuf>,
     #[command(flatten)]
     pub flags: SessionFlags,

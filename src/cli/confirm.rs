@@ -34,12 +34,21 @@ pub fn confirm(screen: &Screen, question: &str, help: &str) -> Result<(), Failur
 
 /// Asks a person at a terminal about something by which nothing can be lost. An empty line is a yes, and so is nobody to
 /// ask.
-pub fn is_welcome(screen: &Screen, question: &str) -> bool {
-    if screen.output().yes || !can_ask(screen) {
-        return true;
+///
+/// # Errors
+/// A usage error where there is a person who must not be asked.
+pub fn is_welcome(screen: &Screen, question: &str) -> Result<bool, Failure> {
+    if screen.output().yes || !has_person() {
+        return Ok(true);
+    }
+    if screen.output().no_input {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "confirmation needed: {question} (nobody can be asked: --no-input)"
+        ))
+        .help("add --yes to go on without a question"));
     }
     let answer = answer(screen, &format!("{question} [Y/n] "));
-    matches!(answer.as_deref(), Some("" | "y" | "yes"))
+    Ok(matches!(answer.as_deref(), Some("" | "y" | "yes")))
 }
 
 /// The line that a person types; `None` at the end of input, which is no answer.
@@ -55,5 +64,9 @@ fn answer(screen: &Screen, question: &str) -> Option<String> {
 
 /// Whether there is a person at a terminal who wants to be asked.
 pub fn can_ask(screen: &Screen) -> bool {
-    !screen.output().no_input && !in_ci() && io::stdin().is_terminal() && io::stderr().is_terminal()
+    !screen.output().no_input && has_person()
+}
+
+fn has_person() -> bool {
+    !in_ci() && io::stdin().is_terminal() && io::stderr().is_terminal()
 }

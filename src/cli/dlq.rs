@@ -29,15 +29,15 @@ enum DlqCommand {
     /// Show everything about one
     #[command(after_help = "Example: quorum dlq show 20261121-215900-123.n1")]
     Show(One),
-    /// Try one again at once: exit 0 done, 4 failed again
+    /// Retry one at once
     #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
     Retry(One),
-    /// Say that one has been dealt with
+    /// Mark one as dealt with
     #[command(
         after_help = "Example: quorum dlq resolve 20261121-215900-123.n1 --reason 'told them by phone'"
     )]
     Resolve(Close),
-    /// Say that one will not be done
+    /// Mark one as not to be done
     #[command(
         after_help = "Example: quorum dlq abandon 20261121-215900-123.n1 --reason 'nobody needs it any more'"
     )]
@@ -47,7 +47,7 @@ enum DlqCommand {
 #[derive(Debug, Default, Args)]
 struct List {
     /// Those that are resolved or abandoned, too
-    #[arg(short, long, env = "QUORUM_DLQ_ALL")]
+    #[arg(short, long)]
     all: bool,
 }
 

@@ -8,11 +8,11 @@ use crate::mission::{Code, suggestion};
 use crate::report::words::{self, Word};
 use crate::report::{codes, sanitize};
 
-use super::args::command;
+use super::command::command;
 use super::failure::Failure;
 use super::screen::Screen;
 
-/// Explain a word that a screen prints (a code, an exit code, a flag, a status, an event), or list them all
+/// Explain a word that a screen prints, or list them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples: quorum explain Q0201\n          quorum explain regressed")]
 pub struct Explain {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{GateId, Millis, OutcomeClass, Points, RunId};
 use crate::engine::{Command, CommandResult, GateStanding, State, gate_view};
-use crate::mission::Part;
+use crate::mission::{Part, suggestion};
 use crate::report::gate::human;
 use crate::store::RunFolder;
 
@@ -24,23 +24,18 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug, Args)]
 pub struct Gate {
     /// The gate [default: all]
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "GATE")]
     pub name: Option<String>,
     /// The run [default: the latest]
-    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
+    #[arg(long, value_name = "RUN")]
     pub run: Option<RunId>,
     /// Wait until the gate's tasks have ended
-    #[arg(long, env = "QUORUM_WAIT")]
+    #[arg(long)]
     pub wait: bool,
     /// How long --wait waits at most
-    #[arg(
-        long,
-        value_name = "DURATION",
-        default_value = "5m",
-        env = "QUORUM_WAIT_TIMEOUT"
-    )]
+    #[arg(long, value_name = "DURATION", default_value = "5m")]
     pub timeout: Millis,
-    /// Let the failed gate pass; `quorum resume` goes on. Recorded, and shown as overridden ever after
+    /// Let the failed gate pass; recorded, and shown as overridden. `quorum resume` then goes on
     #[arg(long = "override", requires_all = ["name", "reason"])]
     pub let_pass: bool,
     /// Why it may pass
@@ -159,7 +154,7 @@ fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
     let is_evaluated = |id: &GateId| state.plan.gate(*id).part == Part::Selected;
     let names: Vec<&str> = gates.iter().map(name_of).collect();
     match name {
-        None if names.is_empty() => Err(Failure::usage(anyhow!("this run's mission has no gates"))),
+        None if names.is_empty() => Err(no_gates()),
         // What the run leaves out will never say anything.
         None => Ok(gates
             .into_iter()
@@ -173,10 +168,21 @@ fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
             Some(_) => Err(Failure::usage(anyhow!(
                 "gate '{name}' is not evaluated: this run was told to leave out tasks that it waits for (--only)"
             ))),
-            None => Err(Failure::usage(anyhow!("there is no gate '{name}'"))
-                .help(format!("the gates of this run are: {}", names.join(", ")))),
+            None if names.is_empty() => Err(no_gates()),
+            None => Err(
+                Failure::usage(anyhow!("there is no gate '{name}'")).help(suggestion(
+                    name,
+                    names.iter().copied(),
+                    "the gates of this run are",
+                )),
+            ),
         },
     }
+}
+
+fn no_gates() -> Failure {
+    Failure::usage(anyhow!("this run's mission has no gates"))
+        .help("`quorum schema mission qualityGates` documents how to write one")
 }
 
 fn document(state: &State, id: GateId) -> Value {

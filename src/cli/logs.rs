@@ -32,20 +32,20 @@ pub struct Logs {
     /// The task's title
     #[arg(value_name = "TASK")]
     pub task: String,
-    /// Go on as the agent speaks, until the task has ended
-    #[arg(short, long, env = "QUORUM_FOLLOW")]
+    /// Follow the output until the task has ended
+    #[arg(short, long)]
     pub follow: bool,
     /// Only this attempt, counted from 1
     #[arg(long, value_name = "N")]
     pub attempt: Option<u32>,
     /// The run [default: the latest]
-    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
+    #[arg(long, value_name = "RUN")]
     pub run: Option<RunId>,
     /// Print standard error instead of the output
-    #[arg(long, env = "QUORUM_STDERR")]
+    #[arg(long)]
     pub stderr: bool,
     /// Print the record of tool calls instead of the output, one line a call
-    #[arg(long, env = "QUORUM_TOOLS", conflicts_with = "stderr")]
+    #[arg(long, conflicts_with = "stderr")]
     pub tools: bool,
 }
 

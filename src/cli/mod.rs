@@ -2,11 +2,12 @@
 
 mod accept;
 mod answer;
-mod approvals;
 mod args;
 mod calibrate;
 mod cancel;
 mod clean;
+mod command;
+mod complete;
 mod completions;
 mod config;
 mod confirm;
@@ -18,13 +19,17 @@ mod failure;
 mod finish;
 mod gate;
 mod harmless;
+mod help;
+mod inbox;
 mod init;
 mod logs;
+mod man;
 mod metrics;
 mod operate;
 mod panics;
 mod plan;
 mod project;
+mod reference;
 mod report;
 mod report_place;
 mod reports;
@@ -39,51 +44,27 @@ mod session;
 mod show;
 mod status;
 mod validate;
+mod variables;
 mod voice;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, FromArgMatches};
+use clap::FromArgMatches;
 
-use args::{Arguments, Format, Subcommand};
+use args::{Arguments, Subcommand};
 
-/// Refuses a format that the command does not print. One that only a variable names holds for the commands that have it.
-fn refuse_format(
-    arguments: &mut Arguments,
-    name: &str,
-    matches: &ArgMatches,
-) -> Result<(), failure::Failure> {
-    let formats = arguments.formats();
-    let Some(wanted) = arguments.output.format.filter(|wanted| !formats.contains(wanted)) else {
-        return Ok(());
-    };
-    arguments.output.format = None;
-    if matches.value_source("format") == Some(ValueSource::EnvVariable) {
-        return Ok(());
-    }
-    let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
-    Err(failure::Failure::usage(anyhow::anyhow!(
-        "`quorum {name}` does not print {}",
-        wanted.name()
-    ))
-    .help(match wanted {
-        Format::Dot | Format::Mermaid => {
-            format!(
-                "its formats: {}; only a plan can be drawn: `quorum plan`",
-                names.join(", ")
-            )
-        }
-        Format::Human | Format::Json | Format::Jsonl => format!("its formats: {}", names.join(", ")),
-    }))
-}
+pub use reference::reference_page;
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let words: Vec<OsString> = arguments.into_iter().collect();
+    if complete::answers_shell(&words) {
+        return ExitCode::SUCCESS;
+    }
     panics::take_charge();
-    let matches = match args::parse(arguments.into_iter().collect()) {
+    let matches = match command::parse(&words) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to stdout and are no error; a broken pipe there is nobody's business.
@@ -91,18 +72,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let arguments = match Arguments::from_arg_matches(&matches) {
+    let mut arguments = match Arguments::from_arg_matches(&matches) {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
     // It is refused for signals that do not exist only.
     let _ = crate::keeper::survive_file_size_limit();
-    let mut arguments = arguments;
     let name = matches.subcommand_name().unwrap_or("run").to_owned();
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
-    let refused = refuse_format(&mut arguments, &name, matches);
-    let screen = screen::Screen::new(&arguments.output);
-    if let Err(failure) = refused {
+    let refused = command::refuse_format(&mut arguments, &name, matches);
+    let log = variables::log(&arguments.output, matches);
+    let screen = screen::Screen::new(&arguments.output, log.as_ref().ok().copied().flatten());
+    if let Err(failure) = refused.and(log.map(drop)) {
         return ExitCode::from(failure.report(&screen));
     }
     let result = match arguments.command {
@@ -124,12 +105,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Approve(arguments)) => answer::approve(&arguments, &screen),
         Some(Subcommand::Reject(arguments)) => answer::reject(&arguments, &screen),
         Some(Subcommand::Answer(arguments)) => answer::answer_question(&arguments, &screen),
-        Some(Subcommand::Ask(message)) => voice::ask(&message, &screen),
-        Some(Subcommand::Delegate(arguments)) => voice::delegate(&arguments, &screen),
-        Some(Subcommand::Progress(message)) => voice::progress(&message, &screen),
-        Some(Subcommand::Result(arguments)) => voice::result(&arguments, &screen),
-        Some(Subcommand::Approvals(arguments)) => approvals::approvals(&arguments, &screen),
-        Some(Subcommand::Requests(arguments)) => approvals::requests(&arguments, &screen),
+        Some(Subcommand::Agent(arguments)) => voice::agent(&arguments.command, &screen),
+        Some(Subcommand::OfAgents(command)) => voice::agent(&command, &screen),
+        Some(Subcommand::Inbox(arguments)) => inbox::inbox(&arguments, &screen),
+        Some(Subcommand::Approvals(arguments)) => inbox::approvals(&arguments, &screen),
+        Some(Subcommand::Requests(arguments)) => inbox::requests(&arguments, &screen),
         Some(Subcommand::Request(arguments)) => request::request(&arguments, &screen),
         Some(Subcommand::Dlq(arguments)) => dlq::dlq(&arguments, &screen),
         Some(Subcommand::Cancel(arguments)) => cancel::cancel(&arguments, &screen),
@@ -140,6 +120,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Config(arguments)) => config::config(&arguments, matches, &screen),
         Some(Subcommand::Doctor(arguments)) => doctor::doctor(&arguments, &screen),
         Some(Subcommand::Init(arguments)) => init::init(&arguments, &screen),
+        Some(Subcommand::Man(arguments)) => man::man(&arguments, &screen),
+        Some(Subcommand::Help(arguments)) => help::help(&arguments, &screen),
         Some(Subcommand::Completions(arguments)) => completions::completions(&arguments, &screen),
     };
     let code = result.unwrap_or_else(|failure| failure.report(&screen));

@@ -36,7 +36,7 @@ const LEFT_ALIVE: &str = "end that process, or say it at a terminal";
 #[derive(Debug, Clone, Args)]
 pub struct Speaker {
     /// The name that is recorded [default: the user's]. A record, not a proof
-    #[arg(long = "as", value_name = "NAME", env = "QUORUM_AS")]
+    #[arg(long = "as", value_name = "NAME")]
     pub speaks_as: Option<String>,
 }
 

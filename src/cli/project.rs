@@ -14,6 +14,7 @@ use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, 
 
 use super::args::Output;
 use super::failure::Failure;
+use super::variables::check_config;
 
 /// What to do about something that has no place in a state folder.
 const MISPLACED: &str = "nothing was started, and nothing was touched; remove it, or name another state folder with \
@@ -23,6 +24,7 @@ pub const WRITABLE: &str = "make the folder writable, or name another one with -
 
 /// The project's settings and the user's, each with what the file is called and its text; `None` where there is none.
 pub fn settings_texts() -> Result<[Option<(String, String)>; 2], Failure> {
+    check_config()?;
     let here = current_dir()?;
     let mut texts = [None, None];
     for file in settings_files(&here) {
@@ -79,7 +81,12 @@ pub fn unusable(error: FolderError) -> Failure {
 
 /// The same whatever is in it.
 pub fn unchecked_state_folder(output: &Output) -> Result<StateFolder, Failure> {
-    let folder = match &output.state_dir {
+    state_folder_at(output.state_dir.as_deref())
+}
+
+/// The state folder that is named, or the usual one.
+pub fn state_folder_at(named: Option<&Path>) -> Result<StateFolder, Failure> {
+    let folder = match named {
         Some(path) => StateFolder::named(path),
         None => match project_folder()? {
             Some(folder) => StateFolder::at(&folder.join(".polpo")),

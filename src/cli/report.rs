@@ -27,19 +27,20 @@ pub struct Report {
     #[arg(long, value_name = "KIND=PATH")]
     pub to: Vec<ReportTarget>,
     /// Write JUnit XML to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE", env = "QUORUM_JUNIT")]
+    #[arg(long, value_name = "FILE", hide = true)]
     pub junit: Vec<PathBuf>,
     /// Write Markdown to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE", env = "QUORUM_MARKDOWN")]
+    #[arg(long, value_name = "FILE", hide = true)]
     pub markdown: Vec<PathBuf>,
     /// Write a page that browsers show without a network to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE", env = "QUORUM_HTML")]
+    #[arg(long, value_name = "FILE", hide = true)]
     pub html: Vec<PathBuf>,
-    /// Write the run's document to this file (repeatable) [default: stdout]
+    /// Write the run's document to this file [default: stdout]
     #[arg(
         long,
         value_name = "FILE",
         num_args = 0..=1,
+        help_heading = "Global options",
         default_missing_value = "-",
         value_parser = PathBufValueParser::new().map(Json::File)
     )]

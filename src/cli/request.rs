@@ -35,7 +35,7 @@ pub struct RequestArguments {
 
 #[derive(Debug, Subcommand)]
 enum RequestCommand {
-    /// Ask for work; prints the request's id
+    /// Submit new work; prints the id of the request
     #[command(
         after_help = "Example: quorum request submit 'Fix the login' --description 'It fails on Mondays.'"
     )]
@@ -46,13 +46,13 @@ enum RequestCommand {
     /// Show everything about one
     #[command(after_help = "Example: quorum request show req-1")]
     Show(One),
-    /// Make it a task of a run, which is judged like every other: exit 0, 2 unknown, 4 cancelled before, 8 queued
+    /// Make it a task of a run, which is judged like every other
     #[command(after_help = "Example: quorum request approve req-1 && quorum resume")]
     Approve(Approve),
-    /// Refuse it; the reason is kept
+    /// Reject it; the reason is kept
     #[command(after_help = "Example: quorum request reject req-1 --reason 'out of scope'")]
     Reject(Reject),
-    /// Call it off
+    /// Cancel it
     #[command(after_help = "Example: quorum request cancel req-1")]
     Cancel(Cancel),
 }
@@ -94,13 +94,13 @@ struct Approve {
     #[arg(value_name = "ID")]
     id: String,
     /// The run that gets the task, live or not [default: the latest]
-    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
+    #[arg(long, value_name = "RUN")]
     run: Option<RunId>,
     /// How it is looked at first: not at all beyond your own word, or by an agent, who may refine or refuse it
-    #[arg(long, value_enum, default_value_t = Strategy::Direct, env = "QUORUM_REQUEST_STRATEGY")]
+    #[arg(long, value_enum, default_value_t = Strategy::Direct)]
     strategy: Strategy,
     /// The agent of the run that is asked [default: its orchestrator]
-    #[arg(long, value_name = "AGENT", env = "QUORUM_REQUEST_AGENT")]
+    #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     #[command(flatten)]
     speaker: Speaker,

@@ -9,7 +9,8 @@ use clap::ArgMatches;
 use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
 use crate::keeper;
-use crate::mission::{self, Loaded, Plan, RunOptions, Source};
+use crate::mission::model::CommandLine;
+use crate::mission::{self, AgentPlan, Loaded, Plan, RunOptions, Source};
 use crate::report::forewarning::{GivenThreshold, forewarnings};
 use crate::report::sanitize;
 use crate::runtime::{
@@ -54,7 +55,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         &arguments.flags.only,
     )?));
     refuse_unpriced(&state)?;
-    forewarn(&state, screen);
+    forewarn(&state, &options, screen);
     let folder = state_folder(screen.output())?;
     let id = arguments
         .flags
@@ -92,14 +93,50 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 }
 
 /// Says what is known beforehand: to what a given threshold applies, and what cannot work.
-fn forewarn(state: &State, screen: &Screen) {
+fn forewarn(state: &State, options: &RunOptions, screen: &Screen) {
     if let Some(given) = GivenThreshold::of(state).filter(|given| given.reviews > 0 && !screen.output().quiet)
     {
         screen.error(&format!("note: {}\n", given.words()));
     }
-    for warning in forewarnings(state) {
+    for warning in forewarnings(state)
+        .into_iter()
+        .chain(missing_scripts(state, options))
+    {
         screen.error(&format!("warning: {}\n", sanitize(&warning)));
     }
+}
+
+/// What interpreters may be called, where a script follows.
+const INTERPRETERS: [&str; 9] = [
+    "sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl",
+];
+
+/// Scripts that agents name behind an interpreter and that are not there. Only the program itself is looked for beside the
+/// mission file; what follows is for the interpreter, which starts in the workspace.
+fn missing_scripts(state: &State, options: &RunOptions) -> Vec<String> {
+    let workspace = &state.plan.rules.workspace;
+    let missing = |agent: &AgentPlan| {
+        let Some(CommandLine::Argv(line)) = &agent.spec.run else {
+            return None;
+        };
+        let [program, script, ..] = line.as_slice() else {
+            return None;
+        };
+        let name = Path::new(program).file_name()?.to_str()?;
+        let is_path = !script.starts_with('-') && !script.contains('{') && script.contains(['/', '.']);
+        if !INTERPRETERS.contains(&name) || !is_path || workspace.join(script).exists() {
+            return None;
+        }
+        let help = match options.mission_folder.join(script).is_file() {
+            true => format!("; it is beside the mission file, so `run: [{script}]` finds it"),
+            false => String::new(),
+        };
+        let (agent, place) = (&agent.name, workspace.display());
+        Some(format!(
+            "agent '{agent}': there is no `{script}` in the workspace {place}{help}"
+        ))
+    };
+    state.plan.agents.iter().filter_map(missing).collect()
 }
 
 /// A run that is ready to begin, in a state folder that is locked and clear.

@@ -16,7 +16,7 @@ use super::status::{at_work, has_writer};
 #[derive(Debug, Args)]
 pub struct Runs {
     /// Only the last N
-    #[arg(short = 'n', long, value_name = "N", env = "QUORUM_LAST")]
+    #[arg(short = 'n', long, value_name = "N")]
     pub last: Option<usize>,
 }
 

@@ -10,7 +10,7 @@ use crate::mission::{FieldDoc, FileKind, field_doc, json_schema};
 use super::failure::Failure;
 use super::screen::Screen;
 
-/// Print the JSON Schema of mission files, or the documentation of one key
+/// Print the JSON Schema of a file, or document one key
 #[derive(Debug, Args)]
 #[command(after_help = "Examples: quorum schema > mission.schema.json\n          \
                         quorum schema mission qualityGates.minScore")]

@@ -27,10 +27,13 @@ use crate::store::{Record, RunFolder, SpoolName};
 use super::args::{Format, Json, Output, Progress, SessionFlags, When};
 use super::harmless::Harmless;
 use super::reports::{Reports, exit_code};
+use super::variables::Log;
 
 /// The two streams of this process and how to write to them.
 pub struct Screen {
     output: Output,
+    /// How much is said, where a variable says so and no flag does.
+    log: Option<Log>,
     lost: Cell<bool>,
 }
 
@@ -150,9 +153,12 @@ pub struct Watchers {
 }
 
 impl Screen {
-    pub fn new(output: &Output) -> Self {
+    pub fn new(output: &Output, log: Option<Log>) -> Self {
+        let mut output = output.clone();
+        output.quiet |= log == Some(Log::Quiet);
         Self {
-            output: output.clone(),
+            output,
+            log,
             lost: Cell::new(false),
         }
     }
@@ -267,7 +273,8 @@ impl Screen {
         let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(ViewObserver(view.clone()))];
         let terminal = io::stderr().is_terminal();
         let screen = self.err();
-        let details = flags.verbose.then(|| {
+        let is_verbose = flags.verbose || self.log == Some(Log::Verbose);
+        let details = is_verbose.then(|| {
             let folder = folder.clone();
             Details::new(programs, move |turn| {
                 tail(&folder.spool_file(&SpoolName::Err(turn)))

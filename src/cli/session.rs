@@ -24,6 +24,7 @@ use super::args::{ReviewFlags, SessionFlags};
 use super::failure::Failure;
 use super::panics;
 use super::project::{current_dir, settings_texts};
+use super::variables::refuse_sandbox;
 
 /// Options that hold nothing but the configuration files beneath a mission.
 pub fn options_with_config() -> Result<RunOptions, Failure> {
@@ -41,6 +42,7 @@ pub fn options_with_config() -> Result<RunOptions, Failure> {
 
 /// Lays flags and environment over options. What is not said stays as it is.
 pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMatches) -> Result<(), Failure> {
+    refuse_sandbox()?;
     lay_over_reviews(options, &flags.reviews, matches)?;
     options.max_attempts = flags.max_attempts.or(options.max_attempts);
     options.jobs = flags.jobs.or(options.jobs);

@@ -30,7 +30,7 @@ pub struct Show {
     #[arg(long, value_name = "N")]
     pub attempt: Option<u32>,
     /// The run [default: the latest]
-    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
+    #[arg(long, value_name = "RUN")]
     pub run: Option<RunId>,
 }
 

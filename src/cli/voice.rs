@@ -1,4 +1,4 @@
-//! `quorum ask`, `delegate`, `progress` and `result`: what an agent says to its run while it works on a task.
+//! `quorum agent ask`, `delegate`, `progress` and `result`: what an agent says to its run while it works on a task.
 //!
 //! A message is a file in the folder of the agent's own turn; the run reads it. Nothing here reaches any other turn.
 
@@ -7,7 +7,7 @@ use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Money, Timestamp};
@@ -23,6 +23,49 @@ const LARGEST_MESSAGE: usize = 64 * 1024;
 const LARGEST_RESULT: usize = 1024 * 1024;
 
 #[derive(Debug, Args)]
+pub struct Agent {
+    #[command(subcommand)]
+    pub command: AgentCommand,
+}
+
+/// What agents can say. The same commands are taken without `agent`, under the names that agents were told first.
+#[derive(Debug, Subcommand)]
+pub enum AgentCommand {
+    /// Ask something about the task; the answer comes in the next turn
+    #[command(after_help = "Example: quorum agent ask 'Which of the two databases is meant?'")]
+    Ask(Message),
+    /// Delegate a subtask, which is made once the task ends clean
+    #[command(after_help = "Example: quorum agent delegate 'Write the tests' 'For the parser.' --to tester")]
+    Delegate(Delegate),
+    /// Say how far the work is
+    #[command(after_help = "Example: quorum agent progress '3 of 5 files done'")]
+    Progress(Message),
+    /// Write the result file of the turn
+    #[command(after_help = "Example: quorum agent result 'All five files are written.' --output-tokens 5000")]
+    Result(AgentResult),
+}
+
+/// The names of what agents can say.
+pub fn names() -> impl Iterator<Item = String> {
+    let commands = AgentCommand::augment_subcommands(clap::Command::new("agent"));
+    let names: Vec<String> = commands
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    names.into_iter()
+}
+
+/// Does what an agent says.
+pub fn agent(command: &AgentCommand, screen: &Screen) -> Result<u8, Failure> {
+    match command {
+        AgentCommand::Ask(message) => ask(message, screen),
+        AgentCommand::Delegate(arguments) => delegate(arguments, screen),
+        AgentCommand::Progress(message) => progress(message, screen),
+        AgentCommand::Result(arguments) => result(arguments, screen),
+    }
+}
+
+#[derive(Debug, Args)]
 pub struct Message {
     /// What to say; `-` reads standard input
     #[arg(value_name = "TEXT")]
@@ -35,18 +78,18 @@ pub struct AgentResult {
     #[arg(value_name = "TEXT")]
     pub text: Option<String>,
     /// Tokens read
-    #[arg(long, value_name = "N", env = "QUORUM_INPUT_TOKENS")]
+    #[arg(long, value_name = "N")]
     pub input_tokens: Option<u64>,
     /// Tokens written
-    #[arg(long, value_name = "N", env = "QUORUM_OUTPUT_TOKENS")]
+    #[arg(long, value_name = "N")]
     pub output_tokens: Option<u64>,
     /// What that cost
-    #[arg(long, value_name = "AMOUNT", env = "QUORUM_COST")]
+    #[arg(long, value_name = "AMOUNT")]
     pub cost: Option<Money>,
 }
 
 /// Records a question. The answer comes in the next turn.
-pub fn ask(message: &Message, screen: &Screen) -> Result<u8, Failure> {
+fn ask(message: &Message, screen: &Screen) -> Result<u8, Failure> {
     drop_message("ask", message)?;
     said(
         screen,
@@ -65,17 +108,17 @@ pub struct Delegate {
     #[arg(value_name = "DESCRIPTION")]
     pub description: Option<String>,
     /// The agent that is to do it
-    #[arg(long, value_name = "AGENT", env = "QUORUM_DELEGATE_TO")]
+    #[arg(long, value_name = "AGENT")]
     pub to: Option<String>,
 }
 
-/// Hands work down: the sub-task is made once the task ends clean.
-pub fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
+/// Delegates work: the sub-task is made once the task ends clean.
+fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
     let folder = turn_folder()?;
     let wanted = if arguments.title == "-" {
         let text = read("-", LARGEST_MESSAGE)?;
         serde_json::from_str(&text)
-            .map_err(|error| Failure::usage(anyhow!("standard input is no JSON: {error}")))?
+            .map_err(|error| Failure::usage(anyhow!("standard input is not valid JSON: {error}")))?
     } else {
         json!({"title": arguments.title, "description": arguments.description, "assignTo": arguments.to})
     };
@@ -96,7 +139,7 @@ pub fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
 }
 
 /// Says how far the work is.
-pub fn progress(message: &Message, screen: &Screen) -> Result<u8, Failure> {
+fn progress(message: &Message, screen: &Screen) -> Result<u8, Failure> {
     let folder = turn_folder()?;
     let text = read(&message.text, LARGEST_MESSAGE)?;
     // The last word replaces the one before, whoever wrote it.
@@ -106,7 +149,7 @@ pub fn progress(message: &Message, screen: &Screen) -> Result<u8, Failure> {
 }
 
 /// Writes the result file of the turn; what it holds already and is not said anew stays.
-pub fn result(arguments: &AgentResult, screen: &Screen) -> Result<u8, Failure> {
+fn result(arguments: &AgentResult, screen: &Screen) -> Result<u8, Failure> {
     let path = PathBuf::from(variable("QUORUM_RESULT_FILE")?);
     let mut object = existing(&path)?;
     if let Some(text) = &arguments.text {

@@ -222,15 +222,18 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     })
 }
 
-/// The agents that a mission defines itself, as plain data; none if the text is no mission. What is wrong with them is
-/// not looked for: they are those of a mission that was loaded before, or are loaded with the next one.
+/// A map in YAML as plain data; `None` for what is none. What is wrong with its values is not looked for: whoever depends on
+/// them loads them as a mission or as settings.
+#[must_use]
+pub fn plain(text: &str) -> Option<Value> {
+    let (tree, _) = Tree::parse(text).ok()?;
+    (tree.kind(tree.root()) == Kind::Map).then(|| tree.plain(tree.root()))
+}
+
+/// The agents that a mission defines itself, as plain data. A mission may leave all its agents to `quorum.yaml`.
 #[must_use]
 pub fn agents_in(text: &str) -> Value {
-    let agents = Tree::parse(text).ok().and_then(|(tree, _)| {
-        let root = tree.root();
-        (tree.kind(root) == Kind::Map).then(|| tree.get(root, "agents").map(|agents| tree.plain(agents)))?
-    });
-    // A mission may leave all its agents to quorum.yaml.
+    let agents = plain(text).and_then(|mut mission| Some(mission.get_mut("agents")?.take()));
     agents.unwrap_or_else(|| json!({}))
 }
 

@@ -44,21 +44,30 @@ pub fn asked<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = As
     checkpoints.chain(state.plan.task_ids().filter_map(|id| of_task(state, view, id)))
 }
 
-/// A task that waits for a limit of a subscription to reset. A moment ends that, not a person, so it has no id.
+/// What waits for a moment: a task for a limit of a subscription to reset, tasks for a delay to be over. No person ends
+/// that, so it has no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window<'a> {
-    /// The task's title.
+    /// The task, where one waits.
+    pub task: Option<TaskId>,
+    /// Its title; of a delay its name.
     pub title: &'a str,
+    /// Why, in a word.
+    pub reason: &'static str,
     /// What was said of it.
     pub message: &'a str,
     /// Since when it waits in this session.
     pub since: Timestamp,
-    /// When the limit resets.
+    /// The moment.
     pub until: Timestamp,
 }
 
-/// The word for it, beside those for what a person is asked.
+/// The words for what waits without a task that asks a person, beside those for tasks.
 pub const WINDOW: &str = "window";
+/// See [`WINDOW`].
+pub const DELAY: &str = "delay";
+/// See [`WINDOW`].
+pub const CHECKPOINT: &str = "checkpoint";
 
 impl Window<'_> {
     /// `<title>: window until 01:57: <message>`
@@ -66,8 +75,27 @@ impl Window<'_> {
     pub fn line(&self) -> String {
         let (title, message) = (sanitize(self.title), sanitize(self.message));
         let until = time_of_day(self.until, self.since);
-        format!("{title}: {WINDOW} until {until}: {message}")
+        format!("{title}: {} until {until}: {message}", self.reason)
     }
+}
+
+/// The delays that run, in their order.
+pub fn delays<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Window<'a>> {
+    let delay = |id: HoldId| {
+        let plan = state.plan.hold(id);
+        let is_delay = matches!(plan.kind, HoldKind::Delay(_));
+        let runs = is_delay && state.hold(id).stage == HoldStage::Reached;
+        Some(Window {
+            task: None,
+            title: &plan.name,
+            reason: DELAY,
+            message: plan.message.as_deref().unwrap_or("the run waits here"),
+            since: *view.holds.get(&id)?,
+            until: delay_until(state, id)?,
+        })
+        .filter(|_| runs)
+    };
+    state.plan.hold_ids().filter_map(delay)
 }
 
 /// The tasks that wait for a limit to reset, in their order.
@@ -84,6 +112,8 @@ pub fn window_of(state: &State, task: TaskId) -> Option<Window<'_>> {
 
 fn window<'a>(state: &'a State, task: TaskId, deferral: &'a Deferral) -> Option<Window<'a>> {
     (deferral.why == DeferralReason::Window).then(|| Window {
+        task: Some(task),
+        reason: WINDOW,
         title: &state.plan.task(task).title,
         message: &deferral.message,
         since: deferral.since,
@@ -122,7 +152,7 @@ fn checkpoint<'a>(state: &'a State, view: &'a RunView, hold: HoldId) -> Option<A
         id: id.to_string(),
         task: None,
         title: &plan.name,
-        reason: crate::domain::WaitingReason::Approval.as_str(),
+        reason: CHECKPOINT,
         message: plan
             .message
             .as_deref()

@@ -17,7 +17,7 @@ use crate::domain::{
 use crate::engine::{self, AuditStanding, HoldStage, RunPhase, State, gate_view};
 use crate::mission::HoldKind;
 
-use super::asked::{WINDOW, asked, delay_until, hold_state, windows};
+use super::asked::{asked, delay_until, delays, hold_state, windows};
 use super::budget::ceiling_words;
 use super::ids::RequestId;
 use super::view::{RunView, SeverityCounts};
@@ -490,78 +490,100 @@ struct Approvals<'a>(Source<'a>);
 
 impl Serialize for Approvals<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Source { state, view } = self.0;
-        let asked = asked(state, view).map(|asked| ApprovalRow {
-            task: asked.task.map(|_| asked.title),
-            checkpoint: asked.task.is_none().then_some(asked.title),
-            reason: asked.reason,
-            message: asked.message,
-            since: asked.since.to_rfc3339(),
-            expires: asked.expires.map(Timestamp::to_rfc3339),
-            id: Some(asked.id),
-        });
-        let windows = windows(state).map(|window| ApprovalRow {
-            id: None,
-            task: Some(window.title),
-            checkpoint: None,
-            reason: WINDOW,
-            message: window.message,
-            since: window.since.to_rfc3339(),
-            expires: Some(window.until.to_rfc3339()),
-        });
-        serializer.collect_seq(asked.chain(windows))
+        serializer.collect_seq(approvals(self.0.state, self.0.view))
     }
 }
 
+/// All that a run waits for: what a person is asked, then what a moment ends.
+pub fn approvals<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = ApprovalRow<'a>> {
+    let asked = asked(state, view).map(|asked| ApprovalRow {
+        task: asked.task.map(|_| asked.title),
+        checkpoint: asked.task.is_none().then_some(asked.title),
+        delay: None,
+        reason: asked.reason,
+        message: asked.message,
+        since: asked.since.to_rfc3339(),
+        expires: asked.expires.map(Timestamp::to_rfc3339),
+        id: Some(asked.id),
+    });
+    let moments = delays(state, view).chain(windows(state)).map(|wait| ApprovalRow {
+        id: None,
+        task: wait.task.map(|_| wait.title),
+        checkpoint: None,
+        delay: wait.task.is_none().then_some(wait.title),
+        reason: wait.reason,
+        message: wait.message,
+        since: wait.since.to_rfc3339(),
+        expires: Some(wait.until.to_rfc3339()),
+    });
+    asked.chain(moments)
+}
+
+/// Something that a run waits for.
 #[derive(Serialize)]
-struct ApprovalRow<'a> {
+pub struct ApprovalRow<'a> {
     /// `null` where a moment ends the wait, not a person.
-    id: Option<String>,
-    /// `null` for a checkpoint.
-    task: Option<&'a str>,
+    pub id: Option<String>,
+    /// `null` for a checkpoint and a delay.
+    pub task: Option<&'a str>,
+    /// The name of a checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
-    checkpoint: Option<&'a str>,
-    reason: &'static str,
-    message: &'a str,
-    since: String,
-    expires: Option<String>,
+    pub checkpoint: Option<&'a str>,
+    /// The name of a delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<&'a str>,
+    /// Why, in a word.
+    pub reason: &'static str,
+    /// What a person is told.
+    pub message: &'a str,
+    /// Since when.
+    pub since: String,
+    /// When its time is up, or the moment that ends it.
+    pub expires: Option<String>,
 }
 
 struct Requests<'a>(Source<'a>);
 
 impl Serialize for Requests<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Source { state, view } = self.0;
-        let rows = view.requests.iter().filter_map(|request| {
-            let id = RequestId {
-                run: view.run_id.as_ref()?,
-                task: request.task,
-                attempt: request.attempt,
-            };
-            Some(RequestRow {
-                id: id.to_string(),
-                task: &state.plan.task(request.task).title,
-                kind: request_kind(state, request.task),
-                message: &request.message,
-            })
-        });
-        serializer.collect_seq(rows)
+        serializer.collect_seq(requests(self.0.state, self.0.view))
     }
 }
 
+/// What operators should know of: work that was accepted below the bar.
+pub fn requests<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = RequestRow<'a>> {
+    view.requests.iter().filter_map(|request| {
+        let id = RequestId {
+            run: view.run_id.as_ref()?,
+            task: request.task,
+            attempt: request.attempt,
+        };
+        Some(RequestRow {
+            id: id.to_string(),
+            task: &state.plan.task(request.task).title,
+            kind: request_kind(state, request.task),
+            message: &request.message,
+        })
+    })
+}
+
 /// What kind of request it is: how the work that it is about was accepted.
-#[must_use]
-pub fn request_kind(state: &State, task: TaskId) -> &'static str {
+fn request_kind(state: &State, task: TaskId) -> &'static str {
     let below = state.task(task).flag.filter(|flag| flag.is_below_bar());
     below.unwrap_or(QualityFlag::BelowThreshold).as_str()
 }
 
+/// Something that operators should know of.
 #[derive(Serialize)]
-struct RequestRow<'a> {
-    id: String,
-    task: &'a str,
-    kind: &'static str,
-    message: &'a str,
+pub struct RequestRow<'a> {
+    /// The occasion; nothing is to be decided about it.
+    pub id: String,
+    /// The task.
+    pub task: &'a str,
+    /// How its work was accepted.
+    pub kind: &'static str,
+    /// What operators are told.
+    pub message: &'a str,
 }
 
 #[cfg(test)]

@@ -151,12 +151,14 @@ fn what_waits_for_a_person() {
             id: "20261121-215900-ab12.0.1",
             task: HOSTILE,
             kind: "refer",
+            until: None,
             message: LONG,
         },
         Item {
             id: "20261121-215900-ab12.7.1",
             task: "short",
             kind: "approval",
+            until: None,
             message: "as the mission asks for",
         },
     ];

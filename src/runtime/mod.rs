@@ -79,7 +79,7 @@ pub use reach::{EnvironmentProblem, Programs, locate};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Decision, Reading, Replay, Standing, replay};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
-pub use settings_files::{SettingsError, SettingsFile, settings_files, user_settings};
+pub use settings_files::{CONFIG, SettingsError, SettingsFile, settings_files, user_settings};
 pub use snapshots::stored_page;
 pub use spool::{Sealed, preview, read_output};
 pub use supervision::keepers;

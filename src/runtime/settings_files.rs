@@ -53,9 +53,15 @@ pub fn settings_files(here: &Path) -> Vec<SettingsFile> {
     places
 }
 
+/// The variable that names another file for the user's settings.
+pub const CONFIG: &str = "QUORUM_CONFIG";
+
 /// Where the user's settings are or would be.
 #[must_use]
 pub fn user_settings() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(CONFIG).filter(|named| !named.is_empty()) {
+        return std::path::absolute(named).ok();
+    }
     let base = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
     let base = base.filter(|base| base.is_absolute())?;

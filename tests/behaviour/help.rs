@@ -69,39 +69,3 @@ fn words_exit_codes_flags_and_events_are_explained_as_they_are_printed() {
         .exits(2)
         .says(&["did you mean 'regressed'"]);
 }
-
-#[test]
-fn the_word_for_the_newest_run_is_completed() {
-    let workspace = Workspace::new();
-    let script = workspace.quorum(&["completions", "fish"]).exits(0).stdout;
-    assert!(script.contains("latest"), "{script}");
-    let help = workspace.quorum(&["status", "--help"]).exits(0).stdout;
-    assert!(!help.contains("possible values: latest"), "{help}");
-    workspace
-        .quorum(&["status", "no such id"])
-        .exits(2)
-        .says(&["no such id"]);
-}
-
-#[test]
-fn shells_get_scripts_that_they_can_read() {
-    let workspace = Workspace::new();
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = workspace.quorum(&["completions", shell]).exits(0).stdout;
-        assert!(
-            script.contains("quorum") && script.contains("validate"),
-            "{shell}"
-        );
-    }
-    let replies = workspace
-        .bash(
-            "source <($0 completions bash); COMP_WORDS=(quorum vali); COMP_CWORD=1; _quorum quorum vali quorum; \
-             echo ${COMPREPLY[@]}",
-        )
-        .exits(0);
-    assert_eq!(replies.stdout.trim(), "validate");
-    workspace
-        .quorum(&["completions", "tcsh"])
-        .exits(2)
-        .says(&["bash", "fish"]);
-}

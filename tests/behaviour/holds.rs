@@ -52,7 +52,7 @@ fn a_checkpoint_waits_for_a_person_once() {
         ),
         (
             &json!("go"),
-            &json!("approval"),
+            &json!("checkpoint"),
             &json!("look at staging"),
             &Value::Null
         )

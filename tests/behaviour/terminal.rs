@@ -250,7 +250,7 @@ fn switches_of_the_environment_are_written_as_people_write_them() {
         .json();
     assert_eq!(list["runs"].as_array().map(Vec::len), Some(1));
     let list = workspace
-        .quorum_with(&[("QUORUM_LAST", "2")], &["runs", "--json"])
+        .quorum(&["runs", "--last", "2", "--json"])
         .exits(0)
         .json();
     assert_eq!(list["runs"].as_array().map(Vec::len), Some(2));

@@ -24,9 +24,8 @@ const LONGEST_ROW: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
 #[command(
-    about = "Hold recorded judges, alone and as panels, against people: correlation, errors, false passes, which seats, which bar",
-    after_long_help = ROWS,
-    after_help = "Example: quorum calibrate labels.jsonl --panel gpt-4,gpt-3.5,llama --json\n\nMore with --help"
+    about = "Compare judge scores with human labels",
+    after_help = ROWS
 )]
 pub struct Calibrate {
     /// The labelled rows, one JSON object a line; `-` is standard input
@@ -36,36 +35,30 @@ pub struct Calibrate {
     #[arg(
         long,
         value_name = "AGENT,AGENT,…",
-        env = "QUORUM_REVIEWERS",
         value_delimiter = ',',
         requires = "record"
     )]
     pub reviewers: Vec<String>,
     /// Where their replies are kept, as labelled rows: nothing is asked twice, and the file can be calibrated itself
-    #[arg(long, value_name = "FILE", env = "QUORUM_REPLIES", requires = "reviewers")]
+    #[arg(long, value_name = "FILE", requires = "reviewers")]
     pub record: Option<PathBuf>,
     /// Where the agents are defined, beside quorum.yaml [default: mission.yaml, if it is there]
-    #[arg(long, value_name = "MISSION", env = "QUORUM_MISSION")]
+    #[arg(long, value_name = "MISSION")]
     pub mission: Option<PathBuf>,
     /// Reviewers that are asked at the same time
     #[arg(short, long, value_name = "N", env = "QUORUM_JOBS", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
     /// Measure this panel by every rule: its seats, by name or a part of it that only one judge has (repeatable)
-    #[arg(
-        long,
-        value_name = "JUDGE,JUDGE,…",
-        env = "QUORUM_PANEL",
-        value_delimiter = ';'
-    )]
+    #[arg(long, value_name = "JUDGE,JUDGE,…", value_delimiter = ';')]
     pub panel: Vec<String>,
     /// What good work reaches, for judges and for people: 1-5, 20-100, "3.5/5" or "10/100" [default: 60]
-    #[arg(long, value_name = "N", env = "QUORUM_BAR")]
+    #[arg(long, value_name = "N")]
     pub bar: Option<Points>,
     /// Resamples for the intervals; 0 gives none
-    #[arg(long, value_name = "N", default_value_t = 1000, env = "QUORUM_BOOTSTRAP", value_parser = clap::value_parser!(u32).range(..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(..=100_000))]
     pub bootstrap: u32,
     /// The seed of the resamples: the same one gives the same intervals
-    #[arg(long, value_name = "N", default_value_t = 1, env = "QUORUM_SEED")]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }
 

@@ -19,7 +19,7 @@ use super::failure::Failure;
 use super::project::unchecked_state_folder;
 use super::screen::Screen;
 
-/// Check the state folder, the lock, this machine and the agents of a mission: exit 0 or 9
+/// Check the machine, the state folder, the agents
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples: quorum doctor --mission mission.yaml\n          quorum doctor state",
@@ -29,7 +29,7 @@ pub struct Doctor {
     #[command(subcommand)]
     pub part: Option<Part>,
     /// The mission whose agents are looked for [default: mission.yaml, if it is there]
-    #[arg(long, value_name = "FILE", env = "QUORUM_MISSION")]
+    #[arg(long, value_name = "FILE")]
     pub mission: Option<PathBuf>,
 }
 

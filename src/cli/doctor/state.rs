@@ -22,7 +22,7 @@ use super::super::screen::Screen;
 use super::super::status::has_writer;
 use super::{machine, show};
 
-/// Check every run (or one) of the state folder, byte by byte: exit 0, or 1 if something is damaged
+/// Check the records of every run, or of one
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples: quorum doctor state --json\n          quorum doctor state --keep-good-prefix 20261121-215900-123"

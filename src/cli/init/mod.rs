@@ -19,7 +19,7 @@ use super::failure::Failure;
 use super::screen::Screen;
 use templates::File;
 
-/// Write a mission that runs as it stands, with its agents and pipeline
+/// Write a mission that runs as it stands
 #[derive(Debug, Args)]
 #[command(after_help = "Example: quorum init --template code-review reviews")]
 pub struct Init {
@@ -27,13 +27,7 @@ pub struct Init {
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
     /// What to begin with
-    #[arg(
-        long,
-        value_enum,
-        value_name = "NAME",
-        default_value_t,
-        env = "QUORUM_TEMPLATE"
-    )]
+    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
     pub template: Template,
 }
 
@@ -56,7 +50,7 @@ pub fn init(arguments: &Init, screen: &Screen) -> Result<u8, Failure> {
     let folder = &arguments.folder;
     let files = templates::files(arguments.template);
     refuse_what_is_there(folder, &files)?;
-    if !confirmed(folder, &files, screen) {
+    if !confirmed(folder, &files, screen)? {
         screen.error("nothing was written\n");
         return Ok(0);
     }
@@ -107,7 +101,7 @@ fn refuse_what_is_there(folder: &Path, files: &[File]) -> Result<(), Failure> {
 }
 
 /// Asks where somebody can answer; without a terminal there is nobody to ask, and nothing that could be lost.
-fn confirmed(folder: &Path, files: &[File], screen: &Screen) -> bool {
+fn confirmed(folder: &Path, files: &[File], screen: &Screen) -> Result<bool, Failure> {
     let files = files
         .iter()
         .map(|file| format!("  {}\n", folder.join(file.path).display()));

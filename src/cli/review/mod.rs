@@ -22,7 +22,7 @@ use crate::domain::{
     Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId, is_same_name,
 };
 use crate::engine::{Event, State, outcome};
-use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
+use crate::mission::{self, ConfigLayer, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
 use crate::runtime::{Observer, read_output};
 use crate::store::{StateFolder, read_regular};
@@ -66,7 +66,7 @@ pub struct Review {
     #[arg(long = "reviewer", value_name = "AGENT", requires = "criteria")]
     pub reviewers: Vec<String>,
     /// Where the agents are defined, beside quorum.yaml [default: mission.yaml, if it is there]
-    #[arg(long, value_name = "MISSION", env = "QUORUM_MISSION")]
+    #[arg(long, value_name = "MISSION")]
     pub mission: Option<PathBuf>,
     /// Derive every judgement of a run again from what is stored, and hold it against the journal: no network, no agent.
     /// Exit 0 if all is equal, 6 if anything differs or is lost
@@ -483,7 +483,11 @@ pub(in crate::cli) fn defined_agents(
     };
     let source = Source::read(&path).map_err(Failure::mission)?;
     let layers = crate::runtime::layers_of(options).map_err(Failure::mission)?;
-    mission::load(&source, &layers).map_err(Failure::mission)?;
+    if holds_only_agents(&source) {
+        mission::load_config(&source, ConfigLayer::Project).map_err(Failure::mission)?;
+    } else {
+        mission::load(&source, &layers).map_err(Failure::mission)?;
+    }
     let folder = std::path::absolute(&path)
         .ok()
         .and_then(|path| path.parent().map(Path::to_owned));
@@ -491,6 +495,15 @@ pub(in crate::cli) fn defined_agents(
         mission::agents_in(&String::from_utf8_lossy(&source.bytes)),
         folder.unwrap_or_else(|| here.to_owned()),
     ))
+}
+
+/// Whether it is no mission, but a file with agents and nothing to do for them, as `quorum.yaml` may be.
+fn holds_only_agents(source: &Source) -> bool {
+    let document = mission::plain(&String::from_utf8_lossy(&source.bytes));
+    document.is_some_and(|document| {
+        let is_there = |key: &str| document.get(key).is_some();
+        is_there("agents") && !is_there("tasks") && !is_there("name")
+    })
 }
 
 /// The difference to a revision: of these files, or of everything.

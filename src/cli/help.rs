@@ -1,0 +1,315 @@
+//! Help: the one screen of `quorum --help`, and `quorum help` with the pages of the documentation.
+
+use std::fmt::Write as _;
+
+use anyhow::anyhow;
+use clap::{ArgAction, Args, Command};
+
+use crate::mission::suggestion;
+use crate::report::sanitize;
+
+use super::command::command;
+use super::failure::Failure;
+use super::screen::Screen;
+
+/// A row of the root's help: commands, and what they do where that is not what the first of them says of itself.
+type Row = (&'static [&'static str], Option<&'static str>);
+
+/// The commands as the root's help shows them. Every visible command stands in exactly one group.
+const GROUPS: [(&str, &[Row]); 7] = [
+    (
+        "Run",
+        &[
+            (&["run"], None),
+            (&["resume"], None),
+            (&["plan"], None),
+            (&["validate"], None),
+            (
+                &["pause", "cancel"],
+                Some("Stop a session; cancel a run or a task"),
+            ),
+        ],
+    ),
+    (
+        "Watch",
+        &[
+            (&["status"], None),
+            (
+                &["logs", "events"],
+                Some("Print output of an agent; events of a run"),
+            ),
+        ],
+    ),
+    (
+        "Decide",
+        &[
+            (&["inbox"], None),
+            (
+                &["approve", "reject", "answer"],
+                Some("Decide about it, by its id"),
+            ),
+            (&["gate"], None),
+            (&["request"], None),
+        ],
+    ),
+    ("Judge", &[(&["review"], None), (&["calibrate"], None)]),
+    (
+        "Look",
+        &[
+            (&["show"], None),
+            (&["metrics"], None),
+            (
+                &["runs", "clean"],
+                Some("List runs; remove those that have ended"),
+            ),
+            (&["report"], None),
+            (&["dlq"], None),
+        ],
+    ),
+    (
+        "Set up",
+        &[
+            (&["init"], None),
+            (&["doctor"], None),
+            (&["config"], None),
+            (
+                &["schema", "explain"],
+                Some("Document a key of a file; a word on a screen"),
+            ),
+            (
+                &["man", "completions"],
+                Some("Print man pages; what completes in your shell"),
+            ),
+            (&["help"], None),
+        ],
+    ),
+    (
+        "Agents",
+        &[(&["agent"], Some("ask, delegate, progress, result: inside a task"))],
+    ),
+];
+
+/// The columns of a group's name, and of its commands.
+const COLUMNS: (usize, usize) = (8, 25);
+
+/// The groups with the names of their commands.
+pub fn groups() -> impl Iterator<Item = (&'static str, impl Iterator<Item = &'static str>)> {
+    let names = |rows: &'static [Row]| rows.iter().flat_map(|(names, _)| names.iter().copied());
+    GROUPS.iter().map(move |(group, rows)| (*group, names(rows)))
+}
+
+/// The root's help, as a template. Flags of `run` are left out; they stand in its own help.
+pub fn root_template(root: &Command) -> String {
+    let styles = root.get_styles();
+    let (header, literal) = (*styles.get_header(), *styles.get_literal());
+    let mut text = format!(
+        "{{about}}\n\n{header}Usage:{header:#} quorum COMMAND\n       quorum [run flags]    runs ./mission.yaml\n       quorum help [COMMAND|TOPIC]\n\n"
+    );
+    for (group, rows) in GROUPS {
+        for (at, (names, says)) in rows.iter().enumerate() {
+            let group = if at == 0 { group } else { "" };
+            let about = names.first().and_then(|name| root.find_subcommand(name));
+            let about = about.and_then(Command::get_about).map(ToString::to_string);
+            let says = says.map(str::to_owned).or(about).unwrap_or_default();
+            // Writing to a text never fails.
+            let _ = writeln!(
+                text,
+                "{header}{group:0$}{header:#}{literal}{names:1$}{literal:#}{says}",
+                COLUMNS.0,
+                COLUMNS.1,
+                names = names.join(", "),
+            );
+        }
+    }
+    let _ = writeln!(text, "\n{header}Global options:{header:#}");
+    for argument in root.get_arguments().filter(|argument| argument.is_global_set()) {
+        // As it is not built yet, clap cannot print it.
+        let value = argument.get_value_names().and_then(<[_]>::first);
+        let value = value.filter(|_| matches!(argument.get_action(), ArgAction::Set));
+        let value = value.map(|value| format!(" <{value}>")).unwrap_or_default();
+        let short = argument.get_short().map(|short| format!("-{short}, "));
+        let (short, long) = (short.unwrap_or_default(), argument.get_long().unwrap_or_default());
+        let (flag, help) = (format!("{short}--{long}{value}"), argument.get_help());
+        let help = help.map(ToString::to_string).unwrap_or_default();
+        let help = help.split(" [default").next().unwrap_or_default();
+        let _ = writeln!(text, "  {literal}{flag:21}{literal:#}{help}");
+    }
+    let version = "-V, --version";
+    let _ = write!(
+        text,
+        "  {literal}{version:21}{literal:#}Print version{{after-help}}"
+    );
+    text
+}
+
+/// A page of the documentation.
+struct Topic {
+    name: &'static str,
+    text: &'static str,
+}
+
+/// The topics, each a page of `docs/`.
+macro_rules! topics {
+    ($($name:literal: $path:literal),+ $(,)?) => {
+        const TOPICS: &[Topic] = &[
+            $(Topic { name: $name, text: include_str!(concat!("../../docs/", $path)) }),+
+        ];
+        #[cfg(test)]
+        const PAGES: &[&str] = &[$($path),+];
+    };
+}
+
+topics! {
+    "agents": "reference/agents.md",
+    "attempts": "concepts/attempts.md",
+    "budgets": "guides/budgets.md",
+    "calibrating": "guides/calibrate.md",
+    "ci": "guides/ci.md",
+    "events": "reference/events.md",
+    "exit-codes": "reference/exit-codes.md",
+    "first-mission": "guides/first-mission.md",
+    "glossary": "reference/glossary.md",
+    "json": "reference/json.md",
+    "judging": "concepts/judging.md",
+    "mission": "reference/mission.md",
+    "notifications": "guides/notifications.md",
+    "offline": "guides/offline.md",
+    "people": "guides/people.md",
+    "promises": "concepts/promises.md",
+    "recovery": "guides/recovery.md",
+    "review-a-diff": "guides/review-a-diff.md",
+    "strict-judging": "guides/strict-judging.md",
+    "your-agent": "guides/your-agent.md",
+}
+
+/// The names of all topics.
+pub fn topics() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|topic| topic.name)
+}
+
+/// Print help of a command, or a page of the docs
+#[derive(Debug, Args)]
+#[command(after_help = "Examples: quorum help judging\n          quorum help dlq retry")]
+pub struct Help {
+    /// A command, or a topic [default: the commands and topics]
+    #[arg(value_name = "COMMAND|TOPIC")]
+    pub words: Vec<String>,
+}
+
+/// Prints it. What is the name of a command and of a page is both.
+pub fn help(arguments: &Help, screen: &Screen) -> Result<u8, Failure> {
+    let mut root = command();
+    root.build();
+    let words = &arguments.words;
+    let topic = match words.as_slice() {
+        [name] => TOPICS.iter().find(|topic| topic.name == name),
+        _ => None,
+    };
+    let found = words
+        .iter()
+        .try_fold(&mut root, |command, word| command.find_subcommand_mut(word));
+    match (found, topic) {
+        (None, None) => return Err(unknown(words)),
+        (Some(command), topic) => {
+            let text = command.render_help();
+            let colour = screen.out().style.color;
+            screen.result(&if colour {
+                text.ansi().to_string()
+            } else {
+                text.to_string()
+            });
+            if words.is_empty() {
+                screen.result(&list_of_topics());
+            }
+            if topic.is_some() {
+                screen.result("\n");
+            }
+            show(topic, screen);
+        }
+        (None, topic) => show(topic, screen),
+    }
+    Ok(0)
+}
+
+fn show(topic: Option<&Topic>, screen: &Screen) {
+    if let Some(topic) = topic {
+        screen.result(topic.text);
+    }
+}
+
+fn list_of_topics() -> String {
+    let names: Vec<&str> = topics().collect();
+    let options = textwrap::Options::new(78)
+        .initial_indent("  ")
+        .subsequent_indent("  ")
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    format!(
+        "\nTopics (quorum help TOPIC):\n{}\n",
+        textwrap::fill(&names.join(", "), options)
+    )
+}
+
+fn unknown(words: &[String]) -> Failure {
+    let text = words.join(" ");
+    let root = command();
+    let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
+    let mut known: Vec<String> = commands.map(|command| command.get_name().to_owned()).collect();
+    known.extend(topics().map(str::to_owned));
+    let help = suggestion(&text, known.iter().map(String::as_str), "commands and topics are");
+    let message = anyhow!("there is no command and no topic '{}'", sanitize(&text));
+    Failure::usage(message).help(format!("{help} (`quorum help` lists them all)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_visible_command_stands_in_exactly_one_group() {
+        let root = command();
+        let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut visible: Vec<&str> = visible.map(Command::get_name).collect();
+        let rows = GROUPS.iter().flat_map(|(_, rows)| rows.iter());
+        let mut grouped: Vec<&str> = rows.flat_map(|(names, _)| names.iter().copied()).collect();
+        visible.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, visible);
+    }
+
+    #[test]
+    fn the_first_help_fits_a_screen() {
+        let help = command().render_help().to_string();
+        assert!(help.lines().count() <= 45, "{}\n{help}", help.lines().count());
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+            assert!(!line.trim_start().starts_with("--jobs"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_group_of_options_of_its_own_holds_the_global_ones() {
+        let mut root = command();
+        root.build();
+        for command in root.get_subcommands_mut() {
+            let help = command.render_help().to_string();
+            let (own, global) = help.split_once("Global options:").expect("they are there");
+            assert!(global.contains("--state-dir"), "{help}");
+            assert!(!own.contains("--state-dir"), "{help}");
+        }
+    }
+
+    #[test]
+    fn every_guide_concept_and_reference_page_is_a_topic() {
+        let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
+        for folder in ["guides", "concepts", "reference"] {
+            let pages = std::fs::read_dir(format!("{docs}/{folder}")).expect("it is there");
+            for page in pages {
+                let name = page.expect("it can be read").file_name();
+                let path = format!("{folder}/{}", name.to_string_lossy());
+                // The commands tell themselves.
+                let is_known = PAGES.contains(&path.as_str()) || path == "reference/cli.md";
+                assert!(is_known, "{path} is no topic of `quorum help`");
+            }
+        }
+    }
+}
