@@ -185,3 +185,23 @@ fn imports_point_only_downwards() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let manifest = fs::read_to_string(project("Cargo.toml")).expect("it is there");
+    let tables = manifest.split("\n[").filter(|table| {
+        let head = table.lines().next().unwrap_or_default();
+        head == "dependencies]" || head == "dev-dependencies]"
+    });
+    let lines = tables.flat_map(|table| table.lines().skip(1));
+    let named = lines.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned()));
+    let named: BTreeSet<String> = named.collect();
+    assert!(named.len() > 30, "{named:?}");
+    let page = fs::read_to_string(project("CONTRIBUTING.md")).expect("it is there");
+    let (_, part) = page.split_once("## Dependencies").expect("it has this part");
+    let rows = part.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let told = rows.flat_map(|row| row.split(", "));
+    let told = told.map(|name| name.split(' ').next().unwrap_or_default().to_owned());
+    let told: BTreeSet<String> = told.filter(|name| name != "crate").collect();
+    assert_eq!(told, named, "the table of CONTRIBUTING.md, beside Cargo.toml");
+}
