@@ -1,8 +1,11 @@
 //! `quorum` runs missions: graphs of tasks given to AI agents, judged by independent reviewers against evidence.
 //!
-//! Data flows one way. Every module is a room with one job, and imports point only downwards in this list:
-//! `cli` → `report` → `runtime` → `review`, `agents`, `keeper`, `store` → `engine` → `judging` → `mission` → `domain`.
-//! Beside them stands `test_clock`, which whoever waits may ask.
+//! Every module has one job, and imports point only downwards in this list: `cli`, `report`, `runtime`, `review`, `agents`,
+//! `keeper`, `store`, `engine`, `judging`, `mission`, `domain`. Beside them stands `test_clock`, which whoever waits may
+//! ask. `docs/design/architecture.md` has the job of each.
+//!
+//! Comments cite the rules that the code follows: "semantics, section 5", or "section 5" alone, is that section of
+//! `docs/design/semantics.md`.
 
 #[cfg(not(unix))]
 compile_error!("quorum runs on Linux and other Unixes; on Windows use it inside WSL");

@@ -50,8 +50,12 @@ mod deadlines;
 mod delegation;
 #[path = "behaviour/delegation_kills.rs"]
 mod delegation_kills;
+#[path = "behaviour/design.rs"]
+mod design;
 #[path = "behaviour/dlq.rs"]
 mod dlq;
+#[path = "behaviour/docs.rs"]
+mod docs;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/doctor_state.rs"]
@@ -116,6 +120,8 @@ mod inbox;
 mod independence;
 #[path = "behaviour/init.rs"]
 mod init;
+#[path = "behaviour/install.rs"]
+mod install;
 #[path = "behaviour/intake.rs"]
 mod intake;
 #[path = "behaviour/interrupted.rs"]

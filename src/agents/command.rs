@@ -1,5 +1,5 @@
-//! Commands: how an agent's command line, its environment and its files come together (mission format, "The contract
-//! of a command agent"). Also used for checks and command judges, which get the same clean environment.
+//! Commands: how an agent's command line, its environment and its files come together
+//! (`docs/reference/agents.md`). Also used for checks and command judges, which get the same clean environment.
 
 use std::cell::RefCell;
 use std::io;

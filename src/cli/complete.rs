@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::domain::{OutcomeClass, RunId, WaitingReason};
 use crate::engine::State;
-use crate::mission::{Code, FileKind, field_doc, json_schema};
+use crate::mission::{self, Code, FileKind, field_doc, json_schema};
 use crate::report::asked::asked;
 use crate::report::view::RunView;
 use crate::report::{sanitize, words};
@@ -119,7 +119,7 @@ impl Asked {
     fn mission(&self) -> Option<Value> {
         let path = self.mission.clone().unwrap_or_else(|| "mission.yaml".into());
         let bytes = read_regular(&path, LONGEST_FILE).ok()?;
-        serde_yaml::from_str(std::str::from_utf8(&bytes).ok()?).ok()
+        mission::plain(std::str::from_utf8(&bytes).ok()?)
     }
 
     fn runs(&self) -> Vec<Offer> {

@@ -36,7 +36,7 @@ pub struct RunStarted {
     pub origin: Option<OriginCode>,
 }
 
-/// The word of an operator's key for a record (decision 4): a run that somebody else put into the state folder has none.
+/// The word of an operator's key for a record (semantics, section 22): a run that somebody else put into the state folder has none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OriginCode {
     /// The key's fingerprint, which tells nothing of the key.

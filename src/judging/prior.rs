@@ -57,9 +57,10 @@ pub fn unanswered(points: usize, answers: &[PriorAnswer]) -> Option<String> {
     }
 }
 
-/// The points that are still open by what the reviewers that count answered: one of them says no, or none says anything.
+/// The points that are still open by what the reviewers that count answered: one of them says no, or none says anything and
+/// nothing else has shown that it was addressed.
 #[must_use]
-pub fn open(points: Vec<Finding>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
+pub fn open(points: Vec<Finding>, reviewers: &[&[PriorAnswer]], unless_answered: bool) -> Vec<Finding> {
     let still_open = |(index, mut point): (usize, Finding)| {
         let answers = reviewers.iter().flat_map(|answers| answers.iter());
         let mut answers = answers
@@ -71,7 +72,7 @@ pub fn open(points: Vec<Finding>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> 
             point.evidence = Some(note.clone());
         }
         point.open = true;
-        (is_silent || denied.is_some()).then_some(point)
+        (is_silent && unless_answered || denied.is_some()).then_some(point)
     };
     points.into_iter().enumerate().filter_map(still_open).collect()
 }
@@ -139,11 +140,13 @@ mod tests {
             .collect();
         let first = [answer(1, Yes), answer(2, No), answer(3, Partly)];
         let second = [answer(1, Yes), answer(2, Yes)];
-        let still: Vec<(String, bool)> = open(points.clone(), &[&first, &second])
+        let still: Vec<(String, bool)> = open(points.clone(), &[&first, &second], true)
             .into_iter()
             .map(|point| (point.description, point.open))
             .collect();
         assert_eq!(still, [("2".to_owned(), true), ("4".to_owned(), true)]);
+        let shown = open(points.clone(), &[&first, &second], false);
+        assert_eq!(shown.len(), 1, "silence says nothing where it was seen");
         assert_eq!(denied(&points, &first).len(), 1);
         assert_eq!(unanswered(3, &first), None);
         assert!(unanswered(4, &first).is_some_and(|why| why.contains("point 4")));

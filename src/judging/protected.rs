@@ -1,5 +1,5 @@
 //! What a mission's work is judged by, as far as its words say: the programs and files that the commands of judges, checks,
-//! stages and approvers name. What these call in turn goes unseen (mission format, Protected by default).
+//! stages and approvers name. What these call in turn goes unseen (semantics, section 22, protected by default).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};

@@ -37,7 +37,7 @@ impl Plan {
         )
     }
 
-    /// The digest that the record has of delegated work and the one made anew, where they differ (decision 15): what is about
+    /// The digest that the record has of delegated work and the one made anew, where they differ (semantics, section 17): what is about
     /// to be done is not what was delegated.
     #[must_use]
     pub fn drifted(&self, id: TaskId) -> Option<(Digest, Digest)> {

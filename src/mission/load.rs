@@ -222,6 +222,21 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     })
 }
 
+/// A map in YAML as plain data; `None` for what is none. What is wrong with its values is not looked for: whoever depends on
+/// them loads them as a mission or as settings.
+#[must_use]
+pub fn plain(text: &str) -> Option<Value> {
+    let (tree, _) = Tree::parse(text).ok()?;
+    (tree.kind(tree.root()) == Kind::Map).then(|| tree.plain(tree.root()))
+}
+
+/// The agents that a mission defines itself, as plain data. A mission may leave all its agents to `quorum.yaml`.
+#[must_use]
+pub fn agents_in(text: &str) -> Value {
+    let agents = plain(text).and_then(|mut mission| Some(mission.get_mut("agents")?.take()));
+    agents.unwrap_or_else(|| json!({}))
+}
+
 /// A document: what is right of it, and what is wrong.
 pub(super) struct Document<'s, T> {
     pub tree: Tree<'s>,

@@ -60,7 +60,7 @@ pub use diagnostics::{Diagnostic, Severity, Spot, Style};
 pub use edges::Edges;
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use growth::{AddedTask, Addition, Origin, Provenance};
-pub use load::{LONGEST_MISSION, Loaded, Report, Source, load, validate_path};
+pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain, validate_path};
 pub use loosened::{Loosening, NO_FINAL_CHECKS, SaidBy};
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,

@@ -117,6 +117,7 @@ fn not_built(key: &Key) -> Option<String> {
         Built::Yes => None,
         Built::Later { off: None, .. } => Some("not built yet".to_owned()),
         Built::Later { off: Some(off), .. } => Some(format!("not built yet, except `{off}`")),
+        Built::Words { words: [], .. } => Some("built as a map only".to_owned()),
         Built::Words { words, .. } => Some(format!("built: {}", words.join(", "))),
     }
 }

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::time::Duration;
-
-use similar::TextDiff;
+use std::ops::Range;
 
 use crate::domain::{Status, TaskId};
 use crate::engine::{Event, State};
 
+use super::edits::{Same, common};
 use super::text::sanitize;
 
 /// Lines that a person still reads; a mission may be changed from the first line to the last.
 const LINES: usize = 400;
 
-/// How long the shortest difference is looked for; then a longer one will do.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Unchanged lines that are shown around a change.
+const CONTEXT: usize = 3;
 
 /// Names in one list.
 const NAMES: usize = 10;
@@ -23,27 +22,73 @@ const NAMES: usize = 10;
 /// The unified difference of two texts, made harmless for a terminal. `names` are those of the old and the new one.
 #[must_use]
 pub fn unified(old: &str, new: &str, names: (&str, &str)) -> String {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let new: Vec<&str> = new.split_inclusive('\n').collect();
+    let all = hunks(&old, &new);
     let mut lines = vec![format!("--- {}", names.0), format!("+++ {}", names.1)];
-    let mut all = 0usize;
-    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
-        let changes = hunk.iter_changes().map(|change| {
-            let line = change.value().trim_end_matches(['\n', '\r']);
-            format!("{}{}", change.tag(), keep_indent(line))
-        });
-        for line in std::iter::once(hunk.header().to_string()).chain(changes) {
-            all += 1;
-            if all <= LINES {
-                lines.push(line);
-            }
-        }
-    }
-    if all > LINES {
-        lines.push(format!("and {} more lines", all - LINES));
+    lines.extend(all.iter().take(LINES).map(|(sign, text)| match sign {
+        '@' => text.clone(),
+        _ => format!("{sign}{}", keep_indent(text.trim_end_matches(['\n', '\r']))),
+    }));
+    if all.len() > LINES {
+        lines.push(format!("and {} more lines", all.len() - LINES));
     }
     let mut text = lines.join("\n");
     text.push('\n');
     text
+}
+
+/// The lines of a unified difference with their signs; `@` stands for the header of a hunk.
+fn hunks(old: &[&str], new: &[&str]) -> Vec<(char, String)> {
+    let changes = changes(&common(old, new), old.len(), new.len());
+    let mut lines = Vec::new();
+    for hunk in changes.chunk_by(|one, next| next.0.start - one.0.end <= 2 * CONTEXT) {
+        let (Some((first_old, first_new)), Some((last_old, last_new))) = (hunk.first(), hunk.last()) else {
+            continue;
+        };
+        let before = CONTEXT.min(first_old.start);
+        let after = CONTEXT.min(old.len() - last_old.end);
+        let of_old = first_old.start - before..last_old.end + after;
+        let of_new = first_new.start - before..last_new.end + after;
+        lines.push(('@', format!("@@ -{} +{} @@", place(&of_old), place(&of_new))));
+        let mut at = of_old.start;
+        for (removed, added) in hunk {
+            let parts = [
+                (' ', &old[at..removed.start]),
+                ('-', &old[removed.clone()]),
+                ('+', &new[added.clone()]),
+            ];
+            for (sign, part) in parts {
+                lines.extend(part.iter().map(|line| (sign, (*line).to_owned())));
+            }
+            at = removed.end;
+        }
+        lines.extend(old[at..of_old.end].iter().map(|line| (' ', (*line).to_owned())));
+    }
+    lines
+}
+
+/// What lies between the common lines: the removed lines of the old text, and the new ones in their place.
+fn changes(common: &[Same], old: usize, new: usize) -> Vec<(Range<usize>, Range<usize>)> {
+    let end = Same { old, new, len: 0 };
+    let mut at = (0, 0);
+    let mut changes = Vec::new();
+    for same in common.iter().chain([&end]) {
+        if at != (same.old, same.new) {
+            changes.push((at.0..same.old, at.1..same.new));
+        }
+        at = (same.old + same.len, same.new + same.len);
+    }
+    changes
+}
+
+/// Lines in a hunk's header: counted from one, a single one without its number, none after the line before them.
+fn place(lines: &Range<usize>) -> String {
+    match lines.len() {
+        0 => format!("{},0", lines.start),
+        1 => format!("{}", lines.start + 1),
+        many => format!("{},{many}", lines.start + 1),
+    }
 }
 
 /// The blanks before a line of YAML say what it belongs to.
@@ -107,7 +152,67 @@ fn again(event: &Event) -> Option<TaskId> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// What `patch` does: the new text, from the old one and a unified difference. `None` if they do not fit.
+    fn patched(old: &str, difference: &str) -> Option<String> {
+        let old: Vec<&str> = old.lines().collect();
+        let (mut at, mut new) = (0, Vec::new());
+        for line in difference.lines().skip(2) {
+            if let Some(header) = line.strip_prefix("@@ -") {
+                let (place, _) = header.split_once(' ')?;
+                let (start, count) = place.split_once(',').unwrap_or((place, "1"));
+                let start: usize = start.parse().ok()?;
+                let start = if count == "0" { start } else { start - 1 };
+                new.extend_from_slice(old.get(at..start)?);
+                at = start;
+                continue;
+            }
+            let (sign, text) = line.split_at_checked(1)?;
+            match sign {
+                "+" => new.push(text),
+                _ if old.get(at) != Some(&text) => return None,
+                " " => (at, new) = (at + 1, [new, vec![text]].concat()),
+                _ => at += 1,
+            }
+        }
+        new.extend_from_slice(old.get(at..)?);
+        Some(new.iter().map(|line| format!("{line}\n")).collect())
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let lines = proptest::collection::vec(proptest::sample::select(vec!["a", " b", "c: d", "e"]), 0..40);
+        lines.prop_map(|lines| lines.iter().map(|line| format!("{line}\n")).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn a_difference_applied_to_the_old_text_gives_the_new_one(old in text(), new in text()) {
+            let difference = unified(&old, &new, ("old", "new"));
+            prop_assert_eq!(patched(&old, &difference), Some(new), "{}", difference);
+        }
+    }
+
+    #[test]
+    fn changes_far_from_each_other_are_hunks_of_their_own() {
+        let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
+        let new = old
+            .replace("\n2\n", "\n")
+            .replace("\n9\n", "\nnine\n")
+            .replace("\n20\n", "\n20\n21\n");
+        assert_eq!(
+            unified(&old, &new, ("old", "new")),
+            "--- old\n+++ new\n@@ -1,12 +1,11 @@\n 1\n-2\n 3\n 4\n 5\n 6\n 7\n 8\n-9\n+nine\n 10\n 11\n 12\n\
+             @@ -18,3 +17,4 @@\n 18\n 19\n 20\n+21\n"
+        );
+    }
+
+    #[test]
+    fn equal_texts_have_no_hunks() {
+        assert_eq!(unified("a\n", "a\n", ("old", "new")), "--- old\n+++ new\n");
+    }
 
     #[test]
     fn lines_are_shown_with_their_indent_and_without_what_a_terminal_would_do() {

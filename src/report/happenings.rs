@@ -148,7 +148,7 @@ pub(super) const HAPPENINGS: &[(&str, &str)] = &[
         "The run waits for some time between tasks; the time is over.",
     ),
     (
-        "quality:gate:passed|quality:gate:failed|quality:gate:overridden|gate:overridden",
+        "quality:gate:passed|quality:gate:failed|quality:gate:overridden",
         "A quality gate was evaluated; a person let a failed one pass.",
     ),
     (

@@ -20,6 +20,7 @@
 //! | [`gate`], [`waiting`] | gates from stored state; what waits for a person |
 //! | [`review`], [`replay`] | what a review came to; judgements derived again |
 //! | [`doctor`], [`settings`], [`codes`] | the machine, its settings, the meaning of diagnostics |
+//! | [`difference`], `edits` | how a mission was changed; which lines two texts have in common |
 //! | `findings` | what was found, for every report alike |
 //! | [`failure`] | why a command could not do what it was asked |
 //! | [`style`], `text` | colours, symbols, widths; text that somebody else wrote |
@@ -30,6 +31,7 @@ pub mod codes;
 pub mod dead_letters;
 pub mod difference;
 pub mod doctor;
+mod edits;
 pub mod events;
 pub mod failure;
 mod findings;

@@ -119,8 +119,8 @@ impl RunView {
         }
     }
 
-    /// How long sessions of the run lived, up to the last event: time in which nobody worked on it is not in it
-    /// (decision 18). `None` before it started.
+    /// How long sessions of the run lived, up to the last event: time in which no session lived is a pause, and
+    /// no delay of anybody's. `None` before it started.
     #[must_use]
     pub fn worked_for(&self) -> Option<Millis> {
         let spans = self.sessions.iter().map(|(from, to)| to.since(*from).0);

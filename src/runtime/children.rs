@@ -91,7 +91,7 @@ impl World {
         Ok(())
     }
 
-    /// The variables of the contract with command agents (mission format).
+    /// The variables of the contract with command agents (`docs/reference/agents.md`).
     fn turn_variables(&self, plan: &Plan, turn: TurnId, prompt: Option<&Path>) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let drops = self.folder.spool_file(&SpoolName::Drop(turn));

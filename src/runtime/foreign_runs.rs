@@ -1,5 +1,5 @@
 //! Runs that appear in the state folder while this session holds its lock, and that nobody but this session could have
-//! made: somebody put them there to be taken for real ones (architecture, what a run finds when it begins).
+//! made: somebody put them there to be taken for real ones (`docs/design/architecture.md`, What a run finds when it begins).
 
 use std::collections::BTreeSet;
 

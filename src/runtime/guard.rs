@@ -1,5 +1,5 @@
 //! Around each part of judging: protected files are looked at before it starts and after it has come back. What it says
-//! while they were not as they must be does not count (mission format, Protected by default).
+//! while they were not as they must be does not count (semantics, section 22, protected by default).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Where a run comes from: whether the key of this machine's operator vouches for it (decision 4).
+//! Where a run comes from: whether the key of this machine's operator vouches for it (semantics, section 22).
 //!
 //! Agents can write to the state folder where nothing confines them. They do not have the key, so a run that they put
 //! there, or one whose end they rewrote, carries no code of it, or a wrong one. `run:started` is vouched for by what it
@@ -271,7 +271,7 @@ pub fn newest(runs: Vec<KnownRun>, key: Option<&OperatorKey>) -> Newest {
 }
 
 /// The moment that the beginning of the next run gets: now, but behind that of every run of the folder, whatever the
-/// clocks of those who made them said (decision 25). A planted run moves no clock.
+/// clocks of those who made them said (semantics, section 22). A planted run moves no clock.
 #[must_use]
 pub fn next_start(folder: &StateFolder, key: Option<&OperatorKey>) -> Timestamp {
     let runs = folder.known_runs().unwrap_or_default();

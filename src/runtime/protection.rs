@@ -1,5 +1,5 @@
 //! What work is judged by, as it was when the session began: the mission, the settings, recordings, the programs and files
-//! that judging commands name, and what the mission protects (mission format, Protected by default).
+//! that judging commands name, and what the mission protects (semantics, section 22, protected by default).
 //!
 //! Each group of files is looked at before and after whatever could change them. Only what shows a change is read again.
 

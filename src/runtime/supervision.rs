@@ -3,7 +3,7 @@
 //! What people say counts only where no agent can say it. As long as a run's keeper lives, every process that an agent
 //! started is below it and is recognised; when it ends in order, none is left. One that was killed leaves processes that
 //! belong to nobody any more, and one of these could speak for a person. So until a `resume` has ended what is left and made
-//! a new keeper, nobody's word is taken (semantics 5; "People and agents" of the architecture).
+//! a new keeper, nobody's word is taken (semantics, section 5; `docs/design/architecture.md`, People and agents).
 
 use crate::domain::RunId;
 use crate::engine::{Command, Input, KeeperRef};

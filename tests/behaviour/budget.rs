@@ -89,7 +89,7 @@ fn a_cost_ceiling_ends_the_work_and_a_larger_one_goes_on() {
 }
 
 #[test]
-fn a_run_that_ends_beyond_its_budget_is_no_success() {
+fn false_green_17_a_run_beyond_its_budget_is_no_success() {
     let workspace = chain(1, "budget: {maxCost: 1}", "", r#"{"cost": 3}"#);
     let document = workspace.run_json(7, &[]);
     assert_eq!(standing(&document, "t1").0, "done");

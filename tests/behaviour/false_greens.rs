@@ -1,4 +1,4 @@
-//! Success that is none (false-green.md): one test a row, or several, named after it.
+//! Success that is none (`docs/design/false-greens.md`): one test a row, or several, named after it.
 
 use serde_json::json;
 

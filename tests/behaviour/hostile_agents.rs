@@ -1,4 +1,4 @@
-//! The rows of false-green.md about agents that will not stop, that speak to their judge, or that help themselves.
+//! The rows of `docs/design/false-greens.md` about agents that will not stop, that speak to their judge, or that help themselves.
 
 use std::time::{Duration, Instant};
 

@@ -105,6 +105,10 @@ fn pipelines_are_yaml_and_name_only_commands_that_exist() {
         init(&workspace, template);
         let text = workspace.read(file);
         let _: Value = serde_yaml::from_str(&text).expect("the pipeline is YAML");
+        assert!(
+            !text.contains("cargo install"),
+            "nothing is installed that could be somebody else's:\n{text}"
+        );
         for line in text.lines().filter(|line| !line.trim().starts_with('#')) {
             let Some((_, command)) = line.split_once(" quorum ") else {
                 continue;
@@ -113,6 +117,35 @@ fn pipelines_are_yaml_and_name_only_commands_that_exist() {
             workspace.quorum(&[command, "--help"]).exits(0);
         }
     }
+}
+
+#[test]
+fn pipelines_say_to_the_action_and_to_the_include_only_what_these_know() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let yaml = |text: &str| -> Value { serde_yaml::from_str(text).expect("it is YAML") };
+    let own = |path: &str| std::fs::read_to_string(format!("{root}/{path}")).expect("the file is there");
+    let workspace = Workspace::new();
+    init(&workspace, "ci-github");
+    let workflow = yaml(&workspace.read(".github/workflows/quorum.yml"));
+    let steps = workflow["jobs"]["mission"]["steps"].as_array().expect("a list");
+    let used = steps.iter().find(|step| step["uses"] == "./.quorum");
+    let inputs = used.expect("the action is used")["with"]
+        .as_object()
+        .expect("it is told something");
+    let action = yaml(&own("action.yml"));
+    for input in inputs.keys() {
+        assert!(
+            action["inputs"][input].is_object(),
+            "the action has no input {input}"
+        );
+    }
+    let workspace = Workspace::new();
+    init(&workspace, "ci-gitlab");
+    let pipeline = yaml(&workspace.read(".gitlab-ci.yml"));
+    let included = pipeline["include"][0]["local"].as_str().expect("a path");
+    assert_eq!(workspace.read(included), own("ci/gitlab.yml"));
+    let extended = pipeline["mission"]["extends"].as_str().expect("a name");
+    assert!(yaml(&workspace.read(included))[extended].is_object());
 }
 
 #[test]

@@ -413,7 +413,7 @@ fn whoever_asks_and_then_says_nothing_has_asked() {
 }
 
 #[test]
-fn a_worker_that_is_stopped_by_its_limits_has_not_done_its_work() {
+fn false_green_17_a_worker_that_is_stopped_by_its_limits_has_not_done_its_work() {
     let model = Model::new(|body| match results(body).len() {
         0 => wants(&vec![("list", json!({"path": "."})); 401]),
         _ => says("All of it is done."),

@@ -16,14 +16,14 @@ pub struct File {
 const MODELINE: &str = "# yaml-language-server: $schema=./mission.schema.json";
 const SCHEMA: &str = "mission.schema.json";
 
-/// A path and the text of a script.
-type Script = (&'static str, &'static str);
+/// A path and the text of a file.
+type Text = (&'static str, &'static str);
 
-const MINIMAL: [Script; 2] = [
+const MINIMAL: [Text; 2] = [
     ("agents/writer.sh", include_str!("minimal/writer.sh")),
     ("agents/reviewer.sh", include_str!("minimal/reviewer.sh")),
 ];
-const CODE_REVIEW: [Script; 4] = [
+const CODE_REVIEW: [Text; 4] = [
     (
         "code-review/collect.sh",
         include_str!("../../../missions/code-review/collect.sh"),
@@ -41,7 +41,7 @@ const CODE_REVIEW: [Script; 4] = [
         include_str!("../../../missions/code-review/decide.sh"),
     ),
 ];
-const CI: [Script; 3] = [
+const CI: [Text; 3] = [
     ("ci/notes.sh", include_str!("../../../missions/ci/notes.sh")),
     ("ci/judge.sh", include_str!("../../../missions/ci/judge.sh")),
     ("ci/publish.sh", include_str!("../../../missions/ci/publish.sh")),
@@ -49,25 +49,28 @@ const CI: [Script; 3] = [
 
 /// The files of a template, the mission first.
 pub fn files(template: Template) -> Vec<File> {
-    let (mission, scripts): (&str, &[Script]) = match template {
+    let (mission, scripts): (&str, &[Text]) = match template {
         Template::Minimal => (include_str!("minimal/mission.yaml"), &MINIMAL),
         Template::CodeReview => (include_str!("../../../missions/code-review.yaml"), &CODE_REVIEW),
         Template::CiGithub | Template::CiGitlab => (include_str!("../../../missions/ci.yaml"), &CI),
     };
-    let pipeline = match template {
-        Template::Minimal | Template::CodeReview => None,
-        Template::CiGithub => Some((
+    let pipeline: &[Text] = match template {
+        Template::Minimal | Template::CodeReview => &[],
+        Template::CiGithub => &[(
             ".github/workflows/quorum.yml",
             include_str!("pipelines/github.yml"),
-        )),
-        Template::CiGitlab => Some((".gitlab-ci.yml", include_str!("pipelines/gitlab.yml"))),
+        )],
+        Template::CiGitlab => &[
+            (".gitlab-ci.yml", include_str!("pipelines/gitlab.yml")),
+            (".gitlab/quorum.yml", include_str!("../../../ci/gitlab.yml")),
+        ],
     };
     let plain = |path, content: String| File {
         path,
         content,
         executable: false,
     };
-    let script = |(path, text): &Script| File {
+    let script = |(path, text): &Text| File {
         path,
         content: (*text).to_owned(),
         executable: true,
@@ -77,7 +80,11 @@ pub fn files(template: Template) -> Vec<File> {
         plain(SCHEMA, format!("{:#}\n", json_schema(FileKind::Mission))),
     ];
     files.extend(scripts.iter().map(script));
-    files.extend(pipeline.map(|(path, text)| plain(path, text.to_owned())));
+    files.extend(
+        pipeline
+            .iter()
+            .map(|(path, text)| plain(path, (*text).to_owned())),
+    );
     files
 }
 
@@ -105,6 +112,6 @@ pub fn ignored(template: Template) -> &'static [&'static str] {
     match template {
         Template::Minimal => &[".polpo/", "work/"],
         Template::CodeReview => &[".polpo/", ".review/"],
-        Template::CiGithub | Template::CiGitlab => &[".polpo/", ".pipeline/"],
+        Template::CiGithub | Template::CiGitlab => &[".polpo/", ".pipeline/", ".quorum/"],
     }
 }

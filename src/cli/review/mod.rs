@@ -391,7 +391,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     );
     Ok(Subject {
         title: title.clone(),
-        agents: agents_of(&text)?,
+        agents: mission::agents_in(&text),
         author: state.plan.agent(plan.agent).name.to_string(),
         task: document,
         settings: json!({"evalThreshold": format!("{bar}/100")}),
@@ -492,27 +492,18 @@ pub(in crate::cli) fn defined_agents(
         .ok()
         .and_then(|path| path.parent().map(Path::to_owned));
     Ok((
-        agents_of(&String::from_utf8_lossy(&source.bytes))?,
+        mission::agents_in(&String::from_utf8_lossy(&source.bytes)),
         folder.unwrap_or_else(|| here.to_owned()),
     ))
 }
 
 /// Whether it is no mission, but a file with agents and nothing to do for them, as `quorum.yaml` may be.
 fn holds_only_agents(source: &Source) -> bool {
-    let document = serde_yaml::from_str::<Value>(&String::from_utf8_lossy(&source.bytes)).ok();
+    let document = mission::plain(&String::from_utf8_lossy(&source.bytes));
     document.is_some_and(|document| {
         let is_there = |key: &str| document.get(key).is_some();
         is_there("agents") && !is_there("tasks") && !is_there("name")
     })
-}
-
-/// The agents of a mission that was validated before, as plain data.
-fn agents_of(mission: &str) -> Result<Value, Failure> {
-    let document: Value = serde_yaml::from_str(mission).map_err(|error| {
-        Failure::internal(anyhow!("the agents of the mission cannot be read again: {error}"))
-    })?;
-    // A mission may leave all its agents to quorum.yaml.
-    Ok(document.get("agents").cloned().unwrap_or_else(|| json!({})))
 }
 
 /// The difference to a revision: of these files, or of everything.

@@ -18,22 +18,19 @@ pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
         panel.verify_prior_feedback
     });
-    // What a stage of facts found, it has looked at again before any judge is asked; and where no review could be read, or
-    // none took place, there is nothing to answer for.
-    let is_a_review = |stage| {
-        !matches!(
-            stage,
-            Stage::Outcome | Stage::Preflight | Stage::Finish | Stage::Checks
-        )
-    };
-    let mut reviews = task.feedback.iter().filter(|_| verify);
-    let said = reviews.rfind(|said| said.cause != Some(Cause::Unparsed) && is_a_review(said.stage));
+    let last = task.feedback.last().filter(|_| verify);
+    // Where no review could be read, or none took place, there is nothing to answer for.
+    let said = last.filter(|last| last.cause != Some(Cause::Unparsed) && last.stage != Stage::Outcome);
     said.map_or_else(Vec::new, |last| prior::points(&last.findings, &last.dimensions))
 }
 
-/// The points that are still open by what the judges of a stage answered.
+/// The points that are still open by what the judges of a stage answered. What a stage of facts had found, it has looked at
+/// again before any judge is asked: of that only what a judge says itself is open.
 pub(super) fn open_points(draft: &Draft<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
-    prior::open(prior_points(draft.plan(), draft.id, &draft.task), reviewers)
+    let points = prior_points(draft.plan(), draft.id, &draft.task);
+    let found_by = draft.task.feedback.last().map(|last| last.stage);
+    let holds_now = matches!(found_by, Some(Stage::Preflight | Stage::Finish | Stage::Checks));
+    prior::open(points, reviewers, !holds_now)
 }
 
 /// Adds what is still open to what was found; what a reviewer says itself is not said twice.

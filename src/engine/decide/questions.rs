@@ -162,7 +162,7 @@ pub(super) fn deny(state: &State, task: TaskId, reason: &str, by: &str) -> Vec<E
     draft.into_events()
 }
 
-/// Nobody said in time whether its agent may make the call: it is denied (decision 14).
+/// Nobody said in time whether its agent may make the call: it is denied (semantics, section 5).
 pub(super) fn unanswered(state: &State, task: TaskId) -> Vec<Event> {
     let mut draft = Draft::new(state, task);
     approvals::resolve(&mut draft, TIMED_OUT, "quorum");

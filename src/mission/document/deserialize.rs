@@ -3,6 +3,7 @@
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
+use serde_json::Value;
 
 use super::tree::{Entry, Kind, NodeId, Tree};
 
@@ -15,6 +16,25 @@ impl<'s> Tree<'s> {
         NodeDeserializer {
             tree: self,
             node: self.root(),
+        }
+    }
+
+    /// A value as plain data. A text without quotes is a number, true or false where JSON writes it just so; any other,
+    /// such as a version `1.10`, keeps its letters. A mission that holds the data reads the same from it.
+    pub fn plain(&self, node: NodeId) -> Value {
+        let named = |entry: Entry| (self.text(entry.key).to_owned(), self.plain(entry.value));
+        match self.kind(node) {
+            Kind::Map => self.entries(node).map(named).collect(),
+            Kind::List => self.items(node).map(|item| self.plain(item)).collect(),
+            Kind::Plain | Kind::Quoted if self.is_null(node) => Value::Null,
+            Kind::Quoted => self.text(node).into(),
+            Kind::Plain => {
+                let text = self.text(node);
+                let read = serde_json::from_str::<Value>(text).map(|value| (value.to_string(), value));
+                read.ok()
+                    .filter(|(written, _)| written == text)
+                    .map_or_else(|| text.into(), |(_, value)| value)
+            }
         }
     }
 }
@@ -118,5 +138,26 @@ impl<'de, I: Iterator<Item = Entry>> MapAccess<'de> for Entries<'_, '_, '_, I> {
             .take()
             .ok_or_else(|| serde::de::Error::custom("a value without its key"))?;
         seed.deserialize(self.of.at(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn plain_data_keeps_what_was_written() {
+        let text = "a: {n: 3, f: 0.5, yes: true, none: ~, quoted: '3', version: 1.10, octal: 007, word: True, big: 1e3}\n\
+                    b: &b [x, \"null\", 18446744073709551616]\nc: {<<: {k: *b}, l: {}, m: []}\n";
+        let (tree, _) = Tree::parse(text).expect("it is YAML");
+        let expected = json!({
+            "a": {"n": 3, "f": 0.5, "yes": true, "none": null, "quoted": "3", "version": "1.10", "octal": "007",
+                "word": "True", "big": "1e3"},
+            "b": ["x", "null", "18446744073709551616"],
+            "c": {"l": {}, "m": [], "k": ["x", "null", "18446744073709551616"]},
+        });
+        assert_eq!(tree.plain(tree.root()), expected);
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use crate::domain::Millis;
 use crate::mission::read;
 
-/// What holds where an agent must ask for what it may do (semantics, section 5; decision 14).
+/// What holds where an agent must ask for what it may do (semantics, section 5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Permissions {
     /// How long a person's word about a tool call is waited for; then it is denied. `None`: without end.

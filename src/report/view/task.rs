@@ -261,7 +261,7 @@ impl TaskView {
         }
     }
 
-    /// A dependency failed and the task goes on without it (decision 14).
+    /// A dependency failed and the task goes on without it (semantics, section 11).
     pub(super) fn goes_on_without(&mut self, dependency: &str, way: Way) {
         let known = FindingView {
             stage: Stage::Outcome,

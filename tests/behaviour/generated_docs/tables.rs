@@ -1,0 +1,111 @@
+//! Codes of diagnostics, exit codes, events: pages of the tables that `quorum explain` prints.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use quorum::domain::OutcomeClass;
+use quorum::mission::Code;
+use quorum::report::words::{self, Word};
+
+use crate::docs::page::Page;
+
+use super::{current, page_with, table};
+
+const DIAGNOSTICS: &str = "docs/reference/diagnostics.md";
+const EXIT_CODES: &str = "docs/reference/exit-codes.md";
+const EVENTS: &str = "docs/reference/events.md";
+
+#[test]
+fn the_page_of_diagnostics_has_every_code() {
+    let page = page_with(DIAGNOSTICS, |name| match name {
+        "codes" => codes(),
+        name => panic!("{DIAGNOSTICS} has a part '{name}' that nobody makes"),
+    });
+    current(DIAGNOSTICS, &page);
+}
+
+fn codes() -> String {
+    let mut text = String::new();
+    for code in Code::ALL {
+        let summary = code.summary().trim_end_matches('.');
+        let _ = write!(text, "### {code}: {summary}\n\n{}\n\n", code.explanation());
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+#[test]
+fn the_page_of_exit_codes_has_every_outcome() {
+    let page = page_with(EXIT_CODES, |name| match name {
+        "codes" => outcomes(),
+        "precedence" => precedence(),
+        name => panic!("{EXIT_CODES} has a part '{name}' that nobody makes"),
+    });
+    current(EXIT_CODES, &page);
+}
+
+fn outcomes() -> String {
+    let mut classes = OutcomeClass::BY_PRECEDENCE;
+    classes.sort_by_key(|class| class.exit_code());
+    let rows = classes.map(|class| {
+        let code = class.exit_code().to_string();
+        let word = words::find(&code).unwrap_or_else(|| panic!("nobody explains exit {code}"));
+        // "Exit 3: " goes without saying here.
+        let (_, meaning) = word.meaning.split_once(": ").unwrap_or(("", word.meaning));
+        let allow = if class.may_be_allowed() { "yes" } else { "" };
+        let name = format!("`{}`", class.as_str());
+        [code, name, meaning.to_owned(), allow.to_owned()]
+    });
+    table(["code", "name", "meaning, and what helps", "`--allow`"], rows)
+}
+
+fn precedence() -> String {
+    let codes = OutcomeClass::BY_PRECEDENCE.map(|class| class.exit_code().to_string());
+    format!("{}\n", codes.join(", "))
+}
+
+/// What is promised stands in the page with its keys, by hand; everything else that the program can write comes from the
+/// program.
+#[test]
+fn the_page_of_events_has_every_event() {
+    let all: Vec<(Word, Vec<&str>)> = words::all().map(|word| (word, events_of(&word))).collect();
+    let page = Page::read(EVENTS);
+    let (by_hand, _) = page
+        .text
+        .split_once("<!-- generated: ")
+        .expect("a part is generated");
+    let (_, stable) = by_hand
+        .split_once("## Stable events")
+        .expect("the page says what is stable");
+    // The first column of the tables.
+    let rows = stable.lines().filter_map(|line| line.strip_prefix("| `"));
+    let first = rows.filter_map(|row| row.split(" | ").next());
+    let stable: BTreeSet<&str> = first
+        .flat_map(|names| names.split(['`', ',', ' ']))
+        .filter(|name| !name.is_empty())
+        .collect();
+    assert!(stable.len() > 30, "{stable:?}");
+    for name in &stable {
+        let is_known = all.iter().any(|(_, events)| events.contains(name));
+        assert!(is_known, "{EVENTS} promises {name}, which nobody writes");
+    }
+    let rows = all.iter().filter_map(|(word, events)| {
+        let names: Vec<String> = events
+            .iter()
+            .filter(|name| !stable.contains(*name))
+            .map(|name| format!("`{name}`"))
+            .collect();
+        (!names.is_empty()).then(|| [names.join(", "), word.meaning.to_owned()])
+    });
+    let made = table(["event", "meaning"], rows);
+    let page = page_with(EVENTS, |name| match name {
+        "not stable" => made.clone(),
+        name => panic!("{EVENTS} has a part '{name}' that nobody makes"),
+    });
+    current(EVENTS, &page);
+}
+
+/// The names of a word that are those of events.
+fn events_of(word: &Word) -> Vec<&'static str> {
+    let is_event = |name: &&str| name.contains(':') || name.starts_with("task.");
+    word.word.split('|').filter(is_event).collect()
+}
