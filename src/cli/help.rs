@@ -165,6 +165,7 @@ topics! {
     "budgets": "guides/budgets.md",
     "calibrating": "guides/calibrate.md",
     "ci": "guides/ci.md",
+    "diagnostics": "reference/diagnostics.md",
     "events": "reference/events.md",
     "exit-codes": "reference/exit-codes.md",
     "first-mission": "guides/first-mission.md",

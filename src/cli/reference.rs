@@ -122,7 +122,7 @@ fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
             .map_or("", |(_, examples)| examples);
         let examples = examples.trim_start_matches("s: ").trim_start_matches(": ");
         let lines: Vec<&str> = examples.lines().map(str::trim).collect();
-        let _ = write!(text, "\n```text\n{}\n```\n", lines.join("\n"));
+        let _ = write!(text, "\nFor example:\n\n```text\n{}\n```\n", lines.join("\n"));
     }
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         section(text, sub, &format!("{name} {}", sub.get_name()), root);

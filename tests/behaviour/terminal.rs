@@ -116,15 +116,16 @@ fn runs_are_removed_only_on_somebodys_word() {
 
 #[test]
 fn init_asks_before_it_writes_unless_it_must_not() {
-    for (typed, more, written) in [
-        ("n\n", None, false),
-        ("\n", None, true),
-        ("\u{4}", None, false),
-        ("n\n", Some("--no-input"), true),
+    for (typed, more, code, written) in [
+        ("n\n", None, 0, false),
+        ("\n", None, 0, true),
+        ("\u{4}", None, 0, false),
+        ("\n", Some("--no-input"), 2, false),
+        ("n\n", Some("--yes"), 0, true),
     ] {
         let workspace = Workspace::new();
         let arguments: Vec<&str> = ["init"].into_iter().chain(more).collect();
-        person(&workspace, &[], typed, &arguments).exits(0);
+        person(&workspace, &[], typed, &arguments).exits(code);
         assert_eq!(workspace.exists("mission.yaml"), written, "{typed:?} {more:?}");
     }
 }
