@@ -285,7 +285,10 @@ impl Screen {
                 observers.push(Box::new(progress::Quiet::new(io::stderr(), run.clone(), screen)))
             }
             Progress::Bar => {
-                let bar = progress::Bar::stderr(run.clone(), screen, columns_of_stderr);
+                let folder = folder.clone();
+                let bar = progress::Bar::stderr(run.clone(), screen, columns_of_stderr, move |turn| {
+                    tail(&folder.spool_file(&SpoolName::Out(turn))).pop()
+                });
                 observers.push(Box::new(bar.verbose(details)));
             }
             Progress::Auto | Progress::Plain => {

@@ -141,6 +141,10 @@ pub struct Symbols {
     pub nothing: &'static str,
     /// From one state to the next.
     pub arrow: &'static str,
+    /// A part of a bar that is done, and one that is not.
+    pub full: &'static str,
+    /// See `full`.
+    pub empty: &'static str,
 }
 
 const UNICODE: Symbols = Symbols {
@@ -149,6 +153,8 @@ const UNICODE: Symbols = Symbols {
     ellipsis: "…",
     nothing: "–",
     arrow: "→",
+    full: "━",
+    empty: "┄",
 };
 
 const ASCII: Symbols = Symbols {
@@ -157,6 +163,8 @@ const ASCII: Symbols = Symbols {
     ellipsis: "...",
     nothing: "-",
     arrow: "->",
+    full: "#",
+    empty: ".",
 };
 
 /// Where text goes.
@@ -200,14 +208,27 @@ impl Screen {
                 true => format!("{}| ", &line[..blanks]),
                 false => " ".repeat(blanks + indent),
             };
-            let options = textwrap::Options::new(columns)
-                .subsequent_indent(&indent)
-                .break_words(false)
-                .word_separator(textwrap::WordSeparator::AsciiSpace)
-                .word_splitter(textwrap::WordSplitter::NoHyphenation);
-            textwrap::fill(line, options)
+            textwrap::fill(line, wrap_options(columns).subsequent_indent(&indent))
         };
         text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Text that begins `used` columns into a line and goes on below its beginning.
+    pub(super) fn wrap_beside(&self, text: &str, used: usize) -> String {
+        // Where next to nothing is left of the line, what goes on begins further to the left.
+        const LEAST: usize = 24;
+        let Some(columns) = self.width else {
+            return text.to_owned();
+        };
+        let below = match columns.saturating_sub(used) < LEAST {
+            true => 4.min(columns / 2),
+            false => used,
+        };
+        let before = " ".repeat(used);
+        let options = wrap_options(columns).initial_indent(&before);
+        let below = " ".repeat(below);
+        let wrapped = textwrap::fill(text, options.subsequent_indent(&below));
+        wrapped.strip_prefix(&before).unwrap_or(&wrapped).to_owned()
     }
 
     /// A name and what is said of it, `between` them and `used` columns before. Where not everything fits, a long name
@@ -228,6 +249,14 @@ impl Screen {
         let said = self.fit(said, used + width(&name) + width(between));
         (name, said)
     }
+}
+
+/// Lines are broken between words, and words never: paths and commands are to be copied.
+fn wrap_options<'a>(columns: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(columns)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
 #[cfg(test)]
