@@ -52,7 +52,7 @@ enum RequestCommand {
     /// Refuse it; the reason is kept
     #[command(after_help = "Example: quorum request reject req-1 --reason 'out of scope'")]
     Reject(Reject),
-    /// Call it off
+    /// Cancel it
     #[command(after_help = "Example: quorum request cancel req-1")]
     Cancel(Cancel),
 }
@@ -417,7 +417,7 @@ fn fits(folder: &StateFolder, run: &RunFolder, request: &Request) -> Result<(), 
     refuse_active_titles(folder, run, &HashSet::from([request.task.title.as_str()]))
 }
 
-/// Rejected, or called off.
+/// Rejected, or cancelled.
 fn close(
     folder: &StateFolder,
     requests: &Requests,

@@ -75,7 +75,7 @@ pub fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
     let wanted = if arguments.title == "-" {
         let text = read("-", LARGEST_MESSAGE)?;
         serde_json::from_str(&text)
-            .map_err(|error| Failure::usage(anyhow!("standard input is no JSON: {error}")))?
+            .map_err(|error| Failure::usage(anyhow!("standard input is not valid JSON: {error}")))?
     } else {
         json!({"title": arguments.title, "description": arguments.description, "assignTo": arguments.to})
     };

@@ -102,7 +102,7 @@ codes! {
     /// An unset variable.
     UnsetVariable = "Q0306": "The mission needs an environment variable that is not set. `validate` does not mind, `run` does.",
     /// Managers in a circle.
-    ReportingCycle = "Q0307": "The `reportsTo` of these agents form a circle, so none of them is at the top.",
+    ReportingCycle = "Q0307": "The `reportsTo` of these agents form a cycle, so none of them is at the top.",
     /// A model that could cost anything.
     UnpricedModel = "Q0308": "The mission (or `--max-cost`) limits what a run may cost, and this model has no price in `settings.prices`: nobody could keep the limit. A price is what a million input and a million output tokens cost; zeros stand for a model that is free.",
     /// A stand-in for an agent that never judges.
@@ -114,7 +114,7 @@ codes! {
     /// No such task.
     UnknownTask = "Q0403": "The title is not that of a task in this mission. Titles must match exactly, including case.",
     /// Tasks that wait for each other.
-    Cycle = "Q0404": "These tasks and gates wait for each other in a circle, so none of them could ever start. Read `a -> b` as: a needs b. Remove one of the arrows.",
+    Cycle = "Q0404": "These tasks and gates wait for each other (a dependency cycle), so none of them could ever start. Read `a -> b` as: a needs b. Remove one of the arrows.",
     /// A task without an agent.
     Unassigned = "Q0405": "`assignTo` may be left out only if the mission has exactly one agent.",
     /// A bad title.

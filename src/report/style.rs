@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use anstyle::AnsiColor;
 
-use super::text::{fit, width};
+use super::text::fit;
 
 /// `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -230,25 +230,6 @@ impl Screen {
         let wrapped = textwrap::fill(text, options.subsequent_indent(&below));
         wrapped.strip_prefix(&before).unwrap_or(&wrapped).to_owned()
     }
-
-    /// A name and what is said of it, `between` them and `used` columns before. Where not everything fits, a long name
-    /// makes room, down to half of the line: the reason why it is mentioned must be seen.
-    pub(super) fn fit_both<'a>(
-        &self,
-        name: &'a str,
-        between: &str,
-        said: &'a str,
-        used: usize,
-    ) -> (Cow<'a, str>, Cow<'a, str>) {
-        let Some(columns) = self.width else {
-            return (Cow::Borrowed(name), Cow::Borrowed(said));
-        };
-        let room = columns.saturating_sub(used);
-        let beside = room.saturating_sub(width(between) + width(said));
-        let name = fit(name, beside.max(room / 2), self.style.symbols().ellipsis);
-        let said = self.fit(said, used + width(&name) + width(between));
-        (name, said)
-    }
 }
 
 /// Lines are broken between words, and words never: paths and commands are to be copied.
@@ -312,25 +293,6 @@ mod tests {
         ] {
             assert_eq!(resolve(ColorChoice::Never, true, env).unicode, unicode, "{env:?}");
         }
-    }
-
-    #[test]
-    fn a_long_name_makes_room_for_what_is_said_of_it() {
-        let screen = Screen {
-            width: Some(20),
-            style: Style::default(),
-        };
-        let both = |name, said| {
-            let (name, said) = screen.fit_both(name, ": ", said, 2);
-            format!("{name}: {said}")
-        };
-        assert_eq!(both("short", "reason"), "short: reason");
-        assert_eq!(both("a name that is long", "reason"), "a name...: reason");
-        assert_eq!(
-            both("a name that is long", "reasons that are long"),
-            "a name...: reas..."
-        );
-        assert_eq!(both("short", "reasons that are long"), "short: reasons...");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
 use crate::engine::{Event, GateResult, NoticeEvent, State, Way};
 use crate::report::events::no_progress;
 use crate::report::style::{Role, Screen, Symbols};
-use crate::report::text::{count, sanitize, elapsed, sanitize_line, seconds, short, width};
+use crate::report::text::{count, elapsed, sanitize, sanitize_line, seconds, short, width};
 
 use super::live::Live;
 use super::verb::Verb;
@@ -72,7 +72,12 @@ impl Line {
 
     /// Something to look at that changes no task.
     pub(super) fn warning(subject: &str, detail: impl AsRef<str>) -> Self {
-        Self::new(Verb::Run, Role::Warn, "warning", format!("{subject}{}", detail.as_ref()))
+        Self::new(
+            Verb::Run,
+            Role::Warn,
+            "warning",
+            format!("{subject}{}", detail.as_ref()),
+        )
     }
 
     /// The same, said by a live row as well.
@@ -266,7 +271,12 @@ impl Lines {
             }
             Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
                 let trouble = self.consult_trouble(state, *id, event)?;
-                Some(Line::new(Verb::Answer, Role::Warn, title(state, id.task), trouble))
+                Some(Line::new(
+                    Verb::Answer,
+                    Role::Warn,
+                    title(state, id.task),
+                    trouble,
+                ))
             }
             Event::GradingFailed { task, message, .. } => Some(Line::new(
                 Verb::Review,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{AgentId, Millis, Status, TaskId, Timestamp};
 use super::line::passed_words;
+use crate::domain::{AgentId, Millis, Status, TaskId, Timestamp};
 use crate::engine::{Event, Seat, SeatResult, SeatState, State, TaskState};
 
 /// What runs, and since when the session does. Holds at most one row per slot.

@@ -22,6 +22,8 @@ mod verbose;
 pub use crate::runtime::Observer;
 pub use bar::Bar;
 pub use plain::{Plain, Quiet};
+#[cfg(test)]
+pub(in crate::report) use verb::Verb;
 pub use verbose::Details;
 
 #[cfg(test)]

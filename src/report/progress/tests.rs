@@ -147,7 +147,9 @@ fn what_a_failed_check_printed_is_a_block_of_its_last_lines() {
                 .works(0)
                 .checked(0, 0, false, &format!("test `pytest` exited 1\n{output}"));
         });
-        let at = text.find("1/1 check failed: test `pytest` exited 1\n").expect(&text);
+        let at = text
+            .find("1/1 check failed: test `pytest` exited 1\n")
+            .expect(&text);
         let block: Vec<&str> = text[at..].lines().skip(1).take(10).collect();
         let expected: Vec<String> = (21..=30).map(|n| format!("{:13}| line {n}", "")).collect();
         assert_eq!(block, expected, "{text}");

@@ -77,7 +77,12 @@ impl Lines {
             Event::TasksWithdrawn { tasks } => {
                 let titles = tasks.iter().map(|id| title(state, *id));
                 let titles = titles.collect::<Vec<_>>().join(", ");
-                Line::new(Verb::Cancel, Role::Warn, mission, format!("no longer needed: {titles}"))
+                Line::new(
+                    Verb::Cancel,
+                    Role::Warn,
+                    mission,
+                    format!("no longer needed: {titles}"),
+                )
             }
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
@@ -92,9 +97,12 @@ impl Lines {
                         let detail = format!("{share:.0} % of the time until {due} is used");
                         Line::new(Verb::Deadline, Role::Warn, subject, detail)
                     }
-                    DeadlineStep::Violated => {
-                        Line::new(Verb::Deadline, Role::Bad, subject, format!("missed: it was {due}"))
-                    }
+                    DeadlineStep::Violated => Line::new(
+                        Verb::Deadline,
+                        Role::Bad,
+                        subject,
+                        format!("missed: it was {due}"),
+                    ),
                     DeadlineStep::Set | DeadlineStep::Met => return None,
                 }
             }

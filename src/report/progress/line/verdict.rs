@@ -115,7 +115,12 @@ impl Lines {
             (Status::Failed, _, mode) => {
                 let mode = mode.map_or("failed", FailureMode::as_str);
                 let reason = reason.as_deref().unwrap_or_default();
-                Some(Line::told(Verb::Fail, Role::Bad, title, format!("{mode}: {reason}")))
+                Some(Line::told(
+                    Verb::Fail,
+                    Role::Bad,
+                    title,
+                    format!("{mode}: {reason}"),
+                ))
             }
             _ => None,
         }

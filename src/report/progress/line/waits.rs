@@ -36,9 +36,12 @@ impl Lines {
                 Line::new(Verb::Retry, Role::Warn, title, detail)
             }
             Event::TurnLost { .. } => Line::new(Verb::Lost, Role::Warn, title, "its turn was interrupted"),
-            Event::TurnAdopted { .. } => {
-                Line::new(Verb::Resume, Role::Active, title, "its agent outlived the last session and goes on")
-            }
+            Event::TurnAdopted { .. } => Line::new(
+                Verb::Resume,
+                Role::Active,
+                title,
+                "its agent outlived the last session and goes on",
+            ),
             _ => return None,
         })
     }
@@ -111,10 +114,15 @@ impl Lines {
                 let detail = format!("{id}checkpoint: {message}");
                 Line::new(Verb::Wait, Role::Warn, name(hold), detail.trim_end_matches(": "))
             }
-            Event::HoldPassed { hold, by: None } => Line::new(Verb::Wait, Role::Active, name(*hold), "the delay is over"),
-            Event::HoldPassed { hold, by: Some(by) } => {
-                Line::new(Verb::Answer, Role::Active, name(*hold), format!("approved by {by}"))
+            Event::HoldPassed { hold, by: None } => {
+                Line::new(Verb::Wait, Role::Active, name(*hold), "the delay is over")
             }
+            Event::HoldPassed { hold, by: Some(by) } => Line::new(
+                Verb::Answer,
+                Role::Active,
+                name(*hold),
+                format!("approved by {by}"),
+            ),
             Event::HoldRejected { hold, reason, by } => {
                 let detail = format!("rejected by {by}: {reason}");
                 Line::new(Verb::Answer, Role::Bad, name(*hold), detail)
