@@ -38,7 +38,7 @@ fn a_clean_run_says_what_is_not_the_case_too() {
     accepted below the bar: 0
     scores, worst first:
       90 >= 60  a
-    usage: 2 requests, tokens 1000 in, 50 out; 1 did not tell theirs
+    usage: 2 requests, tokens 1000 in, 50 out; 1 request reported no usage
     exit 0 (ok)
     next: quorum status 20261121-215900-ab12
     ");

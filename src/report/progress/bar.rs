@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::domain::{Millis, RunId, Status, TaskId, Timestamp, TurnId};
-use crate::engine::{Event, State};
+use crate::domain::{Millis, RunId, Status, TaskId, Timestamp};
+use crate::engine::{Event, ProcessRef, State};
 use crate::report::budget::footer_words;
 use crate::report::json::skipped;
 use crate::report::style::{Role, Screen};
@@ -22,8 +22,8 @@ use super::{Details, Observer};
 /// Running tasks that are shown; the footer counts all of them.
 const ROWS: usize = 8;
 
-/// The last line that a turn has printed, asked for while it runs.
-type LastLine = Box<dyn Fn(TurnId) -> Option<String> + Send>;
+/// The last line that the process of a turn has printed, asked for while it runs.
+type LastLine = Box<dyn Fn(&ProcessRef) -> Option<String> + Send>;
 
 /// `--progress bar`.
 pub struct Bar {
@@ -51,13 +51,13 @@ impl fmt::Debug for Bar {
 impl Bar {
     /// On standard error, with clocks that tick. Call it after the supervisor was forked: the clock is a thread.
     ///
-    /// `columns` measures the terminal, `last_line` looks at what a turn has printed so far.
+    /// `columns` measures the terminal, `last_line` looks at what a process has printed so far.
     #[must_use]
     pub fn stderr(
         run: impl Into<Option<RunId>>,
         screen: Screen,
         columns: fn() -> Option<usize>,
-        last_line: impl Fn(TurnId) -> Option<String> + Send + 'static,
+        last_line: impl Fn(&ProcessRef) -> Option<String> + Send + 'static,
     ) -> Self {
         let bar = Self {
             ticks: true,
@@ -194,8 +194,8 @@ struct Row {
     took: Millis,
     /// What its agent told of its progress.
     said: Option<String>,
-    /// Its turn, while it works: what it prints is looked at.
-    turn: Option<TurnId>,
+    /// The process of its agent, while it works: what it prints is looked at.
+    process: Option<ProcessRef>,
 }
 
 impl Row {
@@ -207,11 +207,7 @@ impl Row {
             title: sanitize(&state.plan.task(id).title).into_owned(),
             took: live.attempt(running),
             said: running.said.clone().filter(|_| works),
-            turn: works.then_some(TurnId {
-                task: id,
-                attempt: task.attempt,
-                turn: task.turn,
-            }),
+            process: running.process.clone().filter(|_| works),
         }
     }
 }
@@ -247,7 +243,7 @@ impl Area {
         let took = elapsed(Millis(row.took.0 + self.since().0));
         let used = width(&activity) + 1 + 2 + width(&took);
         let title = screen.fit(&row.title, used);
-        let printed = || row.turn.and_then(|turn| self.last_line.as_ref()?(turn));
+        let printed = || self.last_line.as_ref()?(row.process.as_ref()?);
         let said = row.said.clone().or_else(printed).unwrap_or_default();
         let said = sanitize(&said);
         let said = screen.fit(&said, used + width(&title) + 2);
@@ -266,7 +262,8 @@ impl Area {
         parts.push(clock(Millis(self.elapsed.0 + self.since().0)));
         if let Some(left) = self.remaining {
             let left = left.0.saturating_sub(self.since().0);
-            parts.push(format!("about {} left", clock(Millis(left))));
+            // What is nearly over needs no guess.
+            parts.extend((left >= 5_000).then(|| format!("about {} left", clock(Millis(left)))));
         }
         let text = parts.join(&format!(" {} ", symbols.separator));
         let (ended, all) = self.share;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::line::passed_words;
 use crate::domain::{AgentId, Millis, Status, TaskId, Timestamp};
-use crate::engine::{Event, Seat, SeatResult, SeatState, State, TaskState};
+use crate::engine::{Event, ProcessRef, Seat, SeatResult, SeatState, State, TaskState};
 
 /// What runs, and since when the session does. Holds at most one row per slot.
 #[derive(Debug, Default)]
@@ -36,6 +36,8 @@ pub(super) struct Running {
     pub attempt: Timestamp,
     /// What its agent told last of its progress.
     pub said: Option<String>,
+    /// The process of its turn, where that is one.
+    pub process: Option<ProcessRef>,
     /// What has passed in the current attempt.
     pub passed: Vec<String>,
     /// Seats that were asked in the current round, and those that gave scores.
@@ -74,6 +76,9 @@ impl Live {
                 to: Status::Done | Status::Failed,
                 ..
             } => self.ended += 1,
+            Event::AgentSpawned { turn, process } => {
+                self.update(turn.task, |running| running.process.clone_from(process));
+            }
             Event::AgentActivity { turn, summary } => {
                 self.update(turn.task, |running| running.said = Some(summary.clone()));
             }
@@ -202,6 +207,7 @@ impl Running {
             since,
             attempt: since,
             said: None,
+            process: None,
             passed: Vec::new(),
             seats: 0,
             scored: 0,

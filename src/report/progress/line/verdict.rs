@@ -227,7 +227,9 @@ pub(super) fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKi
         if let Some(points) = feedback.points {
             let _ = write!(detail, " {points}");
         }
-        if let Some(why) = why.filter(|why| !why.is_empty()) {
+        // The line about failed checks stands right above.
+        let is_told = feedback.cause == Some(Cause::Checks);
+        if let Some(why) = why.filter(|why| !why.is_empty() && !is_told) {
             let _ = write!(detail, ": {why}");
         }
     }
