@@ -142,7 +142,7 @@ codes! {
     /// Two gates with one name.
     DuplicateGate = "Q0501": "Two gates have the same name, or two checkpoints, delays or approval gates. Names are how they are shown and overridden and must be unique.",
     /// A gate over nothing.
-    EmptyGate = "Q0502": "A gate, checkpoint or delay stands between tasks: `afterTasks` names what it waits for, `blocksTasks` what waits for it. Neither may be empty.",
+    EmptyGate = "Q0502": "A gate, checkpoint or delay stands between tasks: `afterTasks` names what it waits for, `blocksTasks` what waits for it. Both must be there and name at least one task.",
     /// No such channel.
     UnknownChannel = "Q0503": "The name is not that of a channel in `channels` of the mission or of a `quorum.yaml`.",
     /// No such rubric.

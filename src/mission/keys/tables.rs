@@ -714,15 +714,13 @@ static GATE: Table = Table {
         key(
             "afterTasks",
             TASK_TITLES,
-            "Titles of the tasks that it waits for.",
-        )
-        .required(),
+            "Titles of the tasks that it waits for: at least one.",
+        ),
         key(
             "blocksTasks",
             TASK_TITLES,
-            "Titles of the tasks that wait for it.",
-        )
-        .required(),
+            "Titles of the tasks that wait for it: at least one.",
+        ),
         key(
             "minScore",
             BAR,

@@ -70,7 +70,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("settings: {defaultChannels: [ops]}\n", vec!["Q0503"]),
         (
             "qualityGates: [{name: g, afterTasks: [t], notifyChannels: [ops]}]\n",
-            vec!["Q0202", "Q0503"],
+            vec!["Q0502", "Q0503"],
         ),
         ("channels: {c: {type: pigeon}}\n", vec!["Q0205"]),
         ("channels: {c: {url: 'http://h'}}\n", vec!["Q0202"]),
@@ -117,7 +117,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             "qualityGates: [{name: g, afterTasks: [t], blocksTasks: []}]\n",
             vec!["Q0502"],
         ),
-        ("qualityGates: [{name: g, blocksTasks: [t]}]\n", vec!["Q0202"]),
+        ("qualityGates: [{name: g, blocksTasks: [t]}]\n", vec!["Q0502"]),
         (
             "qualityGates: [{name: g, afterTasks: [x], blocksTasks: [t]}]\n",
             vec!["Q0403"],

@@ -182,9 +182,7 @@ fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>
             };
             let message = format!("the gate {} {does}", quoted(&gate.name));
             let help = format!("name at least one task: `{key}: [title]`");
-            let problem = Problem::error(Code::EmptyGate, Place::Value(at(key)), message).help(help);
-            // A list that is not there was told of already.
-            problems.push(problem.unless_wrong(at(key)));
+            problems.push(Problem::error(Code::EmptyGate, Place::Value(at(key)), message).help(help));
         }
         for (item, title) in titles.iter().enumerate() {
             let place = || Place::Value(at(key).item(item));
