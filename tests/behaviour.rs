@@ -245,3 +245,5 @@ mod verification_edges;
 mod vision;
 #[path = "behaviour/waiting.rs"]
 mod waiting;
+#[path = "behaviour/words.rs"]
+mod words;

@@ -191,7 +191,7 @@ impl Question {
                 return format!("line {line} of the {name} was {was:?} and is {is:?}");
             }
         }
-        "it was asked with other words, which were blotted out".to_owned()
+        "it was asked with other words, which were removed as secrets".to_owned()
     }
 }
 

@@ -76,7 +76,7 @@ fn read(path: &Path) -> Result<Vec<String>, String> {
     }
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     let tests: Vec<String> = if text.trim_start().starts_with('[') {
-        serde_json::from_str(&text).map_err(|error| format!("it is no JSON list of texts: {error}"))?
+        serde_json::from_str(&text).map_err(|error| format!("it is not a JSON list of texts: {error}"))?
     } else {
         text.lines().map(str::to_owned).collect()
     };

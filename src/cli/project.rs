@@ -8,7 +8,7 @@ use crate::domain::RunId;
 use crate::engine::State;
 use crate::mission::ConfigLayer;
 use crate::runtime::{
-    RecoverError, Recovered, SettingsError, newest, operator_key, origin, recover, settings_files,
+    RecoverError, Recovered, SettingsError, is_whole, newest, operator_key, origin, recover, settings_files,
 };
 use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
 
@@ -120,7 +120,9 @@ pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolde
         Some(id) => named_run(folder, id)?,
         None => latest_run(folder)?,
     };
-    if let Some(note) = origin(&run, operator_key().as_ref()).note(run.id()) {
+    // Who made a record that cannot be read is no question.
+    let note = origin(&run, operator_key().as_ref()).note(run.id());
+    if let Some(note) = note.filter(|_| is_whole(&run)) {
         warn(&note);
     }
     Ok(run)

@@ -417,7 +417,7 @@ fn fits(folder: &StateFolder, run: &RunFolder, request: &Request) -> Result<(), 
     refuse_active_titles(folder, run, &HashSet::from([request.task.title.as_str()]))
 }
 
-/// Rejected, or called off.
+/// Rejected, or cancelled.
 fn close(
     folder: &StateFolder,
     requests: &Requests,

@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{OutcomeClass, Timestamp};
-use crate::engine::{Event, Outcome, State, outcome};
-use crate::keeper::stdout_was_closed;
+use crate::engine::{Event, Outcome, ProcessRef, State, outcome};
+use crate::keeper::{ProcessIdentity, open_output, stdout_was_closed, this_boot};
 use crate::mission;
 use crate::report::escape_json;
 use crate::report::json::{Standing, write_run};
@@ -111,11 +111,12 @@ fn columns_of_stderr() -> Option<usize> {
 
 /// The last lines of a file, as far as a person wants to see them in passing.
 fn tail(path: &Path) -> Vec<String> {
+    File::open(path).map_or_else(|_| Vec::new(), last_lines)
+}
+
+fn last_lines(mut file: File) -> Vec<String> {
     const BYTES: u64 = 4_000;
     const LINES: usize = 5;
-    let Ok(mut file) = File::open(path) else {
-        return Vec::new();
-    };
     let from = file.metadata().map_or(0, |data| data.len().saturating_sub(BYTES));
     let mut bytes = Vec::new();
     let read = file
@@ -292,7 +293,16 @@ impl Screen {
                 observers.push(Box::new(progress::Quiet::new(io::stderr(), run.clone(), screen)))
             }
             Progress::Bar => {
-                let bar = progress::Bar::stderr(run.clone(), screen, columns_of_stderr);
+                let boot_id = this_boot();
+                let last_line = move |process: &ProcessRef| {
+                    let identity = ProcessIdentity {
+                        pid: process.pid,
+                        start_time: process.start_time,
+                        boot_id: boot_id.clone(),
+                    };
+                    last_lines(open_output(&identity, 1)?).pop()
+                };
+                let bar = progress::Bar::stderr(run.clone(), screen, columns_of_stderr, last_line);
                 observers.push(Box::new(bar.verbose(details)));
             }
             Progress::Auto | Progress::Plain => {

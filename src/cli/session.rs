@@ -134,8 +134,11 @@ fn eval_is_off() -> Result<bool, Failure> {
 
 /// Starts the keeper. Must come before anything opens a thread, a lock or a large mission.
 pub fn fork_keeper() -> Result<keeper::Handle, Failure> {
-    keeper::fork()
-        .map_err(|error| Failure::environment(anyhow!("cannot start the process that holds agents: {error}")))
+    keeper::fork().map_err(|error| {
+        Failure::environment(anyhow!(
+            "cannot start the supervisor, the process that owns all agents: {error}"
+        ))
+    })
 }
 
 /// The keeper as the journal remembers it.
@@ -251,7 +254,7 @@ pub fn drive(
         let keeper = keeping
             .keeper
             .into_async()
-            .map_err(|error| Failure::internal(anyhow!("the keeper: {error}")))?;
+            .map_err(|error| Failure::internal(anyhow!("the supervisor: {error}")))?;
         let setup = SessionSetup {
             folder: folder.clone(),
             state,

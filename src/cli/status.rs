@@ -1,10 +1,10 @@
 //! `quorum status`: a run as its journal tells it, whether somebody works on it or not.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::from_value;
 
-use crate::domain::TaskId;
+use crate::domain::{TaskId, Timestamp};
 use crate::engine::outcome;
 use crate::report::json::Standing;
 use crate::report::status::{self as table, StatusPage};
@@ -18,6 +18,8 @@ use super::screen::{LiveView, Screen, lines_of_stdout};
 
 /// How often a watched run is looked at.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often its times are shown anew where nothing happens.
+const STILL: Duration = Duration::from_secs(10);
 
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
@@ -28,7 +30,7 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
         let standing = page.standing(has_writer(&folder, &run));
         // Agents may have outlived a crash; who they are is not in the snapshot.
         if standing != Standing::Crashed {
-            screen.result(&page.render(standing, &screen.out()));
+            screen.result(&page.render(standing, Timestamp::now(), &screen.out()));
             return Ok(0);
         }
     }
@@ -52,12 +54,14 @@ fn watch(
 ) -> Result<Recovered, Failure> {
     let length = || std::fs::metadata(run.journal()).map_or(0, |journal| journal.len());
     let mut shown = (recovered.end.offset, true);
+    let mut since = Instant::now();
     loop {
         // Before the look at the journal: what a writer adds until it lets go is then shown.
         let live = has_writer(folder, run);
         let now = (length(), live);
-        if now != shown {
-            shown = now;
+        // Without a change the times go on all the same.
+        if now != shown || (live && since.elapsed() > STILL) {
+            (shown, since) = (now, Instant::now());
             recovered = show(folder, run, screen, true)?;
         }
         if !live {
@@ -78,7 +82,13 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> 
         screen.run(&recovered.state, &view, standing);
     } else {
         let lines = if again { lines_of_stdout() } else { None };
-        let mut text = table::status_within(&recovered.state, &view, standing, &screen.out(), lines);
+        let mut text = table::status_within(
+            &recovered.state,
+            &view,
+            (standing, Timestamp::now()),
+            &screen.out(),
+            lines,
+        );
         if again {
             text = table::frame(&text, &screen.out());
         }

@@ -33,7 +33,7 @@ const SHUTDOWN_WITHIN: Duration = Duration::from_secs(8);
 pub fn fork() -> io::Result<Handle> {
     let threads = platform::thread_count()?;
     if threads != 1 {
-        let message = format!("the keeper must be forked by one thread, there are {threads}");
+        let message = format!("the supervisor must be started from one thread, there are {threads}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let secret = Secret::new()?;
@@ -70,7 +70,7 @@ fn greeted(mut socket: &UnixStream) -> io::Result<ProcessIdentity> {
     loop {
         if let Some(greeting) = frames.next::<Greeting>()? {
             return greeting
-                .map_err(|message| io::Error::other(format!("the keeper cannot start: {message}")));
+                .map_err(|message| io::Error::other(format!("the supervisor cannot start: {message}")));
         }
         match socket.read(&mut buffer) {
             Ok(0) => return Err(ended()),
@@ -82,7 +82,7 @@ fn greeted(mut socket: &UnixStream) -> io::Result<ProcessIdentity> {
 }
 
 fn ended() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the keeper has ended")
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the supervisor has ended")
 }
 
 /// A keeper that runs and waits for commands. Dropping this ends it, unless it holds children that outlive a runner.

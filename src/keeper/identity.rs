@@ -117,6 +117,12 @@ pub fn is_this_boot(boot_id: &str) -> bool {
     platform::boot_id().is_ok_and(|current| current == boot_id)
 }
 
+/// The id of this boot of the system; empty where it has none.
+#[must_use]
+pub fn this_boot() -> String {
+    platform::boot_id().unwrap_or_default()
+}
+
 /// What a running process writes to its standard output (1) or error (2), from the beginning, where that is a file: it
 /// may have no name yet. `None` where the process is gone, its output is no file, or the system cannot tell (all but
 /// Linux).

@@ -71,7 +71,7 @@ pub use descriptors::stdout_was_closed;
 pub use exits::{ExitRecord, ExitsLog, is_held, read as read_exits};
 pub use identity::{
     ProcessIdentity, alive, end, end_group, end_some, is_an_agents, is_of_an_agent, is_of_the_run,
-    is_this_boot, open_output, something_left_of,
+    is_this_boot, open_output, something_left_of, this_boot,
 };
 pub use orphans::TURN_KEY_VARIABLE;
 pub use posix::{exit_now, is_ignored, survive_file_size_limit};

@@ -339,7 +339,7 @@ impl Keeper {
             Err(error) => {
                 // The stream cannot be trusted any more, and without it there is no runner.
                 self.warn(format!(
-                    "the keeper ends, because it does not understand the runner: {error}"
+                    "the supervisor ends, because it does not understand the session: {error}"
                 ));
                 self.stop();
                 None
@@ -378,7 +378,7 @@ impl Keeper {
             )))
         } else if matches!(self.exits, ExitsFile::Awaited) {
             Err(SpawnError::refused(
-                "the keeper was not told where to record exits",
+                "the supervisor was not told where to record exits",
             ))
         } else {
             let marker = self.orphans.marker_for(key);
@@ -563,7 +563,10 @@ impl Keeper {
                 }
             }
             Err(error) => {
-                let why = format!("the keeper cannot open its door {}: {error}", path.display());
+                let why = format!(
+                    "the supervisor cannot open its socket {}: {error}",
+                    path.display()
+                );
                 self.open_again = Some(now + OPEN_AGAIN);
                 if first {
                     self.note(why);

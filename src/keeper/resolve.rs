@@ -23,7 +23,8 @@ pub fn resolve(program: &str, path_var: &str, cwd: &Path) -> io::Result<PathBuf>
         ));
     }
     if program.contains('/') {
-        let path = cwd.join(program);
+        // Without `.` between: the path is printed.
+        let path: PathBuf = cwd.join(program).components().collect();
         return match executable(&path) {
             Executable::Yes => Ok(path),
             Executable::No => Err(denied(&path)),

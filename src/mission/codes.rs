@@ -101,11 +101,11 @@ codes! {
     BadPlaceholder = "Q0305": "`${NAME}` takes the name of an environment variable: letters, digits and `_`, not starting with a digit. A literal dollar sign before a brace is written `$${`.",
     /// An unset variable.
     UnsetVariable = "Q0306": "The mission needs an environment variable that is not set. `validate` does not mind, `run` does.",
-    /// Managers in a circle.
-    ReportingCycle = "Q0307": "The `reportsTo` of these agents form a circle, so none of them is at the top.",
+    /// Managers in a cycle.
+    ReportingCycle = "Q0307": "The `reportsTo` of these agents form a cycle, so none of them is at the top.",
     /// A model that could cost anything.
     UnpricedModel = "Q0308": "The mission (or `--max-cost`) limits what a run may cost, and this model has no price in `settings.prices`: nobody could keep the limit. A price is what a million input and a million output tokens cost; zeros stand for a model that is free.",
-    /// A stand-in for an agent that never judges.
+    /// A fallback for an agent that never judges.
     IdleFallback = "Q0309": "`fallback` names who judges instead of an agent that cannot be reached. It holds for judging alone: work, answers to questions and approvals are handed over to nobody. On an agent that the mission, as it is written, never asks to judge it does nothing. A command judges where it has the role reviewer or qa, or where the mission names it (`reviewers`, `stages`, `redTeam`, `vision`, `decomposer`, the agent of a verification); nobody judges its own work; a person is waited for.",
     /// No tasks.
     NoTasks = "Q0401": "A mission needs at least one task. Tasks are entries of the list `tasks`, each with a `title`.",
@@ -114,7 +114,7 @@ codes! {
     /// No such task.
     UnknownTask = "Q0403": "The title is not that of a task in this mission. Titles must match exactly, including case.",
     /// Tasks that wait for each other.
-    Cycle = "Q0404": "These tasks and gates wait for each other in a circle, so none of them could ever start. Read `a -> b` as: a needs b. Remove one of the arrows.",
+    Cycle = "Q0404": "These tasks and gates wait for each other (a dependency cycle), so none of them could ever start. Read `a -> b` as: a needs b. Remove one of the arrows.",
     /// A task without an agent.
     Unassigned = "Q0405": "`assignTo` may be left out only if the mission has exactly one agent.",
     /// A bad title.
@@ -142,7 +142,7 @@ codes! {
     /// Two gates with one name.
     DuplicateGate = "Q0501": "Two gates have the same name, or two checkpoints, delays or approval gates. Names are how they are shown and overridden and must be unique.",
     /// A gate over nothing.
-    EmptyGate = "Q0502": "A gate, checkpoint or delay stands between tasks: `afterTasks` names what it waits for, `blocksTasks` what waits for it. Neither may be empty.",
+    EmptyGate = "Q0502": "A gate, checkpoint or delay stands between tasks: `afterTasks` names what it waits for, `blocksTasks` what waits for it. Both must be there and name at least one task.",
     /// No such channel.
     UnknownChannel = "Q0503": "The name is not that of a channel in `channels` of the mission or of a `quorum.yaml`.",
     /// No such rubric.

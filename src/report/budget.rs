@@ -12,25 +12,25 @@ pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
     let agent = |agent| sanitize(&state.plan.agent(agent).name).into_owned();
     match ceiling {
         Ceiling::Cost => format!(
-            "the cost ceiling {} leaves no room for more",
+            "the cost ceiling of {} allows nothing more",
             most(budget.max_cost)
         ),
         Ceiling::Tokens => format!(
-            "the ceiling of {} tokens leaves no room for more",
+            "the ceiling of {} tokens allows nothing more",
             most(budget.max_tokens)
         ),
         Ceiling::Requests => format!(
-            "the {} requests that it may make are made",
+            "all {} requests that it may make are used",
             most(budget.max_requests)
         ),
-        Ceiling::Time => format!("it has worked for the {} that it may", most(budget.max_time)),
+        Ceiling::Time => format!("its time of {} is used up", most(budget.max_time)),
         Ceiling::UnknownCost(id) => format!(
-            "nobody knows what '{}' cost, so `maxCost` cannot be kept: give the agent `maxCostPerTurn` (0 if it costs \
+            "it is not known what '{}' cost, so `maxCost` cannot be kept: give the agent `maxCostPerTurn` (0 if it costs \
              nothing)",
             agent(id)
         ),
         Ceiling::UnknownTokens(id) => format!(
-            "nobody knows how many tokens '{}' used, so `maxTokens` cannot be kept",
+            "it is not known how many tokens '{}' used, so `maxTokens` cannot be kept",
             agent(id)
         ),
     }

@@ -101,9 +101,9 @@ pub fn human(checks: &[Check], screen: &Screen) -> String {
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
     let lines: String = checks.iter().zip(&names).map(line).collect();
     screen.wrap(&format!(
-        "{lines}\n{} ok, {} to be looked at, {} failed, {} skipped\n",
+        "{lines}\n{} ok, {}, {} failed, {} skipped\n",
         count(Verdict::Ok),
-        count(Verdict::Warn),
+        super::text::count(count(Verdict::Warn), "warning"),
         count(Verdict::Fail),
         count(Verdict::Skipped),
     ))

@@ -6,11 +6,14 @@ use serde::Serialize;
 use crate::domain::{Severity, Status, TaskId};
 use crate::engine::State;
 
-use super::text::sanitize;
+use super::text::{first_line, sanitize, sanitize_line};
 use super::view::{FindingView, RunView, SeverityCounts};
 
 /// Findings of a failed task that a report shows; the rest is counted.
 pub(super) const SHOWN: usize = 3;
+
+/// Before each line of an output.
+pub(super) const OUTPUT: &str = "| ";
 
 /// One finding in `quorum.run/v1`.
 #[derive(Serialize)]
@@ -52,18 +55,28 @@ fn reviewer<'a>(state: &'a State, found: &'a FindingView) -> Option<&'a str> {
     found.person.as_deref().or(agent)
 }
 
-/// `[high] A password is committed (alice)`, on one line.
+/// `[high] A password is committed (alice)`, on one line. Of an output only what says of what it is.
 pub(super) fn line(state: &State, found: &FindingView) -> String {
+    said(state, found, first_line(&found.finding.description))
+}
+
+/// The same with all of an output, on one line.
+pub(super) fn whole(state: &State, found: &FindingView) -> String {
+    said(state, found, &found.finding.description)
+}
+
+fn said(state: &State, found: &FindingView, description: &str) -> String {
     let severity = found.finding.severity.as_str();
     let open = if found.finding.open { ", still open" } else { "" };
-    let said = sanitize(&found.finding.description);
+    let said = sanitize(description);
     match reviewer(state, found) {
         Some(who) => format!("[{severity}{open}] {said} ({})", sanitize(who)),
         None => format!("[{severity}{open}] {said}"),
     }
 }
 
-/// What was found in a task, the most severe first: at most [`SHOWN`] lines, and one that counts the rest. What the task's
+/// What was found in a task, the most severe first: at most [`SHOWN`], each with the last lines
+/// of its output, and a line that counts the rest. What the task's
 /// failure says already is left out.
 pub(super) fn top_lines(state: &State, view: &RunView, id: TaskId) -> Vec<String> {
     let seen = view.task(id);
@@ -73,7 +86,11 @@ pub(super) fn top_lines(state: &State, view: &RunView, id: TaskId) -> Vec<String
         .filter(|found| failure != Some(&*found.finding.description))
         .collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.finding.severity));
-    let mut lines: Vec<String> = found.iter().take(SHOWN).map(|found| line(state, found)).collect();
+    let mut lines = Vec::new();
+    for found in found.iter().take(SHOWN) {
+        lines.push(line(state, found));
+        lines.extend(output(found));
+    }
     if found.len() > SHOWN {
         lines.push(format!(
             "{} more",
@@ -81,6 +98,17 @@ pub(super) fn top_lines(state: &State, view: &RunView, id: TaskId) -> Vec<String
         ));
     }
     lines
+}
+
+/// The last lines of what a check printed, each marked as such.
+fn output(found: &FindingView) -> Vec<String> {
+    const LINES: usize = 5;
+    let output = found.finding.description.lines().skip(1);
+    let output: Vec<&str> = output.filter(|line| !line.trim().is_empty()).collect();
+    let last = &output[output.len().saturating_sub(LINES)..];
+    last.iter()
+        .map(|line| format!("{OUTPUT}{}", sanitize_line(line)))
+        .collect()
 }
 
 /// What accepted work carries: how many findings of each severity, and every critical and high one.

@@ -33,7 +33,7 @@ pub(super) const HAPPENINGS: &[(&str, &str)] = &[
     ),
     (
         "tasks:added|tasks:withdrawn|task:created",
-        "Tasks came or went while the run worked: handed down by an agent, asked for from outside, made as a fixup, or changed with the mission.",
+        "Tasks came or went while the run worked: delegated by an agent, requested from outside, made as a fixup, or changed with the mission.",
     ),
     (
         "task:transition",

@@ -128,7 +128,7 @@ fn test_case(state: &State, view: &RunView, id: TaskId) -> TestCase {
         case.add_property((report.stage.as_str(), clean(&stage_words(report)).as_str()));
     }
     for found in view.task(id).found() {
-        let line = findings::line(state, found);
+        let line = findings::whole(state, found);
         case.add_property(("finding", clean(&line).as_str()));
     }
     for remark in remarks(further) {

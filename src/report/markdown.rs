@@ -207,7 +207,10 @@ fn findings(state: &State, view: &RunView, id: TaskId) -> Option<String> {
         );
     }
     for line in found {
-        let _ = writeln!(text, "- {}", escape(&line));
+        let _ = match line.strip_prefix(findings::OUTPUT) {
+            Some(output) => writeln!(text, "  <br>{}", escape(output)),
+            None => writeln!(text, "- {}", escape(&line)),
+        };
     }
     text.push_str("\n</details>\n");
     Some(text)

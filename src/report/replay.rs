@@ -157,7 +157,7 @@ impl<'a> DecisionRow<'a> {
 #[must_use]
 pub fn human(replay: &Replay, screen: &Screen) -> String {
     let document = document(replay);
-    let mut rows = vec![["ABOUT", "ATTEMPT", "STAGE", "BY", "RECORDED", "DERIVED AGAIN"].map(str::to_owned)];
+    let mut rows = vec![["ABOUT", "ATTEMPT", "STAGE", "BY", "RECORDED", "DERIVED"].map(str::to_owned)];
     let mut notes = Vec::new();
     let cells = |about: &str, attempt: Option<u32>, stage: &str, by: &str, was: String, is: String| {
         let attempt = attempt.map_or(String::new(), |attempt| attempt.to_string());

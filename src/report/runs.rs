@@ -189,7 +189,10 @@ pub fn human(runs: &[RunRow], screen: &Screen) -> String {
     for row in &rows {
         let _ = writeln!(text, "{}", line(row));
     }
-    let unvouched = runs.iter().filter(|run| run.origin != "verified");
+    // Of what cannot be read at all there is nothing to vouch for.
+    let unvouched = runs
+        .iter()
+        .filter(|run| run.origin != "verified" && run.error.is_none());
     let unvouched: Vec<&str> = unvouched.map(|run| run.run_id.as_str()).collect();
     if !unvouched.is_empty() {
         let words = format!("origin not verified: {}\n", unvouched.join(", "));

@@ -281,7 +281,7 @@ fn a_watched_status_erases_what_was_there() {
     let mut scene = Scene::start(eventful());
     play_eventful(&mut scene);
     for (_, screen) in SCREENS {
-        let page = status::status(&scene.state, &scene.view, Standing::Running, &screen);
+        let page = status::status(&scene.state, &scene.view, Standing::Running, scene.now, &screen);
         let frame = status::frame(&page, &screen);
         let clear = if screen.width.is_some() {
             "\u{1b}[H\u{1b}[2J"
@@ -297,6 +297,6 @@ fn hostile_texts_break_neither_table_nor_block() {
     let mut scene = played();
     scene.after(1);
     insta::assert_snapshot!(everywhere(|screen| {
-        status::status(&scene.state, &scene.view, Standing::Suspended, screen)
+        status::status(&scene.state, &scene.view, Standing::Suspended, scene.now, screen)
     }));
 }

@@ -9,7 +9,7 @@ use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangeme
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
-use crate::engine::{self, GateStanding, SeatState, State, gate_view};
+use crate::engine::{self, DeferralReason, GateStanding, RunPhase, SeatState, State, gate_view};
 use crate::mission::{HoldKind, Part};
 
 use super::asked::{delay_until, hold_state, windows};
@@ -19,14 +19,15 @@ use super::style::{Role, Screen};
 use super::summary::{
     approvals, failure_words, left_out, not_reviewed, outcome_words, resumable_at, task_counts,
 };
-use super::text::{against_bar, fit, sanitize, width};
+use super::text::{against_bar, elapsed, fit, sanitize};
 use super::view::RunView;
 
 /// Rows that a person can still read; what is done and clean gives way first.
 const ROWS: usize = 200;
 
-/// With fewer columns, flags go below the status and notes below the table.
+/// With fewer columns flags go below the status, and with still fewer nobody is told when a task began.
 const WIDE: usize = 112;
+const ROOMY: usize = 96;
 
 /// Columns of an agent's name, and lines of a task's row, on a terminal.
 const AGENT_WIDTH: usize = 16;
@@ -34,8 +35,8 @@ const ROW_HEIGHT: usize = 3;
 
 /// The page, with a line feed at its end.
 #[must_use]
-pub fn status(state: &State, view: &RunView, standing: Standing, screen: &Screen) -> String {
-    StatusPage::of(state, view).render(standing, screen)
+pub fn status(state: &State, view: &RunView, standing: Standing, now: Timestamp, screen: &Screen) -> String {
+    StatusPage::of(state, view).render(standing, now, screen)
 }
 
 /// The page in at most so many lines, as far as that can be: what is done and clean gives way first, then what has not begun.
@@ -44,15 +45,15 @@ pub fn status(state: &State, view: &RunView, standing: Standing, screen: &Screen
 pub fn status_within(
     state: &State,
     view: &RunView,
-    standing: Standing,
+    (standing, now): (Standing, Timestamp),
     screen: &Screen,
     lines: Option<usize>,
 ) -> String {
     let mut page = StatusPage::of(state, view);
-    let mut text = page.render(standing, screen);
+    let mut text = page.render(standing, now, screen);
     // The line in which the cursor then stands is one of them.
     while lines.is_some_and(|most| text.lines().count() >= most) && page.leave_one_out() {
-        text = page.render(standing, screen);
+        text = page.render(standing, now, screen);
     }
     text
 }
@@ -99,6 +100,9 @@ pub struct StatusPage {
     warnings: Vec<String>,
     more_warnings: usize,
     outcome: Option<String>,
+    /// When its last session ended.
+    #[serde(default)]
+    finished: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -115,6 +119,10 @@ struct TaskRow {
     points: Option<Points>,
     bar: Option<Bar>,
     tries: usize,
+    #[serde(default)]
+    started: Option<Timestamp>,
+    #[serde(default)]
+    finished: Option<Timestamp>,
     note: Option<String>,
 }
 
@@ -150,6 +158,7 @@ impl StatusPage {
             warnings: view.warnings.iter().take(ROWS).cloned().collect(),
             more_warnings: view.warnings.len().saturating_sub(ROWS),
             outcome: view.outcome.as_ref().map(outcome_words),
+            finished: view.finished_at,
         }
     }
 
@@ -177,9 +186,14 @@ impl StatusPage {
 
     /// The page for a screen, with a line feed at its end.
     #[must_use]
-    pub fn render(&self, standing: Standing, screen: &Screen) -> String {
+    pub fn render(&self, standing: Standing, now: Timestamp, screen: &Screen) -> String {
         let mut page = Page {
             told: self,
+            // Nobody works on a run without a session, so no time passes in it.
+            now: match standing {
+                Standing::Running => Some(now),
+                _ => self.finished,
+            },
             screen,
             text: String::new(),
         };
@@ -255,6 +269,8 @@ impl TaskRow {
             points: task.points,
             bar: engine::bar(state, id),
             tries: view.task(id).attempts.len(),
+            started: view.task(id).started_at,
+            finished: view.task(id).finished_at,
             note: note(state, view, id),
         }
     }
@@ -339,25 +355,62 @@ fn standing(state: &State, view: &RunView, id: TaskId) -> Option<String> {
         let names: Vec<_> = blocked.into_iter().map(sanitize).collect();
         return Some(format!("needs {}", names.join(", ")));
     }
+    if let Some(words) = queued(state, id) {
+        return Some(words);
+    }
     let judging = state.task(id).judging.as_deref();
     let seats = judging.map_or(&[][..], |judging| &judging.seats);
     let replied = seats.iter().filter(|seat| seat.state != SeatState::Asked).count();
     (!seats.is_empty()).then(|| format!("judges {replied}/{}", seats.len()))
 }
 
+/// What work waits for that nothing but its turn is missing to: a slot, its agent, the pause before an attempt.
+fn queued(state: &State, id: TaskId) -> Option<String> {
+    let (plan, task) = (state.plan.task(id), state.task(id));
+    let deferral = task.deferral.as_deref();
+    if let Some(deferral) = deferral.filter(|deferral| deferral.why == DeferralReason::BackOff) {
+        let at = deferral.until.to_rfc3339();
+        return Some(format!(
+            "waits until {} for its next attempt",
+            &at[..at.len().min(19)]
+        ));
+    }
+    let waits_for_slot = deferral.is_some_and(|deferral| deferral.why == DeferralReason::Slot)
+        || (deferral.is_none() && task.status == Status::Pending && plan.part == Part::Selected);
+    if !waits_for_slot || state.phase != RunPhase::Running {
+        return None;
+    }
+    let agent = state.plan.agent(plan.agent);
+    let of_agent =
+        |other: &TaskId| state.task(*other).holds_slot() && state.plan.task(*other).agent == plan.agent;
+    let busy = state.plan.task_ids().filter(of_agent).count();
+    Some(match agent.spec.max_concurrent {
+        Some(most) if busy >= most as usize => {
+            format!(
+                "waits for agent {} (maxConcurrent: {most})",
+                sanitize(&agent.name)
+            )
+        }
+        _ => format!("waits for a slot ({} at a time)", state.plan.rules.concurrency),
+    })
+}
+
 struct Page<'a> {
     told: &'a StatusPage,
+    /// Up to when what has not ended has taken its time.
+    now: Option<Timestamp>,
     screen: &'a Screen,
     text: String,
 }
 
 impl Page<'_> {
     fn line(&mut self, role: Option<Role>, line: &str) {
-        let line = self.screen.fit(line, 0);
-        let _ = match role {
-            Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, line)),
-            None => writeln!(self.text, "{line}"),
-        };
+        for line in self.screen.wrap(line).split('\n') {
+            let _ = match role {
+                Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, line)),
+                None => writeln!(self.text, "{line}"),
+            };
+        }
     }
 
     fn head(&mut self, standing: Standing) {
@@ -365,8 +418,7 @@ impl Page<'_> {
         let name = sanitize(&told.mission);
         let run = told.run.as_ref();
         let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
-        let (name, stands) = self.screen.fit_both(&name, ", ", standing.as_str(), width(&run));
-        let head = format!("{run}{name}, {stands}");
+        let head = format!("{run}{name}, {}", standing.as_str());
         self.line(Some(Role::Strong), &head);
         if !told.at_work.is_empty() {
             let names: Vec<_> = told.at_work.iter().map(|title| sanitize(title)).collect();
@@ -385,8 +437,8 @@ impl Page<'_> {
         self.line(None, &format!("tasks: {}", told.counts));
     }
 
-    fn is_wide(&self) -> bool {
-        self.screen.width.is_none_or(|width| width >= WIDE)
+    fn has(&self, columns: usize) -> bool {
+        self.screen.width.is_none_or(|width| width >= columns)
     }
 
     fn tasks(&mut self) {
@@ -395,9 +447,9 @@ impl Page<'_> {
         for row in &told.rows {
             table.add_row(self.row(row));
         }
-        // All but the title and the note are words that must stay in one piece.
-        for column in 1..6 {
-            if let Some(column) = table.column_mut(column).filter(|_| self.is_wide() || column < 5) {
+        // All but the title and, where nothing is cut, the note are words that must stay in one piece.
+        for column in 1..self.heads().len() {
+            if let Some(column) = table.column_mut(column) {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
@@ -410,9 +462,20 @@ impl Page<'_> {
                 &format!("and {} more, all in --json", told.hidden),
             );
         }
-        if !self.is_wide() {
+        if self.screen.width.is_some() {
             self.notes();
         }
+    }
+
+    fn heads(&self) -> Vec<&'static str> {
+        let mut heads = vec!["TASK", "AGENT", "STATUS"];
+        heads.extend(self.has(WIDE).then_some("FLAG"));
+        heads.extend(["SCORE", "TRIES"]);
+        heads.extend(self.has(ROOMY).then_some("STARTED (UTC)"));
+        heads.push("TIME");
+        // On a terminal notes stand below the table, where nothing is cut.
+        heads.extend(self.screen.width.is_none().then_some("NOTE"));
+        heads
     }
 
     fn empty_table(&self) -> Table {
@@ -437,11 +500,7 @@ impl Page<'_> {
                 .load_style(NOTHING)
                 .set_content_arrangement(ContentArrangement::Disabled),
         };
-        if self.is_wide() {
-            table.set_header(["TASK", "AGENT", "STATUS", "FLAG", "SCORE", "TRIES", "NOTE"]);
-        } else {
-            table.set_header(["TASK", "AGENT", "STATUS", "SCORE", "TRIES"]);
-        }
+        table.set_header(self.heads());
         table
     }
 
@@ -455,7 +514,7 @@ impl Page<'_> {
         let score = |points: Points| against_bar(points, told.bar, symbols);
         let score = told.points.map_or_else(|| symbols.nothing.to_owned(), score);
         let (mut status, flag) = (told.status_words(), told.flag.map(QualityFlag::as_str));
-        if !self.is_wide()
+        if !self.has(WIDE)
             && let Some(flag) = flag.filter(|_| told.flag != Some(QualityFlag::Clean))
         {
             let _ = write!(status, "\n{flag}");
@@ -464,13 +523,22 @@ impl Page<'_> {
             Some(color) => Cell::new(status).fg(color),
             None => Cell::new(status),
         };
-        let tries = Cell::new(told.tries).set_alignment(CellAlignment::Right);
+        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
         let mut cells = vec![Cell::new(sanitize(&told.title)), Cell::new(agent), status];
-        if self.is_wide() {
+        if self.has(WIDE) {
             cells.push(Cell::new(flag.unwrap_or(symbols.nothing)));
         }
-        cells.extend([Cell::new(score), tries]);
-        if self.is_wide() {
+        cells.extend([Cell::new(score), right(told.tries.to_string())]);
+        if self.has(ROOMY) {
+            let at = told.started.map(Timestamp::to_rfc3339);
+            // The day stands in `quorum runs`.
+            let at = at.as_deref().and_then(|at| at.get(11..19));
+            cells.push(right(at.unwrap_or(symbols.nothing).to_owned()));
+        }
+        let took = told.started.zip(told.finished.or(self.now));
+        let took = took.map(|(from, to)| elapsed(to.since(from)));
+        cells.push(right(took.unwrap_or_else(|| symbols.nothing.to_owned())));
+        if self.screen.width.is_none() {
             cells.push(Cell::new(told.note.as_deref().unwrap_or_default()));
         }
         let mut row = Row::from(cells);
@@ -483,9 +551,7 @@ impl Page<'_> {
     fn notes(&mut self) {
         for row in &self.told.rows {
             if let Some(note) = &row.note {
-                let title = sanitize(&row.title);
-                let (title, note) = self.screen.fit_both(&title, ": ", note, 0);
-                let line = format!("{title}: {note}");
+                let line = format!("{}: {note}", sanitize(&row.title));
                 self.line(None, &line);
             }
         }
@@ -537,6 +603,7 @@ mod tests {
                 &scene.state,
                 &scene.view,
                 Standing::of(&scene.state, false),
+                scene.now,
                 &screen,
             );
             assert_fits(text.trim_end_matches('\n'), &screen);
@@ -549,7 +616,13 @@ mod tests {
         let mut scene = Scene::start(eventful());
         scene.works(0).scored(0, 0, 4, 4);
         scene.works(2).evaluated(2, 40, "no");
-        let text = status(&scene.state, &scene.view, Standing::Running, &Screen::default());
+        let text = status(
+            &scene.state,
+            &scene.view,
+            Standing::Running,
+            scene.now,
+            &Screen::default(),
+        );
         insta::assert_snapshot!(text);
     }
 
@@ -559,15 +632,51 @@ mod tests {
         mission.plan.rules.evaluate = false;
         let mut scene = Scene::start(mission);
         scene.works(0);
-        let text = status(&scene.state, &scene.view, Standing::Ended, &Screen::default());
+        let text = status(
+            &scene.state,
+            &scene.view,
+            Standing::Ended,
+            scene.now,
+            &Screen::default(),
+        );
         insta::assert_snapshot!(text, @r"
         run 20261121-215900-ab12: m, ended
         NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came
         tasks: 1 of 1 done
-         TASK  AGENT   STATUS  FLAG        SCORE  TRIES  NOTE
-         a     worker  done    unreviewed  -          1
+         TASK  AGENT   STATUS  FLAG        SCORE  TRIES  STARTED (UTC)  TIME  NOTE
+         a     worker  done    unreviewed  -          1       21:59:00  0.0s
         outcome: exit 0 (ok)
         ");
+    }
+
+    #[test]
+    fn what_waits_for_its_turn_says_for_which() {
+        let mut mission = Mission::new("m").task("a", &[]).task("b", &[]).task("c", &[1]);
+        mission.plan.rules.concurrency = 1;
+        let mut scene = Scene::start(mission);
+        let note = |scene: &Scene<'_>, id| note(&scene.state, &scene.view, TaskId(id)).unwrap_or_default();
+        assert_eq!(note(&scene, 1), "waits for a slot (1 at a time)");
+        assert_eq!(note(&scene, 0), "");
+        scene.stopped(crate::engine::StopCause::Interrupted);
+        assert_eq!(
+            note(&scene, 1),
+            "",
+            "without a session nobody waits for its slots"
+        );
+        let mut mission = Mission::new("m").task("a", &[]).task("b", &[]);
+        std::sync::Arc::make_mut(&mut mission.plan.agents)[0]
+            .spec
+            .max_concurrent = Some(1);
+        let scene = Scene::start(mission);
+        let waits = "waits for agent worker (maxConcurrent: 1)";
+        let text = status(
+            &scene.state,
+            &scene.view,
+            Standing::Running,
+            scene.now,
+            &Screen::default(),
+        );
+        assert!(text.contains(waits), "{text}");
     }
 
     #[test]
@@ -577,7 +686,13 @@ mod tests {
         });
         let mut scene = Scene::start(mission);
         scene.works(0).evaluated(0, 90, "");
-        let text = status(&scene.state, &scene.view, Standing::Running, &Screen::default());
+        let text = status(
+            &scene.state,
+            &scene.view,
+            Standing::Running,
+            scene.now,
+            &Screen::default(),
+        );
         assert!(!text.contains("task 0 ") && text.contains("task 1 "), "{text}");
         assert!(text.contains("\nand 100 more, all in --json\n"), "{text}");
     }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use anstyle::AnsiColor;
 
-use super::text::{fit, width};
+use super::text::fit;
 
 /// `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -141,6 +141,10 @@ pub struct Symbols {
     pub nothing: &'static str,
     /// From one state to the next.
     pub arrow: &'static str,
+    /// A part of a bar that is done, and one that is not.
+    pub full: &'static str,
+    /// See `full`.
+    pub empty: &'static str,
 }
 
 const UNICODE: Symbols = Symbols {
@@ -149,6 +153,8 @@ const UNICODE: Symbols = Symbols {
     ellipsis: "…",
     nothing: "–",
     arrow: "→",
+    full: "━",
+    empty: "┄",
 };
 
 const ASCII: Symbols = Symbols {
@@ -157,6 +163,8 @@ const ASCII: Symbols = Symbols {
     ellipsis: "...",
     nothing: "-",
     arrow: "->",
+    full: "#",
+    empty: ".",
 };
 
 /// Where text goes.
@@ -200,34 +208,36 @@ impl Screen {
                 true => format!("{}| ", &line[..blanks]),
                 false => " ".repeat(blanks + indent),
             };
-            let options = textwrap::Options::new(columns)
-                .subsequent_indent(&indent)
-                .break_words(false)
-                .word_separator(textwrap::WordSeparator::AsciiSpace)
-                .word_splitter(textwrap::WordSplitter::NoHyphenation);
-            textwrap::fill(line, options)
+            textwrap::fill(line, wrap_options(columns).subsequent_indent(&indent))
         };
         text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
     }
 
-    /// A name and what is said of it, `between` them and `used` columns before. Where not everything fits, a long name
-    /// makes room, down to half of the line: the reason why it is mentioned must be seen.
-    pub(super) fn fit_both<'a>(
-        &self,
-        name: &'a str,
-        between: &str,
-        said: &'a str,
-        used: usize,
-    ) -> (Cow<'a, str>, Cow<'a, str>) {
+    /// Text that begins `used` columns into a line and goes on below its beginning.
+    pub(super) fn wrap_beside(&self, text: &str, used: usize) -> String {
+        // Where next to nothing is left of the line, what goes on begins further to the left.
+        const LEAST: usize = 24;
         let Some(columns) = self.width else {
-            return (Cow::Borrowed(name), Cow::Borrowed(said));
+            return text.to_owned();
         };
-        let room = columns.saturating_sub(used);
-        let beside = room.saturating_sub(width(between) + width(said));
-        let name = fit(name, beside.max(room / 2), self.style.symbols().ellipsis);
-        let said = self.fit(said, used + width(&name) + width(between));
-        (name, said)
+        let below = match columns.saturating_sub(used) < LEAST {
+            true => 4.min(columns / 2),
+            false => used,
+        };
+        let before = " ".repeat(used);
+        let options = wrap_options(columns).initial_indent(&before);
+        let below = " ".repeat(below);
+        let wrapped = textwrap::fill(text, options.subsequent_indent(&below));
+        wrapped.strip_prefix(&before).unwrap_or(&wrapped).to_owned()
     }
+}
+
+/// Lines are broken between words, and words never: paths and commands are to be copied.
+fn wrap_options<'a>(columns: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(columns)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
 #[cfg(test)]
@@ -283,25 +293,6 @@ mod tests {
         ] {
             assert_eq!(resolve(ColorChoice::Never, true, env).unicode, unicode, "{env:?}");
         }
-    }
-
-    #[test]
-    fn a_long_name_makes_room_for_what_is_said_of_it() {
-        let screen = Screen {
-            width: Some(20),
-            style: Style::default(),
-        };
-        let both = |name, said| {
-            let (name, said) = screen.fit_both(name, ": ", said, 2);
-            format!("{name}: {said}")
-        };
-        assert_eq!(both("short", "reason"), "short: reason");
-        assert_eq!(both("a name that is long", "reason"), "a name...: reason");
-        assert_eq!(
-            both("a name that is long", "reasons that are long"),
-            "a name...: reas..."
-        );
-        assert_eq!(both("short", "reasons that are long"), "short: reasons...");
     }
 
     #[test]

@@ -132,7 +132,9 @@ fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
 fn tallies(page: &mut Page<'_>, state: &State) {
     let counts = &state.counts;
     page.line(None, &format!("tasks: {}", task_counts(state)));
-    page.line(None, &format!("clean: {}", counts.clean));
+    if counts.clean > 0 {
+        page.line(None, &format!("clean: {}", counts.clean));
+    }
     let below = counts.below_threshold + counts.degraded + counts.unverified;
     let mut text = format!("accepted below the bar: {below}");
     if counts.degraded + counts.unverified > 0 {
@@ -143,11 +145,9 @@ fn tallies(page: &mut Page<'_>, state: &State) {
         );
     }
     page.line((below > 0).then_some(Role::Warn), &text);
-    let unreviewed = counts.unreviewed;
-    page.line(
-        (unreviewed > 0).then_some(Role::Warn),
-        &format!("unreviewed: {unreviewed}"),
-    );
+    if counts.unreviewed > 0 {
+        page.line(Some(Role::Warn), &format!("unreviewed: {}", counts.unreviewed));
+    }
     if counts.indeterminate > 0 {
         let text = format!("without a trustworthy verdict: {}", counts.indeterminate);
         page.line(Some(Role::Warn), &text);
@@ -375,7 +375,8 @@ fn usage(page: &mut Page<'_>, state: &State) {
     text.push_str(&budget::cost_words(state));
     // A sum over some of the calls must not pass for the whole.
     if usage.untold > 0 && (usage.cost.is_some() || usage.input_tokens.or(usage.output_tokens).is_some()) {
-        let _ = write!(text, "; {} did not tell theirs", usage.untold);
+        let calls = count(usize::try_from(usage.untold).unwrap_or(usize::MAX), "request");
+        let _ = write!(text, "; {calls} reported no usage");
     }
     page.line(Some(Role::Dim), &text);
 }

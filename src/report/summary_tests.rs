@@ -36,10 +36,9 @@ fn a_clean_run_says_what_is_not_the_case_too() {
     tasks: 1 of 1 done
     clean: 1
     accepted below the bar: 0
-    unreviewed: 0
     scores, worst first:
       90 >= 60  a
-    usage: 2 requests, tokens 1000 in, 50 out; 1 did not tell theirs
+    usage: 2 requests, tokens 1000 in, 50 out; 1 request reported no usage
     exit 0 (ok)
     next: quorum status 20261121-215900-ab12
     ");
@@ -56,7 +55,6 @@ fn without_reviews_a_banner_says_so() {
     run 20261121-215900-ab12: m, 0.0s
     NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came
     tasks: 1 of 1 done
-    clean: 0
     accepted below the bar: 0
     unreviewed: 1
     usage: 1 request
@@ -73,9 +71,7 @@ fn an_interrupted_run_says_how_to_go_on() {
 
     run 20261121-215900-ab12: m, 01:05
     tasks: 0 of 2 done, 1 interrupted, 1 pending
-    clean: 0
     accepted below the bar: 0
-    unreviewed: 0
     usage: 1 request
     exit 130 (interrupted)
     next: quorum resume 20261121-215900-ab12

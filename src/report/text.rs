@@ -99,6 +99,20 @@ pub(super) fn fit<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, 
     Cow::Owned(format!("{}{ellipsis}", kept.trim_end()))
 }
 
+/// The first line of a text.
+pub(super) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// A text of others, as much of it as a person reads in passing. All of it stands where it was recorded.
+pub(super) fn short(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 400;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => Cow::Owned(format!("{}...", text[..end].trim_end())),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// Seconds with one decimal: `41.2s`.
 pub(super) fn seconds(span: Millis) -> String {
     // Integer arithmetic: tenths are cut, so a time never shows before it is over.

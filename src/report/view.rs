@@ -261,7 +261,7 @@ impl RunView {
             Event::DelegationRefused { task, title, reason } => {
                 let from = &plan.task(*task).title;
                 self.warnings
-                    .push(format!("'{from}' does not hand down '{title}': {reason}"));
+                    .push(format!("'{from}' does not delegate '{title}': {reason}"));
             }
             Event::Salvaged { .. } => self.warnings.extend(salvaged(event, at)),
             Event::Transition { .. }

@@ -222,12 +222,12 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
                 .unwrap_or_default();
             left.end()?;
             if keeper::is_held(&run.exits()) {
-                let message = "their keeper cannot be seen from here; resume in the namespace of processes that it runs in";
+                let message = "their supervisor cannot be seen from here; resume in the namespace of processes that it runs in";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
             }
             if !matches!(why, NotFound::Ended) {
                 adopted.warnings.push(format!(
-                    "the keeper of the last session was ended, with the agents it held: {why}{note}"
+                    "the supervisor of the last session was ended, with the agents it held: {why}{note}"
                 ));
             }
             fresh

@@ -209,9 +209,14 @@ pub(super) fn reviewer_failure(
             });
             let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
             let said: String = told.reason.chars().take(LONGEST_QUOTE).collect();
-            let message = match said.trim() {
-                "" => format!("{who} {how} and said nothing of why"),
-                said => format!("{who} {how}: {said}"),
+            let last = stdout.lines().map(str::trim).rfind(|line| !line.is_empty());
+            let message = match (said.trim(), last) {
+                ("", None) => format!("{who} {how} and printed nothing"),
+                ("", Some(last)) => {
+                    let last: String = last.chars().take(LONGEST_QUOTE).collect();
+                    format!("{who} {how}; the last line that it printed: {last}")
+                }
+                (said, _) => format!("{who} {how}: {said}"),
             };
             Some(Failed {
                 retry_after: told.retry_after,

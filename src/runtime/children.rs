@@ -454,7 +454,7 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, mut files: Ended
     let (sub_tasks, refused) = voice::handed_down(&files.plan, turn.task, &handed_down);
     end.delegate = sub_tasks;
     let title = &files.plan.task(turn.task).title;
-    let warn = |why| Input::Warn(format!("'{title}' wants to hand down work: {why}"));
+    let warn = |why| Input::Warn(format!("'{title}' wants to delegate work: {why}"));
     inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
     if end.exit.failure.is_none() {
         if middleware::listens(&files.plan, turn.task) {

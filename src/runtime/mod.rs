@@ -73,7 +73,7 @@ pub use missions::Missions;
 pub use moved::{below, state_base};
 pub use observer::Observer;
 pub use operator::{TellError, drain, tell};
-pub use origin::{Origin, code_of_start, newest, next_start, operator_key, origin};
+pub use origin::{Origin, code_of_start, is_whole, newest, next_start, operator_key, origin};
 pub use protection::{ReadBefore, named_scripts};
 pub use reach::{EnvironmentProblem, Programs, locate};
 pub use recover::{RecoverError, Recovered, layers_of, recover};

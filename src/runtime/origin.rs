@@ -189,7 +189,8 @@ pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
 }
 
 /// Whether every record of a journal can be read.
-fn is_whole(run: &RunFolder) -> bool {
+#[must_use]
+pub fn is_whole(run: &RunFolder) -> bool {
     let Ok(mut reader) = Reader::open(&run.journal()) else {
         return false;
     };

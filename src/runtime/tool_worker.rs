@@ -235,7 +235,7 @@ impl Work {
         let (delegate, refused) = handed_down(&self.plan, self.turn.task, &delegated);
         let title = &self.plan.task(self.turn.task).title;
         for why in refused {
-            let warning = Input::Warn(format!("'{title}' wants to hand down work: {why}"));
+            let warning = Input::Warn(format!("'{title}' wants to delegate work: {why}"));
             let _ = self.sender.send(Message::Input(warning));
         }
         let end = TurnEnd {

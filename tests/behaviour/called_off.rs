@@ -49,7 +49,7 @@ fn a_keeper_without_a_door_says_why_and_tries_again() {
     scene.kill_runner();
     let exits = || fs::read_to_string(scene.exits()).unwrap_or_default();
     wait_for("the reason on record", || {
-        exits().contains("cannot open its door")
+        exits().contains("cannot open its socket")
     });
     // What is no socket in its place is named, and nothing is done beside it.
     let doctor = scene.workspace.quorum(&["doctor", "state"]).exits(1);

@@ -227,7 +227,7 @@ tasks: [{title: plan, assignTo: lead}]
         assert_eq!(document["tasks"].as_array().unwrap().len(), 1, "{document:#}");
         let warnings = document["warnings"].to_string();
         assert!(
-            warnings.contains("wants to hand down work") && warnings.contains(words),
+            warnings.contains("wants to delegate work") && warnings.contains(words),
             "{warnings}"
         );
     }

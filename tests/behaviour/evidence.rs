@@ -138,7 +138,7 @@ fn a_test_that_only_claims_to_be_green_is_not() {
     assert_eq!(standing(&document, "work"), ("done", "unverified"));
     assert_eq!(document["conditions"], json!(["below_threshold"]));
     assert!(
-        finished.stderr.contains("NUDGE") && finished.stderr.contains("unverified"),
+        finished.stderr.contains("finish gate misses") && finished.stderr.contains("unverified"),
         "{}",
         finished.stderr
     );

@@ -41,7 +41,10 @@ fn a_wrong_code_gets_the_one_that_was_meant() {
 fn words_exit_codes_flags_and_events_are_explained_as_they_are_printed() {
     let workspace = Workspace::new();
     for (word, meaning) in [
-        ("hollow", "sent back before any review"),
+        ("hollow", "nothing that can be seen"),
+        ("held", "still stands"),
+        ("open", "addressed"),
+        ("TRIES", "attempts"),
         ("6", "no trustworthy verdict"),
         ("gate_failed", "Exit 4"),
         ("below the bar", "accepted all the same"),

@@ -147,7 +147,7 @@ fn a_terminal_gets_what_it_can_show() {
     ] {
         let workspace = Workspace::with(TWO);
         let seen = person(&workspace, variables, "", &[&["run"], flags].concat()).exits(3);
-        let seen = seen.shows(&["START", "fine", "FAIL", "exit 3 (task_failed), also gate_failed"]);
+        let seen = seen.shows(&["DONE", "fine", "FAIL", "exit 3 (task_failed), also gate_failed"]);
         let case = format!("{variables:?} {flags:?}\n{}", seen.text.escape_debug());
         assert_eq!(seen.text.contains(COLOR), colour, "{case}");
         assert_eq!(seen.text.contains(ERASED), live, "{case}");
@@ -198,21 +198,17 @@ fn verbose_says_who_and_how_and_quiet_only_what_failed() {
     let workspace = Workspace::with(TWO);
     let verbose = workspace.quorum(&["run", "--verbose"]).exits(3).stderr;
     for part in [
-        "AGENT [   0.0s] a  /",
-        "SPAWN [",
-        "TURN [",
-        "fine  finished in ",
-        "broken  exit 3 in ",
-        "STDERR [",
-        "broken  it is broken",
+        "RUN [   0.0s] a  agent at /",
+        "fine  process ",
+        "fine  turn 1: finished in ",
+        "broken  turn 1: exit 3 in ",
+        " | it is broken\n",
     ] {
         assert!(verbose.contains(part), "no {part:?} in:\n{verbose}");
     }
-    // What failed is told of; what went well is not.
-    assert!(!verbose.contains("STDERR [   0.0s] fine"), "{verbose}");
     let usual = workspace.quorum(&["run", "--fresh", "--yes"]).exits(3).stderr;
-    for verb in ["AGENT [", "SPAWN [", "TURN [", "STDERR ["] {
-        assert!(!usual.contains(verb), "{usual}");
+    for part in ["agent at /", "  process ", "turn 1: ", " | it is broken"] {
+        assert!(!usual.contains(part), "{usual}");
     }
     let quiet = workspace
         .quorum(&["run", "--fresh", "--quiet", "--yes"])

@@ -378,12 +378,12 @@ fn exactly_one_edge_of_each_kind_leads_out() {
     refused(
         &GOOD.replace("onPass: yes", "onPass: work"),
         "",
-        &["Q0404", "in a circle", "onPass"],
+        &["Q0404", "dependency cycle", "onPass"],
     );
     refused(
         &GOOD.replace("onRefer: no", "onRefer: work"),
         "",
-        &["Q0404", "in a circle"],
+        &["Q0404", "dependency cycle"],
     );
     refused(
         &GOOD.replace("dependsOn: [work], ", ""),

@@ -63,7 +63,7 @@ fn the_session_waits_and_goes_on_with_the_answer() {
     let finished = running
         .finish()
         .exits(0)
-        .says(&["WAIT", "for 1 answer of a person, until 20"]);
+        .says(&["WAIT", "for 1 answer by a person, until 20"]);
     let document = finished.json();
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(attempts(&document, "work"), ["execute", "fix"]);

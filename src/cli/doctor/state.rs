@@ -159,7 +159,7 @@ fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<Check> {
     checks.extend(exits(run, found, live));
     if let Some(why) = &found.unreachable_keeper {
         let message = format!("agents still work, and `quorum resume` cannot take them over: {why}");
-        checks.push(Check::new(name("keeper"), Verdict::Warn, message));
+        checks.push(Check::new(name("supervisor"), Verdict::Warn, message));
     }
     checks.extend(aside(run));
     checks

@@ -204,7 +204,7 @@ pub(super) fn call_off(draft: &mut Draft<'_>) {
             id,
             gave_up: true,
             class: FailureClass::Unknown,
-            message: "called off: reviews are switched off".to_owned(),
+            message: "cancelled: reviews are switched off".to_owned(),
             used: None,
             until: None,
         });

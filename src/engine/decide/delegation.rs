@@ -24,12 +24,12 @@ pub(super) fn create(draft: &mut Draft<'_>, flag: QualityFlag) {
     let depth = plan.depth(draft.id) + 1;
     let for_all = if flag != QualityFlag::Clean {
         Some(format!(
-            "the task ended {}, and only from clean work is more handed down",
+            "the task ended {}, and only clean work may delegate more",
             flag.as_str()
         ))
     } else if depth > plan.rules.max_delegation_depth {
         Some(format!(
-            "work may be handed down {} deep (maxDelegationDepth), this would be {depth}",
+            "work may be delegated {} levels deep (maxDelegationDepth); this would be level {depth}",
             plan.rules.max_delegation_depth
         ))
     } else {
@@ -83,14 +83,14 @@ fn take<'a>(
     let plan = draft.plan();
     let most = plan.rules.max_delegations as usize;
     if before >= most {
-        return Err(format!("a task may hand down {most} tasks (maxDelegations)"));
+        return Err(format!("a task may delegate {most} tasks (maxDelegations)"));
     }
     if let Some(why) = plan.refused_criterion(&sub_task.acceptance) {
         return Err(why);
     }
     let agent = assignee(plan, draft.task_plan().agent, sub_task)?;
     if ids.by_title.contains_key(sub_task.title.as_str()) {
-        return Err("the same title was handed down twice".to_owned());
+        return Err("the same title was delegated twice".to_owned());
     }
     let id = match plan.find(&sub_task.title) {
         None => {
@@ -210,7 +210,7 @@ fn connect<'a>(
         }
         if rest.len() == before || rest.is_empty() {
             let why =
-                "what it depends on is not handed down with it and is no work that is done, or is a circle";
+                "what it depends on is neither delegated with it nor done, or the dependencies form a cycle";
             refused.extend(
                 rest.iter()
                     .map(|(sub_task, _)| (sub_task.title.as_str(), why.to_owned())),

@@ -71,6 +71,10 @@ pub(super) fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> Tur
 const REPEATS: [u32; 2] = [1, 3];
 
 /// What a person may do about a check that writes a file which it names.
+/// What may be done where the task itself changed such a file. Only the mission can name it: its agent cannot.
+pub(super) const BY_TASK: &str =
+    "; a task that is meant to change what judges it names the file in `targetFiles`";
+
 pub(super) const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
 
 /// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet

@@ -226,7 +226,7 @@ fn finish_turn(
         draft.emit(letter);
     }
     if !protected.is_empty() {
-        return evidence::protected(draft, &protected, "");
+        return evidence::protected(draft, &protected, evidence::BY_TASK);
     }
     match failure {
         None => {

@@ -100,8 +100,8 @@ fn what_may_not_be_is_refused_one_by_one() {
         ("person", "a person"),
         ("nobody", "there is no agent"),
         ("early", "done"),
-        ("one", "circle"),
-        ("two", "circle"),
+        ("one", "cycle"),
+        ("two", "cycle"),
     ] {
         let found = refused
             .iter()

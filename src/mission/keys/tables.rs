@@ -500,12 +500,12 @@ static SETTINGS: Table = Table {
         key(
             "maxDelegationDepth",
             NUMBER,
-            "How deep tasks may be handed down by agents [3].",
+            "How many levels deep agents may delegate tasks [3].",
         ),
         key(
             "maxDelegations",
             NUMBER,
-            "How many tasks the agent of one task may hand down [20].",
+            "How many tasks the agent of one task may delegate [20].",
         ),
         ON_DEPENDENCY_FAILED,
         PROTECT,
@@ -714,12 +714,12 @@ static GATE: Table = Table {
         key(
             "afterTasks",
             TASK_TITLES,
-            "Titles of the tasks that it waits for.",
+            "Titles of the tasks that it waits for: at least one.",
         ),
         key(
             "blocksTasks",
             TASK_TITLES,
-            "Titles of the tasks that wait for it.",
+            "Titles of the tasks that wait for it: at least one.",
         ),
         key(
             "minScore",

@@ -189,7 +189,7 @@ fn report(agents: &Named<Agent>, circle: &[usize], problems: &mut Problems) {
     } else {
         let shown: Vec<_> = circle.iter().take(10).map(|at| quoted(name(*at))).collect();
         format!(
-            "these agents report to each other in a circle: {}",
+            "these agents report to each other in a cycle: {}",
             shown.join(" -> ")
         )
     };

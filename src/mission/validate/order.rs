@@ -279,7 +279,7 @@ fn describe(mission: &Mission, circle: &[usize]) -> Problem {
         shown.push(format!("({} more)", circle.len() - SHOWN));
     }
     shown.push(name(first));
-    let message = format!("tasks wait for each other in a circle: {}", shown.join(" -> "));
+    let message = format!("dependency cycle: {}", shown.join(" -> "));
     Problem::error(Code::Cycle, place, message)
         .label("one of the arrows is here")
         .help("`a -> b` means a needs b; remove one of the arrows")

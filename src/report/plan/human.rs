@@ -1,4 +1,4 @@
-//! The plan for people: waves from the first to the last, then gates and the worst case.
+//! The plan for people: waves from the first to the last, then gates, and how much it can come to.
 
 use std::fmt::Write as _;
 
@@ -77,7 +77,7 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
     if plan.middleware.is_own {
         let _ = writeln!(text, "\nmiddleware {}", plan.middleware.words());
     }
-    let _ = writeln!(text, "\nworst case: {}", worst_words(plan.worst_case));
+    let _ = writeln!(text, "\nat most: {}", worst_words(plan.worst_case));
     let _ = writeln!(text, "cost: {}", plan.cost.text);
     screen.wrap(&text)
 }
@@ -178,7 +178,7 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
         let (agent, why) = (sanitize(excluded.agent), sanitize(&excluded.why));
         let _ = writeln!(text, "    may not judge: {agent} ({why})");
     }
-    let _ = writeln!(text, "    worst case: {}", worst_words(task.worst_case));
+    let _ = writeln!(text, "    at most: {}", worst_words(task.worst_case));
 }
 
 /// Why somebody may judge, and what with.
@@ -294,7 +294,7 @@ fn worst_words(worst: WorstCaseRow) -> String {
     if worst.judge_calls != Some(0) {
         let _ = write!(
             text,
-            ", {} ({} if all are repeated)",
+            ", {} ({} where every reply has to be asked for again)",
             number(worst.judge_calls, "judge call"),
             worst
                 .judge_calls_with_repeats

@@ -2,29 +2,30 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::domain::{Millis, RunId, Timestamp};
-use crate::engine::{Event, State};
+use crate::domain::{Millis, RunId, Status, TaskId, Timestamp};
+use crate::engine::{Event, ProcessRef, State};
 use crate::report::budget::footer_words;
 use crate::report::json::skipped;
 use crate::report::style::{Role, Screen};
-use crate::report::text::{clock, sanitize, width};
+use crate::report::text::{clock, elapsed, fit, sanitize, width};
 
 use super::line::Lines;
-use super::live::{Live, activity};
+use super::live::{Live, Running, activity};
 use super::terminal;
 use super::{Details, Observer};
 
 /// Running tasks that are shown; the footer counts all of them.
 const ROWS: usize = 8;
 
+/// The last line that the process of a turn has printed, asked for while it runs.
+type LastLine = Box<dyn Fn(&ProcessRef) -> Option<String> + Send>;
+
 /// `--progress bar`.
-///
-/// Rows say *since when* a task runs, not how long, so they are true without being redrawn; only the footer's clock
-/// ticks.
 pub struct Bar {
     screen: Screen,
     /// The columns of the terminal now: windows are resized.
@@ -32,9 +33,9 @@ pub struct Bar {
     lines: Lines,
     /// Where finished lines go, past the live area.
     out: Box<dyn Write>,
-    multi: MultiProgress,
-    rows: Vec<ProgressBar>,
-    footer: Option<ProgressBar>,
+    /// Draws the live area.
+    drawn: ProgressBar,
+    area: Arc<Mutex<Area>>,
     ticks: bool,
 }
 
@@ -48,16 +49,23 @@ impl fmt::Debug for Bar {
 }
 
 impl Bar {
-    /// On standard error, with a clock that ticks. Call it after the keeper was forked: the clock is a thread.
+    /// On standard error, with clocks that tick. Call it after the supervisor was forked: the clock is a thread.
     ///
-    /// `columns` measures the terminal.
+    /// `columns` measures the terminal, `last_line` looks at what a process has printed so far.
     #[must_use]
-    pub fn stderr(run: impl Into<Option<RunId>>, screen: Screen, columns: fn() -> Option<usize>) -> Self {
-        Self {
+    pub fn stderr(
+        run: impl Into<Option<RunId>>,
+        screen: Screen,
+        columns: fn() -> Option<usize>,
+        last_line: impl Fn(&ProcessRef) -> Option<String> + Send + 'static,
+    ) -> Self {
+        let bar = Self {
             ticks: true,
             columns,
             ..Self::on(terminal::target(), io::stderr(), run, screen)
-        }
+        };
+        bar.area().last_line = Some(Box::new(last_line));
+        bar
     }
 
     /// On any target, redrawn only when something happens; lines scroll on `out`.
@@ -73,9 +81,8 @@ impl Bar {
             screen,
             columns: || None,
             out: Box::new(out),
-            multi: MultiProgress::with_draw_target(target),
-            rows: Vec::new(),
-            footer: None,
+            drawn: ProgressBar::with_draw_target(None, target),
+            area: Arc::default(),
             ticks: false,
         }
     }
@@ -87,48 +94,57 @@ impl Bar {
         self
     }
 
+    fn area(&self) -> MutexGuard<'_, Area> {
+        // What another thread left when it panicked is text, and as good as any.
+        self.area.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Shows what is true now. Costs a few rows, however many tasks there are.
     fn refresh(&mut self, state: &State) {
-        let Some(footer) = &self.footer else { return };
-        let texts = rows(state, &self.lines.live, &self.screen);
-        while self.rows.len() > texts.len() {
-            if let Some(row) = self.rows.pop() {
-                row.finish_and_clear();
-                self.multi.remove(&row);
-            }
+        let live = &self.lines.live;
+        let rows = live
+            .running()
+            .take(ROWS)
+            .map(|(id, running)| Row::of(state, live, id, running));
+        let rows = rows.collect();
+        {
+            let mut area = self.area();
+            area.rows = rows;
+            area.sums = sums(state, &self.lines.live);
+            area.share = (state.counts.ended(), state.counts.selected);
+            area.cost = footer_words(state);
+            area.remaining = self.lines.live.remaining(state);
+            area.elapsed = self.lines.live.elapsed();
+            area.seen = self.ticks.then(Instant::now);
+            area.screen = self.screen;
         }
-        while self.rows.len() < texts.len() {
-            let row = ProgressBar::new_spinner().with_style(template("{wide_msg}"));
-            self.rows.push(self.multi.insert_before(footer, row));
-        }
-        for (row, text) in self.rows.iter().zip(texts) {
-            row.set_message(text);
-        }
-        footer.set_message(counts(state, &self.lines.live, &self.screen));
+        self.drawn.tick();
     }
 }
 
 impl Observer for Bar {
     fn on_start(&mut self, state: &State) {
-        let took = |progress: &ProgressState, out: &mut dyn std::fmt::Write| {
-            // A footer that cannot be written is a terminal that went away.
-            let _ = out.write_str(&clock(Millis::from(progress.elapsed())));
-        };
-        let separator = self.screen.style.symbols().separator;
-        let style = template(&format!("{{msg}} {separator} {{took}}")).with_key("took", took);
-        let footer = self.multi.add(ProgressBar::new_spinner().with_style(style));
-        if self.ticks {
-            footer.enable_steady_tick(Duration::from_secs(1));
-        }
-        self.footer = Some(footer);
         self.refresh(state);
+        let (area, columns) = (self.area.clone(), self.columns);
+        let draw = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+            let area = area.lock().unwrap_or_else(PoisonError::into_inner);
+            // What cannot be written is a terminal that went away.
+            let _ = out.write_str(&area.render(columns()));
+        };
+        let style = ProgressStyle::with_template("{area}").expect("this template is well formed");
+        self.drawn.set_style(style.with_key("area", draw));
+        if self.ticks {
+            self.drawn.enable_steady_tick(Duration::from_secs(1));
+        }
     }
 
     fn on_events(&mut self, state: &State, _: u64, at: Timestamp, events: &[Event]) {
         if let Some(columns) = (self.columns)() {
             self.screen.width = Some(columns);
         }
-        let lines = self.lines.of_record(state, at, events);
+        let mut lines = self.lines.of_record(state, at, events);
+        // What is seen at the bottom while it lasts need not stand above for good.
+        lines.retain(|line| !line.is_live);
         if !lines.is_empty() {
             let screen = &self.screen;
             let text: String = lines.iter().map(|line| line.render(screen) + "\n").collect();
@@ -136,7 +152,7 @@ impl Observer for Bar {
             // Not the library's own printing: it fills lines with blanks to the edge, which break when the window gets
             // narrower. As with plain lines: that nobody looks any more does not stop the work.
             let _ = self
-                .multi
+                .drawn
                 .suspend(|| out.write_all(text.as_bytes()).and_then(|()| out.flush()));
         }
         self.refresh(state);
@@ -148,37 +164,127 @@ impl Observer for Bar {
     }
 
     fn on_end(&mut self, _: &State) {
-        for bar in self.rows.drain(..).chain(self.footer.take()) {
-            bar.finish_and_clear();
-        }
-        let _ = self.multi.clear();
+        self.drawn.disable_steady_tick();
+        self.drawn.finish_and_clear();
     }
 }
 
-fn template(text: &str) -> ProgressStyle {
-    ProgressStyle::with_template(text).expect("the templates of this file are well formed")
+/// What the bottom of the screen shows, apart from how late it is: that is asked for whenever it is drawn.
+#[derive(Default)]
+struct Area {
+    rows: Vec<Row>,
+    /// `1 rework`, `2 waiting`.
+    sums: Vec<String>,
+    /// Tasks that have ended, of so many.
+    share: (u32, u32),
+    cost: Option<String>,
+    remaining: Option<Millis>,
+    /// How long the session took when this was written, and when that was.
+    elapsed: Millis,
+    seen: Option<Instant>,
+    screen: Screen,
+    last_line: Option<LastLine>,
 }
 
-/// One line for each of the first running tasks, in file order so that rows do not jump.
-fn rows(state: &State, live: &Live, screen: &Screen) -> Vec<String> {
-    let style = screen.style;
-    let row = |(id, running): (_, &super::live::Running)| {
-        let activity = format!("{:>12}", activity(state, id, running));
-        let since = format!("since {}", clock(live.offset(running.since)));
-        let used = width(&activity) + 1 + 2 + width(&since);
-        let title = sanitize(&state.plan.task(id).title);
-        let title = screen.fit(&title, used).into_owned();
-        format!(
-            "{} {title}  {}",
-            style.paint(Role::Active, activity),
-            style.paint(Role::Dim, since)
-        )
-    };
-    live.running().take(ROWS).map(row).collect()
+/// A task that runs.
+struct Row {
+    activity: String,
+    title: String,
+    /// How long its attempt took when this was written.
+    took: Millis,
+    /// What its agent told of its progress.
+    said: Option<String>,
+    /// The process of its agent, while it works: what it prints is looked at.
+    process: Option<ProcessRef>,
 }
 
-/// `7/12 done · 1 rework · 2 waiting`: the footer without its clock.
-fn counts(state: &State, live: &Live, screen: &Screen) -> String {
+impl Row {
+    fn of(state: &State, live: &Live, id: TaskId, running: &Running) -> Self {
+        let task = state.task(id);
+        let works = task.status == Status::InProgress;
+        Self {
+            activity: activity(state, id, running),
+            title: sanitize(&state.plan.task(id).title).into_owned(),
+            took: live.attempt(running),
+            said: running.said.clone().filter(|_| works),
+            process: running.process.clone().filter(|_| works),
+        }
+    }
+}
+
+/// Columns of the bar.
+const BAR: usize = 16;
+
+impl Area {
+    /// How much time has passed since this was written.
+    fn since(&self) -> Millis {
+        self.seen
+            .map_or(Millis::default(), |seen| Millis::from(seen.elapsed()))
+    }
+
+    fn render(&self, columns: Option<usize>) -> String {
+        let screen = Screen {
+            width: columns.or(self.screen.width),
+            ..self.screen
+        };
+        let mut text = String::new();
+        for row in &self.rows {
+            text.push_str(&self.row(row, &screen));
+            text.push('\n');
+        }
+        text + &self.footer(&screen)
+    }
+
+    /// `     working implement-api  12.3s  running the tests`. The title gives way before the time does, and what the agent
+    /// said before both.
+    fn row(&self, row: &Row, screen: &Screen) -> String {
+        let style = screen.style;
+        let activity = format!("{:>12}", row.activity);
+        let took = elapsed(Millis(row.took.0 + self.since().0));
+        let used = width(&activity) + 1 + 2 + width(&took);
+        let title = screen.fit(&row.title, used);
+        let printed = || self.last_line.as_ref()?(row.process.as_ref()?);
+        let said = row.said.clone().or_else(printed).unwrap_or_default();
+        let said = sanitize(&said);
+        let said = screen.fit(&said, used + width(&title) + 2);
+        let text = format!("{} {title}  {took}", style.paint(Role::Active, activity));
+        match said.is_empty() {
+            true => text,
+            false => format!("{text}  {}", style.paint(Role::Dim, said)),
+        }
+    }
+
+    /// `[#####.....] 7/12 done | 1 rework | 2 waiting | $0.84/$5.00 | 03:12 | about 02:10 left`
+    fn footer(&self, screen: &Screen) -> String {
+        let symbols = screen.style.symbols();
+        let mut parts = self.sums.clone();
+        parts.extend(self.cost.clone());
+        parts.push(clock(Millis(self.elapsed.0 + self.since().0)));
+        if let Some(left) = self.remaining {
+            let left = left.0.saturating_sub(self.since().0);
+            // What is nearly over needs no guess.
+            parts.extend((left >= 5_000).then(|| format!("about {} left", clock(Millis(left)))));
+        }
+        let text = parts.join(&format!(" {} ", symbols.separator));
+        let (ended, all) = self.share;
+        let full = (BAR * ended as usize).checked_div(all as usize).unwrap_or(0);
+        let bar = format!(
+            "{}{} ",
+            symbols.full.repeat(full.min(BAR)),
+            symbols.empty.repeat(BAR - full.min(BAR))
+        );
+        // In a narrow window the sums say the same.
+        match screen.width {
+            Some(columns) if width(&bar) + width(&text) > columns => {
+                fit(&text, columns, symbols.ellipsis).into_owned()
+            }
+            _ => bar + &text,
+        }
+    }
+}
+
+/// `7/12 done`, `1 rework`, `2 waiting`: what is none is left out.
+fn sums(state: &State, live: &Live) -> Vec<String> {
     let counts = &state.counts;
     let skipped = skipped(state);
     let mut parts = vec![format!("{}/{} done", counts.done, counts.selected)];
@@ -196,19 +302,16 @@ fn counts(state: &State, live: &Live, screen: &Screen) -> String {
             parts.push(format!("{number} {what}"));
         }
     }
-    parts.extend(footer_words(state));
-    parts.join(&format!(" {} ", screen.style.symbols().separator))
+    parts
 }
 
 #[cfg(test)]
 pub(super) mod shown {
     //! What the bottom of the screen shows, for snapshot tests.
 
-    use super::{Bar, State, counts, rows};
+    use super::Bar;
 
-    pub fn bottom(bar: &Bar, state: &State) -> String {
-        let mut lines = rows(state, &bar.lines.live, &bar.screen);
-        lines.push(counts(state, &bar.lines.live, &bar.screen));
-        lines.join("\n")
+    pub fn bottom(bar: &Bar) -> String {
+        bar.area().render(None)
     }
 }

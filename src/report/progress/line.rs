@@ -11,21 +11,25 @@ use crate::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
 use crate::engine::{Event, GateResult, NoticeEvent, State, Way};
 use crate::report::events::no_progress;
 use crate::report::style::{Role, Screen, Symbols};
-use crate::report::text::{count, sanitize, seconds, width};
+use crate::report::text::{count, elapsed, sanitize, sanitize_line, seconds, short, width};
 
 use super::live::Live;
+use super::verb::Verb;
 use super::verbose::Details;
+pub(super) use verdict::passed_words;
 use verdict::planned;
 use waits::of_deferral;
 
 /// Columns of the verb, as in cargo.
 const VERB_WIDTH: usize = 12;
 
-/// One line of progress.
+/// Lines of an output that are shown below what failed: its end says most.
+const BLOCK: usize = 10;
+
+/// One line of progress, and below it the end of an output where there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
-    /// What happened, in capitals.
-    verb: &'static str,
+    verb: Verb,
     role: Role,
     /// When, counted from the session's start.
     elapsed: Millis,
@@ -33,37 +37,82 @@ pub(super) struct Line {
     subject: String,
     /// What there is to say of it.
     detail: String,
+    /// The last lines of what a command printed.
+    block: Vec<String>,
     /// Whether `-q` shows it.
     pub is_failure: bool,
+    /// Whether the live rows of a terminal say the same.
+    pub is_live: bool,
 }
 
 impl Line {
-    pub(super) fn new(verb: &'static str, role: Role, subject: &str, detail: impl Into<String>) -> Self {
+    pub(super) fn new(verb: Verb, role: Role, subject: &str, detail: impl AsRef<str>) -> Self {
         Self {
             verb,
             role,
             elapsed: Millis::default(),
             subject: sanitize(subject).into_owned(),
-            detail: sanitize(&detail.into()).into_owned(),
+            detail: short(&sanitize(detail.as_ref())).into_owned(),
+            block: Vec::new(),
             is_failure: role == Role::Bad,
+            is_live: false,
         }
     }
 
-    /// The line for a screen, without a line feed: `      REVIEW [  41.2s] implement-api  3/3 judges  78 >= 60`.
+    /// The same for a message that may hold an output: its first line is said, and the end of the others stands below.
+    pub(super) fn told(verb: Verb, role: Role, subject: &str, message: impl AsRef<str>) -> Self {
+        let message = message.as_ref().trim_end();
+        let (first, output) = message.split_once('\n').unwrap_or((message, ""));
+        let mut line = Self::new(verb, role, subject, first);
+        let output = output.lines().map(sanitize_line);
+        line.block.extend(output.filter(|line| !line.trim().is_empty()));
+        line.block.drain(..line.block.len().saturating_sub(BLOCK));
+        line
+    }
+
+    /// Something to look at that changes no task.
+    pub(super) fn warning(subject: &str, detail: impl AsRef<str>) -> Self {
+        Self::new(
+            Verb::Run,
+            Role::Warn,
+            "warning",
+            format!("{subject}{}", detail.as_ref()),
+        )
+    }
+
+    /// The same, said by a live row as well.
+    fn live(mut self) -> Self {
+        self.is_live = true;
+        self
+    }
+
+    /// The line for a screen, without a line feed: `      REVIEW [  41.2s] implement-api  3/3 judges  78 >= 60`. What is
+    /// too long goes on below its subject, broken between words: nothing is cut.
     pub fn render(&self, screen: &Screen) -> String {
         let style = screen.style;
-        let verb = format!("{:>VERB_WIDTH$}", self.verb);
+        let verb = format!("{:>VERB_WIDTH$}", self.verb.as_str());
         let time = format!("[{:>7}]", seconds(self.elapsed));
         let used = width(&verb) + 1 + width(&time) + 1;
         let gap = if self.detail.is_empty() { "" } else { "  " };
-        let (subject, detail) = screen.fit_both(&self.subject, gap, &self.detail, used);
-        let line = format!(
-            "{} {} {}{gap}{detail}",
+        let said = screen.wrap_beside(&format!("{}{gap}{}", self.subject, self.detail), used);
+        let said = match said.strip_prefix(&self.subject) {
+            Some(rest) => format!("{}{rest}", style.paint(Role::Strong, &self.subject)),
+            None => said,
+        };
+        let mut text = format!(
+            "{} {} {}",
             style.paint(self.role, verb),
             style.paint(Role::Dim, time),
-            style.paint(Role::Strong, subject),
+            said.trim_end(),
         );
-        line.trim_end().to_owned()
+        text.truncate(text.trim_end().len());
+        for line in &self.block {
+            let quoted = screen.wrap(&format!("{:VERB_WIDTH$} | {line}", ""));
+            for line in quoted.lines() {
+                let _ = write!(text, "\n{}", style.paint(Role::Dim, line));
+            }
+        }
+        text
     }
 }
 
@@ -121,7 +170,7 @@ impl Lines {
             .iter()
             .take(NAMED)
             .map(|(id, running)| {
-                let took = seconds(self.live.since(running));
+                let took = elapsed(self.live.attempt(running));
                 format!(
                     "{} ({}, {took})",
                     state.plan.task(*id).title,
@@ -132,12 +181,8 @@ impl Lines {
         if running.len() > NAMED {
             names.push(format!("{} more", running.len() - NAMED));
         }
-        let mut line = Line::new(
-            "RUNNING",
-            Role::Active,
-            &count(running.len(), "task"),
-            names.join(", "),
-        );
+        let running = format!("{} running", count(running.len(), "task"));
+        let mut line = Line::new(Verb::Run, Role::Active, &running, names.join(", ")).live();
         line.elapsed = self.live.elapsed();
         Some(line)
     }
@@ -163,14 +208,14 @@ impl Lines {
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
             Event::Notice(event) => of_notice(event),
             Event::AgentStale { turn, idle, killed } => {
-                let end = if *killed { ": it is killed" } else { "" };
-                let detail = format!("nothing was heard of its agent for {idle}{end}");
-                Some(Line::new("SILENT", Role::Warn, title(state, turn.task), detail))
+                let end = if *killed { "; it is ended" } else { "" };
+                let detail = format!("its agent has printed nothing for {idle}{end}");
+                Some(Line::new(Verb::Lost, Role::Warn, title(state, turn.task), detail))
             }
             Event::GateOverridden { gate, reason, by } => {
                 let detail = format!("overridden by {by}: {reason}");
                 Some(Line::new(
-                    "GATE",
+                    Verb::Gate,
                     Role::Warn,
                     &state.plan.gate(*gate).name,
                     detail,
@@ -179,17 +224,17 @@ impl Lines {
             Event::Transition { .. } => self.of_transition(state, event),
             Event::Superseded { task, by } => {
                 let detail = format!("superseded by '{}'", title(state, *by));
-                Some(Line::new("MEND", Role::Good, title(state, *task), detail))
+                Some(Line::new(Verb::Fixup, Role::Good, title(state, *task), detail))
             }
             Event::EdgeTaken {
                 task, edge, to, left, ..
             } => {
-                let mut detail = format!("{}: {}", edge.as_str(), title(state, *to));
+                let mut detail = format!("{}: goes on with '{}'", edge.as_str(), title(state, *to));
                 if !left.is_empty() {
                     let left: Vec<_> = left.iter().map(|id| title(state, *id)).collect();
                     detail.push_str(&format!("; not taken: {}", left.join(", ")));
                 }
-                Some(Line::new("ROUTE", Role::Active, title(state, *task), detail))
+                Some(Line::new(Verb::Review, Role::Active, title(state, *task), detail))
             }
             Event::FellBack {
                 task,
@@ -200,7 +245,7 @@ impl Lines {
             } => {
                 let (from, to) = (&state.plan.agent(*from).name, &state.plan.agent(*to).name);
                 let detail = format!("{to} instead of {from}: {} {message}", class.as_str());
-                Some(Line::new("INSTEAD", Role::Warn, title(state, *task), detail))
+                Some(Line::new(Verb::Fallback, Role::Warn, title(state, *task), detail))
             }
             Event::AttemptPlanned { task, attempt, kind } => Some(planned(state, *task, *attempt, *kind)),
             Event::StageVerdict(report) => self.of_verdict(state, report),
@@ -212,7 +257,7 @@ impl Lines {
             | Event::SeatFailed { task, .. }
             | Event::EvalUnparsed { task } => {
                 let trouble = self.review_trouble(state, *task, event)?;
-                Some(Line::new("REVIEW", Role::Warn, title(state, *task), trouble))
+                Some(Line::new(Verb::Review, Role::Warn, title(state, *task), trouble))
             }
             Event::Nudged { task, missing, .. } => {
                 let first = missing.first().map_or("", |finding| finding.description.as_str());
@@ -221,14 +266,20 @@ impl Lines {
                     0 => first.to_owned(),
                     more => format!("{first}, and {more} more"),
                 };
-                Some(Line::new("NUDGE", Role::Warn, title(state, *task), detail))
+                let detail = format!("its finish gate misses: {detail}");
+                Some(Line::new(Verb::Check, Role::Warn, title(state, *task), detail))
             }
             Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
                 let trouble = self.consult_trouble(state, *id, event)?;
-                Some(Line::new("ASK", Role::Warn, title(state, id.task), trouble))
+                Some(Line::new(
+                    Verb::Answer,
+                    Role::Warn,
+                    title(state, id.task),
+                    trouble,
+                ))
             }
             Event::GradingFailed { task, message, .. } => Some(Line::new(
-                "VERIFY",
+                Verb::Review,
                 Role::Warn,
                 title(state, *task),
                 message.as_str(),
@@ -238,7 +289,7 @@ impl Lines {
             } => {
                 let name = state.plan.task(*task).scrutiny.name(*step);
                 let detail = format!("{name}: {message}");
-                Some(Line::new("STAGE", Role::Warn, title(state, *task), detail))
+                Some(Line::new(Verb::Stage, Role::Warn, title(state, *task), detail))
             }
             Event::ApprovalRequested { task, .. }
             | Event::ApprovalResolved { task, .. }
@@ -248,39 +299,32 @@ impl Lines {
                 self.of_hold(state, event)
             }
             Event::TaskDeferred { task, .. } => of_deferral(title(state, *task), event),
-            Event::AgentActivity { turn, summary } => Some(Line::new(
-                "SAYS",
-                Role::Dim,
-                title(state, turn.task),
-                summary.as_str(),
-            )),
+            Event::AgentActivity { turn, summary } => {
+                Some(Line::new(Verb::Run, Role::Dim, title(state, turn.task), summary.as_str()).live())
+            }
             Event::Question { task, question, .. } => Some(Line::new(
-                "ASKS",
+                Verb::Wait,
                 Role::Warn,
                 title(state, *task),
-                question.as_str(),
+                format!("question: {question}"),
             )),
             Event::Escalated { turn, broken } => Some(Line::new(
-                "ESCALATED",
+                Verb::Wait,
                 Role::Warn,
                 title(state, turn.task),
-                format!("{}: {}", broken.kind.as_str(), broken.evidence),
+                format!("its agent reports {}: {}", broken.kind.as_str(), broken.evidence),
             )),
-            Event::NoProgress { task, waves } => Some(Line::new(
-                "ESCALATED",
-                Role::Warn,
+            Event::NoProgress { task, waves } => Some(Line::warning(
                 title(state, *task),
-                no_progress(*waves),
+                format!(": {}", no_progress(*waves)),
             )),
-            Event::DelegationDrift { task, .. } => Some(Line::new(
-                "WARN",
-                Role::Warn,
+            Event::DelegationDrift { task, .. } => Some(Line::warning(
                 title(state, *task),
-                "its text, or that of the task that delegated it, is not what it was when it was delegated",
+                ": its text, or that of the task that delegated it, has changed since it was delegated",
             )),
             Event::Answered { task, answer, by, .. } => {
                 let detail = format!("{by}: {answer}");
-                Some(Line::new("ANSWER", Role::Active, title(state, *task), detail))
+                Some(Line::new(Verb::Answer, Role::Active, title(state, *task), detail))
             }
             Event::DependencyResolved {
                 task,
@@ -289,21 +333,22 @@ impl Lines {
                 ..
             } => {
                 let failed = title(state, *dependency);
-                let detail = match way {
-                    Way::Retry => format!("'{failed}' is tried again"),
-                    Way::Artifacts | Way::Partial | Way::Absorb => {
-                        format!("goes on without '{failed}' ({})", way.as_str())
-                    }
+                let (verb, detail) = match way {
+                    Way::Retry => (Verb::Retry, format!("its dependency '{failed}' is tried again")),
+                    Way::Artifacts | Way::Partial | Way::Absorb => (
+                        Verb::Fallback,
+                        format!("goes on without '{failed}' ({})", way.as_str()),
+                    ),
                 };
-                Some(Line::new("DEPEND", Role::Warn, title(state, *task), detail))
+                Some(Line::new(verb, Role::Warn, title(state, *task), detail))
             }
             Event::DelegationRefused {
                 task,
                 title: wanted,
                 reason,
             } => {
-                let detail = format!("not handed down: {wanted}: {reason}");
-                Some(Line::new("WARN", Role::Warn, title(state, *task), detail))
+                let detail = format!(": '{wanted}' is not delegated: {reason}");
+                Some(Line::warning(title(state, *task), detail))
             }
             Event::AuditRequested { .. } => Some(audit_line(state)),
             // Said by the lines around them, or by the final block.
@@ -355,8 +400,8 @@ pub(super) fn title(state: &State, task: TaskId) -> &str {
 /// What was accepted is looked at again.
 fn audit_line(state: &State) -> Line {
     let tasks = state.covered().count();
-    let detail = "whether what was accepted still stands";
-    Line::new("CHECK", Role::Active, &count(tasks, "task"), detail)
+    let detail = "final check that accepted work still stands";
+    Line::new(Verb::Check, Role::Active, &count(tasks, "task"), detail)
 }
 
 fn gate_line(name: &str, result: &GateResult) -> Line {
@@ -370,7 +415,7 @@ fn gate_line(name: &str, result: &GateResult) -> Line {
     if let Some(reason) = &result.reason {
         let _ = write!(detail, "  {reason}");
     }
-    Line::new("GATE", role, name, detail)
+    Line::new(Verb::Gate, role, name, detail)
 }
 
 /// How a flag looks: below the bar is not green, though it is done.
@@ -389,8 +434,8 @@ pub(in crate::report) fn flag_role(flag: QualityFlag) -> Role {
 fn of_notice(event: &NoticeEvent) -> Option<Line> {
     match event {
         NoticeEvent::Failed { channel, message, .. } => {
-            let detail = format!("not delivered: {message}");
-            Some(Line::new("NOTIFY", Role::Warn, channel, detail))
+            let detail = format!(": the notification was not delivered: {message}");
+            Some(Line::warning(channel, detail))
         }
         NoticeEvent::Requested { .. }
         | NoticeEvent::Sent { .. }

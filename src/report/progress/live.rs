@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::line::passed_words;
 use crate::domain::{AgentId, Millis, Status, TaskId, Timestamp};
-use crate::engine::{Event, Seat, SeatResult, SeatState, State, TaskState};
+use crate::engine::{Event, ProcessRef, Seat, SeatResult, SeatState, State, TaskState};
 
 /// What runs, and since when the session does. Holds at most one row per slot.
 #[derive(Debug, Default)]
@@ -11,6 +12,8 @@ pub(super) struct Live {
     started: Option<Timestamp>,
     now: Timestamp,
     running: BTreeMap<TaskId, Running>,
+    /// Tasks that ended in this session.
+    ended: u32,
     /// Who was asked last by each call of a task that holds a slot.
     asked: BTreeMap<(TaskId, Call), AgentId>,
 }
@@ -25,10 +28,18 @@ pub(super) enum Call {
 }
 
 /// A task that holds a slot.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Running {
     /// Since when it does.
     pub since: Timestamp,
+    /// Since when its current attempt does.
+    pub attempt: Timestamp,
+    /// What its agent told last of its progress.
+    pub said: Option<String>,
+    /// The process of its turn, where that is one.
+    pub process: Option<ProcessRef>,
+    /// What has passed in the current attempt.
+    pub passed: Vec<String>,
     /// Seats that were asked in the current round, and those that gave scores.
     pub seats: u32,
     pub scored: u32,
@@ -48,11 +59,33 @@ impl Live {
             }
             Event::Transition {
                 task,
-                to: Status::Assigned | Status::InProgress | Status::Review,
+                to: to @ (Status::Assigned | Status::InProgress | Status::Review),
                 ..
             } => {
-                let running = self.running.entry(*task).or_insert(Running::at(at));
-                *running = Running::at(running.since);
+                let running = self.running.entry(*task).or_insert_with(|| Running::at(at));
+                let attempt = match to {
+                    Status::Review => running.attempt,
+                    _ => at,
+                };
+                *running = Running {
+                    attempt,
+                    ..Running::at(running.since)
+                };
+            }
+            Event::Transition {
+                to: Status::Done | Status::Failed,
+                ..
+            } => self.ended += 1,
+            Event::AgentSpawned { turn, process } => {
+                self.update(turn.task, |running| running.process.clone_from(process));
+            }
+            Event::AgentActivity { turn, summary } => {
+                self.update(turn.task, |running| running.said = Some(summary.clone()));
+            }
+            Event::StageVerdict(report) => {
+                if let Some(words) = passed_words(report, self.get(report.task)) {
+                    self.update(report.task, |running| running.passed.push(words));
+                }
             }
             Event::ConsultRequested { id, agent, .. } => {
                 self.asked.insert((id.task, Call::Consult(id.number)), *agent);
@@ -130,6 +163,22 @@ impl Live {
             .map_or(Millis::default(), |started| at.since(started))
     }
 
+    /// How long the current attempt of a task takes.
+    pub fn attempt(&self, running: &Running) -> Millis {
+        self.now.since(running.attempt)
+    }
+
+    /// How long the rest may take at the speed of this session; `None` where too little has ended to tell, or where a
+    /// person has to act first.
+    pub fn remaining(&self, state: &State) -> Option<Millis> {
+        const ENOUGH: u32 = 3;
+        let left = state.counts.selected.saturating_sub(state.counts.ended());
+        if self.ended < ENOUGH || left == 0 || state.counts.awaiting > 0 {
+            return None;
+        }
+        Some(Millis(self.elapsed().0 / u64::from(self.ended) * u64::from(left)))
+    }
+
     /// How long a task has held its slot.
     pub fn since(&self, running: &Running) -> Millis {
         self.now.since(running.since)
@@ -156,6 +205,10 @@ impl Running {
     fn at(since: Timestamp) -> Self {
         Self {
             since,
+            attempt: since,
+            said: None,
+            process: None,
+            passed: Vec::new(),
             seats: 0,
             scored: 0,
             checks: 0,

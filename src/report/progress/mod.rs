@@ -6,7 +6,7 @@
 //! | kind | shows |
 //! |---|---|
 //! | [`Plain`] | one line per change, appended; a heartbeat that names what still runs |
-//! | [`Bar`] | the same lines scrolling up, what runs and a footer at the bottom |
+//! | [`Bar`] | the same lines scrolling up, but for what its live rows say; what runs and a footer at the bottom |
 //! | [`Quiet`] | failures only |
 //!
 //! [`Details`] are what `-v` adds to either of the first two.
@@ -16,11 +16,14 @@ mod line;
 mod live;
 mod plain;
 mod terminal;
+mod verb;
 mod verbose;
 
 pub use crate::runtime::Observer;
 pub use bar::Bar;
 pub use plain::{Plain, Quiet};
+#[cfg(test)]
+pub(in crate::report) use verb::Verb;
 pub use verbose::Details;
 
 #[cfg(test)]

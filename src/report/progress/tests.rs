@@ -126,6 +126,53 @@ fn rework_says_why() {
 }
 
 #[test]
+fn a_task_that_passes_at_once_is_one_line_and_says_what_passed() {
+    let mission = Mission::new("m").task("a", &[]).check("true").panel();
+    let text = plain(mission, terminal(false), |scene| {
+        scene.after(2).works(0).checked(0, 0, true, "");
+        scene.after(2).scored(0, 0, 4, 4).scored(0, 1, 4, 4);
+    });
+    let of_task: Vec<&str> = text.lines().filter(|line| line.contains("] a ")).collect();
+    let done = "        DONE [   4.0s] a  clean  80 >= 70  1/1 check, 2/2 judges  4.0s";
+    assert_eq!(of_task, ["       START [   0.0s] a  worker", done], "{text}");
+}
+
+#[test]
+fn what_a_failed_check_printed_is_a_block_of_its_last_lines() {
+    let mission = || Mission::new("m").task("a", &[]).check("pytest");
+    let output: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+    for screen in [Screen::default(), terminal(false)] {
+        let text = plain(mission(), screen, |scene| {
+            scene
+                .works(0)
+                .checked(0, 0, false, &format!("test `pytest` exited 1\n{output}"));
+        });
+        let at = text
+            .find("1/1 check failed: test `pytest` exited 1\n")
+            .expect(&text);
+        let block: Vec<&str> = text[at..].lines().skip(1).take(10).collect();
+        let expected: Vec<String> = (21..=30).map(|n| format!("{:13}| line {n}", "")).collect();
+        assert_eq!(block, expected, "{text}");
+        let rework = text.lines().find(|line| line.contains("REWORK")).expect(&text);
+        assert!(rework.ends_with("attempt 2  checks"), "said twice: {rework}");
+    }
+}
+
+#[test]
+fn what_is_too_long_goes_on_below_and_loses_nothing() {
+    let mission = Mission::new("m").task("a", &[]);
+    let cause = "the provider refused the request because nobody pays for it any more, and says so at length in its reply";
+    let text = plain(mission, terminal(false), |scene| {
+        scene.fails(0, crate::domain::FailureClass::Unknown, cause);
+    });
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.contains("RETRY")).collect();
+    assert!(lines.len() > 1 && lines[1].starts_with(&" ".repeat(23)), "{text}");
+    let said = lines.join(" ");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(cause), "{said}");
+}
+
+#[test]
 fn a_heartbeat_comes_once_a_minute_and_names_what_runs() {
     let mission = || {
         let mission = (0..5).fold(Mission::new("m"), |mission, n| {
@@ -135,7 +182,7 @@ fn a_heartbeat_comes_once_a_minute_and_names_what_runs() {
     };
     let beats = |play: fn(&mut Scene<'_>)| {
         plain(mission(), Screen::default(), play)
-            .matches("RUNNING")
+            .matches("running  ")
             .count()
     };
     assert_eq!(beats(|scene| scene.after(59).heartbeat()), 0);
@@ -149,13 +196,13 @@ fn a_heartbeat_comes_once_a_minute_and_names_what_runs() {
     );
     assert_eq!(
         last(mission(), |scene| scene.after(61).heartbeat()),
-        "RUNNING [  61.0s] 4 tasks  task 0 (working, 61.0s), task 1 (working, 61.0s), task 2 (working, 61.0s), 1 more"
+        "RUN [  61.0s] 4 tasks running  task 0 (working, 01:01), task 1 (working, 01:01), task 2 (working, 01:01), 1 more"
     );
     assert_eq!(
         last(Mission::new("m").task("a", &[]).unreviewed(), |scene| {
             scene.works(0).after(100).heartbeat();
         }),
-        "DONE [   0.0s] a  unreviewed  in 0.0s"
+        "DONE [   0.0s] a  unreviewed"
     );
 }
 
@@ -192,7 +239,7 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
             .collect::<Vec<_>>(),
         [
             "RESUME [   0.0s] m  0 of 2 tasks finished before",
-            "RUNNING [  60.0s] 2 tasks  judged (judges 1/2, 60.0s), worked on (working, 60.0s)",
+            "RUN [  60.0s] 2 tasks running  judged (judges 1/2, 01:00), worked on (working, 01:00)",
         ]
     );
 }
@@ -295,12 +342,18 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
     );
     let seen = paper.0.lock().unwrap().clone();
     let expected = plain(eventful(), terminal(true), play_eventful);
-    // What still runs is on the screen anyway, so no heartbeat scrolls by.
-    for line in expected.lines().filter(|line| !line.contains("RUNNING")) {
+    // Each with what goes on below it.
+    let expected = expected.replace(&format!("\n{:23}", ""), " ");
+    let seen = seen.replace(&format!("\n{:23}", ""), " ");
+    // What runs is on the screen anyway, so neither a beginning nor a heartbeat scrolls by.
+    let is_live = |line: &&str| line.contains(" START [") || line.contains(" running  ");
+    assert!(expected.lines().any(|line| is_live(&line)), "{expected}");
+    for line in expected.lines().filter(|line| !is_live(line)) {
         assert!(seen.contains(line.trim_end()), "{line}");
     }
+    assert!(!seen.contains(" START ["), "{seen}");
     assert!(
-        seen.contains("4/8 done · 1 failed · 1 skipped · 2 rework · 1 waiting · 00:0"),
+        seen.contains(" 4/8 done · 1 failed · 1 skipped · 2 rework · 1 waiting · 0"),
         "{seen}"
     );
 }
@@ -318,7 +371,7 @@ fn the_bottom_shows_what_runs_and_the_sums() {
         for record in &scene.records {
             bar.on_events(&scene.state, record.seq, record.at, &record.events);
         }
-        let text = bottom(&bar, &scene.state);
+        let text = bottom(&bar);
         assert_fits(&text, &screen);
         insta::assert_snapshot!(format!("bottom_{name}"), text);
     }
@@ -341,7 +394,10 @@ fn at_most_eight_rows_are_shown_and_the_rest_is_counted() {
     for record in &scene.records {
         bar.on_events(&scene.state, record.seq, record.at, &record.events);
     }
-    let text = bottom(&bar, &scene.state);
+    let text = bottom(&bar);
     assert_eq!(text.lines().count(), 9);
-    assert_eq!(text.lines().last(), Some("0/20 done | 11 running"));
+    assert_eq!(
+        text.lines().last(),
+        Some("................ 0/20 done | 11 running | 00:00")
+    );
 }

@@ -9,6 +9,7 @@ use crate::report::style::Role;
 use crate::report::text::seconds;
 
 use super::line::{Line, title};
+use super::verb::Verb;
 
 /// Where the last lines of what a turn wrote to standard error come from.
 type Tail = Box<dyn Fn(TurnId) -> Vec<String>>;
@@ -43,7 +44,7 @@ impl Details {
             Event::RunStarted(_) | Event::RunResumed { .. } => {
                 let programs = self.programs.iter();
                 programs
-                    .map(|(agent, place)| dim("AGENT", agent, place.clone()))
+                    .map(|(agent, place)| dim(Verb::Run, agent, format!("agent at {place}")))
                     .collect()
             }
             Event::AgentSpawned {
@@ -51,7 +52,7 @@ impl Details {
                 process: Some(process),
             } => {
                 let detail = format!("process {}", process.pid);
-                vec![dim("SPAWN", title(state, turn.task), detail)]
+                vec![dim(Verb::Start, title(state, turn.task), detail)]
             }
             Event::TurnFinished {
                 turn,
@@ -64,21 +65,17 @@ impl Details {
                 let model = model
                     .as_ref()
                     .map_or_else(String::new, |model| format!("  {model}"));
-                let detail = format!(
-                    "{} in {}{model}{}",
+                let mut detail = format!(
+                    "turn {}: {} in {}{model}{}",
+                    turn.turn,
                     exit_words(exit),
                     seconds(*duration),
                     usage_words(usage)
                 );
-                let mut lines = vec![dim("TURN", title(state, turn.task), detail)];
                 if !exit.is_clean() {
-                    let tail = (self.tail)(*turn);
-                    lines.extend(
-                        tail.into_iter()
-                            .map(|said| dim("STDERR", title(state, turn.task), said)),
-                    );
+                    detail.extend((self.tail)(*turn).iter().map(|said| format!("\n{said}")));
                 }
-                lines
+                vec![Line::told(Verb::Run, Role::Dim, title(state, turn.task), detail)]
             }
             Event::FilesScanned { task, files, .. } => files
                 .iter()
@@ -86,7 +83,7 @@ impl Details {
                     let size = file
                         .size
                         .map_or_else(|| "missing".to_owned(), |size| format!("{size} bytes"));
-                    dim("FILE", title(state, *task), format!("{}  {size}", file.path))
+                    dim(Verb::Check, title(state, *task), format!("{}  {size}", file.path))
                 })
                 .collect(),
             Event::CheckFinished { task, check, result } => vec![of_check(state, *task, *check, result)],
@@ -98,12 +95,12 @@ impl Details {
                 ..
             } => {
                 let again = match strict {
-                    Some(why) => format!("  again, strictly: {why}"),
+                    Some(why) => format!(", once more: {why}"),
                     None => String::new(),
                 };
                 let agent = &state.plan.agent(*agent).name;
-                let detail = format!("judge {}: {agent}{again}", seat.seat + 1);
-                vec![dim("ASK", title(state, *task), detail)]
+                let detail = format!("asks judge {}: {agent}{again}", seat.seat + 1);
+                vec![dim(Verb::Review, title(state, *task), detail)]
             }
             Event::SeatReplied {
                 task,
@@ -116,7 +113,7 @@ impl Details {
     }
 }
 
-fn dim(verb: &'static str, subject: &str, detail: String) -> Line {
+fn dim(verb: Verb, subject: &str, detail: String) -> Line {
     Line::new(verb, Role::Dim, subject, detail)
 }
 
@@ -141,7 +138,7 @@ fn of_check(state: &State, task: TaskId, check: u32, result: &CheckResult) -> Li
     let what = check.map(check_words).unwrap_or_default();
     let verdict = if result.passed { "passed" } else { "failed" };
     let detail = format!("{verdict} in {}  {what}", seconds(result.duration));
-    dim("CHECK", title(state, task), detail)
+    dim(Verb::Check, title(state, task), detail)
 }
 
 /// A reply that could not be read is told of without `-v`.
@@ -160,5 +157,5 @@ fn of_reply(state: &State, task: TaskId, seat: SeatId, reply: &ReplyRef, result:
         .map_or_else(String::new, |model| format!(" ({model})"));
     let usage = usage_words(&reply.usage);
     let detail = format!("judge {}{model}: {said}{usage}", seat.seat + 1);
-    vec![dim("JUDGE", title(state, task), detail)]
+    vec![dim(Verb::Review, title(state, task), detail)]
 }

@@ -1,10 +1,13 @@
 //! What happens to the run as a whole.
 
 use crate::engine::{DeadlineStep, Event, State};
+use crate::mission::Origin;
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
 use crate::report::style::Role;
 use crate::report::text::count;
+
+use crate::report::progress::verb::Verb;
 
 use super::{Line, Lines, title};
 
@@ -29,7 +32,7 @@ impl Lines {
                     .as_ref()
                     .map_or_else(String::new, |run| format!("  {run}"));
                 let detail = format!("{}{left_out}, {slots} at a time{review}{run}", tasks());
-                Line::new("RUN", Role::Active, mission, detail)
+                Line::new(Verb::Run, Role::Active, mission, detail)
             }
             Event::RunResumed { options, .. } => {
                 let finished = state.counts.ended();
@@ -43,11 +46,11 @@ impl Lines {
                     options.jobs.map(|jobs| format!(", {jobs} at a time")),
                 ];
                 detail.extend(limits.into_iter().flatten());
-                Line::new("RESUME", Role::Active, mission, detail)
+                Line::new(Verb::Resume, Role::Active, mission, detail)
             }
             Event::RunMoved { from, to } => {
                 let detail = format!("from {} to {}, and works there", from.display(), to.display());
-                Line::new("RESUME", Role::Warn, "the state was moved", detail)
+                Line::new(Verb::Resume, Role::Warn, "the state was moved", detail)
             }
             Event::MissionChanged(change) => {
                 let parts = [
@@ -55,28 +58,35 @@ impl Lines {
                     (change.removed.len(), "removed"),
                     (change.changed.len(), "changed"),
                 ];
-                let parts = parts.map(|(number, what)| format!("{number} {what}"));
-                Line::new("MISSION", Role::Warn, mission, parts.join(", "))
+                let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+                let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
+                let detail = format!("with a changed mission: {}", parts.join(", "));
+                Line::new(Verb::Resume, Role::Warn, mission, detail)
             }
             Event::TasksAdded(addition) => {
                 let titles = addition.tasks.iter().map(|task| &*task.title);
                 let titles = titles.collect::<Vec<_>>().join(", ");
                 let source = addition.source.map_or(mission, |id| title(state, id));
-                Line::new(
-                    "ADD",
-                    Role::Active,
-                    source,
-                    format!("{}: {titles}", addition.origin.as_str()),
-                )
+                let (verb, how) = match addition.origin {
+                    Origin::Fixup => (Verb::Fixup, "a task that repairs it"),
+                    Origin::Delegated => (Verb::Run, "delegated"),
+                    Origin::Request => (Verb::Run, "requested"),
+                };
+                Line::new(verb, Role::Active, source, format!("{how}: {titles}"))
             }
             Event::TasksWithdrawn { tasks } => {
                 let titles = tasks.iter().map(|id| title(state, *id));
                 let titles = titles.collect::<Vec<_>>().join(", ");
-                Line::new("REMOVE", Role::Warn, mission, titles)
+                Line::new(
+                    Verb::Cancel,
+                    Role::Warn,
+                    mission,
+                    format!("no longer needed: {titles}"),
+                )
             }
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
-                Line::new("STOP", Role::Warn, mission, detail)
+                Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
             Event::Deadline(event) => {
                 let subject = event.task.map_or(mission, |id| title(state, id));
@@ -84,40 +94,42 @@ impl Lines {
                 match event.step {
                     DeadlineStep::Warned => {
                         let share = event.share_used() * 100.0;
-                        let detail = format!("{share:.0} % of the time to its deadline, {due}, is gone");
-                        Line::new("LATE", Role::Warn, subject, detail)
+                        let detail = format!("{share:.0} % of the time until {due} is used");
+                        Line::new(Verb::Deadline, Role::Warn, subject, detail)
                     }
-                    DeadlineStep::Violated => {
-                        Line::new("LATE", Role::Bad, subject, format!("its deadline, {due}, passed"))
-                    }
+                    DeadlineStep::Violated => Line::new(
+                        Verb::Deadline,
+                        Role::Bad,
+                        subject,
+                        format!("missed: it was {due}"),
+                    ),
                     DeadlineStep::Set | DeadlineStep::Met => return None,
                 }
             }
             Event::LimitReached { ceiling } => {
                 let detail = format!(
-                    "{}; what runs may finish its turn",
+                    "limit: {}; what runs may finish its turn",
                     ceiling_words(state, *ceiling)
                 );
-                Line::new("LIMIT", Role::Warn, mission, detail)
+                Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
             Event::Paused { by } => {
-                let detail = format!("by {by}: what has started may finish, nothing new starts");
-                Line::new("PAUSE", Role::Warn, mission, detail)
+                let detail = format!("paused by {by}: what has started may finish, nothing new starts");
+                Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
             Event::Waiting { until } => {
                 let waiting = count(state.counts.awaiting as usize, "answer");
-                let detail = format!("for {waiting} of a person, until {}", until.to_rfc3339());
-                Line::new("WAIT", Role::Warn, mission, detail)
+                let detail = format!("for {waiting} by a person, until {}", until.to_rfc3339());
+                Line::new(Verb::Wait, Role::Warn, mission, detail)
             }
             Event::ThresholdFailed { points, threshold } => {
                 let detail = format!("mission score {points} < {threshold}");
-                Line::new("GATE", Role::Bad, mission, detail)
+                Line::new(Verb::Gate, Role::Bad, mission, detail)
             }
-            Event::StateForeign { what } => Line::new("STOP", Role::Bad, what, ""),
-            Event::Warning { message } => Line::new("WARN", Role::Warn, message, ""),
+            Event::StateForeign { what } => Line::new(Verb::Stop, Role::Bad, what, ""),
+            Event::Warning { message } => Line::warning(message, ""),
             Event::Salvaged { by, line, .. } => {
-                let detail = format!("cut at line {line} by {by}");
-                Line::new("WARN", Role::Warn, "damaged journal", detail)
+                Line::warning("damaged journal", format!(" cut at line {line} by {by}"))
             }
             _ => return None,
         })

@@ -6,10 +6,11 @@ use crate::domain::{
     Advice, AttemptKind, Cause, ConsultId, FailureMode, Points, Stage, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::{self, Event, MAX_REQUEST_RETRIES, SeatId, SeatResult, SeatState, StageReport, State};
-use crate::report::progress::live::Call;
+use crate::report::progress::live::{Call, Running};
+use crate::report::progress::verb::Verb;
 use crate::report::scrutiny::stage_words;
 use crate::report::style::Role;
-use crate::report::text::{against_bar, count, criteria_words, sanitize, seconds};
+use crate::report::text::{against_bar, count, criteria_words, elapsed, first_line, sanitize};
 
 use super::{Line, Lines, flag_role};
 
@@ -22,14 +23,16 @@ impl Lines {
             _ => Role::Warn,
         };
         match (report.stage, report.verdict) {
-            (Stage::Preflight, Verdict::Fail) => Some(Line::new(
-                "CHECK",
+            // The line about the end of the attempt says what passed.
+            (_, Verdict::Pass) if passed_words(report, running).is_some() => None,
+            (Stage::Preflight, Verdict::Fail) => Some(Line::told(
+                Verb::Check,
                 role,
                 title,
                 first_finding(report, "rejected before review"),
             )),
-            (Stage::Finish, Verdict::Skip) => Some(Line::new(
-                "CHECK",
+            (Stage::Finish, Verdict::Skip) => Some(Line::told(
+                Verb::Check,
                 role,
                 title,
                 format!(
@@ -37,43 +40,39 @@ impl Lines {
                     first_finding(report, "its finish gate is not met")
                 ),
             )),
-            (Stage::Judge, Verdict::Skip) => Some(Line::new(
-                "REVIEW",
+            (Stage::Judge, Verdict::Skip) => Some(Line::told(
+                Verb::Review,
                 role,
                 title,
                 first_finding(report, "not judged"),
             )),
-            (Stage::Checks, Verdict::Pass | Verdict::Fail) => {
-                let all = running.map_or(0, |running| running.checks) as usize;
-                let detail = match report.verdict {
-                    Verdict::Pass => format!("{all}/{all} checks passed"),
-                    _ => format!("{}/{all} checks failed", report.findings.len()),
-                };
-                Some(Line::new("CHECK", role, title, detail))
-            }
-            (Stage::Audit, Verdict::Pass | Verdict::Skip) => Some(Line::new(
-                "CHECK",
+            (Stage::Checks, Verdict::Fail) => Some(Line::told(
+                Verb::Check,
+                role,
+                title,
+                failed_checks(report, running.map_or(0, |running| running.checks)),
+            )),
+            (Stage::Audit, Verdict::Pass | Verdict::Skip) => Some(Line::told(
+                Verb::Check,
                 role,
                 title,
                 first_finding(report, "it is not what was accepted"),
             )),
             (Stage::Stages | Stage::RedTeam | Stage::Vision, _) => {
-                Some(Line::new("STAGE", role, title, stage_words(report)))
+                Some(Line::new(Verb::Stage, role, title, stage_words(report)))
             }
             // `task.eval.unparsed` has said it.
-            (Stage::Verification, _) if !report.grades.is_empty() => {
-                Some(Line::new("VERIFY", role, title, criteria_words(&report.grades)))
-            }
+            (Stage::Verification, _) if !report.grades.is_empty() => Some(Line::new(
+                Verb::Review,
+                role,
+                title,
+                criteria_words(&report.grades),
+            )),
             (Stage::Judge | Stage::Verification, _) if report.cause == Some(Cause::Unparsed) => None,
-            (Stage::Judge | Stage::Verification, Verdict::Pass | Verdict::Fail) => {
-                let (scored, seats) = running.map_or((0, 0), |running| (running.scored, running.seats));
-                // A person who is asked instead of judges stands for them.
-                let judges = match &report.by {
-                    Some(by) if seats == 0 => format!("by {by}"),
-                    _ => format!("{scored}/{}", count(seats as usize, "judge")),
-                };
+            (Stage::Judge | Stage::Verification, Verdict::Fail) => {
+                let judges = judges_words(report, running);
                 let score = self.scored(state, report.task, report.points).unwrap_or_default();
-                Some(Line::new("REVIEW", role, title, format!("{judges}  {score}")))
+                Some(Line::new(Verb::Review, role, title, format!("{judges}  {score}")))
             }
             _ => None,
         }
@@ -94,23 +93,34 @@ impl Lines {
         let (title, points) = (&*state.plan.task(*id).title, state.task(*id).points);
         match (to, flag, mode) {
             (Status::Done, Some(flag), _) => {
-                let mut detail = flag.as_str().to_owned();
-                if let Some(scored) = self.scored(state, *id, points) {
-                    let _ = write!(detail, "  {scored}");
-                }
+                let mut parts = vec![flag.as_str().to_owned()];
+                parts.extend(self.scored(state, *id, points));
                 if let Some(running) = self.live.get(*id) {
-                    let _ = write!(detail, "  in {}", seconds(self.live.since(running)));
+                    let passed = running.passed.join(", ");
+                    parts.extend(Some(passed).filter(|passed| !passed.is_empty()));
+                    let took = self.live.since(running);
+                    // A time that is nothing says nothing.
+                    parts.extend((took.0 >= 100).then(|| elapsed(took)));
                 }
-                Some(Line::new("DONE", flag_role(*flag), title, detail))
+                Some(Line::new(Verb::Done, flag_role(*flag), title, parts.join("  ")))
             }
             (Status::Failed, _, Some(FailureMode::Cascade)) => {
                 let reason = reason.as_deref().unwrap_or_default();
-                Some(Line::new("SKIP", Role::Bad, title, reason))
+                Some(Line::new(Verb::Skip, Role::Bad, title, reason))
+            }
+            (Status::Failed, _, Some(FailureMode::Cancelled)) => {
+                let reason = reason.as_deref().unwrap_or_default();
+                Some(Line::new(Verb::Cancel, Role::Bad, title, reason))
             }
             (Status::Failed, _, mode) => {
                 let mode = mode.map_or("failed", FailureMode::as_str);
                 let reason = reason.as_deref().unwrap_or_default();
-                Some(Line::new("FAIL", Role::Bad, title, format!("{mode}: {reason}")))
+                Some(Line::told(
+                    Verb::Fail,
+                    Role::Bad,
+                    title,
+                    format!("{mode}: {reason}"),
+                ))
             }
             _ => None,
         }
@@ -202,26 +212,80 @@ fn said(reply: &str) -> String {
 pub(super) fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> Line {
     let title = &*state.plan.task(task).title;
     let verb = match kind {
-        AttemptKind::Execute => "AGAIN",
-        AttemptKind::Fix => "REWORK",
-        AttemptKind::Retry => "RETRY",
+        AttemptKind::Execute => Verb::Reopen,
+        AttemptKind::Fix => Verb::Rework,
+        AttemptKind::Retry => Verb::Retry,
     };
     let mut detail = format!("attempt {attempt}");
     if let Some(feedback) = state.task(task).feedback.last() {
         let why = feedback
             .findings
             .first()
-            .map(|finding| finding.description.as_str());
+            .map(|finding| first_line(&finding.description));
         let cause = feedback.cause.map_or("fail", Cause::as_str);
         let _ = write!(detail, "  {cause}");
         if let Some(points) = feedback.points {
             let _ = write!(detail, " {points}");
         }
-        if let Some(why) = why.filter(|why| !why.is_empty()) {
+        // The line about failed checks stands right above.
+        let is_told = feedback.cause == Some(Cause::Checks);
+        if let Some(why) = why.filter(|why| !why.is_empty() && !is_told) {
             let _ = write!(detail, ": {why}");
         }
     }
     Line::new(verb, Role::Warn, title, detail)
+}
+
+/// What passed, in a few words: the line about the end of the attempt says it. `None` for what is not worth a word there.
+pub(in crate::report::progress) fn passed_words(
+    report: &StageReport,
+    running: Option<&Running>,
+) -> Option<String> {
+    if report.verdict != Verdict::Pass {
+        return None;
+    }
+    match report.stage {
+        Stage::Checks => {
+            let all = running.map_or(0, |running| running.checks) as usize;
+            Some(format!("{all}/{}", count(all, "check")))
+        }
+        Stage::Verification if !report.grades.is_empty() => Some(criteria_words(&report.grades)),
+        Stage::Judge | Stage::Verification => Some(judges_words(report, running)),
+        Stage::Stages | Stage::RedTeam | Stage::Vision => Some(stage_words(report)),
+        _ => None,
+    }
+}
+
+fn judges_words(report: &StageReport, running: Option<&Running>) -> String {
+    let (scored, seats) = running.map_or((0, 0), |running| (running.scored, running.seats));
+    // A person who is asked instead of judges stands for them.
+    match &report.by {
+        Some(by) if seats == 0 => format!("by {by}"),
+        _ => format!("{scored}/{}", count(seats as usize, "judge")),
+    }
+}
+
+/// How many checks failed and, one after the other, what each of them printed last.
+fn failed_checks(report: &StageReport, all: u32) -> String {
+    let failed = report.findings.len();
+    let mut text = format!("{failed}/{} failed", count(all as usize, "check"));
+    let mut found = report.findings.iter().map(|finding| finding.description.as_str());
+    match failed {
+        1 => text.extend(found.next().map(|said| format!(": {said}"))),
+        _ => text.extend(found.map(|said| format!("\n{}", last_lines(said, OUTPUT)))),
+    }
+    text
+}
+
+/// Lines of each output where several checks failed.
+const OUTPUT: usize = 3;
+
+/// The first line of a message, and so many of the last ones.
+fn last_lines(text: &str, most: usize) -> String {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let lines: Vec<&str> = rest.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(most)..];
+    [&[first], last].concat().join("\n")
 }
 
 fn first_finding<'a>(report: &'a StageReport, otherwise: &'a str) -> &'a str {

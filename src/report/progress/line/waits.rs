@@ -6,6 +6,8 @@ use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::Role;
 use crate::report::text::{seconds, time_of_day};
 
+use crate::report::progress::verb::Verb;
+
 use super::{Line, Lines, title};
 
 impl Lines {
@@ -18,7 +20,7 @@ impl Lines {
                     1 => String::new(),
                     n => format!("  attempt {n}"),
                 };
-                Line::new("START", Role::Active, title, format!("{agent}{attempt}"))
+                Line::new(Verb::Start, Role::Active, title, format!("{agent}{attempt}")).live()
             }
             Event::TurnRequestFailed {
                 class,
@@ -31,12 +33,15 @@ impl Lines {
                 let failed = running.map_or(1, |running| running.failed_requests);
                 let again = self.again((failed, *of), *not_before);
                 let detail = format!("{again}: {} {message}", class.as_str());
-                Line::new("RETRY", Role::Warn, title, detail)
+                Line::new(Verb::Retry, Role::Warn, title, detail)
             }
-            Event::TurnLost { .. } => Line::new("LOST", Role::Warn, title, "its turn was interrupted"),
-            Event::TurnAdopted { .. } => {
-                Line::new("ADOPT", Role::Active, title, "its turn outlived the last session")
-            }
+            Event::TurnLost { .. } => Line::new(Verb::Lost, Role::Warn, title, "its turn was interrupted"),
+            Event::TurnAdopted { .. } => Line::new(
+                Verb::Resume,
+                Role::Active,
+                title,
+                "its agent outlived the last session and goes on",
+            ),
             _ => return None,
         })
     }
@@ -71,16 +76,16 @@ impl Lines {
                 let number = *number;
                 let id = self.id(|run| ApprovalId { run, task, number }.to_string());
                 let detail = format!("{id}{}: {message}", reason.as_str());
-                Line::new("WAIT", Role::Warn, title, detail)
+                Line::new(Verb::Wait, Role::Warn, title, detail)
             }
             Event::ApprovalResolved { resolution, by, .. } => {
-                Line::new("ANSWER", Role::Active, title, format!("{resolution} by {by}"))
+                Line::new(Verb::Answer, Role::Active, title, format!("{resolution} by {by}"))
             }
             Event::ApproverUndecided { message, .. } => {
-                Line::new("WAIT", Role::Warn, title, format!("left open: {message}"))
+                Line::new(Verb::Wait, Role::Warn, title, format!("left open: {message}"))
             }
             Event::ApprovalTimedOut { .. } => Line::new(
-                "WAIT",
+                Verb::Wait,
                 Role::Warn,
                 title,
                 "nobody approved it in time; it goes on waiting",
@@ -97,25 +102,30 @@ impl Lines {
                 until: Some(until),
                 ..
             } => Line::new(
-                "DELAY",
+                Verb::Wait,
                 Role::Active,
                 name(*hold),
-                format!("until {}", until.to_rfc3339()),
+                format!("delay until {}", until.to_rfc3339()),
             ),
             Event::HoldReached { hold, number, .. } => {
                 let (hold, number) = (*hold, *number);
                 let id = self.id(|run| CheckpointId { run, hold, number }.to_string());
                 let message = state.plan.hold(hold).message.as_deref().unwrap_or_default();
                 let detail = format!("{id}checkpoint: {message}");
-                Line::new("WAIT", Role::Warn, name(hold), detail.trim_end_matches(": "))
+                Line::new(Verb::Wait, Role::Warn, name(hold), detail.trim_end_matches(": "))
             }
-            Event::HoldPassed { hold, by: None } => Line::new("DELAY", Role::Active, name(*hold), "over"),
-            Event::HoldPassed { hold, by: Some(by) } => {
-                Line::new("ANSWER", Role::Active, name(*hold), format!("approved by {by}"))
+            Event::HoldPassed { hold, by: None } => {
+                Line::new(Verb::Wait, Role::Active, name(*hold), "the delay is over")
             }
+            Event::HoldPassed { hold, by: Some(by) } => Line::new(
+                Verb::Answer,
+                Role::Active,
+                name(*hold),
+                format!("approved by {by}"),
+            ),
             Event::HoldRejected { hold, reason, by } => {
                 let detail = format!("rejected by {by}: {reason}");
-                Line::new("ANSWER", Role::Bad, name(*hold), detail)
+                Line::new(Verb::Answer, Role::Bad, name(*hold), detail)
             }
             _ => return None,
         })
@@ -140,5 +150,5 @@ pub(super) fn of_deferral(title: &str, event: &Event) -> Option<Line> {
         DeferralReason::Slot => message.clone(),
         DeferralReason::BackOff => format!("next attempt in {}", seconds(until.since(*since))),
     };
-    Some(Line::new("WAIT", Role::Warn, title, detail))
+    Some(Line::new(Verb::Wait, Role::Warn, title, detail))
 }

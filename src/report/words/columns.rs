@@ -1,0 +1,77 @@
+//! Heads of columns and labels of screens, where they are not words of another table.
+
+/// See [`super::all`].
+pub(super) const WORDS: &[(&str, &str)] = &[
+    (
+        "task",
+        "A unit of work with a title of its own. `quorum show TASK` shows everything about one.",
+    ),
+    (
+        "agent",
+        "Whoever works or judges: a program, a model, or a person. `agents` of the mission defines them.",
+    ),
+    (
+        "status",
+        "Where a task stands: pending, assigned, in_progress, review, awaiting_approval, done, failed.",
+    ),
+    ("tries", "How many attempts of a task have begun."),
+    (
+        "note",
+        "Why a task is where it is: what it waits for, how it failed, how far its review is.",
+    ),
+    (
+        "started",
+        "When the task or run began, by the clock of this machine unless UTC is said.",
+    ),
+    (
+        "time|duration|took",
+        "How long: of a task from its start to its end, or to now while it runs; of a run the time that sessions worked on it.",
+    ),
+    (
+        "state",
+        "Where a run stands: running, crashed, interrupted, ended, cancelled, unreadable.",
+    ),
+    ("tasks", "How many tasks are done, of how many."),
+    (
+        "tokens|cost",
+        "What agents report of what they used, summed over the run. Calls that reported nothing are counted beside it.",
+    ),
+    ("by", "Who judged or decided."),
+    ("about", "What a judgement is about: a task, a gate, the mission."),
+    ("recorded", "What the journal says that was decided."),
+    (
+        "derived",
+        "What follows from the stored replies by the rules of this version (`quorum review --replay`). It should equal what is recorded.",
+    ),
+    ("class", "The kind of an exit code or failure, by name."),
+    ("next", "Commands that help now, the most useful one first."),
+    (
+        "mae",
+        "Of `calibrate`: mean absolute error, the mean distance between a judge's score and the people's, in points. Lower is better.",
+    ),
+    (
+        "auroc",
+        "Of `calibrate`: how well scores tell good work from bad. 0.5 is chance, 1 is perfect.",
+    ),
+    (
+        "spearman|kendall",
+        "Of `calibrate`: how well a judge ranks work as people do. 1 is the same order, 0 is chance.",
+    ),
+    (
+        "kappa",
+        "Of `calibrate`: agreement with people beyond chance. 1 is perfect, 0 is chance.",
+    ),
+    (
+        "accuracy",
+        "Of `calibrate`: the share of work on which the judge decides as people do.",
+    ),
+    (
+        "false pass",
+        "Of `calibrate`: the share of bad work, by people's labels, that the judge lets pass. The figure to keep low.",
+    ),
+    (
+        "read",
+        "Of `calibrate`: the share of replies from which a score could be read.",
+    ),
+    ("n", "Of `calibrate`: how many labelled items were judged."),
+];
