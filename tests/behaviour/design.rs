@@ -199,7 +199,9 @@ fn every_dependency_has_its_reason() {
     assert!(named.len() > 30, "{named:?}");
     let page = fs::read_to_string(project("CONTRIBUTING.md")).expect("it is there");
     let (_, part) = page.split_once("## Dependencies").expect("it has this part");
-    let rows = part.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let rows = part
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let told = rows.flat_map(|row| row.split(", "));
     let told = told.map(|name| name.split(' ').next().unwrap_or_default().to_owned());
     let told: BTreeSet<String> = told.filter(|name| name != "crate").collect();
