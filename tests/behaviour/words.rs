@@ -83,12 +83,14 @@ fn read(path: PathBuf) -> (String, String) {
 /// The help of a command and of all below it.
 fn helps(workspace: &Workspace, command: &[&str], helps: &mut Vec<(String, String)>) {
     let text = workspace.quorum(&[command, &["--help"]].concat()).stdout;
-    let named = Regex::new(r"(?m)^ {2,}([a-z][a-z-]*)(?: {2,}\S|$)").expect("it is well formed");
-    for name in named.captures_iter(&text).filter_map(|found| found.get(1)) {
-        let below = [command, &[name.as_str()]].concat();
+    let named = Regex::new(r"(?m)^(?:[A-Z][a-z]+(?: up)?)? {2,}([a-z][a-z-]*(?:, [a-z][a-z-]*)*)(?: {2,}\S|$)");
+    let named = named.expect("it is well formed");
+    let names = named.captures_iter(&text).filter_map(|found| found.get(1));
+    for name in names.flat_map(|names| names.as_str().split(", ")) {
+        let below = [command, &[name]].concat();
         // What looks like a command and is none has no help.
         let usage = format!("Usage: quorum {}", below.join(" "));
-        let is_command = name.as_str() != "help"
+        let is_command = name != "help"
             && workspace
                 .quorum(&[below.as_slice(), &["--help"]].concat())
                 .stdout

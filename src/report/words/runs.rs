@@ -13,7 +13,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ),
     (
         "usage|2|exit 2",
-        "In the final block: what the run has used: requests (calls of agents and models), tokens and money, as far as agents report them. Exit 2: a flag, the configuration or the mission is wrong, or a confirmation was needed and nobody could be asked. No agent was started. The message says what to type; `quorum validate` checks a mission.",
+        "Exit 2: a flag, the configuration or the mission is wrong, or a confirmation was needed and nobody could be asked. No agent was started. The message says what to type; `quorum validate` checks a mission. The line `usage` of a final block is something else: requests (calls of agents and models), tokens and money that the run has used, as far as agents report them.",
     ),
     (
         "task_failed|3|exit 3",
