@@ -19,6 +19,9 @@ pub struct Explain {
     /// The word, as it is printed [default: a list of all]
     #[arg(value_name = "WORD", allow_hyphen_values = true)]
     pub word: Option<String>,
+    /// What else belongs to the word: `not checked`
+    #[arg(value_name = "MORE", hide = true)]
+    pub more: Vec<String>,
 }
 
 /// What was asked for.
@@ -31,8 +34,12 @@ enum Found {
 
 /// Prints one explanation, or all with a few words each.
 pub fn explain(arguments: &Explain, screen: &Screen) -> Result<u8, Failure> {
-    match &arguments.word {
-        Some(text) => one(text, &find(text)?, screen),
+    let mut text = arguments.word.clone().unwrap_or_default();
+    for more in &arguments.more {
+        text = format!("{text} {more}");
+    }
+    match arguments.word {
+        Some(_) => one(&text, &find(&text)?, screen),
         None => all(screen),
     }
     Ok(0)

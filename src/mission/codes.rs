@@ -149,6 +149,8 @@ codes! {
     UnknownRubric = "Q0504": "The name is not that of a rubric in `rubrics`, nor of a built-in one (frontend-design, default-task).",
     /// A condition that cannot be decided.
     BadCondition = "Q0505": "`when` of an approval gate is an expression over the fields of `task` and `mission` that is true or false: comparisons (`==`, `<`), `and`, `or`, `not`, `in`, for example `task.type == \"deploy\"`. It can read nothing else and calls nothing.",
+    /// A gate that asks for a score that nobody gives.
+    UnscoredGate = "Q0506": "A gate with `minScore` holds the average of the scores before it against that. A task has a score where it is reviewed or graded; one with checks alone has none, and a gate over such tasks alone can never pass. Add an `llm_review` or `review: required` to one of the tasks, or leave `minScore` out.",
 }
 
 impl fmt::Display for Code {

@@ -83,7 +83,8 @@ fn read(path: PathBuf) -> (String, String) {
 /// The help of a command and of all below it.
 fn helps(workspace: &Workspace, command: &[&str], helps: &mut Vec<(String, String)>) {
     let text = workspace.quorum(&[command, &["--help"]].concat()).stdout;
-    let named = Regex::new(r"(?m)^(?:[A-Z][a-z]+(?: up)?)? {2,}([a-z][a-z-]*(?:, [a-z][a-z-]*)*)(?: {2,}\S|$)");
+    let named =
+        Regex::new(r"(?m)^(?:[A-Z][a-z]+(?: up)?)? {2,}([a-z][a-z-]*(?:, [a-z][a-z-]*)*)(?: {2,}\S|$)");
     let named = named.expect("it is well formed");
     let names = named.captures_iter(&text).filter_map(|found| found.get(1));
     for name in names.flat_map(|names| names.as_str().split(", ")) {

@@ -179,6 +179,14 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             vec!["Q0430"],
         ),
         (
+            "  - {title: t, assignTo: a, review: none}\n  - {title: u, assignTo: a}\nqualityGates: [{name: g, afterTasks: [t], blocksTasks: [u], minScore: 70}]\n",
+            vec!["Q0506"],
+        ),
+        (
+            "  - {title: t, assignTo: a}\n  - {title: u, assignTo: a}\nqualityGates: [{name: g, afterTasks: [t], blocksTasks: [u], minScore: 70}]\n",
+            vec![],
+        ),
+        (
             "  - {title: t, assignTo: a, targetFiles: [x], exclusive: true}\n  - {title: u, assignTo: a, targetFiles: [x]}\n",
             vec![],
         ),

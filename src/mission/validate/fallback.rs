@@ -128,10 +128,15 @@ fn asks(task: &Task) -> bool {
         .verification
         .as_deref()
         .is_some_and(|verification| verification.grader == Grader::Llm);
+    task.kind != TaskType::Verification && (is_graded || is_reviewed(task))
+}
+
+/// Whether a task asks for a review that gives a score: by a panel, or as a whole.
+pub(super) fn is_reviewed(task: &Task) -> bool {
     let is_evaluated = match task.review {
         Review::Required => true,
         Review::Auto => task.expectations.is_empty(),
         Review::None => false,
     };
-    task.kind != TaskType::Verification && (is_graded || is_evaluated || panels(task).next().is_some())
+    is_evaluated || panels(task).next().is_some()
 }

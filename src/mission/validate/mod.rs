@@ -12,6 +12,7 @@ pub(super) mod order;
 mod scrutiny;
 mod shared_files;
 mod tasks;
+mod unscored_gates;
 mod waits;
 
 pub(super) use criteria::unclear;
@@ -139,6 +140,7 @@ pub(super) fn advise(mission: &Mission) -> Problems {
     fallback::validate(mission, &mut problems);
     criteria::warn(mission, &mut problems);
     shared_files::warn(mission, &mut problems);
+    unscored_gates::warn(mission, &mut problems);
     problems
 }
 

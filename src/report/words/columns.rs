@@ -7,6 +7,38 @@ pub(super) const WORDS: &[(&str, &str)] = &[
         "A unit of work with a title of its own. `quorum show TASK` shows everything about one.",
     ),
     (
+        "requests",
+        "Calls of agents and models. As a command, `quorum request` submits new work.",
+    ),
+    (
+        "unscored",
+        "Of a gate: done tasks that have no score, because only checks held them or nobody reviewed them. They do not count in its average; a gate whose tasks are all unscored does not reach a `minScore`.",
+    ),
+    (
+        "wave|waves",
+        "Tasks of a plan that can work at the same time, because each of them waits only for tasks of earlier waves.",
+    ),
+    (
+        "hooks|hook",
+        "Places around a turn, a tool call or the run at which middleware can act (`middleware`).",
+    ),
+    (
+        "seat|seats",
+        "One place of a panel. Where there are fewer reviewers than seats, one reviewer takes several, each with a fresh context.",
+    ),
+    (
+        "single reviewer",
+        "Only one reviewer of several gave a verdict that could be read, so its scores count alone.",
+    ),
+    (
+        "already so",
+        "What was asked for was the case before, so nothing was changed.",
+    ),
+    (
+        "decided otherwise",
+        "Somebody has already decided the opposite. The first decision stands.",
+    ),
+    (
         "agent",
         "Whoever works or judges: a program, a model, or a person. `agents` of the mission defines them.",
     ),
