@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::domain::{OutcomeClass, RunId, Timestamp};
+use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
 use crate::engine::State;
 
 use super::json::{Counts, Standing, is_cancelled};
 use super::style::{Role, Screen};
-use super::text::{sanitize, width};
+use super::text::{elapsed, sanitize, width};
 use super::view::RunView;
 
 /// The name and version of the document.
@@ -40,6 +40,8 @@ pub struct RunRow {
     pub started_at: Option<String>,
     /// When its last session ended.
     pub finished_at: Option<String>,
+    /// How long its sessions worked, in milliseconds.
+    pub duration_ms: Option<u64>,
     /// Where it lies.
     pub path: PathBuf,
     /// What this machine's key says of it: `verified`, `unknown` or `forged`.
@@ -78,6 +80,7 @@ impl RunRow {
             cancelled: is_cancelled(state),
             started_at: view.started_at.map(Timestamp::to_rfc3339),
             finished_at: view.finished_at.map(Timestamp::to_rfc3339),
+            duration_ms: view.worked_for().map(|worked| worked.0),
             path,
             origin,
             error: None,
@@ -99,6 +102,7 @@ impl RunRow {
             cancelled: false,
             started_at: None,
             finished_at: None,
+            duration_ms: None,
             path,
             origin,
             error: Some(error),
@@ -123,7 +127,7 @@ impl RunRow {
     }
 
     /// One line of words: state, outcome, how much is done, which mission.
-    fn cells(&self, nothing: &str) -> [String; 6] {
+    fn cells(&self, nothing: &str) -> [String; 7] {
         let done = self.counts.as_ref().map_or_else(
             || nothing.to_owned(),
             |counts| match counts.not_taken {
@@ -136,17 +140,19 @@ impl RunRow {
                 ),
             },
         );
-        // Seconds are enough for people.
+        // Minutes are enough for people, and so are days without their year: a table must fit into 80 columns.
         let when = self
             .started_at
             .as_deref()
-            .map_or(nothing, |at| &at[..at.len().min(19)]);
+            .map_or(nothing, |at| at.get(5..16).unwrap_or(at));
         [
             self.run_id.to_string(),
             self.state_words().to_owned(),
             self.outcome.unwrap_or(nothing).to_owned(),
             done,
             when.replace('T', " "),
+            self.duration_ms
+                .map_or_else(|| nothing.to_owned(), |spent| elapsed(Millis(spent))),
             sanitize(
                 self.mission
                     .as_deref()
@@ -169,16 +175,25 @@ pub fn human(runs: &[RunRow], screen: &Screen) -> String {
     if runs.is_empty() {
         return "there are no runs\n".to_owned();
     }
-    let heads = ["RUN", "STATE", "OUTCOME", "DONE", "STARTED (UTC)", "MISSION"].map(str::to_owned);
+    let heads = [
+        "RUN",
+        "STATE",
+        "OUTCOME",
+        "DONE",
+        "STARTED (UTC)",
+        "TIME",
+        "MISSION",
+    ]
+    .map(str::to_owned);
     let nothing = screen.style.symbols().nothing;
-    let rows: Vec<[String; 6]> = runs.iter().map(|run| run.cells(nothing)).collect();
+    let rows: Vec<[String; 7]> = runs.iter().map(|run| run.cells(nothing)).collect();
     let widest = |column: usize| {
         let cells = std::iter::once(&heads).chain(&rows);
         cells.map(|cells| width(&cells[column])).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..heads.len()).map(widest).collect();
     let mut text = String::new();
-    let line = |cells: &[String; 6]| {
+    let line = |cells: &[String; 7]| {
         let mut line = String::new();
         for (cell, widest) in cells.iter().zip(&widths) {
             let _ = write!(line, "{cell}{}", " ".repeat(widest - width(cell) + 2));

@@ -192,7 +192,7 @@ fn what_cannot_be_judged_is_said() {
                 "nobody",
                 "mission.yaml",
             ],
-            "nobody",
+            "there is no agent 'nobody' that could review",
         ),
         (
             &["review", "--no-eval", "--criteria", "x", "mission.yaml"],

@@ -24,6 +24,7 @@ use crate::domain::{
 use crate::engine::{Event, State, outcome};
 use crate::mission::{self, ConfigLayer, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
+use crate::report::sanitize;
 use crate::runtime::{Observer, read_output};
 use crate::store::{StateFolder, read_regular};
 
@@ -244,6 +245,7 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
     let here = current_dir()?;
     let (title, work, paths) = handed_in(arguments, &here)?;
     let (agents, mission_folder) = defined_agents(arguments.mission.as_deref(), options, &here)?;
+    refuse_strangers(&arguments.reviewers, &agents, options)?;
     let threshold = arguments
         .threshold
         .map_or(json!("60/100"), |bar| json!(format!("{}/100", bar.value())));
@@ -461,6 +463,23 @@ fn panel_document(state: &State, panel: &Panel) -> Value {
         document["criteria"] = json!(criteria);
     }
     document
+}
+
+/// Reviewers that nobody defines.
+fn refuse_strangers(reviewers: &[String], agents: &Value, options: &RunOptions) -> Result<(), Failure> {
+    let layers = crate::runtime::layers_of(options).map_err(Failure::mission)?;
+    let of_layers = layers.project.iter().chain(&layers.user);
+    let of_layers = of_layers.flat_map(|config| config.agents.0.iter().map(|(name, _)| &**name));
+    let own = agents.as_object().into_iter().flatten();
+    let known: Vec<&str> = own.map(|(name, _)| name.as_str()).chain(of_layers).collect();
+    match reviewers.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(stranger) => Err(Failure::usage(anyhow!(
+            "there is no agent '{}' that could review",
+            sanitize(stranger)
+        ))
+        .help(mission::suggestion(stranger, known.iter().copied(), "agents are"))),
+        None => Ok(()),
+    }
 }
 
 /// The agents of a mission file, and the folder that their programs are relative to.

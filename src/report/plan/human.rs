@@ -73,8 +73,8 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
             lasts.unwrap_or_default()
         );
     }
-    hook_lines(&mut text, plan);
     if plan.middleware.is_own {
+        hook_lines(&mut text, plan);
         let _ = writeln!(text, "\nmiddleware {}", plan.middleware.words());
     }
     let _ = writeln!(text, "\nat most: {}", worst_words(plan.worst_case));
