@@ -79,12 +79,11 @@ impl Window<'_> {
     }
 }
 
-/// The delays that run, in their order.
+/// The delays that run, as long as anything waits for them.
 pub fn delays<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Window<'a>> {
     let delay = |id: HoldId| {
         let plan = state.plan.hold(id);
         let is_delay = matches!(plan.kind, HoldKind::Delay(_));
-        let runs = is_delay && state.hold(id).stage == HoldStage::Reached;
         Some(Window {
             task: None,
             title: &plan.name,
@@ -93,9 +92,9 @@ pub fn delays<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = W
             since: *view.holds.get(&id)?,
             until: delay_until(state, id)?,
         })
-        .filter(|_| runs)
+        .filter(|_| is_delay)
     };
-    state.plan.hold_ids().filter_map(delay)
+    state.holds_that_wait().filter_map(delay)
 }
 
 /// The tasks that wait for a limit to reset, in their order.

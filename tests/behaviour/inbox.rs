@@ -69,7 +69,11 @@ delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 60s}]
     let until = row["expires"].as_str().expect("a moment");
     let text = workspace.quorum(&["inbox"]).exits(0).stdout;
     assert!(text.contains(&format!("cool  delay until {until}")), "{text}");
-    drop(running);
+
+    // Where nothing waits for it any more, it is nothing to wait for.
+    workspace.quorum(&["cancel", "ship", "--yes"]).exits(0);
+    running.finish();
+    assert_eq!(inbox(&workspace)["approvals"], json!([]));
 }
 
 #[test]
