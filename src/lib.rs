@@ -1,7 +1,7 @@
 //! `quorum` runs missions: graphs of tasks given to AI agents, judged by independent reviewers against evidence.
 //!
 //! Every module has one job, and imports point only downwards in this list: `cli`, `report`, `runtime`, `review`, `agents`,
-//! `keeper`, `store`, `engine`, `judging`, `mission`, `domain`. Beside them stands `test_clock`, which whoever waits may
+//! `supervisor`, `store`, `engine`, `judging`, `mission`, `domain`. Beside them stands `test_clock`, which whoever waits may
 //! ask. `docs/design/architecture.md` has the job of each.
 //!
 //! Comments cite the rules that the code follows: "semantics, section 5", or "section 5" alone, is that section of
@@ -15,10 +15,10 @@ pub mod cli;
 pub mod domain;
 pub mod engine;
 pub mod judging;
-pub mod keeper;
 pub mod mission;
 pub mod report;
 pub mod review;
 pub mod runtime;
 pub mod store;
+pub mod supervisor;
 pub mod test_clock;

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::keeper;
 use crate::mission::model::CommandLine;
 use crate::mission::{self, UnsetVariable};
+use crate::supervisor;
 
 use super::secrets::Secrets;
 
@@ -39,7 +39,7 @@ impl Program {
         };
         let path_variable = std::env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned());
         Ok(Self {
-            path: keeper::resolve(name, &path_variable, cwd)?,
+            path: supervisor::resolve(name, &path_variable, cwd)?,
             line: line.clone(),
         })
     }

@@ -88,7 +88,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
         agree(arguments, &going, screen)?;
     }
     for listed in &going {
-        // What a killed keeper left may still run: its folder must not vanish below it.
+        // What a killed supervisor left may still run: its folder must not vanish below it.
         let end = listed.left.end();
         end.map_err(|error| told(TellError::StillRuns(error)))?;
         listed.folder.remove().map_err(|error| {

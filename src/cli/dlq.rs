@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::operate::refuse_agents;
 use super::project::state_folder;
 use super::screen::Screen;
-use super::session::fork_keeper;
+use super::session::fork_supervisor;
 
 #[derive(Debug, Args)]
 pub struct Dlq {
@@ -107,7 +107,7 @@ fn show(id: &str, screen: &Screen) -> Result<u8, Failure> {
 fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
     refuse_agents()?;
     // While there is one thread.
-    let keeper = fork_keeper()?;
+    let supervisor = fork_supervisor()?;
     let folder = state_folder(screen.output())?;
     let letter = find(&DeadLetters::of(&folder), id)?;
     if letter.channel().is_none() {
@@ -126,14 +126,14 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
     let runtime =
         runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
     let retried = runtime.block_on(async {
-        let keeper = keeper.into_async().map_err(RetryError::Keeper)?;
-        retry_now(&folder, &letter, keeper).await
+        let supervisor = supervisor.into_async().map_err(RetryError::Supervisor)?;
+        retry_now(&folder, &letter, supervisor).await
     });
     runtime.shutdown_background();
     let letter = retried.map_err(|error| match error {
         RetryError::Queue(error) => unusable(error),
         error @ RetryError::Busy => Failure::environment(error).help("wait a moment, then try again"),
-        error @ RetryError::Keeper(_) => Failure::internal(error),
+        error @ RetryError::Supervisor(_) => Failure::internal(error),
     })?;
     say(&letter, screen);
     Ok(if letter.status == LetterStatus::Resolved {

@@ -9,12 +9,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::domain::{RunId, TurnId};
-use crate::engine::{Event, KeeperRef, ProcessRef};
-use crate::keeper::{self, ProcessIdentity};
+use crate::engine::{Event, ProcessRef, SupervisorRef};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
 use crate::report::{escape, sanitize};
 use crate::store::{JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, open_regular, read_regular};
+use crate::supervisor::{self, ProcessIdentity};
 
 use super::events::not_printed;
 use super::failure::Failure;
@@ -86,7 +86,7 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
     }
     let mut printer = Printer::new(arguments, &run, screen);
     loop {
-        if let Err(error) = printer.pump(&told.history, &told.keeper) {
+        if let Err(error) = printer.pump(&told.history, &told.supervisor) {
             return not_printed(error);
         }
         if !arguments.follow || told.history.status.is_terminal() || !live {
@@ -97,7 +97,7 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
         }
         std::thread::sleep(POLL);
         live = has_writer(&folder, &run) || goes_on(&run, &told);
-        told.end = catch_up(&run, told.end, &mut told.history, &mut told.keeper)?;
+        told.end = catch_up(&run, told.end, &mut told.history, &mut told.supervisor)?;
     }
 }
 
@@ -117,7 +117,7 @@ fn nothing_said(told: &Told) -> String {
     )
 }
 
-/// Whether the agent outlived the session that started it and still speaks, or has just ended and its keeper has not yet
+/// Whether the agent outlived the session that started it and still speaks, or has just ended and its supervisor has not yet
 /// put its output in its place.
 fn goes_on(run: &RunFolder, told: &Told) -> bool {
     let last = told.history.turns().last();
@@ -127,30 +127,30 @@ fn goes_on(run: &RunFolder, told: &Told) -> bool {
     let Some(process) = &turn.process else {
         return false;
     };
-    if keeper::alive(&identity(process, &told.keeper)) {
+    if supervisor::alive(&identity(process, &told.supervisor)) {
         return true;
     }
-    let keeper = ProcessRef {
-        pid: told.keeper.pid,
-        start_time: told.keeper.start_time,
+    let supervisor = ProcessRef {
+        pid: told.supervisor.pid,
+        start_time: told.supervisor.start_time,
     };
     let label = turn.id.to_string();
     let on_record = || {
-        let log = keeper::read_exits(&run.exits());
+        let log = supervisor::read_exits(&run.exits());
         log.is_ok_and(|log| {
             log.records
                 .iter()
                 .any(|record| record.label == label && record.pid == process.pid)
         })
     };
-    keeper::alive(&identity(&keeper, &told.keeper)) && !on_record()
+    supervisor::alive(&identity(&supervisor, &told.supervisor)) && !on_record()
 }
 
-fn identity(process: &ProcessRef, keeper: &KeeperRef) -> ProcessIdentity {
+fn identity(process: &ProcessRef, supervisor: &SupervisorRef) -> ProcessIdentity {
     ProcessIdentity {
         pid: process.pid,
         start_time: process.start_time,
-        boot_id: keeper.boot_id.clone(),
+        boot_id: supervisor.boot_id.clone(),
     }
 }
 
@@ -159,13 +159,13 @@ fn catch_up(
     run: &RunFolder,
     end: JournalEnd,
     history: &mut TaskHistory,
-    keeper: &mut KeeperRef,
+    supervisor: &mut SupervisorRef,
 ) -> Result<JournalEnd, Failure> {
     let mut reader = Reader::open_at(&run.journal(), end).map_err(Failure::internal)?;
     while let Some(record) = reader.next_record().map_err(Failure::internal)? {
         for event in &record.events {
-            if let Event::RunResumed { keeper: next, .. } = event {
-                keeper.clone_from(next);
+            if let Event::RunResumed { supervisor: next, .. } = event {
+                supervisor.clone_from(next);
             }
             history.apply(record.at, event);
         }
@@ -212,13 +212,13 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints what is there.
-    fn pump(&mut self, history: &TaskHistory, keeper: &KeeperRef) -> io::Result<()> {
+    fn pump(&mut self, history: &TaskHistory, supervisor: &SupervisorRef) -> io::Result<()> {
         drop(screen::stdout()?);
         for turn in history.turns().skip(self.done).collect::<Vec<_>>() {
             let has_ended = !matches!(turn.end, TurnStanding::Open);
             if self.arguments.wants(turn.id) {
                 self.announce(turn);
-                self.print(turn, keeper)?;
+                self.print(turn, supervisor)?;
             }
             if !has_ended {
                 break;
@@ -237,10 +237,10 @@ impl<'a> Printer<'a> {
         self.announced = true;
     }
 
-    fn print(&mut self, turn: &TurnHistory, keeper: &KeeperRef) -> io::Result<()> {
+    fn print(&mut self, turn: &TurnHistory, supervisor: &SupervisorRef) -> io::Result<()> {
         let named = || open_regular(&self.run.spool_file(&self.arguments.file(turn.id))).ok();
         if self.open.is_none() {
-            self.open = named().or_else(|| self.of_process(turn, keeper));
+            self.open = named().or_else(|| self.of_process(turn, supervisor));
         }
         let Some(file) = &mut self.open else {
             return Ok(());
@@ -253,13 +253,13 @@ impl<'a> Printer<'a> {
     }
 
     /// The output of a running turn by way of its process: the file may not have its name yet.
-    fn of_process(&self, turn: &TurnHistory, keeper: &KeeperRef) -> Option<File> {
+    fn of_process(&self, turn: &TurnHistory, supervisor: &SupervisorRef) -> Option<File> {
         if self.arguments.tools {
             return None;
         }
-        let identity = identity(turn.process.as_ref()?, keeper);
+        let identity = identity(turn.process.as_ref()?, supervisor);
         let descriptor = if self.arguments.stderr { 2 } else { 1 };
-        keeper::open_output(&identity, descriptor)
+        supervisor::open_output(&identity, descriptor)
     }
 }
 

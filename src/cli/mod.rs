@@ -77,7 +77,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => error.exit(),
     };
     // It is refused for signals that do not exist only.
-    let _ = crate::keeper::survive_file_size_limit();
+    let _ = crate::supervisor::survive_file_size_limit();
     let name = matches.subcommand_name().unwrap_or("run").to_owned();
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
     let refused = command::refuse_format(&mut arguments, &name, matches);

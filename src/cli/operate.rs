@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::domain::Timestamp;
 use crate::engine::{Command, CommandResult, Event, Input, OperatorInput, meets};
-use crate::keeper;
 use crate::report::sanitize;
 use crate::runtime::{Answer, Reply, TellError, ask, drain, tell};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
+use crate::supervisor;
 
 use super::failure::Failure;
 use super::project::WRITABLE;
@@ -59,7 +59,7 @@ impl Speaker {
 
 /// An agent must not speak for a person: not approve its own work, nor open its own gate.
 pub fn refuse_agents() -> Result<(), Failure> {
-    if keeper::is_of_an_agent() {
+    if supervisor::is_of_an_agent() {
         return Err(Failure::environment(anyhow!(
             "this command is refused to agents of a run and to what they start"
         ))

@@ -5,7 +5,7 @@ use std::panic::PanicHookInfo;
 use std::sync::{Mutex, PoisonError};
 
 use crate::domain::{OutcomeClass, RunId};
-use crate::keeper;
+use crate::supervisor;
 
 /// The run that this process works on.
 static LIVE: Mutex<Option<RunId>> = Mutex::new(None);
@@ -20,7 +20,7 @@ pub fn take_charge() {
     std::panic::set_hook(Box::new(|info| {
         // Whoever read us may be gone; there is nobody left to tell.
         let _ = io::stderr().write_all(words(info).as_bytes());
-        keeper::exit_now(i32::from(OutcomeClass::Internal.exit_code()))
+        supervisor::exit_now(i32::from(OutcomeClass::Internal.exit_code()))
     }));
 }
 

@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 use crate::domain::{AgentId, RequestStatus, RunId, Timestamp};
 use crate::engine::{Command, CommandResult, State, cannot_add, task_of_request};
 use crate::judging::triage::{Triage, parse_triage};
-use crate::keeper;
 use crate::mission::{SubTask, read_sub_task};
 use crate::report::intake as shown;
 use crate::review::consult::{self as prompt, Subject};
 use crate::runtime::ask_about_request;
 use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
+use crate::supervisor;
 
 use super::failure::Failure;
 use super::operate::{Given, Speaker, give, refuse_agents};
 use super::project::{find_run, open_run, state_folder};
 use super::resume::refuse_active_titles;
 use super::screen::Screen;
-use super::session::fork_keeper;
+use super::session::fork_supervisor;
 
 /// A longer description is a file of the workspace, in bytes.
 const LONGEST: usize = 32 << 10;
@@ -233,8 +233,8 @@ fn approve(
 ) -> Result<u8, Failure> {
     refuse_agents()?;
     // While there is one thread.
-    let keeper = match approve.strategy {
-        Strategy::Agent => Some(fork_keeper()?),
+    let supervisor = match approve.strategy {
+        Strategy::Agent => Some(fork_supervisor()?),
         Strategy::Direct => None,
     };
     let found = find(folder, requests, &approve.id)?;
@@ -249,8 +249,8 @@ fn approve(
     fits(folder, &run, &found)?;
     let (by, id) = (approve.speaker.name(), run.id().clone());
     let mut known = found;
-    if let Some(keeper) = keeper.filter(|_| asks_agent(&known)) {
-        known = triaged(requests, &run, known, approve, keeper)?;
+    if let Some(supervisor) = supervisor.filter(|_| asks_agent(&known)) {
+        known = triaged(requests, &run, known, approve, supervisor)?;
         if known.status == RequestStatus::Cancelled {
             return Ok(ended(&known, screen, 4));
         }
@@ -314,7 +314,7 @@ fn triaged(
     run: &RunFolder,
     request: Request,
     approve: &Approve,
-    keeper: keeper::Handle,
+    supervisor: supervisor::Handle,
 ) -> Result<Request, Failure> {
     let state = open_run(run, |_, _| {})?.state;
     let agent = match &approve.agent {
@@ -341,7 +341,7 @@ fn triaged(
         title: &request.task.title,
         description: request.task.description.as_deref(),
     };
-    let reply = asked(&state, agent, &subject, keeper)?;
+    let reply = asked(&state, agent, &subject, supervisor)?;
     let refined = parse_triage(&reply)
         .map_err(|why| format!("the reply of '{name}' says nothing: {why}"))
         .and_then(|said| refined(&state, &request.task, said));
@@ -360,14 +360,14 @@ fn asked(
     state: &State,
     agent: AgentId,
     subject: &Subject<'_>,
-    keeper: keeper::Handle,
+    supervisor: supervisor::Handle,
 ) -> Result<String, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
     let reply = runtime.block_on(async {
-        let keeper = keeper.into_async().map_err(|error| error.to_string())?;
-        ask_about_request(state, agent, subject.title, &prompt::triage(subject), keeper).await
+        let supervisor = supervisor.into_async().map_err(|error| error.to_string())?;
+        ask_about_request(state, agent, subject.title, &prompt::triage(subject), supervisor).await
     });
     runtime.shutdown_background();
     reply.map_err(|why| {

@@ -7,11 +7,11 @@ use clap::{ArgMatches, Args};
 
 use crate::domain::{FailureMode, RunId, Status, TaskId, Timestamp, is_same_name};
 use crate::engine::{self, Input, State};
-use crate::keeper;
 use crate::runtime::{
-    Recovered, TellError, adopt, keepers, missing_files, state_base, tell, unfinished_with,
+    Recovered, TellError, adopt, missing_files, state_base, supervisors, tell, unfinished_with,
 };
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
+use crate::supervisor;
 
 use super::accept::ChangedMission;
 use super::args::SessionFlags;
@@ -22,7 +22,7 @@ use super::reports::{Reports, exit_code};
 use super::run::lock;
 use super::screen::{LiveView, Screen};
 use super::session::{
-    drive, fork_keeper, keeper_ref, lay_over, make_workspace, refuse_unpriced, resolve_programs,
+    drive, fork_supervisor, lay_over, make_workspace, refuse_unpriced, resolve_programs, supervisor_ref,
 };
 
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ pub struct Resume {
 }
 
 pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
-    let keeper = fork_keeper()?;
+    let supervisor = fork_supervisor()?;
     let reports = Reports::of_session(&arguments.flags.reports)?;
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
@@ -92,15 +92,15 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     make_workspace(&recovered.state.plan.rules.workspace)?;
 
     let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
-    // Last of what may fail: as long as nobody takes the turns over, they go on below their keeper.
-    let keeping = adopt(&run, &recovered, keeper).map_err(|error| told(TellError::StillRuns(error)))?;
+    // Last of what may fail: as long as nobody takes the turns over, they go on below their supervisor.
+    let keeping = adopt(&run, &recovered, supervisor).map_err(|error| told(TellError::StillRuns(error)))?;
     let mission = recovered.started.mission_path.clone();
     let state = recovered.state;
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
     let journal = Journal::new(file, &run.journal(), recovered.end);
     let input = Input::Resume {
         options: Box::new(options),
-        keeper: keeper_ref(&keeping.keeper),
+        supervisor: supervisor_ref(&keeping.supervisor),
         kept: keeping.adopted.turns(),
         last: recovered.worked_last,
     };
@@ -140,7 +140,7 @@ fn refuse_lost_folder(state: &State) -> Result<(), Failure> {
 
 /// Whoever resumes gives the run a new supervisor, whom people's words depend on: nothing that the run itself started may.
 fn refuse_the_runs_own(run: &RunFolder, recovered: &Recovered) -> Result<(), Failure> {
-    if keeper::is_of_the_run(run.id().as_str(), &keepers(recovered)) {
+    if supervisor::is_of_the_run(run.id().as_str(), &supervisors(recovered)) {
         return Err(Failure::environment(anyhow!(
             "run {} cannot be resumed by what it has started itself, nor from a namespace of processes without its own /proc",
             run.id()

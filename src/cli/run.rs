@@ -8,7 +8,6 @@ use clap::ArgMatches;
 
 use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
-use crate::keeper;
 use crate::mission::model::CommandLine;
 use crate::mission::{self, AgentPlan, Loaded, Plan, RunOptions, Source};
 use crate::report::forewarning::{GivenThreshold, forewarnings};
@@ -20,6 +19,7 @@ use crate::runtime::{
 use crate::store::{
     FsLog, Journal, JournalEnd, Lock, LockError, OperatorKey, RunFolder, StateFolder, replace_file,
 };
+use crate::supervisor;
 
 use super::args::{Run, RunFlags};
 use super::confirm::{can_ask, confirm};
@@ -30,8 +30,8 @@ use super::project::{WRITABLE, current_dir, open_run, refuse, state_folder, unus
 use super::reports::Reports;
 use super::screen::{LiveView, Screen};
 use super::session::{
-    drive, fork_keeper, keeper_ref, lay_over, make_workspace, options_with_config, refuse_unpriced,
-    resolve_programs,
+    drive, fork_supervisor, lay_over, make_workspace, options_with_config, refuse_unpriced, resolve_programs,
+    supervisor_ref,
 };
 
 /// How long a session waits for an operator's command to be done.
@@ -42,7 +42,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         return plan(&arguments, matches, screen);
     }
     // First of all, while there is one thread, little memory and no lock.
-    let keeper = fork_keeper()?;
+    let supervisor = fork_supervisor()?;
     let mut options = options_with_config()?;
     lay_over(&mut options, &arguments.flags.session, matches)?;
     options.mission_folder = mission_folder(&arguments.mission)?;
@@ -82,7 +82,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         options,
         state,
         programs,
-        keeper,
+        supervisor,
         observers: watchers.observers,
         reports: Some(&reports),
     };
@@ -149,7 +149,7 @@ pub struct Launch<'a> {
     pub options: RunOptions,
     pub state: State,
     pub programs: Programs,
-    pub keeper: keeper::Handle,
+    pub supervisor: supervisor::Handle,
     pub observers: Vec<Box<dyn Observer>>,
     /// Earlier ones are removed once nothing can refuse the run any more.
     pub reports: Option<&'a Reports>,
@@ -185,7 +185,7 @@ impl Launch<'_> {
             mission_digest,
             mission_path: self.mission_path,
             options: self.options,
-            keeper: keeper_ref(&self.keeper),
+            supervisor: supervisor_ref(&self.supervisor),
             origin: key.map(|key| code_of_start(&key, run.id(), begins, mission_digest)),
         };
         let first = Input::Start(Box::new(started));
@@ -193,7 +193,7 @@ impl Launch<'_> {
             &run,
             self.state,
             journal,
-            Keeping::fresh(self.keeper),
+            Keeping::fresh(self.supervisor),
             self.programs,
             self.observers,
             (first, Some(begins), mission),

@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::domain::{OutcomeClass, Timestamp};
 use crate::engine::{Event, Outcome, ProcessRef, State, outcome};
-use crate::keeper::{ProcessIdentity, open_output, stdout_was_closed, this_boot};
 use crate::mission;
 use crate::report::escape_json;
 use crate::report::json::{Standing, write_run};
@@ -23,6 +22,7 @@ use crate::report::summary;
 use crate::report::view::RunView;
 use crate::runtime::{Ending, Observer};
 use crate::store::{Record, RunFolder, SpoolName};
+use crate::supervisor::{ProcessIdentity, open_output, stdout_was_closed, this_boot};
 
 use super::args::{Format, Json, Output, Progress, SessionFlags, When};
 use super::harmless::Harmless;

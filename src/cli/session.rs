@@ -10,8 +10,7 @@ use clap::parser::ValueSource;
 use crate::agents::cassette::{Cassette, CassetteError};
 use crate::agents::line::Network;
 use crate::domain::{Bar, BarOrigin, Points, RunId, Timestamp};
-use crate::engine::{Input, KeeperRef, State, agents_needed};
-use crate::keeper;
+use crate::engine::{Input, State, SupervisorRef, agents_needed};
 use crate::mission::RunOptions;
 use crate::report::sanitize;
 use crate::runtime::{
@@ -19,6 +18,7 @@ use crate::runtime::{
     settings_files,
 };
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
+use crate::supervisor;
 
 use super::args::{ReviewFlags, SessionFlags};
 use super::failure::Failure;
@@ -132,23 +132,23 @@ fn eval_is_off() -> Result<bool, Failure> {
     }
 }
 
-/// Starts the keeper. Must come before anything opens a thread, a lock or a large mission.
-pub fn fork_keeper() -> Result<keeper::Handle, Failure> {
-    keeper::fork().map_err(|error| {
+/// Starts the supervisor. Must come before anything opens a thread, a lock or a large mission.
+pub fn fork_supervisor() -> Result<supervisor::Handle, Failure> {
+    supervisor::fork().map_err(|error| {
         Failure::environment(anyhow!(
             "cannot start the supervisor, the process that owns all agents: {error}"
         ))
     })
 }
 
-/// The keeper as the journal remembers it.
-pub fn keeper_ref(keeper: &keeper::Handle) -> KeeperRef {
-    let identity = keeper.identity();
-    KeeperRef {
+/// The supervisor as the journal remembers it.
+pub fn supervisor_ref(supervisor: &supervisor::Handle) -> SupervisorRef {
+    let identity = supervisor.identity();
+    SupervisorRef {
         pid: identity.pid,
         start_time: identity.start_time,
         boot_id: identity.boot_id.clone(),
-        farewell: keeper.farewell().map(str::to_owned),
+        farewell: supervisor.farewell().map(str::to_owned),
     }
 }
 
@@ -251,15 +251,15 @@ pub fn drive(
         .map(|file| file.path)
         .collect();
     let ending = runtime.block_on(async {
-        let keeper = keeping
-            .keeper
+        let supervisor = keeping
+            .supervisor
             .into_async()
             .map_err(|error| Failure::internal(anyhow!("the supervisor: {error}")))?;
         let setup = SessionSetup {
             folder: folder.clone(),
             state,
             journal,
-            keeper,
+            supervisor,
             programs,
             adopted: keeping.adopted,
             read: ReadBefore { mission, settings },

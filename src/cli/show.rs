@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use clap::Args;
 
 use crate::domain::RunId;
-use crate::engine::{KeeperRef, State};
+use crate::engine::{State, SupervisorRef};
 use crate::mission::suggestion;
 use crate::report::history::{TaskHistory, task_of};
 use crate::report::json::Standing;
@@ -39,8 +39,8 @@ pub struct Told {
     pub state: State,
     pub view: RunView,
     pub history: TaskHistory,
-    /// The keeper of the last session.
-    pub keeper: KeeperRef,
+    /// The supervisor of the last session.
+    pub supervisor: SupervisorRef,
     /// What that session may have left running.
     pub left: Left,
     /// How far the journal was read.
@@ -99,7 +99,7 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
         view,
         history,
         left,
-        keeper: recovered.keeper,
+        supervisor: recovered.supervisor,
         end: recovered.end,
         vouched,
     })

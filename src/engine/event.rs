@@ -21,9 +21,9 @@ use super::ledger::{CallId, Ceiling};
 use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
-    Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode,
-    ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef,
-    TurnFiles, Usage, Used, VoidedStage, Way, is_zero,
+    Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, OriginCode, ProcessRef,
+    ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, SupervisorRef, ToolCalls,
+    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, is_zero,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -40,7 +40,7 @@ pub enum Event {
         options: Box<RunOptions>,
         /// The process that holds this session's children.
         #[serde(rename = "k")]
-        keeper: KeeperRef,
+        supervisor: SupervisorRef,
     },
     /// `run:moved`: the state was carried elsewhere, and the session that begins works where it lies now.
     #[serde(rename = "mv")]
@@ -272,7 +272,7 @@ pub enum Event {
         #[serde(rename = "i", with = "turn_id")]
         turn: TurnId,
     },
-    /// `turn:adopted`: the turn outlived the runner that started it. It still works, or its end is on the keeper's record.
+    /// `turn:adopted`: the turn outlived the runner that started it. It still works, or its end is on the supervisor's record.
     #[serde(rename = "ta")]
     TurnAdopted {
         /// The turn.

@@ -12,8 +12,8 @@ use super::audit::AuditReport;
 use super::command::Command;
 use super::notice::FailedTool;
 use super::payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage,
+    Asked, CheckResult, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
+    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage,
 };
 use super::timers::Timer;
 
@@ -27,7 +27,7 @@ pub enum Input {
         /// The options that hold now.
         options: Box<RunOptions>,
         /// The process that holds this session's children.
-        keeper: KeeperRef,
+        supervisor: SupervisorRef,
         /// Turns that outlived the session which started them: they still work, or their end is on record and comes next.
         kept: Vec<TurnId>,
         /// When the last session is known to have worked last.

@@ -60,9 +60,9 @@ pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
-    Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode,
-    ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef,
-    TurnFiles, Usage, Used, VoidedStage, Way, add_known,
+    Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, OriginCode, ProcessRef,
+    ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, SupervisorRef, ToolCalls,
+    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 pub use place::JudgingPlace;
 pub use remedies::{FailedDependency, Remedies, Without};

@@ -30,7 +30,7 @@ pub struct RunStarted {
     /// Resolved flags and environment.
     pub options: RunOptions,
     /// The process that holds this session's children.
-    pub keeper: KeeperRef,
+    pub supervisor: SupervisorRef,
     /// By whose key it is vouched for; `None` where there was no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<OriginCode>,
@@ -47,9 +47,9 @@ pub struct OriginCode {
     pub code: String,
 }
 
-/// The keeper of a session, as it can be recognised after a crash: a pid alone may be reused.
+/// The supervisor of a session, as it can be recognised after a crash: a pid alone may be reused.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct KeeperRef {
+pub struct SupervisorRef {
     /// Process id.
     #[serde(rename = "p")]
     pub pid: u32,

@@ -9,8 +9,8 @@ use crate::domain::{
     PriorAnswer, RunId, TaskId, Timestamp,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunStarted, SeatFailure, SeatId,
-    SeatResult, State, StopCause, TurnEnd, Usage, apply, decide,
+    CheckResult, Event, Exit, FileFact, FileRef, Input, ReplyRef, RunStarted, SeatFailure, SeatId,
+    SeatResult, State, StopCause, SupervisorRef, TurnEnd, Usage, apply, decide,
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
@@ -551,7 +551,7 @@ pub(super) fn run_started() -> RunStarted {
         mission_digest: Digest::of(b"mission"),
         mission_path: Some("/home/ada/mission.yaml".into()),
         options: RunOptions::default(),
-        keeper: KeeperRef::default(),
+        supervisor: SupervisorRef::default(),
         origin: None,
     }
 }

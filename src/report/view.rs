@@ -48,7 +48,7 @@ pub struct RunView {
     pub requests: Vec<OperatorRequest>,
     /// What people should know, the oldest first.
     pub warnings: Vec<String>,
-    /// Tasks whose agents outlived the session that started them and still work below its keeper. No event says so: whoever
+    /// Tasks whose agents outlived the session that started them and still work below its supervisor. No event says so: whoever
     /// looks at the run looks at its processes too.
     pub at_work: Vec<TaskId>,
     /// Persons who had the last word about a task's work.

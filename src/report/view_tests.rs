@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{AttemptKind, FailureClass, FailureMode, Millis, Points, WaitingReason};
-use crate::engine::{Input, KeeperRef, StopCause};
+use crate::engine::{Input, StopCause, SupervisorRef};
 use crate::mission::RunOptions;
 use crate::report::testing::{Mission, START, Scene, eventful, play_eventful};
 
@@ -20,7 +20,7 @@ fn attempts(scene: &Scene<'_>) -> Vec<(u32, AttemptKind, Option<Verdict>, Option
 fn resume(scene: &mut Scene<'_>) {
     scene.input(&Input::Resume {
         options: Box::new(RunOptions::default()),
-        keeper: KeeperRef::default(),
+        supervisor: SupervisorRef::default(),
         kept: Vec::new(),
         last: None,
     });

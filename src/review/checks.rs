@@ -1,4 +1,4 @@
-//! Deterministic checks: what their results mean (semantics, section 6.4). Running commands is the keeper's job; here
+//! Deterministic checks: what their results mean (semantics, section 6.4). Running commands is the supervisor's job; here
 //! is what an exit, an output or a file says.
 
 use std::io::Read;

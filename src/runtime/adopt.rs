@@ -1,7 +1,7 @@
-//! What a session that died left behind: turns that still work below its keeper, or ended while nobody looked.
+//! What a session that died left behind: turns that still work below its supervisor, or ended while nobody looked.
 //!
 //! A worker turn runs for half an hour and costs money, so it outlives its runner, and the next one takes it over:
-//! from the keeper while that lives, else by the keeper's record of exits. Nothing is believed that cannot be told apart
+//! from the supervisor while that lives, else by the supervisor's record of exits. Nothing is believed that cannot be told apart
 //! from something else: a process counts by boot, number and start time, an exit by its only record.
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,57 +10,57 @@ use std::time::Duration;
 
 use crate::agents::command::TASK_VARIABLE;
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{KeeperRef, ProcessRef, State};
-use crate::keeper::{self, ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
+use crate::engine::{ProcessRef, State, SupervisorRef};
 use crate::mission::model::Adapter;
 use crate::store::RunFolder;
+use crate::supervisor::{self, ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
 
 use super::recover::Recovered;
 use super::supervision;
 
-/// How long a keeper may take to see that its runner is gone.
+/// How long a supervisor may take to see that its runner is gone.
 const REUNION_WITHIN: Duration = Duration::from_secs(5);
 /// How long one may take that could not open its door at first.
 const DOOR_WITHIN: Duration = Duration::from_millis(1_500);
-/// How long a keeper, or a child, may take to end.
+/// How long a supervisor, or a child, may take to end.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a session may have left running, as it can be recognised later.
 #[derive(Debug, Clone, Default)]
 pub struct Left {
-    /// Its keeper.
-    pub keeper: KeeperRef,
+    /// Its supervisor.
+    pub supervisor: SupervisorRef,
     /// The processes of its turns in flight.
     pub processes: BTreeMap<TurnId, ProcessRef>,
 }
 
 impl Left {
     fn identity(&self) -> ProcessIdentity {
-        supervision::identity(&self.keeper)
+        supervision::identity(&self.supervisor)
     }
 
     fn process(&self, process: &ProcessRef) -> ProcessIdentity {
         ProcessIdentity {
             pid: process.pid,
             start_time: process.start_time,
-            boot_id: self.keeper.boot_id.clone(),
+            boot_id: self.supervisor.boot_id.clone(),
         }
     }
 
-    /// The turns that still work below their keeper.
+    /// The turns that still work below their supervisor.
     #[must_use]
     pub fn at_work(&self) -> Vec<TurnId> {
-        if self.processes.is_empty() || !keeper::alive(&self.identity()) {
+        if self.processes.is_empty() || !supervisor::alive(&self.identity()) {
             return Vec::new();
         }
         let running = self.processes.iter();
         running
-            .filter(|(_, process)| keeper::alive(&self.process(process)))
+            .filter(|(_, process)| supervisor::alive(&self.process(process)))
             .map(|(turn, _)| *turn)
             .collect()
     }
 
-    /// Whether the keeper holds turns that a next session could take over. The caller holds the lock of the state folder.
+    /// Whether the supervisor holds turns that a next session could take over. The caller holds the lock of the state folder.
     /// Blocks.
     #[must_use]
     pub fn holds_turns(&self, run: &RunFolder) -> bool {
@@ -72,7 +72,7 @@ impl Left {
     }
 
     /// Makes sure that nothing of it still runs. What is recognised by boot, number and start time is killed, and what
-    /// carries the keeper's marker; nothing else is ever signalled. Blocks.
+    /// carries the supervisor's marker; nothing else is ever signalled. Blocks.
     ///
     /// # Errors
     /// What cannot be ended.
@@ -80,51 +80,51 @@ impl Left {
         self.end_within(END_WITHIN)
     }
 
-    /// The same, where the keeper itself has only so long to do it.
+    /// The same, where the supervisor itself has only so long to do it.
     ///
     /// # Errors
     /// What cannot be ended.
     pub(super) fn end_within(&self, wait: Duration) -> io::Result<()> {
-        if self.keeper.pid == 0 {
+        if self.supervisor.pid == 0 {
             return Ok(());
         }
-        keeper::end(&self.identity(), wait)?;
+        supervisor::end(&self.identity(), wait)?;
         let mut left = self.processes.values();
-        left.try_for_each(|process| keeper::end_group(&self.process(process)))
+        left.try_for_each(|process| supervisor::end_group(&self.process(process)))
     }
 
-    /// Ends the turns of one task and leaves those of all others alone: through the keeper, if it lives and can be spoken
+    /// Ends the turns of one task and leaves those of all others alone: through the supervisor, if it lives and can be spoken
     /// to, else whatever is recognised as the task's. Blocks.
     ///
     /// # Errors
     /// What cannot be ended.
     pub fn end_task(&self, run: &RunFolder, task: TaskId, title: &str) -> io::Result<()> {
-        if self.keeper.pid == 0 {
+        if self.supervisor.pid == 0 {
             return Ok(());
         }
         match self.reconnect(run) {
-            Ok((mut keeper, holding)) => {
+            Ok((mut supervisor, holding)) => {
                 let of_task = format!("{}.", task.0);
                 let called_off = holding.children.iter();
                 let called_off = called_off.filter(|child| child.label.starts_with(&of_task));
                 let keys: Vec<u64> = called_off.map(|child| child.key).collect();
-                keeper.end_children(&keys, super::world::GRACE, END_WITHIN)
+                supervisor.end_children(&keys, super::world::GRACE, END_WITHIN)
             }
             Err(_) => {
                 let of_task = self.processes.iter().filter(|(turn, _)| turn.task == task);
                 let leaders: Vec<_> = of_task.map(|(_, process)| self.process(process)).collect();
-                keeper::end_some(&self.identity(), &leaders, (TASK_VARIABLE, title))
+                supervisor::end_some(&self.identity(), &leaders, (TASK_VARIABLE, title))
             }
         }
     }
 
-    /// Why the keeper cannot be found, as it had nobody to tell.
+    /// Why the supervisor cannot be found, as it had nobody to tell.
     #[must_use]
     pub fn note(&self, run: &RunFolder) -> Option<String> {
         let identity = self.identity();
-        let log = keeper::read_exits(&run.exits())
+        let log = supervisor::read_exits(&run.exits())
             .ok()
-            .filter(|_| keeper::alive(&identity))?;
+            .filter(|_| supervisor::alive(&identity))?;
         log.last_note_of(&identity).map(str::to_owned)
     }
 
@@ -134,7 +134,7 @@ impl Left {
             // It has seen that its runner is gone, and tries again to open its door.
             Some(_) => DOOR_WITHIN,
         };
-        keeper::reconnect(&run.keeper_socket(), &self.identity(), within)
+        supervisor::reconnect(&run.supervisor_socket(), &self.identity(), within)
     }
 }
 
@@ -150,14 +150,14 @@ pub(super) struct Running {
 /// What a session takes over from the one that died.
 #[derive(Debug, Default)]
 pub struct Adopted {
-    /// Keepers of the run that were killed: what they left must not speak for a person.
+    /// Supervisors of the run that were killed: what they left must not speak for a person.
     pub(super) killed: Vec<ProcessIdentity>,
     /// The first key that is free for its own children.
     pub(super) next_key: u64,
     /// The turns that still work, by their keys.
     pub(super) running: BTreeMap<u64, Running>,
     /// The turns that have ended.
-    pub(super) ended: Vec<(TurnId, keeper::Exit)>,
+    pub(super) ended: Vec<(TurnId, supervisor::Exit)>,
     /// What a person should know.
     pub(super) warnings: Vec<String>,
 }
@@ -175,27 +175,27 @@ impl Adopted {
     }
 }
 
-/// The keeper of a session, with what it took over.
+/// The supervisor of a session, with what it took over.
 #[derive(Debug)]
 pub struct Keeping {
-    /// The one keeper of the run.
-    pub keeper: Handle,
+    /// The one supervisor of the run.
+    pub supervisor: Handle,
     /// What outlived the session before.
     pub adopted: Adopted,
 }
 
 impl Keeping {
-    /// A keeper that was just forked, for a run that just begins.
+    /// A supervisor that was just forked, for a run that just begins.
     #[must_use]
-    pub fn fresh(keeper: Handle) -> Self {
+    pub fn fresh(supervisor: Handle) -> Self {
         Self {
-            keeper,
+            supervisor,
             adopted: Adopted::default(),
         }
     }
 }
 
-/// Takes over what a session left, or ends what cannot be taken over. `fresh` is the keeper that this process forked; it is
+/// Takes over what a session left, or ends what cannot be taken over. `fresh` is the supervisor that this process forked; it is
 /// dismissed where the old one still serves. The caller holds the lock of the state folder. Blocks.
 ///
 /// # Errors
@@ -204,16 +204,16 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
     let left = recovered.left();
     let mut wanted = in_flight(&recovered.state);
     let mut adopted = Adopted::default();
-    if left.keeper.pid == 0 {
+    if left.supervisor.pid == 0 {
         return Ok(Keeping::fresh(fresh));
     }
     adopted.killed = supervision::killed(run, recovered);
-    let keeper = match left.reconnect(run) {
+    let supervisor = match left.reconnect(run) {
         Ok((mut old, holding)) => {
             let keys = adopted.take_over(&left, holding, &mut wanted);
             old.end_children(&keys, Duration::ZERO, END_WITHIN)?;
             fresh.dismiss();
-            old.that_promised(left.keeper.farewell.clone())
+            old.that_promised(left.supervisor.farewell.clone())
         }
         Err(why) => {
             let note = left
@@ -221,7 +221,7 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
                 .map(|note| format!(" ({note})"))
                 .unwrap_or_default();
             left.end()?;
-            if keeper::is_held(&run.exits()) {
+            if supervisor::is_held(&run.exits()) {
                 let message = "their supervisor cannot be seen from here; resume in the namespace of processes that it runs in";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
             }
@@ -233,12 +233,12 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
             fresh
         }
     };
-    if let Some(pid) = keeper::something_left_of(&adopted.killed) {
+    if let Some(pid) = supervisor::something_left_of(&adopted.killed) {
         adopted.warnings.push(supervision::left_alive(pid));
     }
     // Behind the look at what runs: what ended before it is on record.
     adopted.look_up(run, &left, &wanted);
-    Ok(Keeping { keeper, adopted })
+    Ok(Keeping { supervisor, adopted })
 }
 
 /// Turns of agents that run as processes and whose end is not in the journal, by their labels.
@@ -285,10 +285,10 @@ impl Adopted {
     /// Looks up the ends of turns that no longer run. One that is not on record, or not beyond doubt, stays unknown.
     fn look_up(&mut self, run: &RunFolder, left: &Left, wanted: &HashMap<String, TurnId>) {
         // In another boot nobody knows how much of what was printed has reached the disk.
-        if wanted.is_empty() || !keeper::is_this_boot(&left.keeper.boot_id) {
+        if wanted.is_empty() || !supervisor::is_this_boot(&left.supervisor.boot_id) {
             return;
         }
-        let log = match keeper::read_exits(&run.exits()) {
+        let log = match supervisor::read_exits(&run.exits()) {
             Ok(log) => log,
             Err(error) => {
                 self.warnings.push(format!(
@@ -327,5 +327,5 @@ fn is_of(record: &ExitRecord, left: &Left, turn: TurnId) -> bool {
         let process = (process.pid, process.start_time);
         process == (record.pid, record.start_time)
     };
-    record.boot_id == left.keeper.boot_id && left.processes.get(&turn).is_none_or(same)
+    record.boot_id == left.supervisor.boot_id && left.processes.get(&turn).is_none_or(same)
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 use crate::agents::command::{check_argv, environment};
 use crate::domain::TaskId;
 use crate::engine::{ApproverSaid, Input, State};
-use crate::keeper::{self, Spawn};
 use crate::mission::{ApprovalPlan, ApproverPlan};
 use crate::store::SpoolName;
+use crate::supervisor::{self, Spawn};
 
 use super::session::RunError;
 use super::spool::{clean, read_tail};
@@ -87,7 +87,7 @@ impl World {
     }
 
     /// A command that was asked has ended.
-    pub(super) fn approver_exited(&mut self, question: Question, exit: &keeper::Exit) {
+    pub(super) fn approver_exited(&mut self, question: Question, exit: &supervisor::Exit) {
         let path = self.folder.spool_file(&SpoolName::Approver(
             question.task,
             question.number,
@@ -102,7 +102,7 @@ impl World {
     }
 }
 
-fn said(exit: &keeper::Exit, output: &Path) -> ApproverSaid {
+fn said(exit: &supervisor::Exit, output: &Path) -> ApproverSaid {
     let printed = read_tail(output, REASON).unwrap_or_default();
     let printed = printed.trim();
     if let Some(lost) = &exit.output_lost {

@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 use crate::agents::secrets::Secrets;
 use crate::domain::TaskId;
 use crate::engine::{AuditReport, CheckResult, FileFact, Input, Looks, State};
-use crate::keeper::Spawn;
 use crate::mission::Plan;
 use crate::mission::model::Check;
 use crate::review::evidence;
 use crate::store::SpoolName;
+use crate::supervisor::Spawn;
 
 use super::children::{check_never_started, check_result, check_spawn, declared_check, files_check};
 use super::errands::{ErrandOwner, Errands, run_errand};

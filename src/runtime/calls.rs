@@ -12,9 +12,9 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Input, State, TurnEnd, Usage};
 use crate::judging::question::may_be_question;
-use crate::keeper;
 use crate::mission::{AgentPlan, Plan};
 use crate::store::SpoolName;
+use crate::supervisor;
 
 use super::children::STDOUT_TAIL;
 use super::middleware::{self, Said};
@@ -188,7 +188,7 @@ impl ModelTurn {
 /// outputs is quoted. How long it asks to be left alone, where it says so.
 pub(super) fn reviewer_failure(
     who: &str,
-    exit: &keeper::Exit,
+    exit: &supervisor::Exit,
     (stdout, stderr): (&Path, &Path),
 ) -> Option<Failed> {
     match (exit.timed_out, exit.code) {

@@ -35,7 +35,7 @@ fn asked() -> (State, Effect) {
 
 #[tokio::test]
 async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
-    // Found by `torture::life`: the death of the keeper went on record as a judge that could not be reached.
+    // Found by `torture::life`: the death of the supervisor went on record as a judge that could not be reached.
     let folder = tempfile::tempdir().unwrap();
     let run = StateFolder::at(folder.path())
         .unwrap()
@@ -47,25 +47,25 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     let programs = Programs::resolve(&state, folder.path(), crate::agents::line::Network::Open).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();
     let (errands, _) = mpsc::unbounded_channel();
-    let mut world = World::new(run, keeper::Client::left_alone(), programs, sender, errands);
+    let mut world = World::new(run, supervisor::Client::left_alone(), programs, sender, errands);
     world.perform(&state, call).unwrap();
     let Some(Message::Prepared(prepared)) = inbox.recv().await else {
         panic!("the judge's request is prepared");
     };
     let started = world.start_reviewer(&state, *prepared);
-    assert!(matches!(started, Err(RunError::Keeper(_))), "{started:?}");
+    assert!(matches!(started, Err(RunError::Supervisor(_))), "{started:?}");
     assert!(inbox.try_recv().is_err(), "nobody said anything about the judge");
 }
 
 #[test]
 fn a_lost_reply_is_no_empty_reply() {
-    let exit = keeper::Exit {
+    let exit = supervisor::Exit {
         code: Some(0),
-        ..keeper::Exit::default()
+        ..supervisor::Exit::default()
     };
     let nothing = Path::new("/nothing/there");
     assert!(reviewer_failure("the reviewer", &exit, (nothing, nothing)).is_none());
-    let lost = keeper::Exit {
+    let lost = supervisor::Exit {
         output_lost: Some("the folder is gone".to_owned()),
         ..exit.clone()
     };
@@ -76,7 +76,7 @@ fn a_lost_reply_is_no_empty_reply() {
         judgement: "/nothing/there".into(),
         result: "/nothing/there".into(),
     };
-    let longer = keeper::Exit {
+    let longer = supervisor::Exit {
         stdout_len: 3,
         ..exit
     };

@@ -1,4 +1,4 @@
-//! Children of the keeper: worker turns, checks and command judges. How they are started, and what their end means.
+//! Children of the supervisor: worker turns, checks and command judges. How they are started, and what their end means.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, FileFact, Input, ProcessRef, State, TurnEnd};
 use crate::judging::heuristic::named_files;
-use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::mission::model::{Check, CommandLine, Input as PromptInput};
 use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{self, RunFolder, SpoolName};
+use crate::supervisor::{self, Spawn};
 
 use super::middleware::Said;
 use super::reach::Reach;
@@ -176,10 +176,10 @@ impl World {
         self.spawn(plan, Child::Check { task, attempt, check }, spawn)
     }
 
-    /// What the keeper says, as inputs.
-    pub(super) fn take(&mut self, event: keeper::Event, inputs: &mut Vec<Input>) {
+    /// What the supervisor says, as inputs.
+    pub(super) fn take(&mut self, event: supervisor::Event, inputs: &mut Vec<Input>) {
         match event {
-            keeper::Event::Spawned { key, pid, start_time } => {
+            supervisor::Event::Spawned { key, pid, start_time } => {
                 let process = ProcessRef { pid, start_time };
                 if let Some(waiting) = self.waiting_for.get_mut(&key) {
                     waiting.process = Some(process);
@@ -189,7 +189,7 @@ impl World {
                     inputs.push(Input::TurnSpawned { turn: *turn, process });
                 }
             }
-            keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
+            supervisor::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
                 Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
                 Some((Child::Errand(_), _)) => self.errand_ended(key, Err(message)),
                 Some((child, plan)) => {
@@ -203,18 +203,18 @@ impl World {
                 }
                 None => {}
             },
-            keeper::Event::Exited(exit) => {
+            supervisor::Event::Exited(exit) => {
                 if let Some((child, plan)) = self.children.remove(&exit.key) {
                     self.exited(child, plan, exit, inputs);
                 }
             }
-            keeper::Event::Warning { message } => inputs.push(Input::Warn(message)),
+            supervisor::Event::Warning { message } => inputs.push(Input::Warn(message)),
             // Of its good-bye the end of the connection tells, which is next.
-            keeper::Event::Alive | keeper::Event::Farewell => {}
+            supervisor::Event::Alive | supervisor::Event::Farewell => {}
         }
     }
 
-    fn exited(&mut self, child: Child, plan: Arc<Plan>, mut exit: keeper::Exit, inputs: &mut Vec<Input>) {
+    fn exited(&mut self, child: Child, plan: Arc<Plan>, mut exit: supervisor::Exit, inputs: &mut Vec<Input>) {
         // What came by a pipe is bounded by what any reader of it takes, which may be more.
         exit.output_cut |= exit.stdout_len.saturating_add(exit.stderr_len) > plan.rules.max_output;
         match child {
@@ -255,7 +255,7 @@ impl World {
         }
     }
 
-    fn errand_ended(&mut self, key: u64, end: Result<keeper::Exit, String>) {
+    fn errand_ended(&mut self, key: u64, end: Result<supervisor::Exit, String>) {
         if let Some(waiting) = self.waiting_for.remove(&key) {
             // Who no longer waits does not want to know.
             let _ = waiting.reply.send(end);
@@ -266,7 +266,7 @@ impl World {
         &mut self,
         turn: TurnId,
         plan: Arc<Plan>,
-        mut exit: keeper::Exit,
+        mut exit: supervisor::Exit,
         inputs: &mut Vec<Input>,
     ) {
         let mut limit = plan.task(turn.task).turn_timeout.to_string();
@@ -300,8 +300,13 @@ impl World {
         self.blocking(move || seal_turn(turn, exit, &limit, ended));
     }
 
-    /// A turn ended while no session lived. What it printed lay there unwatched and must be what the keeper saw.
-    pub(super) fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Arc<Plan>, mut exit: keeper::Exit) {
+    /// A turn ended while no session lived. What it printed lay there unwatched and must be what the supervisor saw.
+    pub(super) fn turn_ended_meanwhile(
+        &mut self,
+        turn: TurnId,
+        plan: &Arc<Plan>,
+        mut exit: supervisor::Exit,
+    ) {
         let after = self.after(turn);
         let path = |name| self.folder.spool_file(&name);
         let ended = EndedTurn {
@@ -367,7 +372,7 @@ struct EndedTurn {
 }
 
 /// What a turn that did not end well says of itself.
-fn failure_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stdout: &str, stderr: &str) -> ToldFailure {
+fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, stderr: &str) -> ToldFailure {
     let task = plan.task(task);
     let first = plan
         .agent(task.agent)
@@ -399,7 +404,7 @@ fn failure_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stdout: &str, stde
 }
 
 /// Makes what a turn left behind durable, reads its claims and looks at what it did.
-fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, mut files: EndedTurn) -> Vec<Input> {
+fn seal_turn(turn: TurnId, mut exit: supervisor::Exit, limit: &str, mut files: EndedTurn) -> Vec<Input> {
     let mut inputs = Vec::new();
     let dropped = files.folder.spool_file(&SpoolName::Drop(turn));
     if exit.output_cut {
@@ -487,7 +492,12 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, mut files: Ended
     inputs
 }
 
-fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: &str, told: impl FnOnce() -> ToldFailure) -> TurnEnd {
+fn turn_end(
+    turn: TurnId,
+    exit: &supervisor::Exit,
+    limit: &str,
+    told: impl FnOnce() -> ToldFailure,
+) -> TurnEnd {
     let failed = exit.timed_out || exit.code != Some(0);
     let told = failed.then(told);
     let said = told.as_ref().map_or("", |told| told.reason.as_str());
@@ -548,7 +558,7 @@ pub(super) fn check_result(
     plan: &Plan,
     task: TaskId,
     check: u32,
-    exit: &keeper::Exit,
+    exit: &supervisor::Exit,
     output: &Path,
 ) -> CheckResult {
     // A metric prints one number and nothing else, so that more than this is none. What went wrong with a command stands at
@@ -566,7 +576,7 @@ pub(super) fn check_result(
 }
 
 /// How a command ended, with what was read of its output.
-pub(super) fn command_outcome(exit: &keeper::Exit, read: std::io::Result<String>) -> CommandOutcome {
+pub(super) fn command_outcome(exit: &supervisor::Exit, read: std::io::Result<String>) -> CommandOutcome {
     let (output, unreadable) = match read {
         Ok(output) => (output, None),
         Err(error) => (String::new(), Some(error.to_string())),
@@ -699,10 +709,10 @@ mod tests {
             attempt: 1,
             turn: 1,
         };
-        let exit = |code, lost: Option<&str>| keeper::Exit {
+        let exit = |code, lost: Option<&str>| supervisor::Exit {
             code: Some(code),
             output_lost: lost.map(str::to_owned),
-            ..keeper::Exit::default()
+            ..supervisor::Exit::default()
         };
         let unknown = || ToldFailure {
             class: FailureClass::Unknown,

@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::engine::CommandResult;
-use crate::keeper::{self, Refusal, SocketAddress};
 use crate::store::{LONGEST_COMMAND, OperatorKey, Queued, StateFolder};
+use crate::supervisor::{self, Refusal, SocketAddress};
 
 /// How long a peer may take to say its line. It holds nothing up meanwhile.
 const REQUEST_WITHIN: Duration = Duration::from_secs(2);
@@ -178,7 +178,7 @@ async fn listen(listener: UnixListener, sender: mpsc::Sender<Knock>) {
 
 /// Hears one peer that may speak.
 async fn attend(mut peer: UnixStream, sender: mpsc::Sender<Knock>) {
-    let at_terminal = pid_of(&peer).is_some_and(keeper::is_at_terminal);
+    let at_terminal = pid_of(&peer).is_some_and(supervisor::is_at_terminal);
     let knock = match request(&mut peer).await {
         Ok(request) => Knock::Asked(Asked {
             proven: at_terminal || request.is_under_the_key(),
@@ -212,13 +212,13 @@ fn pid_of(peer: &UnixStream) -> Option<u32> {
 /// Whether the process that connected may give commands.
 fn may_command(peer: &UnixStream) -> Result<(), Refusal> {
     let credentials = peer.peer_cred().map_err(|_| Refusal::Gone)?;
-    keeper::may_command(peer, credentials.uid(), pid_of(peer))
+    supervisor::may_command(peer, credentials.uid(), pid_of(peer))
 }
 
 /// Whether the process that listens may answer.
 fn may_answer(peer: &UnixStream) -> Result<(), Refusal> {
     let credentials = peer.peer_cred().map_err(|_| Refusal::Gone)?;
-    keeper::may_speak(credentials.uid(), pid_of(peer))
+    supervisor::may_speak(credentials.uid(), pid_of(peer))
 }
 
 async fn request(peer: &mut UnixStream) -> Result<Request, Refusal> {

@@ -10,9 +10,9 @@ use crate::agents::channel::{Channel, Refusal};
 use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, FailedOperation, Input, NoticeEvent, Operation, RunStarted, State};
-use crate::keeper;
 use crate::mission::{Plan, variables_of};
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
+use crate::supervisor;
 
 use super::errands::with_errands;
 use super::missions::{Missions, frozen_plan};
@@ -328,7 +328,7 @@ pub enum RetryError {
     Busy,
     /// The process that starts commands is gone.
     #[error("the process that holds commands ended unexpectedly: {0}")]
-    Keeper(std::io::Error),
+    Supervisor(std::io::Error),
 }
 
 /// Tries one letter of a channel again at once, by a person's word. Returns it as it is then.
@@ -338,7 +338,7 @@ pub enum RetryError {
 pub async fn retry_now(
     folder: &StateFolder,
     letter: &DeadLetter,
-    keeper: keeper::Client,
+    supervisor: supervisor::Client,
 ) -> Result<DeadLetter, RetryError> {
     let queue = DeadLetters::of(folder);
     let Some(_turn) = queue.begin_retries(Timestamp::now())? else {
@@ -355,7 +355,7 @@ pub async fn retry_now(
         || folder.path().to_owned(),
         |started| started.options.mission_folder,
     );
-    let retried = with_errands(keeper, async |errands| {
+    let retried = with_errands(supervisor, async |errands| {
         let hands = Hands {
             errands,
             state_folder: folder.path().to_owned(),
@@ -364,5 +364,5 @@ pub async fn retry_now(
         };
         retry(&queue, folder, letter, None, hands).await
     });
-    Ok(retried.await.map_err(RetryError::Keeper)??)
+    Ok(retried.await.map_err(RetryError::Supervisor)??)
 }

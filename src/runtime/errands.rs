@@ -1,5 +1,5 @@
 //! Commands that are run for somebody who waits for their end: a channel's, in a session or outside of one, or a model's
-//! that works with tools. Like every child they are started, watched and ended by the keeper.
+//! that works with tools. Like every child they are started, watched and ended by the supervisor.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,8 +8,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::TurnId;
 use crate::engine::ProcessRef;
-use crate::keeper::{self, Command, Spawn};
 use crate::store::no_links::scratch_folder;
+use crate::supervisor::{self, Command, Spawn};
 
 /// Whose work a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +29,12 @@ pub struct Errand {
     /// Whose work it is.
     pub owner: ErrandOwner,
     /// Who waits: for its exit, or for why it never ran.
-    pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
+    pub reply: oneshot::Sender<Result<supervisor::Exit, String>>,
 }
 
 /// Who waits for a command that was started.
 pub(super) struct Waiting {
-    pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
+    pub reply: oneshot::Sender<Result<supervisor::Exit, String>>,
     /// Its process, once it is known.
     pub process: Option<ProcessRef>,
 }
@@ -46,7 +46,11 @@ pub type Errands = mpsc::UnboundedSender<Errand>;
 ///
 /// # Errors
 /// Why it never ran.
-pub async fn run_errand(errands: &Errands, spawn: Spawn, owner: ErrandOwner) -> Result<keeper::Exit, String> {
+pub async fn run_errand(
+    errands: &Errands,
+    spawn: Spawn,
+    owner: ErrandOwner,
+) -> Result<supervisor::Exit, String> {
     let (reply, end) = oneshot::channel();
     let nobody = || "there is nobody left to start it".to_owned();
     let errand = Errand { spawn, owner, reply };
@@ -54,22 +58,22 @@ pub async fn run_errand(errands: &Errands, spawn: Spawn, owner: ErrandOwner) -> 
     end.await.unwrap_or_else(|_| Err(nobody()))
 }
 
-/// Waits for `work`, running its errands by a keeper of its own. For commands that have no session.
+/// Waits for `work`, running its errands by a supervisor of its own. For commands that have no session.
 ///
 /// # Errors
-/// When the keeper is gone.
+/// When the supervisor is gone.
 pub async fn with_errands<T>(
-    mut keeper: keeper::Client,
+    mut supervisor: supervisor::Client,
     work: impl AsyncFnOnce(Errands) -> T,
 ) -> io::Result<T> {
     let (sender, mut inbox) = mpsc::unbounded_channel::<Errand>();
     // Nobody will look for what ended here.
     let records = scratch_folder()?;
-    keeper.send(&Command::Open {
+    supervisor.send(&Command::Open {
         exits_log: records.path().join("exits.log"),
-        socket: records.path().join("keeper.sock"),
+        socket: records.path().join("supervisor.sock"),
     })?;
-    let mut out: HashMap<u64, oneshot::Sender<Result<keeper::Exit, String>>> = HashMap::new();
+    let mut out: HashMap<u64, oneshot::Sender<Result<supervisor::Exit, String>>> = HashMap::new();
     let mut next_key = 1;
     let result = {
         let work = work(sender);
@@ -80,31 +84,31 @@ pub async fn with_errands<T>(
                 Some(mut errand) = inbox.recv() => {
                     errand.spawn.key = next_key;
                     next_key += 1;
-                    match keeper.send(&Command::Spawn(errand.spawn)) {
+                    match supervisor.send(&Command::Spawn(errand.spawn)) {
                         Ok(()) => drop(out.insert(next_key - 1, errand.reply)),
                         Err(error) => drop(errand.reply.send(Err(error.to_string()))),
                     }
                 }
-                event = keeper.recv() => match event? {
-                    keeper::Event::Exited(exit) => {
+                event = supervisor.recv() => match event? {
+                    supervisor::Event::Exited(exit) => {
                         if let Some(reply) = out.remove(&exit.key) {
                             // Who no longer waits does not want to know.
                             let _ = reply.send(Ok(exit));
                         }
                     }
-                    keeper::Event::SpawnFailed { key, message, .. } => {
+                    supervisor::Event::SpawnFailed { key, message, .. } => {
                         if let Some(reply) = out.remove(&key) {
                             let _ = reply.send(Err(message));
                         }
                     }
-                    keeper::Event::Spawned { .. }
-                    | keeper::Event::Warning { .. }
-                    | keeper::Event::Alive
-                    | keeper::Event::Farewell => {}
+                    supervisor::Event::Spawned { .. }
+                    | supervisor::Event::Warning { .. }
+                    | supervisor::Event::Alive
+                    | supervisor::Event::Farewell => {}
                 },
             }
         }
     };
-    keeper.shutdown().await?;
+    supervisor.shutdown().await?;
     Ok(result)
 }

@@ -1,15 +1,15 @@
-//! Commands of finish gates: run by the keeper like checks, in the same clean environment (semantics, section 6.3).
+//! Commands of finish gates: run by the supervisor like checks, in the same clean environment (semantics, section 6.3).
 
 use std::sync::Arc;
 
 use crate::agents::command::{check_argv, environment, test_argv};
 use crate::domain::{Millis, TurnId};
 use crate::engine::{CheckResult, Input, State};
-use crate::keeper::{self, Spawn};
 use crate::mission::model::{Check, CommandCheck};
 use crate::mission::{FinishCommand, Plan, Requirement};
 use crate::review::checks::{CommandOutcome, command_result};
 use crate::store::SpoolName;
+use crate::supervisor::{self, Spawn};
 
 use super::children::{CHECK_SHOWN, command_outcome};
 use super::session::RunError;
@@ -47,7 +47,7 @@ impl World {
         turn: TurnId,
         command: u32,
         plan: Arc<Plan>,
-        mut exit: keeper::Exit,
+        mut exit: supervisor::Exit,
     ) {
         let path = self.folder.spool_file(&SpoolName::Finish(turn, command));
         let secrets = self.programs.secrets();

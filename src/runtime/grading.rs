@@ -11,10 +11,10 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{CriterionGrade, Millis, TaskId, TurnId};
 use crate::engine::{Input, State};
 use crate::judging::heuristic::{self, CommandFacts, Facts, Text};
-use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::review::facts::{MOST_SEARCHED, look_at};
 use crate::store::{RunFolder, SpoolName};
+use crate::supervisor::{self, Spawn};
 
 use super::material::{Judged, judged};
 use super::session::RunError;
@@ -39,7 +39,7 @@ pub(super) struct Gathering {
     judged: Vec<Judged>,
     commands: Vec<String>,
     /// How each command ended, or why it never started.
-    ends: Vec<Option<Result<keeper::Exit, String>>>,
+    ends: Vec<Option<Result<supervisor::Exit, String>>>,
 }
 
 impl World {
@@ -88,7 +88,7 @@ impl World {
     }
 
     /// A command of a round ended, or never started. Once all have, the criteria are graded.
-    pub(super) fn probed(&mut self, round: Round, command: u32, end: Result<keeper::Exit, String>) {
+    pub(super) fn probed(&mut self, round: Round, command: u32, end: Result<supervisor::Exit, String>) {
         let Some(position) = self.gatherings.iter().position(|known| known.round == round) else {
             return;
         };
@@ -180,7 +180,7 @@ impl Gathering {
 
 fn command_facts(
     command: &str,
-    end: Option<&Result<keeper::Exit, String>>,
+    end: Option<&Result<supervisor::Exit, String>>,
     output: &Path,
 ) -> Result<CommandFacts, String> {
     let exit = match end {
@@ -214,22 +214,22 @@ mod tests {
     #[test]
     fn lost_evidence_is_no_fact() {
         let facts = |exit| command_facts("x", Some(&Ok(exit)), Path::new("/nothing/there"));
-        let good = keeper::Exit {
+        let good = supervisor::Exit {
             code: Some(0),
-            ..keeper::Exit::default()
+            ..supervisor::Exit::default()
         };
         assert!(facts(good.clone()).unwrap().output.whole);
-        let lost = keeper::Exit {
+        let lost = supervisor::Exit {
             output_lost: Some("the folder is gone".to_owned()),
             ..good.clone()
         };
         assert!(facts(lost).unwrap_err().contains("the folder is gone"));
-        let gone = keeper::Exit {
+        let gone = supervisor::Exit {
             stdout_len: 3,
             ..good.clone()
         };
         assert!(facts(gone).is_err());
-        let killed = keeper::Exit {
+        let killed = supervisor::Exit {
             timed_out: true,
             ..good
         };

@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
-use crate::engine::{Event, FileRef, KeeperRef};
-use crate::keeper::{self, ExitsLog};
+use crate::engine::{Event, FileRef, SupervisorRef};
 use crate::store::{DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
+use crate::supervisor::{self, ExitsLog};
 
 use super::adopt::Left;
 use super::operator::TellError;
@@ -29,10 +29,10 @@ pub struct Inspection {
     pub prompts_gone: usize,
     /// What is wrong with the snapshot, which nobody needs.
     pub snapshot: Result<(), String>,
-    /// The keeper's record of exits.
+    /// The supervisor's record of exits.
     pub exits: io::Result<ExitsLog>,
-    /// Why the keeper of a session that died, which still lives, cannot be reached.
-    pub unreachable_keeper: Option<String>,
+    /// Why the supervisor of a session that died, which still lives, cannot be reached.
+    pub unreachable_supervisor: Option<String>,
 }
 
 /// Looks at everything of a run. Takes no lock and changes nothing.
@@ -42,7 +42,7 @@ pub fn inspect(run: &RunFolder) -> Inspection {
     let journal = read_all(run, |event| name_files(event, &mut named));
     let recovered = journal.is_ok().then(|| recover(run, |_, _| {}));
     let mut inspection = Inspection {
-        unreachable_keeper: match &recovered {
+        unreachable_supervisor: match &recovered {
             Some(Ok(recovered)) => recovered.left().note(run),
             _ => None,
         },
@@ -52,7 +52,7 @@ pub fn inspect(run: &RunFolder) -> Inspection {
         lost: Vec::new(),
         prompts_gone: 0,
         snapshot: Snapshot::compare(run).map(|_| ()),
-        exits: keeper::read_exits(&run.exits()),
+        exits: supervisor::read_exits(&run.exits()),
     };
     for (name, expected) in named {
         let is_prompt = matches!(name, SpoolName::Prompt(_));
@@ -212,14 +212,14 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
     }
     let damaged = |error: DamagedJournal| TellError::Recover(RecoverError::Journal(error));
     let mut reader = Reader::open(&run.journal()).map_err(damaged)?;
-    let mut keeper = KeeperRef::default();
+    let mut supervisor = SupervisorRef::default();
     let damage = loop {
         match reader.next_record() {
             Ok(Some(record)) => {
                 for event in &record.events {
                     match event {
-                        Event::RunStarted(started) => keeper = started.keeper.clone(),
-                        Event::RunResumed { keeper: its, .. } => keeper = its.clone(),
+                        Event::RunStarted(started) => supervisor = started.supervisor.clone(),
+                        Event::RunResumed { supervisor: its, .. } => supervisor = its.clone(),
                         _ => {}
                     }
                 }
@@ -236,7 +236,7 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
     }
     // The records that are lost may have started turns, so none of them goes on.
     let left = Left {
-        keeper,
+        supervisor,
         ..Left::default()
     };
     left.end().map_err(TellError::StillRuns)?;

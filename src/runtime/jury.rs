@@ -15,11 +15,11 @@ use crate::agents::line::{Line, Network};
 use crate::agents::model::{self, ModelRequest};
 use crate::domain::{AgentId, Digest, Dimension, FailureClass, Millis, Timestamp, undated};
 use crate::judging::parser::{Quoted, parse_scores};
-use crate::keeper::{self, Spawn};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan};
 use crate::review::fence::{Excerpt, take_in};
 use crate::review::prompt::{self, JudgePrompt, Prior, Work};
+use crate::supervisor::{self, Spawn};
 
 use crate::review::verdict::LARGEST_REPLY;
 use crate::store::no_links::scratch_folder;
@@ -192,12 +192,12 @@ impl Jury {
     /// was said, or why nothing. It stops everything by returning an error.
     ///
     /// # Errors
-    /// What `tell` says, or that the keeper of commands is gone.
+    /// What `tell` says, or that the supervisor of commands is gone.
     pub async fn ask<E: From<std::io::Error>>(
         self,
         questions: Vec<(usize, Piece)>,
         at_once: usize,
-        keeper: keeper::Client,
+        supervisor: supervisor::Client,
         mut tell: impl FnMut(usize, Result<Said, String>) -> Result<(), E>,
     ) -> Result<(), E> {
         let work = async |errands: Errands| {
@@ -222,7 +222,7 @@ impl Jury {
             }
             Ok(())
         };
-        with_errands(keeper, work).await.map_err(E::from)?
+        with_errands(supervisor, work).await.map_err(E::from)?
     }
 }
 

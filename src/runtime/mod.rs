@@ -1,11 +1,11 @@
 //! The loop that joins everything: takes inputs, asks the engine, commits records, performs effects.
 //!
 //! ```text
-//! keeper, models, files, timers, signals, operators ──Input──▶ Session ──decide──▶ events ──journal, one sync──▶ apply ──▶ effects
+//! supervisor, models, files, timers, signals, operators ──Input──▶ Session ──decide──▶ events ──journal, one sync──▶ apply ──▶ effects
 //! ```
 //!
 //! One thread owns the state. It blocks on the sync of its journal and on nothing else: files are hashed and read on
-//! the blocking pool, processes live below the keeper, models answer asynchronously.
+//! the blocking pool, processes live below the supervisor, models answer asynchronously.
 
 mod admission;
 mod adopt;
@@ -82,5 +82,5 @@ pub use session::{Ended, Ending, RunError, Session, SessionSetup};
 pub use settings_files::{CONFIG, SettingsError, SettingsFile, settings_files, user_settings};
 pub use snapshots::stored_page;
 pub use spool::{Sealed, preview, read_output};
-pub use supervision::keepers;
+pub use supervision::supervisors;
 pub use triage::ask_about_request;

@@ -15,9 +15,9 @@ use crate::agents::failure::classify_stderr;
 use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Points, RunId, Timestamp};
 use crate::engine::{Input, Notice, OpenNotice, State, Topic, Undelivered};
-use crate::keeper::Spawn;
 use crate::mission::Plan;
 use crate::store::{self, no_links};
+use crate::supervisor::Spawn;
 use crate::test_clock::scaled;
 
 use super::errands::{ErrandOwner, Errands, run_errand};

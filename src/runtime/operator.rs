@@ -23,10 +23,10 @@ pub enum TellError {
     /// What still runs of it cannot be ended.
     #[error("processes of the earlier session still run and cannot be ended: {0}")]
     StillRuns(io::Error),
-    /// The keeper of its last session was killed.
+    /// The supervisor of its last session was killed.
     #[error("{}", supervision::unsupervised(.0))]
     Unsupervised(RunId),
-    /// Something that was left behind by a session whose keeper was killed still lives.
+    /// Something that was left behind by a session whose supervisor was killed still lives.
     #[error("{}", supervision::left_alive(*.0))]
     LeftAlive(u32),
     /// The inbox cannot be read or emptied.
@@ -88,7 +88,7 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
         options.state_base = super::moved::state_base(&run.state_folder());
         let resume = Input::Resume {
             options: Box::new(options),
-            keeper: recovered.keeper,
+            supervisor: recovered.supervisor,
             kept: Vec::new(),
             last: None,
         };
@@ -179,7 +179,7 @@ pub(super) fn files_of(state: &State, command: &Command) -> Option<Input> {
     })
 }
 
-/// What is called off must not go on working below a keeper that outlived its session. Other tasks' turns may. A command
+/// What is called off must not go on working below a supervisor that outlived its session. Other tasks' turns may. A command
 /// that changes nothing, or was taken before, ends nothing.
 fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Input]) -> Result<(), TellError> {
     let state = &recovered.state;

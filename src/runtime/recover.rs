@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::domain::{OutcomeClass, RunId, Timestamp, TurnId};
-use crate::engine::{self, Event, FORMAT, KeeperRef, ProcessRef, RunStarted, State};
+use crate::engine::{self, Event, FORMAT, ProcessRef, RunStarted, State, SupervisorRef};
 use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFolder};
 
@@ -23,10 +23,10 @@ pub struct Recovered {
     pub started: RunStarted,
     /// The missions that it went by.
     pub missions: Missions,
-    /// The keeper of the last session.
-    pub keeper: KeeperRef,
+    /// The supervisor of the last session.
+    pub supervisor: SupervisorRef,
     /// Those of the sessions before, where they were others, each with whether its last session is on record as ended.
-    pub(super) keepers_before: Vec<Served>,
+    pub(super) supervisors_before: Vec<Served>,
     /// The processes of turns in flight, by turn.
     pub processes: BTreeMap<TurnId, ProcessRef>,
     /// The end of the last good record.
@@ -194,8 +194,8 @@ fn fold(
     let mut recovered = Recovered {
         state: State::new(plan),
         missions,
-        keeper: started.keeper.clone(),
-        keepers_before: Vec::new(),
+        supervisor: started.supervisor.clone(),
+        supervisors_before: Vec::new(),
         processes: BTreeMap::new(),
         started,
         end: JournalEnd::START,
@@ -255,10 +255,10 @@ impl Recovered {
         }
         for event in &record.events {
             match event {
-                Event::RunResumed { keeper, .. } => {
-                    if self.keeper != *keeper {
-                        let before = std::mem::replace(&mut self.keeper, keeper.clone());
-                        self.keepers_before.push((before, self.finished.is_some()));
+                Event::RunResumed { supervisor, .. } => {
+                    if self.supervisor != *supervisor {
+                        let before = std::mem::replace(&mut self.supervisor, supervisor.clone());
+                        self.supervisors_before.push((before, self.finished.is_some()));
                     }
                     self.finished = None;
                 }
@@ -291,7 +291,7 @@ impl Recovered {
             return Left::default();
         }
         Left {
-            keeper: self.keeper.clone(),
+            supervisor: self.supervisor.clone(),
             processes: self.processes.clone(),
         }
     }

@@ -7,10 +7,10 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, FailureClass, Millis};
 use crate::engine::{FileRef, ReplyRef, Usage, Used};
 use crate::judging::parser::Quoted;
-use crate::keeper::Exit;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{LARGEST_REPLY, Reply};
 use crate::store;
+use crate::supervisor::Exit;
 
 use super::calls::reviewer_failure;
 use super::children::clear;

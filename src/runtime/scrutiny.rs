@@ -8,7 +8,6 @@ use crate::agents::command::{check_argv, environment};
 use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, FindingsReport, Millis, Step, TaskId};
 use crate::engine::{Input, State, TaskState};
-use crate::keeper::{self, Spawn};
 use crate::mission::{Plan, StageJudge, StagePlan};
 use crate::review::checks::CommandOutcome;
 use crate::review::evidence;
@@ -17,6 +16,7 @@ use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, Work};
 use crate::review::scrutiny as prompt;
 use crate::store::{RunFolder, SpoolName};
+use crate::supervisor::{self, Spawn};
 
 use super::children::{CHECK_SHOWN, command_outcome};
 use super::material::Material;
@@ -173,7 +173,7 @@ impl World {
     }
 
     /// The command of a stage ended.
-    pub(super) fn step_exited(&mut self, run: StepRun, plan: Arc<Plan>, mut exit: keeper::Exit) {
+    pub(super) fn step_exited(&mut self, run: StepRun, plan: Arc<Plan>, mut exit: supervisor::Exit) {
         let path = self.folder.spool_file(&run.output());
         let secrets = self.programs.secrets();
         self.blocking(move || {

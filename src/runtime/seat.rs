@@ -12,12 +12,12 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{AgentId, FailureClass, TaskId};
 use crate::engine::{Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, prior_points};
 use crate::judging::parser::Quoted;
-use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::review::judgement::Judgement;
 use crate::review::prompt::{self, JudgePrompt};
 use crate::review::verdict::{self, Reply};
 use crate::store::{RunFolder, SpoolName};
+use crate::supervisor::{self, Spawn};
 
 use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::Material;
@@ -196,7 +196,13 @@ impl World {
     }
 
     /// A command judge ended.
-    pub(super) fn seat_exited(&mut self, task: TaskId, seat: SeatId, plan: Arc<Plan>, exit: keeper::Exit) {
+    pub(super) fn seat_exited(
+        &mut self,
+        task: TaskId,
+        seat: SeatId,
+        plan: Arc<Plan>,
+        exit: supervisor::Exit,
+    ) {
         let secrets = self.programs.secrets();
         let folder = self.folder.clone();
         let stderr = folder.spool_file(&SpoolName::ReplyErr(task, seat));

@@ -12,8 +12,8 @@ use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 
 use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
 use crate::engine::{self, Effect, Event, Input, RunPhase, State, StopCause, effects, pending_effects};
-use crate::keeper::{self, ProcessIdentity};
 use crate::store::{FsLog, Journal, JournalError, OperatorKey, RunFolder};
+use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
 
 use super::adopt::Adopted;
@@ -36,13 +36,13 @@ use super::world::{Message, World};
 /// How often a quiet session says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(60);
 
-/// How often the keeper is asked for a sign of life, while it has something to do.
+/// How often the supervisor is asked for a sign of life, while it has something to do.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
-/// No test may ask for it more often: a busy machine is not a dead keeper.
+/// No test may ask for it more often: a busy machine is not a dead supervisor.
 const SHORTEST_SIGN: Duration = Duration::from_millis(200);
 
-/// How long the keeper may take to end everything at once, when a second signal asks for it.
+/// How long the supervisor may take to end everything at once, when a second signal asks for it.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often the inbox is looked into. It is for those who cannot reach the socket.
@@ -66,7 +66,7 @@ pub struct SessionSetup {
     /// Its journal, at its end.
     pub journal: Journal<FsLog>,
     /// The process that holds the children.
-    pub keeper: keeper::Client,
+    pub supervisor: supervisor::Client,
     /// Programs and endpoints of the agents, resolved.
     pub programs: Programs,
     /// What outlived the session before.
@@ -106,10 +106,10 @@ pub enum RunError {
     /// The journal cannot be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The keeper is gone, and with it every child.
+    /// The supervisor is gone, and with it every child.
     #[error("the process that holds the agents ended unexpectedly: {0}")]
-    Keeper(io::Error),
-    /// The keeper does not answer, or does not do what it is told. It was ended, and with it every child.
+    Supervisor(io::Error),
+    /// The supervisor does not answer, or does not do what it is told. It was ended, and with it every child.
     #[error("the process that holds the agents gave no sign of life in time and was ended")]
     Silent,
     /// A prompt or request cannot be written.
@@ -138,7 +138,7 @@ pub struct Session {
     strangers: BTreeSet<PathBuf>,
     /// It listens, or did, at its socket: what is found in the inbox since then was not left for want of another way.
     listens: bool,
-    /// Keepers of earlier sessions that were killed.
+    /// Supervisors of earlier sessions that were killed.
     killed: Vec<ProcessIdentity>,
     signals: Option<Signals>,
     door: Option<Door>,
@@ -163,7 +163,13 @@ impl Session {
         let (errand_sender, errands) = mpsc::unbounded_channel();
         let snapshots = Snapshots::new(setup.folder.clone(), setup.journal.offset());
         let folder = setup.folder.clone();
-        let world = World::new(setup.folder, setup.keeper, setup.programs, sender, errand_sender);
+        let world = World::new(
+            setup.folder,
+            setup.supervisor,
+            setup.programs,
+            sender,
+            errand_sender,
+        );
         Self {
             state: setup.state,
             journal: setup.journal,
@@ -201,11 +207,11 @@ impl Session {
             Ok(()) => self.end().await,
             Err(error) => {
                 match &error {
-                    RunError::Keeper(_) | RunError::Silent => {
+                    RunError::Supervisor(_) | RunError::Silent => {
                         self.note_foreign(error.to_string());
                         self.world.end_what_is_left();
                     }
-                    // What ended the session weighs more than how its keeper ended.
+                    // What ended the session weighs more than how its supervisor ended.
                     _ => drop(self.world.close().await),
                 }
                 self.leave_inbox();
@@ -293,7 +299,7 @@ impl Session {
                     }
                     inputs.push(Input::Stop(heard.cause));
                 }
-                event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, &mut inputs),
+                event = self.world.supervisor_event() => self.world.take(event.map_err(RunError::Supervisor)?, &mut inputs),
                 Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
                 Some(errand) = self.errands.recv() => self.world.run_errand(&self.state.plan, errand)?,
                 () = sleep_until(impatient) => {
@@ -449,7 +455,7 @@ impl Session {
         loop {
             tokio::select! {
                 biased;
-                event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, inputs),
+                event = self.world.supervisor_event() => self.world.take(event.map_err(RunError::Supervisor)?, inputs),
                 knock = next_knock(&mut self.door) => self.hear(knock, inputs),
                 () = std::future::ready(()) => return Ok(()),
             }
@@ -570,7 +576,7 @@ impl Session {
                         break;
                     }
                 }
-                event = self.world.keeper_event() => match event.map(|event| self.world.take(event, &mut Vec::new())) {
+                event = self.world.supervisor_event() => match event.map(|event| self.world.take(event, &mut Vec::new())) {
                     Ok(()) => {}
                     Err(_) => break,
                 }

@@ -5,7 +5,7 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::engine::StopCause;
-use crate::keeper;
+use crate::supervisor;
 
 /// The signals that end a session.
 pub(super) struct Signals {
@@ -30,7 +30,7 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hang_up: (!keeper::is_ignored(hang_up.as_raw_value())?)
+            hang_up: (!supervisor::is_ignored(hang_up.as_raw_value())?)
                 .then(|| signal(hang_up))
                 .transpose()?,
             heard: false,

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use crate::domain::{FailureClass, Millis, TurnId};
 use crate::engine::{Exit, Input, State, TurnEnd};
-use crate::keeper::{self, Command};
 use crate::store::SpoolName;
+use crate::supervisor::{self, Command};
 
 use super::errands::ErrandOwner;
 use super::session::RunError;
@@ -99,7 +99,7 @@ impl World {
         let processes = self.processes.get(&turn).into_iter().chain(commands);
         let outputs = processes.flat_map(|process| {
             let identity = self.identity_of(process);
-            [1, 2].map(|descriptor| keeper::open_output(&identity, descriptor))
+            [1, 2].map(|descriptor| supervisor::open_output(&identity, descriptor))
         });
         outputs
             .flatten()

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, Hasher, TurnId};
 use crate::engine::{FileRef, OutputRefs, Usage};
-use crate::keeper::{self, Told};
 use crate::review::evidence;
 use crate::review::fence::Excerpt;
 use crate::store::{self, RunFolder, SpoolName};
+use crate::supervisor::{self, Told};
 
 /// The largest result file that is read.
 const LARGEST_RESULT: u64 = 1024 * 1024;
@@ -83,15 +83,15 @@ pub(super) fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), String> {
     })
 }
 
-/// The same for what a process printed, which then counts as lost; so does what is not what the keeper took in. Blocks.
-pub(super) fn clean(secrets: &Secrets, path: &Path, exit: &mut keeper::Exit) {
+/// The same for what a process printed, which then counts as lost; so does what is not what the supervisor took in. Blocks.
+pub(super) fn clean(secrets: &Secrets, path: &Path, exit: &mut supervisor::Exit) {
     let cleaned = is_as_printed(path, exit).and_then(|()| clean_file(secrets, path));
     if let Err(why) = cleaned {
         exit.output_lost.get_or_insert(why);
     }
 }
 
-fn is_as_printed(path: &Path, exit: &keeper::Exit) -> Result<(), String> {
+fn is_as_printed(path: &Path, exit: &supervisor::Exit) -> Result<(), String> {
     let Some(printed) = exit.stdout_digest.filter(|_| exit.output_lost.is_none()) else {
         return Ok(());
     };

@@ -1,58 +1,61 @@
 //! Whether the process that held a run's agents ended in order.
 //!
-//! What people say counts only where no agent can say it. As long as a run's keeper lives, every process that an agent
+//! What people say counts only where no agent can say it. As long as a run's supervisor lives, every process that an agent
 //! started is below it and is recognised; when it ends in order, none is left. One that was killed leaves processes that
 //! belong to nobody any more, and one of these could speak for a person. So until a `resume` has ended what is left and made
-//! a new keeper, nobody's word is taken (semantics, section 5; `docs/design/architecture.md`, People and agents).
+//! a new supervisor, nobody's word is taken (semantics, section 5; `docs/design/architecture.md`, People and agents).
 
 use crate::domain::RunId;
-use crate::engine::{Command, Input, KeeperRef};
-use crate::keeper::{self, ExitsLog, ProcessIdentity};
+use crate::engine::{Command, Input, SupervisorRef};
 use crate::store::RunFolder;
+use crate::supervisor::{self, ExitsLog, ProcessIdentity};
 
 use super::operator::TellError;
 use super::recover::Recovered;
 
-/// A keeper of the run, and whether the session that it served has put its end on record.
-pub(super) type Served = (KeeperRef, bool);
+/// A supervisor of the run, and whether the session that it served has put its end on record.
+pub(super) type Served = (SupervisorRef, bool);
 
 /// As processes are recognised.
-pub(super) fn identity(keeper: &KeeperRef) -> ProcessIdentity {
+pub(super) fn identity(supervisor: &SupervisorRef) -> ProcessIdentity {
     ProcessIdentity {
-        pid: keeper.pid,
-        start_time: keeper.start_time,
-        boot_id: keeper.boot_id.clone(),
+        pid: supervisor.pid,
+        start_time: supervisor.start_time,
+        boot_id: supervisor.boot_id.clone(),
     }
 }
 
-/// Whether a keeper of this boot is gone without its good-bye.
-fn was_killed((keeper, finished): &Served, exits: &ExitsLog) -> bool {
-    let identity = identity(keeper);
+/// Whether a supervisor of this boot is gone without its good-bye.
+fn was_killed((supervisor, finished): &Served, exits: &ExitsLog) -> bool {
+    let identity = identity(supervisor);
     // Nothing lives on in another boot.
-    if keeper.pid == 0 || !keeper::is_this_boot(&keeper.boot_id) || keeper::alive(&identity) {
+    if supervisor.pid == 0 || !supervisor::is_this_boot(&supervisor.boot_id) || supervisor::alive(&identity) {
         return false;
     }
-    match &keeper.farewell {
+    match &supervisor.farewell {
         Some(promised) => !exits.said_farewell(&identity, promised),
-        // Of a version that promised none: its session ended the keeper when it ended.
+        // Of a version that promised none: its session ended the supervisor when it ended.
         None => !finished,
     }
 }
 
-/// The keepers of the run that were killed, and of which something may still live; the last session's is the last.
+/// The supervisors of the run that were killed, and of which something may still live; the last session's is the last.
 pub(super) fn killed(run: &RunFolder, recovered: &Recovered) -> Vec<ProcessIdentity> {
-    let last = (recovered.keeper.clone(), recovered.finished.is_some());
-    let all = recovered.keepers_before.iter().chain([&last]);
+    let last = (recovered.supervisor.clone(), recovered.finished.is_some());
+    let all = recovered.supervisors_before.iter().chain([&last]);
     // Where the record cannot be read, nobody has said good-bye.
-    let exits = keeper::read_exits(&run.exits()).unwrap_or_default();
+    let exits = supervisor::read_exits(&run.exits()).unwrap_or_default();
     let killed = all.filter(|served| was_killed(served, &exits));
-    killed.map(|(keeper, _)| identity(keeper)).collect()
+    killed.map(|(supervisor, _)| identity(supervisor)).collect()
 }
 
-/// All keepers that the run ever had.
-pub fn keepers(recovered: &Recovered) -> Vec<ProcessIdentity> {
-    let before = recovered.keepers_before.iter().map(|(keeper, _)| keeper);
-    before.chain([&recovered.keeper]).map(identity).collect()
+/// All supervisors that the run ever had.
+pub fn supervisors(recovered: &Recovered) -> Vec<ProcessIdentity> {
+    let before = recovered
+        .supervisors_before
+        .iter()
+        .map(|(supervisor, _)| supervisor);
+    before.chain([&recovered.supervisor]).map(identity).collect()
 }
 
 /// Whether what a person says may be put down for a run that nobody works on.
@@ -65,22 +68,22 @@ pub(super) fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Input]) -
         return Ok(());
     }
     let killed = killed(run, recovered);
-    if killed.last() == Some(&identity(&recovered.keeper)) {
+    if killed.last() == Some(&identity(&recovered.supervisor)) {
         return Err(TellError::Unsupervised(run.id().clone()));
     }
-    let at_terminal = || keeper::is_at_terminal(std::process::id());
-    match keeper::something_left_of(&killed) {
+    let at_terminal = || supervisor::is_at_terminal(std::process::id());
+    match supervisor::something_left_of(&killed) {
         Some(pid) if !at_terminal() => Err(TellError::LeftAlive(pid)),
         _ => Ok(()),
     }
 }
 
-/// Why a word is not taken by the live session of a run of whose earlier keepers these were killed; `None` where it is.
+/// Why a word is not taken by the live session of a run of whose earlier supervisors these were killed; `None` where it is.
 pub(super) fn refusal(killed: &[ProcessIdentity], command: &Command, proven: bool) -> Option<String> {
     if proven || !command.is_a_persons_word() {
         return None;
     }
-    keeper::something_left_of(killed).map(|pid| {
+    supervisor::something_left_of(killed).map(|pid| {
         format!(
             "{}; say it at a terminal, or with QUORUM_OPERATOR_KEY",
             left_alive(pid)
@@ -95,7 +98,7 @@ pub(super) fn left_alive(pid: u32) -> String {
     )
 }
 
-/// What is wrong with a run whose last keeper was killed.
+/// What is wrong with a run whose last supervisor was killed.
 pub(super) fn unsupervised(run: &RunId) -> String {
     format!(
         "the process that held the agents of run '{run}' was killed, and what they started may live on: nobody's word is \

@@ -21,12 +21,12 @@ use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, brief, run};
 use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, FailedTool, Input, State, ToolCalls, TurnEnd};
 use crate::judging::question::may_be_question;
-use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::mission::model::{ToolKind, ToolPolicy, Tools};
 use crate::review::fence::Excerpt;
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
+use crate::supervisor::{self, Spawn};
 
 use super::calls::usage_of;
 use super::errands::{ErrandOwner, Errands, run_errand};
@@ -627,7 +627,7 @@ impl Hands {
             .unwrap_or_else(|_| ToolResult::refused("the tool broke off"))
     }
 
-    /// Runs a command by the keeper, like every child: a group of its own, a clean environment, a time-out.
+    /// Runs a command by the supervisor, like every child: a group of its own, a clean environment, a time-out.
     async fn run(&self, call: &ToolCall) -> ToolResult {
         let wanted = match run::wanted(call) {
             Ok(wanted) => wanted,
@@ -672,14 +672,14 @@ fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Resu
     let path = env.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or("", |(_, value)| value.as_str());
     let program = argv.first_mut().ok_or("there is no program")?;
-    let found =
-        keeper::resolve(program, path, cwd).map_err(|error| format!("'{program}' cannot be run: {error}"))?;
+    let found = supervisor::resolve(program, path, cwd)
+        .map_err(|error| format!("'{program}' cannot be run: {error}"))?;
     *program = found.to_string_lossy().into_owned();
     Ok(argv)
 }
 
 /// What a model is told of a command that ended.
-fn told_end(exit: &keeper::Exit, timeout: Millis, output: std::io::Result<Excerpt>) -> ToolResult {
+fn told_end(exit: &supervisor::Exit, timeout: Millis, output: std::io::Result<Excerpt>) -> ToolResult {
     let how = match (exit.timed_out, exit.code, exit.signal) {
         (true, ..) => format!("killed after its time-out of {timeout}"),
         (false, Some(code), _) => format!("exit {code}"),

@@ -7,7 +7,7 @@ use crate::agents::model::{self, ModelRequest};
 use crate::agents::secrets::Secrets;
 use crate::domain::{AgentId, Timestamp};
 use crate::engine::State;
-use crate::keeper::{self, Spawn};
+use crate::supervisor::{self, Spawn};
 
 use crate::review::verdict::LARGEST_REPLY;
 use crate::store::no_links::scratch_folder;
@@ -26,7 +26,7 @@ pub async fn ask_about_request(
     agent: AgentId,
     title: &str,
     prompt: &str,
-    keeper: keeper::Client,
+    supervisor: supervisor::Client,
 ) -> Result<String, String> {
     // What is asked here is on no record.
     let network = match state.options.offline {
@@ -34,7 +34,7 @@ pub async fn ask_about_request(
         false => Network::Open,
     };
     let reached = reach(state.plan.agent(agent), &state.options.mission_folder, &network)?;
-    let asked = with_errands(keeper, async |errands| match &reached {
+    let asked = with_errands(supervisor, async |errands| match &reached {
         Reach::Command(program, surroundings) => {
             let folder = scratch_folder().map_err(|error| error.to_string())?;
             let path = |name: &str| folder.path().join(name);

@@ -1,6 +1,6 @@
 //! Performing effects: the only place that turns the engine's wishes into processes, requests and file reads.
 //!
-//! Every effect ends in one [`Input`] or none. What ends on its own comes back over the keeper or the channel.
+//! Every effect ends in one [`Input`] or none. What ends on its own comes back over the supervisor or the channel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -17,13 +17,13 @@ use crate::agents::failure::Moment;
 use crate::agents::line::{Line, Network, Tape};
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Input, JudgingPlace, KeeperRef, Looks, ProcessRef, SeatId, State, TurnEnd, gets_prompt,
+    Effect, Input, JudgingPlace, Looks, ProcessRef, SeatId, State, SupervisorRef, TurnEnd, gets_prompt,
     may_be_made,
 };
-use crate::keeper::{self, Command, Spawn};
 use crate::mission::Plan;
 use crate::review::judgement::Judgement;
 use crate::store::{self, RunFolder, SpoolName};
+use crate::supervisor::{self, Command, Spawn};
 use crate::test_clock::scaled;
 
 use super::adopt::{Adopted, Left};
@@ -52,7 +52,7 @@ pub(super) const GRACE: Duration = Duration::from_millis(GRACE_MS);
 
 /// How many signs of life may be missing.
 const SIGNS_MISSED: u32 = 5;
-/// How long a keeper that gave no sign of life, once it is woken, may take to end what it holds.
+/// How long a supervisor that gave no sign of life, once it is woken, may take to end what it holds.
 const LAST_CHANCE: Duration = Duration::from_secs(2);
 
 /// What reaches the loop over its channel.
@@ -89,7 +89,7 @@ pub(super) enum Message {
     },
 }
 
-/// A child of the keeper, by what it does for us.
+/// A child of the supervisor, by what it does for us.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Child {
     Turn(TurnId),
@@ -168,9 +168,9 @@ pub(super) struct World {
     /// Failed operations that go to the dead-letter queue with the effects of this turn of the loop.
     letters_due: Vec<String>,
     http: HashMap<AgentId, reqwest::Client>,
-    keeper: keeper::Client,
+    supervisor: supervisor::Client,
     next_key: u64,
-    /// Signs of life that the keeper was asked for since it said anything.
+    /// Signs of life that the supervisor was asked for since it said anything.
     unanswered: u32,
     stopping: bool,
 }
@@ -178,7 +178,7 @@ pub(super) struct World {
 impl World {
     pub fn new(
         folder: RunFolder,
-        keeper: keeper::Client,
+        supervisor: supervisor::Client,
         programs: Programs,
         sender: mpsc::UnboundedSender<Message>,
         errands: Errands,
@@ -212,34 +212,34 @@ impl World {
             draining: None,
             letters_due: Vec::new(),
             http: HashMap::new(),
-            keeper,
+            supervisor,
             next_key: 1,
             unanswered: 0,
             stopping: false,
         }
     }
 
-    /// Tells the keeper where exits are recorded.
+    /// Tells the supervisor where exits are recorded.
     pub fn open(&mut self) -> Result<(), RunError> {
         self.send(&Command::Open {
             exits_log: self.folder.exits(),
-            socket: self.folder.keeper_socket(),
+            socket: self.folder.supervisor_socket(),
         })
     }
 
-    /// The keeper's next event. Cancel safe.
-    pub async fn keeper_event(&mut self) -> io::Result<keeper::Event> {
-        let event = self.keeper.recv().await?;
+    /// The supervisor's next event. Cancel safe.
+    pub async fn supervisor_event(&mut self) -> io::Result<supervisor::Event> {
+        let event = self.supervisor.recv().await?;
         self.unanswered = 0;
         Ok(event)
     }
 
-    /// Whether the keeper has anything to do for this session.
+    /// Whether the supervisor has anything to do for this session.
     pub fn something_runs(&self) -> bool {
         !self.children.is_empty()
     }
 
-    /// Asks the keeper for a sign of life. Called once in a while.
+    /// Asks the supervisor for a sign of life. Called once in a while.
     ///
     /// # Errors
     /// [`RunError::Silent`] if too many of them are missing.
@@ -252,11 +252,11 @@ impl World {
         self.send(&Command::Ping)
     }
 
-    /// Whether the keeper lives. A moment after its death this is known before the connection to it tells.
+    /// Whether the supervisor lives. A moment after its death this is known before the connection to it tells.
     pub fn is_supervised(&self) -> bool {
-        let identity = self.keeper.identity();
+        let identity = self.supervisor.identity();
         // Where the system does not tell, the connection does.
-        identity.start_time == 0 || keeper::alive(identity)
+        identity.start_time == 0 || supervisor::alive(identity)
     }
 
     /// Composes and writes the prompt of a turn of what it quotes. Not synced: after a power loss the turn is lost with it and starts with a new one.
@@ -437,7 +437,7 @@ impl World {
         self.spawn(plan, Child::Errand(owner), spawn)
     }
 
-    /// Starts a child of the keeper.
+    /// Starts a child of the supervisor.
     pub(super) fn spawn(&mut self, plan: &Arc<Plan>, child: Child, mut spawn: Spawn) -> Result<(), RunError> {
         if let Some(task) = child.task() {
             self.begun.count(task);
@@ -453,19 +453,19 @@ impl World {
             self.not_spawned(key, error.raw_os_error(), message);
             return Ok(());
         }
-        match self.keeper.send(&Command::Spawn(spawn)) {
+        match self.supervisor.send(&Command::Spawn(spawn)) {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                 self.not_spawned(key, None, error.to_string());
                 Ok(())
             }
-            other => other.map_err(RunError::Keeper),
+            other => other.map_err(RunError::Supervisor),
         }
     }
 
     /// What can never be started: that is the child's failure, not the run's.
     fn not_spawned(&mut self, key: u64, errno: Option<i32>, message: String) {
         let mut inputs = Vec::new();
-        let event = keeper::Event::SpawnFailed { key, errno, message };
+        let event = supervisor::Event::SpawnFailed { key, errno, message };
         self.take(event, &mut inputs);
         inputs.into_iter().for_each(|input| self.post(input));
     }
@@ -523,8 +523,8 @@ impl World {
 
     /// SIGKILL for everything that still runs.
     pub fn kill_all(&mut self) {
-        // If the keeper is gone, so are its children.
-        let _ = self.keeper.send(&Command::KillAll);
+        // If the supervisor is gone, so are its children.
+        let _ = self.supervisor.send(&Command::KillAll);
     }
 
     /// What should be known before anything starts.
@@ -552,7 +552,7 @@ impl World {
         }
     }
 
-    /// Ends the keeper and with it every child.
+    /// Ends the supervisor and with it every child.
     ///
     /// # Errors
     /// When it did not end in order; whatever could be found of what it held is gone all the same.
@@ -561,24 +561,24 @@ impl World {
             task.abort();
         }
         // It has nothing to tell any more that the run would wait for.
-        let ended = self.keeper.shutdown().await.map(drop);
+        let ended = self.supervisor.shutdown().await.map(drop);
         if ended.is_err() {
             self.end_what_is_left();
         }
         ended
     }
 
-    /// The keeper is gone, or as good as gone: ends it and what it held, so that nothing works on unseen. Blocks.
+    /// The supervisor is gone, or as good as gone: ends it and what it held, so that nothing works on unseen. Blocks.
     pub fn end_what_is_left(&mut self) {
         for task in &self.background {
             task.abort();
         }
-        let keeper = self.keeper.identity();
+        let supervisor = self.supervisor.identity();
         let left = Left {
-            keeper: KeeperRef {
-                pid: keeper.pid,
-                start_time: keeper.start_time,
-                boot_id: keeper.boot_id.clone(),
+            supervisor: SupervisorRef {
+                pid: supervisor.pid,
+                start_time: supervisor.start_time,
+                boot_id: supervisor.boot_id.clone(),
                 farewell: None,
             },
             processes: std::mem::take(&mut self.processes),
@@ -650,15 +650,15 @@ impl World {
     }
 
     pub(super) fn send(&mut self, command: &Command) -> Result<(), RunError> {
-        self.keeper.send(command).map_err(RunError::Keeper)
+        self.supervisor.send(command).map_err(RunError::Supervisor)
     }
 
     /// A child of this run as the system knows it.
-    pub(super) fn identity_of(&self, process: &ProcessRef) -> keeper::ProcessIdentity {
-        keeper::ProcessIdentity {
+    pub(super) fn identity_of(&self, process: &ProcessRef) -> supervisor::ProcessIdentity {
+        supervisor::ProcessIdentity {
             pid: process.pid,
             start_time: process.start_time,
-            boot_id: self.keeper.identity().boot_id.clone(),
+            boot_id: self.supervisor.identity().boot_id.clone(),
         }
     }
 

@@ -1,5 +1,5 @@
 //! A JSON object that carries its own checksum: `{"crc":"9a0b1c2d",…}`, where `crc` is the CRC-32 of everything behind
-//! it. For every file that is read back and believed: a record of the journal, the snapshot, the keeper's exits.
+//! it. For every file that is read back and believed: a record of the journal, the snapshot, the supervisor's exits.
 
 use serde::Serialize;
 

@@ -386,16 +386,16 @@ impl RunFolder {
         foreign_write_mark(&self.journal())
     }
 
-    /// The keeper's record of exits.
+    /// The supervisor's record of exits.
     #[must_use]
     pub fn exits(&self) -> PathBuf {
         self.root.join("exits.log")
     }
 
-    /// Where the next runner finds a keeper whose runner died.
+    /// Where the next runner finds a supervisor whose runner died.
     #[must_use]
-    pub fn keeper_socket(&self) -> PathBuf {
-        self.root.join("keeper.sock")
+    pub fn supervisor_socket(&self) -> PathBuf {
+        self.root.join("supervisor.sock")
     }
 
     /// The folder of prompts, outputs and replies.

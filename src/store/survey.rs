@@ -38,7 +38,7 @@ pub(super) const OF_RUN: &[(&str, Kind)] = &[
     ("mission.yaml", Kind::File),
     ("state.json", Kind::File),
     ("exits.log", Kind::File),
-    ("keeper.sock", Kind::Socket),
+    ("supervisor.sock", Kind::Socket),
     ("foreign-write", Kind::File),
 ];
 

@@ -36,7 +36,7 @@ pub struct Scene {
     pub workspace: Workspace,
     running: Option<Running>,
     pub agent: Pid,
-    pub keeper: Pid,
+    pub supervisor: Pid,
 }
 
 impl Scene {
@@ -50,7 +50,7 @@ impl Scene {
             wait_for_file(&workspace.path("other.pid"));
         }
         let scene = Self {
-            keeper: parent(agent),
+            supervisor: parent(agent),
             workspace,
             running: Some(running),
             agent,
@@ -74,13 +74,13 @@ impl Scene {
         self.running.take().expect("it runs").kill();
     }
 
-    pub fn kill_keeper(&self) {
-        kill_process(self.keeper, Signal::KILL).unwrap();
-        self.keeper_has_ended();
+    pub fn kill_supervisor(&self) {
+        kill_process(self.supervisor, Signal::KILL).unwrap();
+        self.supervisor_has_ended();
     }
 
-    pub fn keeper_has_ended(&self) {
-        wait_for("the end of the keeper", || !is_alive(self.keeper));
+    pub fn supervisor_has_ended(&self) {
+        wait_for("the end of the supervisor", || !is_alive(self.supervisor));
     }
 
     pub fn let_go(&self, task: &str) {
@@ -122,7 +122,7 @@ impl Scene {
         let logs = self.workspace.quorum(&["logs", "work"]).exits(0);
         assert_eq!(logs.stdout, "work began\nwork ended\n");
         assert_eq!(self.count("turn:lost"), 0);
-        self.keeper_has_ended();
+        self.supervisor_has_ended();
     }
 }
 
@@ -130,14 +130,14 @@ impl Scene {
 fn an_agent_that_still_works_is_taken_over() {
     let scene = Scene::crashed(MISSION);
     let resumed = scene.adopted(1);
-    assert!(is_alive(scene.agent) && parent(scene.agent) == scene.keeper);
-    // One keeper a run: the one that the new session forked is gone.
-    let keepers = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+    assert!(is_alive(scene.agent) && parent(scene.agent) == scene.supervisor);
+    // One supervisor a run: the one that the new session forked is gone.
+    let supervisors = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
         let comm = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
         let cwd = fs::read_link(process.path().join("cwd")).unwrap_or_default();
-        comm == "quorum-keeper\n" && cwd == scene.workspace.root().canonicalize().unwrap()
+        comm == "quorum-supervis\n" && cwd == scene.workspace.root().canonicalize().unwrap()
     });
-    assert_eq!(keepers.count(), 1);
+    assert_eq!(supervisors.count(), 1);
     let status = scene.workspace.status();
     assert_eq!(status["state"], "running");
     assert_eq!(standing(&status, "work").0, "in_progress");
@@ -150,7 +150,7 @@ fn an_agent_that_still_works_is_taken_over() {
 fn an_agent_that_ended_while_nobody_looked_has_done_its_work() {
     let scene = Scene::crashed(MISSION);
     scene.let_go("work");
-    scene.keeper_has_ended();
+    scene.supervisor_has_ended();
     let document = scene.workspace.resume_json(0, &[]);
     scene.assert_done_once(&document);
     assert_eq!(scene.count("turn:adopted"), 1);
@@ -161,7 +161,7 @@ fn an_agent_that_failed_while_nobody_looked_has_failed() {
     let scene = Scene::crashed(MISSION);
     scene.workspace.write("exit", "7");
     scene.let_go("work");
-    scene.keeper_has_ended();
+    scene.supervisor_has_ended();
     let document = scene.workspace.resume_json(3, &[]);
     let failure = &task(&document, "work")["failure"];
     assert_eq!(
@@ -175,7 +175,7 @@ fn an_agent_that_failed_while_nobody_looked_has_failed() {
 fn a_deadline_holds_while_nobody_looks() {
     let mission = MISSION.replace("maxAttempts: 1", "maxAttempts: 1, maxDuration: 1500");
     let scene = Scene::crashed(&mission);
-    scene.keeper_has_ended();
+    scene.supervisor_has_ended();
     assert!(!is_alive(scene.agent));
     let document = scene.workspace.resume_json(3, &[]);
     assert_eq!(task(&document, "work")["failure"]["mode"], "timeout");
@@ -197,9 +197,9 @@ fn an_agent_survives_one_crash_after_the_other() {
 }
 
 #[test]
-fn a_turn_is_lost_with_its_keeper() {
+fn a_turn_is_lost_with_its_supervisor() {
     let scene = Scene::crashed(MISSION);
-    scene.kill_keeper();
+    scene.kill_supervisor();
     let resumed = scene.workspace.start(&["resume", "--json"]);
     wait_for("the second turn", || scene.log().len() == 2);
     assert!(!is_alive(scene.agent), "two work at once");
@@ -210,9 +210,9 @@ fn a_turn_is_lost_with_its_keeper() {
 }
 
 #[test]
-fn a_session_whose_keeper_is_killed_leaves_nothing_running() {
+fn a_session_whose_supervisor_is_killed_leaves_nothing_running() {
     let mut scene = Scene::start(MISSION);
-    scene.kill_keeper();
+    scene.kill_supervisor();
     let running = scene.running.take().unwrap();
     running
         .finish()
@@ -243,7 +243,7 @@ fn judges_are_asked_again_while_an_agent_works_on() {
     wait_for("the end of the judge", || !is_alive(judge));
     assert!(is_alive(agent));
     workspace.write("go.judge", "");
-    // Beside the agent that works on: its number among the keeper's children is taken.
+    // Beside the agent that works on: its number among the supervisor's children is taken.
     let resumed = workspace.start(&["resume", "--json"]);
     let judged = || standing(&workspace.status(), "judged").0 == "done";
     wait_for("the judge's second word", judged);
@@ -273,7 +273,7 @@ fn what_is_cancelled_after_a_crash_is_ended() {
     let run = scene.workspace.run_folder();
     let run = run.file_name().unwrap().to_str().unwrap();
     scene.workspace.quorum(&["cancel", run, "--yes"]).exits(0);
-    assert!(!is_alive(scene.agent) && !is_alive(scene.keeper));
+    assert!(!is_alive(scene.agent) && !is_alive(scene.supervisor));
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn a_crashed_run_says_that_its_agents_work_on() {
 
     let following = workspace.start(&["logs", "-f", "work"]);
     scene.let_go("work");
-    scene.keeper_has_ended();
+    scene.supervisor_has_ended();
     let logs = following.finish().exits(0);
     assert_eq!(logs.stdout, "work began\nwork ended\n");
     let status = workspace.status();
@@ -321,7 +321,7 @@ fn an_output_that_was_changed_meanwhile_is_lost() {
     for (changed, bytes) in [("work began\nwork ended\nand more\n", 31), ("", 0)] {
         let scene = Scene::crashed(MISSION);
         scene.let_go("work");
-        scene.keeper_has_ended();
+        scene.supervisor_has_ended();
         let out = scene.workspace.run_folder().join("spool/0.1.1.out");
         assert_eq!(fs::read_to_string(&out).unwrap(), "work began\nwork ended\n");
         fs::write(&out, changed).unwrap();
@@ -341,7 +341,7 @@ fn a_record_of_exits_is_believed_only_beyond_doubt() {
         fs::read_to_string(scene.exits()).unwrap().contains("\"0.1.1\"")
     });
     // The other one never ends by itself: whoever writes that it did lies.
-    scene.kill_keeper();
+    scene.kill_supervisor();
     let text = fs::read_to_string(scene.exits()).unwrap();
     let record = text.lines().find(|line| line.contains("\"0.1.1\"")).unwrap();
     let forged = sealed(&record.replace("\"0.1.1\"", "\"1.1.1\""));
@@ -364,7 +364,7 @@ fn a_record_of_exits_is_believed_only_beyond_doubt() {
 fn two_records_of_one_exit_are_none() {
     let scene = Scene::crashed(MISSION);
     scene.let_go("work");
-    scene.keeper_has_ended();
+    scene.supervisor_has_ended();
     let text = fs::read_to_string(scene.exits()).unwrap();
     let other = text.replace("\"code\":0", "\"code\":7");
     assert_ne!(text, other);
@@ -388,19 +388,19 @@ fn rewrite(journal: &std::path::Path, change: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn a_stranger_with_the_number_of_an_agent_or_a_keeper_is_spared() {
+fn a_stranger_with_the_number_of_an_agent_or_a_supervisor_is_spared() {
     let scene = Scene::crashed(MISSION);
-    scene.kill_keeper();
+    scene.kill_supervisor();
     kill_process(scene.agent, Signal::KILL).unwrap();
     wait_for("the end of the agent", || !is_alive(scene.agent));
     // Both numbers belong to others now.
     let mut sleep = std::process::Command::new("sleep");
     let mut strangers = [0, 1].map(|_| sleep.arg("1000").spawn().unwrap());
-    let [agent, keeper] = [0, 1].map(|n| Pid::from_child(&strangers[n]));
+    let [agent, supervisor] = [0, 1].map(|n| Pid::from_child(&strangers[n]));
     let number = |name: &str, pid: Pid| format!("\"{name}\":{}", pid.as_raw_nonzero());
     rewrite(&scene.workspace.journal(), |body| {
         body.replace(&number("p", scene.agent), &number("p", agent))
-            .replace(&number("p", scene.keeper), &number("p", keeper))
+            .replace(&number("p", scene.supervisor), &number("p", supervisor))
     });
     assert!(
         fs::read_to_string(scene.workspace.journal())
@@ -410,7 +410,7 @@ fn a_stranger_with_the_number_of_an_agent_or_a_keeper_is_spared() {
     assert_eq!(scene.workspace.status()["agentsAtWork"], Value::Null);
     scene.let_go("work");
     let document = scene.workspace.resume_json(0, &[]);
-    let spared = is_alive(agent) && is_alive(keeper);
+    let spared = is_alive(agent) && is_alive(supervisor);
     for stranger in &mut strangers {
         stranger.kill().unwrap();
         stranger.wait().unwrap();
@@ -426,7 +426,7 @@ fn an_interrupt_after_an_adoption_ends_the_agent() {
     let resumed = scene.adopted(1);
     resumed.signal(Signal::INT);
     resumed.finish().exits(130);
-    assert!(!is_alive(scene.agent) && !is_alive(scene.keeper));
+    assert!(!is_alive(scene.agent) && !is_alive(scene.supervisor));
     scene.let_go("work");
     scene.workspace.resume_json(0, &[]);
     assert_eq!(scene.log(), ["work 1 1", "work 1 2"]);

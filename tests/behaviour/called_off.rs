@@ -25,10 +25,10 @@ fn pids(scene: &Scene, task: &str) -> [Pid; 2] {
 }
 
 #[test]
-fn a_dead_keeper_does_not_make_one_task_all() {
+fn a_dead_supervisor_does_not_make_one_task_all() {
     let scene = Scene::crashed(&with_a_runaway());
     let (work, other) = (pids(&scene, "work"), pids(&scene, "other"));
-    scene.kill_keeper();
+    scene.kill_supervisor();
     scene.workspace.quorum(&["cancel", "other", "--yes"]).exits(0);
     assert!(!other.into_iter().any(is_alive), "it was called off");
     assert!(work.into_iter().all(is_alive), "this one was not");
@@ -41,10 +41,10 @@ fn a_dead_keeper_does_not_make_one_task_all() {
 }
 
 #[test]
-fn a_keeper_without_a_door_says_why_and_tries_again() {
+fn a_supervisor_without_a_door_says_why_and_tries_again() {
     let mut scene = Scene::start(&with_a_runaway());
     let (work, other) = (pids(&scene, "work"), pids(&scene, "other"));
-    let door = scene.workspace.run_folder().join("keeper.sock");
+    let door = scene.workspace.run_folder().join("supervisor.sock");
     fs::create_dir(&door).unwrap();
     scene.kill_runner();
     let exits = || fs::read_to_string(scene.exits()).unwrap_or_default();
@@ -54,13 +54,15 @@ fn a_keeper_without_a_door_says_why_and_tries_again() {
     // What is no socket in its place is named, and nothing is done beside it.
     let doctor = scene.workspace.quorum(&["doctor", "state"]).exits(1);
     assert!(
-        doctor.stdout.contains("keeper.sock is a folder, not a socket"),
+        doctor
+            .stdout
+            .contains("supervisor.sock is a folder, not a socket"),
         "{}",
         doctor.stdout
     );
     scene.workspace.quorum(&["cancel", "other", "--yes"]).exits(9);
     assert!(other.into_iter().all(is_alive), "nobody could be told");
-    assert!(work.into_iter().all(is_alive) && is_alive(scene.keeper));
+    assert!(work.into_iter().all(is_alive) && is_alive(scene.supervisor));
 
     fs::remove_dir(&door).unwrap();
     wait_for("the door", || door.exists());
@@ -75,9 +77,9 @@ fn a_keeper_without_a_door_says_why_and_tries_again() {
 }
 
 #[test]
-fn a_keeper_that_cannot_be_reached_is_ended_and_the_reason_said() {
+fn a_supervisor_that_cannot_be_reached_is_ended_and_the_reason_said() {
     let mut scene = Scene::start(MISSION);
-    let door = scene.workspace.run_folder().join("keeper.sock");
+    let door = scene.workspace.run_folder().join("supervisor.sock");
     scene.kill_runner();
     wait_for("the door", || door.exists());
     fs::remove_file(&door).unwrap();
@@ -85,7 +87,7 @@ fn a_keeper_that_cannot_be_reached_is_ended_and_the_reason_said() {
     let resumed = scene.workspace.start(&["resume", "--json"]);
     wait_for("the second turn", || scene.log().len() == 2);
     assert!(
-        !is_alive(scene.agent) && !is_alive(scene.keeper),
+        !is_alive(scene.agent) && !is_alive(scene.supervisor),
         "two work at once"
     );
     scene.let_go("work");
@@ -95,16 +97,16 @@ fn a_keeper_that_cannot_be_reached_is_ended_and_the_reason_said() {
 }
 
 #[test]
-fn a_keeper_whose_place_is_taken_is_in_the_way_until_it_is_free() {
+fn a_supervisor_whose_place_is_taken_is_in_the_way_until_it_is_free() {
     let mut scene = Scene::start(MISSION);
-    let door = scene.workspace.run_folder().join("keeper.sock");
+    let door = scene.workspace.run_folder().join("supervisor.sock");
     fs::create_dir(&door).unwrap();
     scene.kill_runner();
     scene
         .workspace
         .quorum(&["resume"])
         .exits(9)
-        .says(&["keeper.sock is a folder, not a socket"]);
+        .says(&["supervisor.sock is a folder, not a socket"]);
     assert!(
         is_alive(scene.agent) && scene.log().len() == 1,
         "two work at once"

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{Workspace, standing, task};
 
 /// The names of the variables in the output of `env`, without those that a shell sets by itself and the mark by which
-/// the keeper recognises what an agent started.
+/// the supervisor recognises what an agent started.
 fn names(env: &str) -> Vec<&str> {
     let lines = env
         .lines()

@@ -66,12 +66,12 @@ fn run_until_there(workspace: &Workspace) -> crate::support::Running {
 /// Everything dies at once, as when the power fails.
 fn kill_all(workspace: &Workspace, running: crate::support::Running) {
     let agent: Pid = read_pid(&workspace.path("there"));
-    let keeper = parent(agent);
-    for process in [running.pid(), keeper, agent] {
+    let supervisor = parent(agent);
+    for process in [running.pid(), supervisor, agent] {
         let _ = kill_process(process, Signal::KILL);
     }
     running.kill();
-    wait_for("the end of all", || !is_alive(agent) && !is_alive(keeper));
+    wait_for("the end of all", || !is_alive(agent) && !is_alive(supervisor));
 }
 
 #[test]

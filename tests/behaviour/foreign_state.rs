@@ -83,7 +83,7 @@ fn a_link_in_the_place_of_anything_in_the_state_folder_is_named_before_any_work(
         "runs/r1/state.json",
         "runs/r1/mission.yaml",
         "runs/r1/exits.log",
-        "runs/r1/keeper.sock",
+        "runs/r1/supervisor.sock",
         "requests",
         "dead-letters.jsonl",
     ] {

@@ -148,7 +148,7 @@ fn false_green_16_a_killed_run_is_crashed_and_resumable_and_not_a_success() {
 }
 
 #[test]
-fn resume_ends_what_a_session_killed_with_its_keeper_left_running() {
+fn resume_ends_what_a_session_killed_with_its_supervisor_left_running() {
     // It does not mind being told.
     let workspace = Workspace::with(
         r#"
@@ -167,10 +167,10 @@ tasks:
     );
     let running = workspace.start(&["run", "mission.yaml"]);
     let first = read_pid(&workspace.path("pid.1"));
-    let keeper = parent(first);
+    let supervisor = parent(first);
     running.kill();
-    kill_process(keeper, Signal::KILL).unwrap();
-    wait_for("the end of the keeper", || !is_alive(keeper));
+    kill_process(supervisor, Signal::KILL).unwrap();
+    wait_for("the end of the supervisor", || !is_alive(supervisor));
     let resumed = workspace.start(&["resume", "--json"]);
     wait_for_file(&workspace.path("pid.2"));
     let both = is_alive(first);

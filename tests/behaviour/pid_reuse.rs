@@ -7,7 +7,7 @@ use crate::support::{BINARY, Workspace, attempts, standing};
 
 use super::adoption::MISSION;
 
-/// Runs the mission, kills runner, keeper and agent, gives the numbers of the last two to strangers that lead groups of
+/// Runs the mission, kills runner, supervisor and agent, gives the numbers of the last two to strangers that lead groups of
 /// their own, and resumes.
 const SCENE: &str = r#"
 set -eu
@@ -15,11 +15,11 @@ set -eu
 runner=$!
 until [ -s work.pid ]; do sleep 0.02; done
 agent=$(cat work.pid)
-keeper=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$agent/status")
+supervisor=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$agent/status")
 until "$QUORUM" events --format jsonl | grep -q '"agent:spawned"'; do sleep 0.05; done
 kill -9 "$runner"
-kill -9 "$keeper" "$agent"
-for gone in "$runner" "$keeper" "$agent"; do
+kill -9 "$supervisor" "$agent"
+for gone in "$runner" "$supervisor" "$agent"; do
   while [ -e "/proc/$gone" ]; do sleep 0.02; done
 done
 take() {
@@ -30,16 +30,16 @@ take() {
     kill "$!"
   done
 }
-take "$keeper"
+take "$supervisor"
 take "$agent"
 : > go.work
 code=0
 "$QUORUM" resume --json > resume.json 2> resume.txt || code=$?
-for stranger in "$keeper" "$agent"; do
+for stranger in "$supervisor" "$agent"; do
   case $(cat "/proc/$stranger/comm") in sleep) echo "$stranger lives" ;; esac
 done
 echo "exit $code"
-kill "$keeper" "$agent"
+kill "$supervisor" "$agent"
 "#;
 
 /// What makes a namespace of processes here; as somebody else than root a namespace of users comes with it.
@@ -73,7 +73,7 @@ fn is_allowed() -> bool {
 }
 
 #[test]
-fn strangers_with_the_numbers_of_a_dead_agent_and_its_keeper_are_neither_adopted_nor_killed() {
+fn strangers_with_the_numbers_of_a_dead_agent_and_its_supervisor_are_neither_adopted_nor_killed() {
     if !is_allowed() {
         return;
     }

@@ -119,12 +119,12 @@ fn false_green_23_a_side_effect_task_is_never_run_twice_after_a_crash() {
     });
     let agent = read_pid(&workspace.path("pid"));
     // Everything dies at once, as when the power fails.
-    let keeper = crate::support::parent(agent);
-    for process in [running.pid(), keeper, agent] {
+    let supervisor = crate::support::parent(agent);
+    for process in [running.pid(), supervisor, agent] {
         let _ = kill_process(process, Signal::KILL);
     }
     running.kill();
-    wait_for("the end of all", || !is_alive(agent) && !is_alive(keeper));
+    wait_for("the end of all", || !is_alive(agent) && !is_alive(supervisor));
     let document = workspace.resume_json(8, &[]);
     let id = held(&workspace, &document, 1);
     assert_eq!(named(&workspace, "turn:lost").len(), 1);

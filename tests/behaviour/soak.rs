@@ -232,7 +232,7 @@ fn soak(seed: u64, tasks: u64, kills: u64) {
     assert_eq!(killed, kills, "it ended before it was killed often enough");
 }
 
-/// Kills the runner, its keeper or both once the journal has grown by so much; `None`: never. `false` if it ended before,
+/// Kills the runner, its supervisor or both once the journal has grown by so much; `None`: never. `false` if it ended before,
 /// which it must do with an outcome. Half-way there something else is done meanwhile.
 fn strike(
     mut running: Running,
@@ -262,21 +262,22 @@ fn strike(
         has_outcome(running);
         return false;
     }
-    let keeper = child_of(running.pid());
-    let end_keeper = || keeper.is_some_and(|keeper| kill_process(keeper, Signal::KILL).is_ok());
+    let supervisor = child_of(running.pid());
+    let end_supervisor =
+        || supervisor.is_some_and(|supervisor| kill_process(supervisor, Signal::KILL).is_ok());
     match dice.below(5) {
         0 => {
-            end_keeper();
+            end_supervisor();
             running.kill();
         }
         1 => {
             running.kill();
-            end_keeper();
+            end_supervisor();
         }
-        2 if end_keeper() => {
+        2 if end_supervisor() => {
             // It notices, and leaves what is durable behind.
             let code = running.finish().code();
-            assert!(code.is_some(), "it died of the death of its keeper");
+            assert!(code.is_some(), "it died of the death of its supervisor");
         }
         _ => running.kill(),
     }

@@ -111,10 +111,10 @@ fn a_good_bye_that_somebody_else_writes_is_none() {
     let first = workspace.read(".polpo/runs/r1/journal.jsonl");
     let first: serde_json::Value =
         serde_json::from_str(first.lines().next().expect("it began")).expect("JSON");
-    let keeper = &first["events"][0]["run"]["keeper"];
-    let digest = keeper["f"].as_str().expect("it was promised").to_owned();
+    let supervisor = &first["events"][0]["run"]["supervisor"];
+    let digest = supervisor["f"].as_str().expect("it was promised").to_owned();
     let line = json!({
-        "label": "", "pid": keeper["p"], "start_time": keeper["s"], "boot_id": keeper["b"], "key": 0,
+        "label": "", "pid": supervisor["p"], "start_time": supervisor["s"], "boot_id": supervisor["b"], "key": 0,
         "timed_out": false, "terminated": false, "stdout_len": 0, "stderr_len": 0, "started_ms": 0,
         "duration_ms": 0, "user_us": 0, "system_us": 0, "max_rss": 0, "at_ms": 1, "note": "", "farewell": digest,
     });

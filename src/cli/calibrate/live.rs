@@ -19,7 +19,7 @@ use crate::cli::project::current_dir;
 use crate::cli::review::defined_agents;
 use crate::cli::run::load;
 use crate::cli::screen::Screen;
-use crate::cli::session::{fork_keeper, options_with_config};
+use crate::cli::session::{fork_supervisor, options_with_config};
 use crate::domain::AgentId;
 use crate::judging::calibration::{Collector, Shown, shown};
 use crate::mission::model::Adapter;
@@ -90,7 +90,7 @@ struct Row {
 /// Asks the reviewers about all rows that they have not judged yet.
 pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answered, Failure> {
     refuse_labels(&arguments.labels, record)?;
-    let keeper = fork_keeper()?;
+    let supervisor = fork_supervisor()?;
     let (plan, folder) = plan(arguments, screen)?;
     let reviewers = reviewers(&plan, &arguments.reviewers)?;
     let mut rows = rows(&arguments.labels)?;
@@ -146,9 +146,9 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
     let runtime =
         runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
     let told = runtime.block_on(async {
-        let keeper = keeper.into_async()?;
+        let supervisor = supervisor.into_async()?;
         let at_once = arguments.jobs as usize;
-        jury.ask(questions, at_once, keeper, |number, said| {
+        jury.ask(questions, at_once, supervisor, |number, said| {
             let line = heard.take(number, said);
             progress.inc(1);
             if heard.is_time(all) && progress.is_hidden() && !screen.output().quiet {

@@ -157,7 +157,7 @@ fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<Check> {
         checks.push(check.with("file", run.snapshot().to_string_lossy().as_ref()));
     }
     checks.extend(exits(run, found, live));
-    if let Some(why) = &found.unreachable_keeper {
+    if let Some(why) = &found.unreachable_supervisor {
         let message = format!("agents still work, and `quorum resume` cannot take them over: {why}");
         checks.push(Check::new(name("supervisor"), Verdict::Warn, message));
     }

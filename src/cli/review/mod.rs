@@ -33,7 +33,7 @@ use crate::cli::failure::Failure;
 use crate::cli::project::{current_dir, find_run, open_run, state_folder};
 use crate::cli::run::{Launch, load, lock, new_run_id};
 use crate::cli::screen::{LiveView, Screen};
-use crate::cli::session::{fork_keeper, lay_over, options_with_config, resolve_programs};
+use crate::cli::session::{fork_supervisor, lay_over, options_with_config, resolve_programs};
 
 /// The author of work that came without one. No agent of a mission can be called so.
 const STRANGER: &str = "(the submitted work)";
@@ -125,7 +125,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         replay::refuse_what_it_cannot_heed(matches)?;
         return replay::replay(run, screen);
     }
-    let keeper = fork_keeper()?;
+    let supervisor = fork_supervisor()?;
     let mut options = options_with_config()?;
     lay_over(&mut options, &arguments.session, matches)?;
     options.max_attempts = Some(1);
@@ -173,7 +173,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         options,
         state,
         programs,
-        keeper,
+        supervisor,
         observers,
     };
     let ending = launch.go()?;

@@ -126,10 +126,10 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Start(started) if state.phase == RunPhase::New => vec![Event::RunStarted(started.clone())],
         Input::Resume {
             options,
-            keeper,
+            supervisor,
             kept,
             ..
-        } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept, now),
+        } if state.phase != RunPhase::New => schedule::resume(state, options, supervisor, kept, now),
         Input::FilesSeen { task, attempt, files } => audit::files_seen(state, *task, *attempt, files),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input, now),
         Input::TimerDue { at, timer } => due::due(state, *timer, *at, now),

@@ -11,7 +11,7 @@ use crate::domain::{AgentId, GateId, Points, Stage, Status, Timestamp, TurnId, W
 use crate::engine::event::Event;
 use crate::engine::ledger::Room;
 use crate::engine::outcome::outcome;
-use crate::engine::payload::{GateResult, KeeperRef};
+use crate::engine::payload::{GateResult, SupervisorRef};
 use crate::engine::state::{RunPhase, State};
 use crate::judging::eligibility::grader;
 use crate::mission::model::Input as PromptInput;
@@ -319,7 +319,7 @@ pub fn mission_score(state: &State) -> Option<Points> {
 pub(super) fn resume(
     state: &State,
     options: &RunOptions,
-    keeper: &KeeperRef,
+    supervisor: &SupervisorRef,
     kept: &[TurnId],
     now: Timestamp,
 ) -> Vec<Event> {
@@ -327,7 +327,7 @@ pub(super) fn resume(
     let is_open = |waiting: &crate::engine::state::Waiting| waiting.reason == WaitingReason::Approval;
     let mut events = vec![Event::RunResumed {
         options: Box::new(options.clone()),
-        keeper: keeper.clone(),
+        supervisor: supervisor.clone(),
     }];
     if let (Some(from), Some(to)) = (&state.options.state_base, &options.state_base)
         && from != to

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::domain::{Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::ledger::{CallId, Room, drop_what_nobody_waits_for};
 use crate::engine::{
-    Ceiling, Effect, Event, Input, KeeperRef, SeatId, State, StopCause, Timer, apply, decide, effects,
+    Ceiling, Effect, Event, Input, SeatId, State, StopCause, SupervisorRef, Timer, apply, decide, effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -66,7 +66,7 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
     assert!(state.ledger.is_held(turn(WAITS, 1)));
     let resume = Input::Resume {
         options: Box::new(state.options.clone()),
-        keeper: KeeperRef::default(),
+        supervisor: SupervisorRef::default(),
         kept: Vec::new(),
         last: None,
     };

@@ -6,9 +6,9 @@ use crate::domain::{
 };
 use crate::engine::decide::signature;
 use crate::engine::{
-    CheckResult, Command, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, Judging, KeeperRef,
-    RunPhase, RunStarted, SeatId, SeatResult, StageReport, State, StopCause, Timer, ToolCalls, Usage, decide,
-    outcome, worst_case,
+    CheckResult, Command, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, Judging, RunPhase,
+    RunStarted, SeatId, SeatResult, StageReport, State, StopCause, SupervisorRef, Timer, ToolCalls, Usage,
+    decide, outcome, worst_case,
 };
 use crate::mission::RunOptions;
 
@@ -54,13 +54,13 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
         mission_digest: Digest::of(b""),
         mission_path: None,
         options: options(),
-        keeper: KeeperRef::default(),
+        supervisor: SupervisorRef::default(),
         origin: None,
     }));
     for input in [
         Input::Resume {
             options: Box::new(options()),
-            keeper: KeeperRef::default(),
+            supervisor: SupervisorRef::default(),
             kept: Vec::new(),
             last: None,
         },
@@ -513,7 +513,7 @@ fn a_later_session_goes_by_its_own_options() {
     };
     simulation.feed(&Input::Resume {
         options: Box::new(other.clone()),
-        keeper: KeeperRef::default(),
+        supervisor: SupervisorRef::default(),
         kept: Vec::new(),
         last: None,
     });

@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::engine::{
     ApproverSaid, Asked, AuditReport, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact,
-    FileRef, Input, KeeperRef, Looks, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State,
+    FileRef, Input, Looks, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, SupervisorRef,
     ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects,
     prior_points,
 };
@@ -129,7 +129,7 @@ impl Simulation {
             mission_digest: Digest::of(b""),
             mission_path: None,
             options,
-            keeper: KeeperRef::default(),
+            supervisor: SupervisorRef::default(),
             origin: None,
         })));
         simulation
@@ -168,7 +168,7 @@ impl Simulation {
         self.todo.extend(pending);
         let input = Input::Resume {
             options: Box::new(self.state.options.clone()),
-            keeper: KeeperRef::default(),
+            supervisor: SupervisorRef::default(),
             kept: kept.to_vec(),
             last: Some(Timestamp(self.now)),
         };

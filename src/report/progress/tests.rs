@@ -221,7 +221,7 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
         .stopped(StopCause::Interrupted);
     scene.after(3600).input(&crate::engine::Input::Resume {
         options: Box::default(),
-        keeper: crate::engine::KeeperRef::default(),
+        supervisor: crate::engine::SupervisorRef::default(),
         kept: Vec::new(),
         last: None,
     });

@@ -7,7 +7,6 @@ use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::domain::{ConsultId, Digest, Purpose};
 use crate::engine::State;
 use crate::judging::parser::Quoted;
-use crate::keeper::{self, Spawn, Told};
 use crate::mission::Plan;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, Reply};
@@ -17,6 +16,7 @@ use crate::runtime::session::RunError;
 use crate::runtime::spool::write_told;
 use crate::runtime::world::{Child, Message, World, workspace};
 use crate::store::SpoolName;
+use crate::supervisor::{self, Spawn, Told};
 
 use super::{Call, failure, place, said};
 
@@ -85,7 +85,12 @@ impl World {
     }
 
     /// A consulted command ended.
-    pub(in crate::runtime) fn consult_exited(&mut self, id: ConsultId, purpose: Purpose, exit: keeper::Exit) {
+    pub(in crate::runtime) fn consult_exited(
+        &mut self,
+        id: ConsultId,
+        purpose: Purpose,
+        exit: supervisor::Exit,
+    ) {
         let (folder, secrets) = (self.folder.clone(), self.programs.secrets());
         let stderr = folder.spool_file(&SpoolName::ConsultErr(id));
         let judgement = self.consulted.remove(&id);

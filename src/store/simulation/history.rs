@@ -14,8 +14,8 @@ use crate::domain::{Digest, GateId, HoldId, Purpose, RunId, TaskId, Timestamp, T
 use crate::engine::random::{Random, grades, probes, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
-    Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, FileFact, Input, KeeperRef, OperatorInput,
-    RunPhase, RunStarted, State, StopCause, Timer, TurnEnd, apply, decide, effects, pending_effects,
+    Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, FileFact, Input, OperatorInput, RunPhase,
+    RunStarted, State, StopCause, SupervisorRef, Timer, TurnEnd, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 
@@ -152,7 +152,7 @@ impl History {
                 mission_digest: Digest::of(b""),
                 mission_path: None,
                 options: self.missions.first_options().clone(),
-                keeper: KeeperRef::default(),
+                supervisor: SupervisorRef::default(),
                 origin: None,
             };
             self.turn(vec![Input::Start(Box::new(started))], Vec::new())
@@ -166,7 +166,7 @@ impl History {
             let pending = pending_effects(&self.state);
             let resume = Input::Resume {
                 options: Box::new(options),
-                keeper: KeeperRef::default(),
+                supervisor: SupervisorRef::default(),
                 kept: kept.clone(),
                 last: None,
             };
@@ -294,7 +294,7 @@ impl History {
         if moved && !self.state.is_unfinished() {
             let resume = Input::Resume {
                 options: Box::new(self.state.options.clone()),
-                keeper: KeeperRef::default(),
+                supervisor: SupervisorRef::default(),
                 kept: Vec::new(),
                 last: None,
             };

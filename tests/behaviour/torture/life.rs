@@ -1,5 +1,5 @@
 //! The whole life of a random run with kills in all of it: at its start, while it works, while it recovers, while a
-//! person answers; the runner, its keeper, or both.
+//! person answers; the runner, its supervisor, or both.
 //!
 //! `QUORUM_TORTURE_SEED=n` plays one life, `QUORUM_TORTURE_KILLS=n` says how many kills the long test is after (see
 //! `benches/README.md`).
@@ -76,17 +76,17 @@ enum Moment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Runner,
-    Keeper,
-    RunnerThenKeeper,
-    KeeperThenRunner,
+    Supervisor,
+    RunnerThenSupervisor,
+    SupervisorThenRunner,
 }
 
 impl Victim {
     fn name(self) -> &'static str {
         match self {
             Self::Runner => "runner",
-            Self::Keeper => "keeper",
-            Self::RunnerThenKeeper | Self::KeeperThenRunner => "runner and keeper",
+            Self::Supervisor => "supervisor",
+            Self::RunnerThenSupervisor | Self::SupervisorThenRunner => "runner and supervisor",
         }
     }
 }
@@ -162,9 +162,9 @@ impl Life {
             return ended(running);
         }
         let victim = match self.dice.below(10) {
-            0 | 1 => Victim::Keeper,
-            2 => Victim::RunnerThenKeeper,
-            3 => Victim::KeeperThenRunner,
+            0 | 1 => Victim::Supervisor,
+            2 => Victim::RunnerThenSupervisor,
+            3 => Victim::SupervisorThenRunner,
             _ => Victim::Runner,
         };
         let moment = match self.dice.below(4) {
@@ -182,28 +182,28 @@ impl Life {
         }
         let journal = self.events.len();
         let runner = running.pid();
-        let keeper = child_of(runner);
+        let supervisor = child_of(runner);
         let strike = |pid: Option<Pid>| pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok());
         match victim {
-            Victim::Keeper if keeper.is_none() => running.kill(),
-            Victim::Keeper => {
-                strike(keeper);
+            Victim::Supervisor if supervisor.is_none() => running.kill(),
+            Victim::Supervisor => {
+                strike(supervisor);
                 // It notices, and leaves what is durable behind; or it had nothing left to do.
                 let code = running.finish().code();
-                assert!(code.is_some(), "it died of the death of its keeper");
+                assert!(code.is_some(), "it died of the death of its supervisor");
             }
             Victim::Runner => running.kill(),
-            Victim::RunnerThenKeeper => {
+            Victim::RunnerThenSupervisor => {
                 running.kill();
-                strike(keeper);
+                strike(supervisor);
             }
-            Victim::KeeperThenRunner => {
-                strike(keeper);
+            Victim::SupervisorThenRunner => {
+                strike(supervisor);
                 running.kill();
             }
         }
-        if let (Some(keeper), true) = (keeper, victim != Victim::Runner) {
-            wait_for("the end of the keeper", || !is_alive(keeper));
+        if let (Some(supervisor), true) = (supervisor, victim != Victim::Runner) {
+            wait_for("the end of the supervisor", || !is_alive(supervisor));
         }
         self.due -= 1;
         self.killed += 1;
@@ -413,7 +413,7 @@ fn assert_legal(status: &Value, events: &[Value]) {
     }
 }
 
-/// The one child of a runner is its keeper.
+/// The one child of a runner is its supervisor.
 pub fn child_of(runner: Pid) -> Option<Pid> {
     let pid = runner.as_raw_nonzero();
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;

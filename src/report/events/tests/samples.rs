@@ -9,9 +9,9 @@ use crate::domain::{
 };
 use crate::engine::{
     Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason, Event, Exit,
-    FailedOperation, FileFact, GateResult, Grounds, KeeperRef, Notice, NoticeEvent, Operation, ProcessRef,
-    ReplyRef, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, Topic, TurnFiles, Usage,
-    Used, Way,
+    FailedOperation, FileFact, GateResult, Grounds, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef,
+    SeatId, SeatResult, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, Topic, TurnFiles,
+    Usage, Used, Way,
 };
 use crate::engine::{JudgingPlace, VoidedStage};
 use crate::mission::model::TaskType;
@@ -72,7 +72,7 @@ pub(super) fn run_samples() -> Vec<Event> {
         Event::RunStarted(Box::new(run_started())),
         Event::RunResumed {
             options: Box::new(RunOptions::default()),
-            keeper: KeeperRef::default(),
+            supervisor: SupervisorRef::default(),
         },
         Event::RunMoved {
             from: "/home/ada/one".into(),

@@ -16,8 +16,8 @@ use rustix::process::Pid;
 
 /// Which of the two processes after [`fork`] this is.
 pub(super) enum Forked {
-    Keeper,
-    Runner { keeper: Pid },
+    Supervisor,
+    Runner { supervisor: Pid },
 }
 
 /// Splits the process in two.
@@ -29,9 +29,9 @@ pub(super) unsafe fn fork() -> io::Result<Forked> {
     // SAFETY: one thread, says the caller, so the new process may go on using everything.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => Ok(Forked::Keeper),
+        0 => Ok(Forked::Supervisor),
         pid => match Pid::from_raw(pid) {
-            Some(keeper) => Ok(Forked::Runner { keeper }),
+            Some(supervisor) => Ok(Forked::Runner { supervisor }),
             None => Err(io::ErrorKind::Other.into()),
         },
     }
@@ -44,7 +44,7 @@ pub fn exit_now(code: i32) -> ! {
 }
 
 /// Points 0, 1 and 2 to `/dev/null` and closes everything else but `keep`, so that nobody waits for the end of a pipe
-/// or a lock that only the keeper still holds.
+/// or a lock that only the supervisor still holds.
 pub(super) fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>) -> io::Result<()> {
     let null = File::options()
         .read(true)
@@ -58,7 +58,7 @@ pub(super) fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>
         }
     }
     for descriptor in open.into_iter().chain([null]).filter(|&fd| fd > 2 && fd != keep) {
-        // SAFETY: what owns these is the runner's code, to which the keeper never returns. One that is no longer
+        // SAFETY: what owns these is the runner's code, to which the supervisor never returns. One that is no longer
         // open gives an error of no interest.
         unsafe { libc::close(descriptor) };
     }
@@ -84,10 +84,10 @@ pub fn survive_file_size_limit() -> io::Result<()> {
     )
 }
 
-/// Makes the signals of the process the keeper's own.
+/// Makes the signals of the process the supervisor's own.
 ///
 /// Signals are caught or held back, never ignored: children inherit what is ignored, but handlers are reset when they
-/// start their program. No handler does anything, since a child that has not started its program yet shares the keeper's
+/// start their program. No handler does anything, since a child that has not started its program yet shares the supervisor's
 /// memory.
 pub(super) fn take_over_signals() -> io::Result<()> {
     for signal in 1..=64 {
@@ -267,7 +267,7 @@ fn natural(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }
 
-/// Reaps the keeper, once it is known to have ended, so that it does not stay a zombie of a runner that goes on.
+/// Reaps the supervisor, once it is known to have ended, so that it does not stay a zombie of a runner that goes on.
 pub(super) fn wait_for(pid: Pid) -> io::Result<()> {
     let wait = || rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
     match rustix::io::retry_on_intr(wait) {

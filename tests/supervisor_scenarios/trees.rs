@@ -1,8 +1,8 @@
-//! Whole trees: what leaves its group, what outlives the runner, what outlives the keeper.
+//! Whole trees: what leaves its group, what outlives the runner, what outlives the supervisor.
 
 use std::time::{Duration, Instant};
 
-use quorum::keeper::{Command, ProcessIdentity, alive, end};
+use quorum::supervisor::{Command, ProcessIdentity, alive, end};
 use rustix::process::Signal;
 
 use super::scene::{Scene, running, signal, stat_field, until};
@@ -13,11 +13,11 @@ super::scenarios! {
     what_left_the_group_dies_at_the_turns_end,
     what_hid_its_marker_dies_while_other_turns_run,
     all_is_gone_when_the_runner_is_gone,
-    sigterm_ends_the_keeper_and_all_below,
-    a_stuck_keeper_is_ended_too,
-    what_a_killed_keeper_left_is_found,
+    sigterm_ends_the_supervisor_and_all_below,
+    a_stuck_supervisor_is_ended_too,
+    what_a_killed_supervisor_left_is_found,
     a_stranger_with_the_same_number_is_spared,
-    a_terminals_signals_do_not_reach_the_keeper,
+    a_terminals_signals_do_not_reach_the_supervisor,
 }
 
 /// Leaves its group and session by a double fork, and writes its process id to `$1`.
@@ -25,7 +25,7 @@ const ESCAPE: &str = "escape() { setsid sh -c 'echo $$ >>'$1'; exec sleep 1000' 
     arrived() { while [ \"$(cat $1 2>/dev/null | wc -l)\" -lt $2 ]; do sleep 0.01; done; }
     ";
 
-/// Two processes below a keeper, one of them in hiding, that nothing but SIGKILL ends.
+/// Two processes below a supervisor, one of them in hiding, that nothing but SIGKILL ends.
 fn stubborn(scene: &mut Scene) -> Vec<u32> {
     let script =
         format!("{ESCAPE} trap '' TERM; escape escaped; arrived escaped 1; echo $$ >pid; sleep 1000; :");
@@ -142,8 +142,8 @@ fn all_is_gone_when_the_runner_is_gone() {
     let pids = stubborn(&mut scene);
     scene.client = None;
     until("the children are gone", || !pids.iter().any(|&pid| running(pid)));
-    until("the keeper is gone", || !alive(&scene.identity));
-    let log = quorum::keeper::read_exits(&scene.path("exits.log")).unwrap();
+    until("the supervisor is gone", || !alive(&scene.identity));
+    let log = quorum::supervisor::read_exits(&scene.path("exits.log")).unwrap();
     assert_eq!(
         log.records[0].exit.signal,
         Some(9),
@@ -151,7 +151,7 @@ fn all_is_gone_when_the_runner_is_gone() {
     );
 }
 
-fn sigterm_ends_the_keeper_and_all_below() {
+fn sigterm_ends_the_supervisor_and_all_below() {
     let mut scene = Scene::new();
     let pids = stubborn(&mut scene);
     assert!(alive(&scene.identity));
@@ -164,7 +164,7 @@ fn sigterm_ends_the_keeper_and_all_below() {
     end(&scene.identity, Duration::from_secs(10)).unwrap();
 }
 
-fn a_stuck_keeper_is_ended_too() {
+fn a_stuck_supervisor_is_ended_too() {
     let mut scene = Scene::new();
     let pids = stubborn(&mut scene);
     signal(scene.identity.pid, Signal::STOP);
@@ -173,11 +173,11 @@ fn a_stuck_keeper_is_ended_too() {
     assert!(!pids.iter().any(|&pid| running(pid)));
 }
 
-fn what_a_killed_keeper_left_is_found() {
+fn what_a_killed_supervisor_left_is_found() {
     let mut scene = Scene::new();
     let pids = stubborn(&mut scene);
     signal(scene.identity.pid, Signal::KILL);
-    until("the keeper is gone", || !alive(&scene.identity));
+    until("the supervisor is gone", || !alive(&scene.identity));
     assert!(
         pids.iter().all(|&pid| running(pid)),
         "nobody was left to kill them"
@@ -206,7 +206,7 @@ fn a_stranger_with_the_same_number_is_spared() {
     }
 }
 
-fn a_terminals_signals_do_not_reach_the_keeper() {
+fn a_terminals_signals_do_not_reach_the_supervisor() {
     let mut scene = Scene::new();
     for ignored in [Signal::INT, Signal::HUP, Signal::PIPE] {
         signal(scene.identity.pid, ignored);

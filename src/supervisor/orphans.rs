@@ -1,7 +1,7 @@
 //! The hunt for processes that left their turn's process group (`setsid`, a double fork) to live on after it.
 //!
-//! On Linux each child of the keeper adopts the orphans of its own tree as long as it lives, and the keeper those of
-//! children that have ended. So what the keeper finds among its own children without having started it is a leftover,
+//! On Linux each child of the supervisor adopts the orphans of its own tree as long as it lives, and the supervisor those of
+//! children that have ended. So what the supervisor finds among its own children without having started it is a leftover,
 //! whatever else runs, and is killed, however it hid: a new session, a double fork, an environment without a mark, or with
 //! the mark of a turn that still runs. A program that gives up adopting its orphans only gives them up to be killed.
 //!
@@ -15,22 +15,22 @@ use rustix::process::{Pid, Signal, getpgid, kill_process};
 use super::identity::ProcessIdentity;
 use super::platform;
 
-/// The variable that the keeper adds to every child's environment. Its value says which keeper and which turn the
+/// The variable that the supervisor adds to every child's environment. Its value says which supervisor and which turn the
 /// child belongs to: a comma-separated list, from the outermost run to the innermost, of `PID.STARTTIME.KEY`.
 pub const TURN_KEY_VARIABLE: &str = "QUORUM_TURN_KEY";
 
-/// Writes and reads the values of [`TURN_KEY_VARIABLE`] for one keeper.
+/// Writes and reads the values of [`TURN_KEY_VARIABLE`] for one supervisor.
 pub(super) struct Marker {
     /// `PID.STARTTIME.`
-    keeper: String,
-    /// What the keeper itself inherited, if its run is part of a turn of another run.
+    supervisor: String,
+    /// What the supervisor itself inherited, if its run is part of a turn of another run.
     outer: Option<String>,
 }
 
 impl Marker {
-    pub(super) fn of(keeper: &ProcessIdentity) -> Marker {
+    pub(super) fn of(supervisor: &ProcessIdentity) -> Marker {
         Marker {
-            keeper: format!("{}.{}.", keeper.pid, keeper.start_time),
+            supervisor: format!("{}.{}.", supervisor.pid, supervisor.start_time),
             outer: None,
         }
     }
@@ -45,8 +45,8 @@ impl Marker {
     /// The value for the child with this key.
     pub(super) fn value(&self, key: u64) -> String {
         match &self.outer {
-            Some(outer) => format!("{outer},{}{key}", self.keeper),
-            None => format!("{}{key}", self.keeper),
+            Some(outer) => format!("{outer},{}{key}", self.supervisor),
+            None => format!("{}{key}", self.supervisor),
         }
     }
 
@@ -54,11 +54,11 @@ impl Marker {
     pub(super) fn key_in(&self, value: &str) -> Option<u64> {
         value
             .split(',')
-            .find_map(|part| part.strip_prefix(&self.keeper)?.parse().ok())
+            .find_map(|part| part.strip_prefix(&self.supervisor)?.parse().ok())
     }
 }
 
-/// What the keeper knows about its turns when it looks for orphans.
+/// What the supervisor knows about its turns when it looks for orphans.
 pub(super) struct Turns<'a> {
     /// Process (and group) ids of the running turns, with their keys.
     pub(super) running: &'a HashMap<Pid, u64>,
@@ -76,13 +76,13 @@ pub(super) struct Found {
 /// Whose leftover a process is.
 enum Owner {
     Ended(u64),
-    /// A turn of this keeper that was reported already, or so its marker says.
+    /// A turn of this supervisor that was reported already, or so its marker says.
     Gone,
     /// It has no marker, or hid it, or has one that it cannot have inherited.
     NotTold,
 }
 
-/// The keeper's view of its adopted children.
+/// The supervisor's view of its adopted children.
 pub(super) struct Orphans {
     children: platform::Children,
     pids: Vec<Pid>,
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_names_keeper_and_turn() {
+    fn a_marker_names_supervisor_and_turn() {
         let value = marker(12, 345).value(6);
         assert_eq!(value, "12.345.6");
         assert_eq!(marker(12, 345).key_in(&value), Some(6));

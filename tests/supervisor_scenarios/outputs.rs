@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
-use quorum::keeper::{Command, Event, Exit, Spawn, read_exits};
+use quorum::supervisor::{Command, Event, Exit, Spawn, read_exits};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::scene::{Scene, descriptors, running, until};
@@ -372,7 +372,7 @@ fn without_descriptors_to_spare_files_are_named() {
         maximum: before.maximum,
     };
     setrlimit(Resource::Nofile, few).unwrap();
-    // The keeper has the limit of the process that forks it.
+    // The supervisor has the limit of the process that forks it.
     let mut scene = Scene::new();
     setrlimit(Resource::Nofile, before).unwrap();
     let keys: Vec<u64> = (0..30)

@@ -1,7 +1,7 @@
 //! To whom a process belongs, told by what it cannot shed.
 //!
 //! An agent's child can clear its environment, begin a session of its own, outlive its parents and hide in namespaces. One
-//! thing stays: a resource limit. The keeper lowers its hard limit of file locks, which Linux has not looked at since 2.4, to
+//! thing stays: a resource limit. The supervisor lowers its hard limit of file locks, which Linux has not looked at since 2.4, to
 //! a number of its own; every descendant inherits it, and nobody without the rights of the machine's administrator raises it
 //! again. So whatever carries a number is an agent's, and whose, for as long as it lives.
 
@@ -16,16 +16,16 @@ use crate::domain::Digest;
 
 /// The upper 16 bits of every mark; far below "unlimited", far above any limit that somebody would set by hand.
 const KIND: u64 = 0x5155 << OWN_BITS;
-/// The lower bits, which tell one keeper from another.
+/// The lower bits, which tell one supervisor from another.
 const OWN_BITS: u32 = 48;
 
-/// The mark of everything that a keeper starts.
-fn mark_of(keeper: &ProcessIdentity) -> u64 {
+/// The mark of everything that a supervisor starts.
+fn mark_of(supervisor: &ProcessIdentity) -> u64 {
     let ProcessIdentity {
         pid,
         start_time,
         boot_id,
-    } = keeper;
+    } = supervisor;
     let digest = Digest::of(format!("{pid}.{start_time}.{boot_id}").as_bytes()).to_string();
     let own = digest.get(..OWN_BITS as usize / 4);
     KIND | own
@@ -39,14 +39,14 @@ fn is_mark(limit: u64) -> bool {
 
 /// Marks this process and with it whatever it will start. Inside of another run's turn the mark of that run stays: a limit
 /// can only be lowered.
-pub(super) fn mark_this_process(keeper: &ProcessIdentity) {
+pub(super) fn mark_this_process(supervisor: &ProcessIdentity) {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         if getrlimit(Resource::Locks).maximum.is_some() {
             return;
         }
-        let mark = Some(mark_of(keeper));
+        let mark = Some(mark_of(supervisor));
         let limit = Rlimit {
             current: mark,
             maximum: mark,
@@ -55,12 +55,12 @@ pub(super) fn mark_this_process(keeper: &ProcessIdentity) {
         let _ = setrlimit(Resource::Locks, limit);
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = mark_of(keeper);
+    let _ = mark_of(supervisor);
 }
 
-/// Whether a process, or one it descends from, was started by this keeper.
-pub(super) fn is_marked_by(pid: Pid, keeper: &ProcessIdentity) -> bool {
-    limit_of(pid).is_some_and(|limit| limit == mark_of(keeper))
+/// Whether a process, or one it descends from, was started by this supervisor.
+pub(super) fn is_marked_by(pid: Pid, supervisor: &ProcessIdentity) -> bool {
+    limit_of(pid).is_some_and(|limit| limit == mark_of(supervisor))
 }
 
 /// Whether a process carries a mark, or a limit that is lower than this process's own and may have been one.
@@ -158,7 +158,7 @@ pub(super) fn has_ended(held: &impl AsFd) -> bool {
 mod tests {
     use super::*;
 
-    fn keeper(pid: u32) -> ProcessIdentity {
+    fn supervisor(pid: u32) -> ProcessIdentity {
         ProcessIdentity {
             pid,
             start_time: 4711,
@@ -167,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_of_one_keeper_and_no_limit_of_anybodys_choice() {
-        assert!(is_mark(mark_of(&keeper(1))));
-        assert_ne!(mark_of(&keeper(1)), mark_of(&keeper(2)));
+    fn a_mark_is_of_one_supervisor_and_no_limit_of_anybodys_choice() {
+        assert!(is_mark(mark_of(&supervisor(1))));
+        assert_ne!(mark_of(&supervisor(1)), mark_of(&supervisor(2)));
         assert!(!is_mark(0) && !is_mark(65_536) && !is_mark(u64::MAX));
     }
 

@@ -1,4 +1,4 @@
-//! What the runner and the keeper say to each other, and how it is framed.
+//! What the runner and the supervisor say to each other, and how it is framed.
 //!
 //! A frame is a length (four bytes, little endian) and that many bytes: of the `postcard` form, which holds the values
 //! without their names, or of JSON for the one message that every version understands. Prompts and outputs never travel
@@ -17,14 +17,14 @@ const MAX_FRAME: usize = 16 << 20;
 
 const HEADER: usize = size_of::<u32>();
 
-/// What the runner asks of the keeper.
+/// What the runner asks of the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
     /// Where the run's exits are recorded. Must come before the first [`Command::Spawn`].
     Open {
         /// Path of `exits.log`; created if missing, appended to otherwise.
         exits_log: PathBuf,
-        /// Where the next runner finds the keeper when this one is gone. There is nothing before.
+        /// Where the next runner finds the supervisor when this one is gone. There is nothing before.
         socket: PathBuf,
     },
     /// Start a child.
@@ -47,13 +47,13 @@ pub enum Command {
 /// A child to start. Paths and strings must be UTF-8, else [`Client::send`](super::Client::send) refuses the command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spawn {
-    /// The runner's name for the child, unique for the keeper's life.
+    /// The runner's name for the child, unique for the supervisor's life.
     pub key: u64,
     /// What people and `exits.log` call the child: `task.attempt.turn`.
     pub label: String,
     /// The program, as an absolute path (see [`resolve`](super::resolve())), and its arguments.
     pub argv: Vec<String>,
-    /// The whole environment. The keeper adds [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE) and nothing else.
+    /// The whole environment. The supervisor adds [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE) and nothing else.
     pub env: Vec<(String, String)>,
     /// Working directory.
     pub cwd: PathBuf,
@@ -63,7 +63,7 @@ pub struct Spawn {
     /// while the child works makes the child's output count as lost. Its standard input, if it is one of them, is a copy
     /// that nobody can write to.
     pub told: Vec<Told>,
-    /// Whether what it prints comes to the keeper by a pipe, so that nobody can take any of it away or write over it. Of
+    /// Whether what it prints comes to the supervisor by a pipe, so that nobody can take any of it away or write over it. Of
     /// what is larger than any reply only the beginning is kept.
     pub sealed: bool,
     /// File for standard output; without one `/dev/null`. What was there before is gone, and at the end there is a file
@@ -96,7 +96,7 @@ pub struct Told {
     pub digest: Digest,
 }
 
-/// What the keeper tells the runner.
+/// What the supervisor tells the runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// The child runs its program, or did: of one that ends at once this is told together with its end.
@@ -127,7 +127,7 @@ pub enum Event {
     },
     /// The answer to [`Command::Ping`].
     Alive,
-    /// The last event of a keeper that ends in order: nothing that it started is left.
+    /// The last event of a supervisor that ends in order: nothing that it started is left.
     Farewell,
 }
 
@@ -142,7 +142,7 @@ pub struct Exit {
     pub signal: Option<i32>,
     /// Its time-out fired. True even if it then exited with 0.
     pub timed_out: bool,
-    /// It was still running when [`Command::Terminate`], [`Command::KillAll`] or the keeper's own end asked it to stop.
+    /// It was still running when [`Command::Terminate`], [`Command::KillAll`] or the supervisor's own end asked it to stop.
     pub terminated: bool,
     /// Length of the standard output's file in bytes; 0 means that there is no file: nothing was written, unless
     /// [`output_lost`](Self::output_lost) says otherwise.
@@ -339,7 +339,7 @@ mod tests {
         vec![
             Command::Open {
                 exits_log: "/tmp/exits.log".into(),
-                socket: "/tmp/keeper.sock".into(),
+                socket: "/tmp/supervisor.sock".into(),
             },
             Command::Spawn(Spawn {
                 key: u64::MAX,
@@ -400,7 +400,7 @@ mod tests {
         let error = encode(
             &Command::Open {
                 exits_log: path,
-                socket: "/tmp/keeper.sock".into(),
+                socket: "/tmp/supervisor.sock".into(),
             },
             &mut bytes,
         )

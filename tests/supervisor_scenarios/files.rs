@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use quorum::keeper::{Event, TURN_KEY_VARIABLE};
+use quorum::supervisor::{Event, TURN_KEY_VARIABLE};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::scene::{Scene, descriptors, own_sockets, stat_field, until};
@@ -19,7 +19,7 @@ super::scenarios! {
     links_and_pipes_are_refused_as_files,
     the_environment_is_what_was_given,
     signals_are_as_in_a_fresh_process,
-    children_and_keeper_hold_nothing_of_the_runner,
+    children_and_supervisor_hold_nothing_of_the_runner,
     sessions_and_groups_are_separate,
 }
 
@@ -78,7 +78,7 @@ fn links_and_pipes_are_refused_as_files() {
                 .nth(stream);
             *slot.unwrap() = Some(scene.path(name));
             let (key, left) = (spawn.key, [spawn.stdout.clone(), spawn.stderr.clone()]);
-            scene.send(&quorum::keeper::Command::Spawn(spawn));
+            scene.send(&quorum::supervisor::Command::Spawn(spawn));
             match scene.event() {
                 Event::SpawnFailed {
                     key: failed, message, ..
@@ -147,7 +147,7 @@ fn signals_are_as_in_a_fresh_process() {
     }
 }
 
-fn children_and_keeper_hold_nothing_of_the_runner() {
+fn children_and_supervisor_hold_nothing_of_the_runner() {
     // What a careless caller might have open at the fork, none of it closed on exec.
     let folder = tempfile::tempdir().unwrap();
     let lock = fs::File::create(folder.path().join("lock")).unwrap();
@@ -175,17 +175,17 @@ fn children_and_keeper_hold_nothing_of_the_runner() {
     }
     assert_ne!(out, err);
 
-    let of_keeper = descriptors(scene.identity.pid);
-    for (number, target) in &of_keeper[..3] {
+    let of_supervisor = descriptors(scene.identity.pid);
+    for (number, target) in &of_supervisor[..3] {
         assert_eq!(target, Path::new("/dev/null"), "{number}");
     }
-    let sockets = of_keeper
+    let sockets = of_supervisor
         .iter()
         .filter(|(_, target)| target.to_string_lossy().starts_with("socket:"));
-    assert_eq!(sockets.count(), 1, "{of_keeper:?}");
+    assert_eq!(sockets.count(), 1, "{of_supervisor:?}");
     assert!(
-        !of_keeper.iter().any(|(_, target)| target.ends_with("lock")),
-        "{of_keeper:?}"
+        !of_supervisor.iter().any(|(_, target)| target.ends_with("lock")),
+        "{of_supervisor:?}"
     );
     assert!(
         !own_sockets().is_empty(),
@@ -195,11 +195,11 @@ fn children_and_keeper_hold_nothing_of_the_runner() {
 
 fn sessions_and_groups_are_separate() {
     let mut scene = Scene::new();
-    let keeper = scene.identity.pid;
+    let supervisor = scene.identity.pid;
     let spawn = scene.program(&["/bin/sleep", "1000"]);
     let pid = scene.start(spawn);
     let (group, session) = (5, 6);
-    assert_eq!(stat_field(keeper, session), i64::from(keeper));
+    assert_eq!(stat_field(supervisor, session), i64::from(supervisor));
     assert_eq!(stat_field(pid, group), i64::from(pid));
-    assert_eq!(stat_field(pid, session), i64::from(keeper));
+    assert_eq!(stat_field(pid, session), i64::from(supervisor));
 }

@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::PermissionsExt;
 
-use quorum::keeper::{Command, Event, alive, fork, read_exits};
+use quorum::supervisor::{Command, Event, alive, fork, read_exits};
 
 use super::scene::{Scene, own_sockets, running, until};
 
@@ -16,9 +16,9 @@ super::scenarios! {
     an_unwritable_record_is_a_warning,
     a_huge_burst_neither_blocks_nor_loses,
     a_silent_runner_does_not_stop_timeouts,
-    nonsense_ends_the_keeper_and_its_children,
+    nonsense_ends_the_supervisor_and_its_children,
     shutdown_reports_what_it_killed,
-    a_program_with_threads_cannot_fork_a_keeper,
+    a_program_with_threads_cannot_fork_a_supervisor,
 }
 
 fn what_cannot_be_started_is_refused() {
@@ -88,7 +88,7 @@ fn a_key_is_used_once() {
 fn an_unwritable_record_is_a_warning() {
     let mut scene = Scene::unopened();
     let exits_log = scene.path("nowhere/exits.log");
-    let socket = scene.path("keeper.sock");
+    let socket = scene.path("supervisor.sock");
     scene.send(&Command::Open { exits_log, socket });
     match scene.event() {
         Event::Warning { message } => assert!(message.contains("nowhere/exits.log"), "{message}"),
@@ -100,7 +100,7 @@ fn an_unwritable_record_is_a_warning() {
     let mut scene = Scene::unopened();
     scene.send(&Command::Open {
         exits_log: "/dev/full".into(),
-        socket: "/nowhere/keeper.sock".into(),
+        socket: "/nowhere/supervisor.sock".into(),
     });
     // What is no file in its place is never written to.
     match scene.event() {
@@ -170,7 +170,7 @@ fn a_silent_runner_does_not_stop_timeouts() {
     }
 }
 
-fn nonsense_ends_the_keeper_and_its_children() {
+fn nonsense_ends_the_supervisor_and_its_children() {
     for nonsense in [&[2, 0, 0, 0, b'{', b'}'][..], &[0xff; 64]] {
         let before = own_sockets();
         let mut scene = Scene::new();
@@ -185,7 +185,7 @@ fn nonsense_ends_the_keeper_and_its_children() {
         });
         assert!(written.count() >= 1);
         until("the child is gone", || !running(pid));
-        until("the keeper is gone", || !alive(&scene.identity));
+        until("the supervisor is gone", || !alive(&scene.identity));
         match scene.event() {
             Event::Warning { message } => {
                 assert!(message.contains("does not understand"), "{message}")
@@ -209,10 +209,10 @@ fn shutdown_reports_what_it_killed() {
     }
     assert!(!running(pid) && !running(escaped));
     let proc = format!("/proc/{}", scene.identity.pid);
-    assert!(!fs::exists(proc).unwrap(), "the keeper is reaped");
+    assert!(!fs::exists(proc).unwrap(), "the supervisor is reaped");
 }
 
-fn a_program_with_threads_cannot_fork_a_keeper() {
+fn a_program_with_threads_cannot_fork_a_supervisor() {
     let (release, wait) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || wait.recv());
     let error = fork().unwrap_err();

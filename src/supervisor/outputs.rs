@@ -1,6 +1,6 @@
 //! Where children's output goes: files that get their name only once there is something in them.
 //!
-//! Most children print nothing, and creating two files to remove them again costs more than anything else the keeper
+//! Most children print nothing, and creating two files to remove them again costs more than anything else the supervisor
 //! does for such a child. So a child writes to a file without a name, made in the folder of the one that was asked for.
 //! At its end a file with something in it gets its name; an empty one goes to the next child, and the file system never
 //! heard of either. Where that is not possible (another system, a file system that cannot do it, something already there
@@ -89,12 +89,12 @@ impl Checked {
 /// The pool of files without a name.
 #[derive(Debug)]
 pub(super) struct Outputs {
-    /// Empty files that nobody has open but the keeper, with the folder each was made in. There are never more than
+    /// Empty files that nobody has open but the supervisor, with the folder each was made in. There are never more than
     /// children had outputs at the same time.
     idle: Vec<(Folder, Unnamed)>,
     /// How many files without a name exist, idle or given to a child.
     open: usize,
-    /// How many may exist: each takes a descriptor, and the keeper needs some for other things.
+    /// How many may exist: each takes a descriptor, and the supervisor needs some for other things.
     most: usize,
     /// Devices whose file systems cannot make files without a name.
     unable: HashSet<u64>,

@@ -15,7 +15,7 @@
 //!   the next runner at a socket in the run's folder, tells it what it holds, and then serves it like the first one. It
 //!   ends with the last thing it holds.
 //!
-//! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `process` the keeper's
+//! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `process` the supervisor's
 //! loop, `adoption` how the next runner finds it, `child` one child's life, `outputs` the files its output goes to,
 //! `orphans` the hunt for processes that left their group, `exits` the record, `identity` how a process is recognised
 //! again after a crash, `belonging` what a process cannot shed, `concealment` what others see of this one, `descriptors` what the standard ones were at the start, `farewell` how
@@ -24,7 +24,7 @@
 //! programs. `posix` holds the few raw system calls; everything that only Linux has is in `linux` and `start_linux`, with a
 //! plain process-group fallback in `other` and `start_other`.
 //!
-//! What a child costs beyond the bare spawn is measured by `cargo test --release --test keeper -- --ignored`.
+//! What a child costs beyond the bare spawn is measured by `cargo test --release --test supervisor -- --ignored`.
 
 mod adoption;
 mod asked;

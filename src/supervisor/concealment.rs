@@ -1,6 +1,6 @@
 //! What other processes of the same user may see of this one: as little as the system lets us hide.
 //!
-//! A runner and its keeper hold keys: in their environment, and in memory. A process that is not dumpable cannot be read
+//! A runner and its supervisor hold keys: in their environment, and in memory. A process that is not dumpable cannot be read
 //! by another one of its user (`/proc/PID/environ`, `/proc/PID/mem`, a debugger) unless that has an administrator's rights;
 //! and where it has, the block that `/proc/PID/environ` shows is empty.
 

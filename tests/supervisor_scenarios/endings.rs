@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quorum::keeper::{Command, read_exits};
+use quorum::supervisor::{Command, read_exits};
 
 use super::scene::{Scene, cpu_time, running, until};
 
@@ -113,7 +113,7 @@ fn kill_all_kills_at_once() {
     scene.send(&Command::KillAll);
     let mut keys: Vec<u64> = (0..3)
         .map(|_| match scene.event() {
-            quorum::keeper::Event::Exited(exit) => {
+            quorum::supervisor::Event::Exited(exit) => {
                 assert_eq!((exit.signal, exit.terminated), (Some(9), true));
                 exit.key
             }
@@ -124,7 +124,7 @@ fn kill_all_kills_at_once() {
     assert_eq!(keys, [1, 2, 3]);
     assert!(!pids.into_iter().any(running));
     let spawn = scene.script("exit 6");
-    assert_eq!(scene.run(spawn).code, Some(6), "the keeper goes on");
+    assert_eq!(scene.run(spawn).code, Some(6), "the supervisor goes on");
 }
 
 fn two_hundred_children_at_once() {
@@ -139,7 +139,7 @@ fn two_hundred_children_at_once() {
         .collect();
     let pids: Vec<u32> = (0..200)
         .map(|_| match scene.event() {
-            quorum::keeper::Event::Spawned { pid, .. } => pid,
+            quorum::supervisor::Event::Spawned { pid, .. } => pid,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -152,7 +152,7 @@ fn two_hundred_children_at_once() {
     }
     let mut ended: Vec<u64> = (0..200)
         .map(|_| match scene.event() {
-            quorum::keeper::Event::Exited(exit) => {
+            quorum::supervisor::Event::Exited(exit) => {
                 assert_eq!(exit.signal, Some(15));
                 exit.key
             }
@@ -210,6 +210,6 @@ fn waiting_costs_nothing() {
     let used = cpu_time(scene.identity.pid) - before;
     assert!(
         used < Duration::from_millis(20),
-        "the keeper used {used:?} while it waited"
+        "the supervisor used {used:?} while it waited"
     );
 }

@@ -70,7 +70,7 @@ pub(super) struct Start<'a> {
     pub(super) marker: &'a str,
     /// The working directory.
     pub(super) folder: &'a Path,
-    /// What becomes its standard input, output and error. The keeper's own all lead to `/dev/null`, so a child that
+    /// What becomes its standard input, output and error. The supervisor's own all lead to `/dev/null`, so a child that
     /// inherits them needs none opened.
     pub(super) standard: [Option<File>; 3],
 }

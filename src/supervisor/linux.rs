@@ -26,7 +26,7 @@ use crate::store::no_links;
 /// How long processes that were sent SIGKILL may take to be gone; more means that the kernel holds them.
 const KILL_WAIT: Duration = Duration::from_secs(2);
 
-/// A keeper is recognised again, so it may outlive its runner.
+/// A supervisor is recognised again, so it may outlive its runner.
 pub(super) const IS_FOUND_AGAIN: bool = true;
 
 /// From now on a descendant whose parent dies becomes a child of this process, however it hid.
@@ -139,7 +139,7 @@ impl Signals {
         })
     }
 
-    /// Takes what woke the keeper. There are never more than two, since a signal that waits already comes once.
+    /// Takes what woke the supervisor. There are never more than two, since a signal that waits already comes once.
     pub(super) fn take(&mut self) {
         let mut bytes = [0; 2 * SIGNAL_SIZE];
         let read = rustix::io::read(&self.waiting, &mut bytes).unwrap_or(0);
@@ -272,26 +272,26 @@ pub(super) fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Opti
     (file.metadata().ok()?.is_file() && alive(identity)).then_some(file)
 }
 
-/// Ends the keeper of `identity` and everything that carries its marker; see [`end`](super::end).
+/// Ends the supervisor of `identity` and everything that carries its marker; see [`end`](super::end).
 pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
     if boot_id()? != identity.boot_id {
         return Ok(());
     }
     let marker = Marker::of(identity);
-    // The keeper itself carries the mark too, until whoever started it has seen its end.
+    // The supervisor itself carries the mark too, until whoever started it has seen its end.
     let marked =
         |pid| key_of(pid, &marker).is_some() || (belonging::is_marked_by(pid, identity) && lives(pid));
     refuse_suicide(marked)?;
-    if let Some(keeper) = Held::of(pid_of(identity), |_| alive(identity)) {
-        keeper.signal(Signal::TERM)?;
+    if let Some(supervisor) = Held::of(pid_of(identity), |_| alive(identity)) {
+        supervisor.signal(Signal::TERM)?;
         // One that was stopped hears nothing else.
-        keeper.signal(Signal::CONT)?;
-        if !keeper.gone_within(wait)? {
-            keeper.signal(Signal::KILL)?;
-            keeper.gone_within(KILL_WAIT)?;
+        supervisor.signal(Signal::CONT)?;
+        if !supervisor.gone_within(wait)? {
+            supervisor.signal(Signal::KILL)?;
+            supervisor.gone_within(KILL_WAIT)?;
         }
     }
-    // The keeper leaves nothing if it ended itself. If it was killed, its children carry on, and only the marker tells
+    // The supervisor leaves nothing if it ended itself. If it was killed, its children carry on, and only the marker tells
     // which they are.
     kill_all(marked)
 }
@@ -319,22 +319,25 @@ pub(super) fn end_some(
     kill_all(marked)
 }
 
-/// The key of the keeper's child that a process belongs to, as its environment tells.
+/// The key of the supervisor's child that a process belongs to, as its environment tells.
 fn key_of(pid: Pid, marker: &Marker) -> Option<u64> {
     marker.key_in(&marker_of(pid)?)
 }
 
 /// See [`something_left_of`](super::something_left_of).
-pub(super) fn something_left_of(keepers: &[ProcessIdentity]) -> Option<u32> {
-    if keepers.is_empty() {
+pub(super) fn something_left_of(supervisors: &[ProcessIdentity]) -> Option<u32> {
+    if supervisors.is_empty() {
         return None;
     }
-    let markers: Vec<Marker> = keepers.iter().map(Marker::of).collect();
+    let markers: Vec<Marker> = supervisors.iter().map(Marker::of).collect();
     let own_user = rustix::process::geteuid().as_raw();
     let is_ours = |pid: Pid| fs::metadata(format!("/proc/{pid}")).is_ok_and(|it| it.uid() == own_user);
     let left = |&pid: &Pid| {
         let keyed = markers.iter().any(|marker| key_of(pid, marker).is_some());
-        let marked = keyed || keepers.iter().any(|keeper| belonging::is_marked_by(pid, keeper));
+        let marked = keyed
+            || supervisors
+                .iter()
+                .any(|supervisor| belonging::is_marked_by(pid, supervisor));
         (marked || (belonging::may_have_lowered_its_mark(pid) && is_ours(pid))) && lives(pid)
     };
     pids().ok()?.into_iter().find(left).map(number)
@@ -551,7 +554,7 @@ impl Reopen {
     }
 
     /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
-    /// flags, and [`is_as_new`](Unnamed::is_as_new) could not tell them from the keeper.
+    /// flags, and [`is_as_new`](Unnamed::is_as_new) could not tell them from the supervisor.
     pub(super) fn writer(&self, file: &Unnamed) -> io::Result<File> {
         let descriptors = self.descriptors.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;

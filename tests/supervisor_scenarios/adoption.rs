@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
-use quorum::keeper::{
+use quorum::supervisor::{
     self, Command, Event, HeldChild, NotFound, PROTOCOL, ProcessIdentity, Spawn, alive, read_exits, reconnect,
 };
 use rustix::process::Signal;
@@ -14,17 +14,17 @@ use super::scene::{DEADLINE, Scene, running, signal, stat_field, until};
 
 super::scenarios! {
     a_turn_outlives_its_runner_and_a_check_does_not,
-    a_turn_that_ends_meanwhile_is_on_record_and_the_keeper_ends,
+    a_turn_that_ends_meanwhile_is_on_record_and_the_supervisor_ends,
     a_deadline_holds_without_a_runner,
     what_the_runner_said_last_counts,
     an_orderly_end_leaves_nothing,
     runners_may_die_one_after_the_other,
     what_nobody_wants_is_ended_and_nothing_else,
-    a_descendant_of_the_keeper_is_not_let_in,
+    a_descendant_of_the_supervisor_is_not_let_in,
     an_impostor_at_the_door_is_not_believed,
     another_version_is_not_misunderstood,
-    a_dead_keepers_child_is_found_without_its_environment,
-    a_dead_keepers_child_is_killed_by_its_group_and_a_stranger_is_not,
+    a_dead_supervisors_child_is_found_without_its_environment,
+    a_dead_supervisors_child_is_killed_by_its_group_and_a_stranger_is_not,
 }
 
 impl Scene {
@@ -47,10 +47,10 @@ impl Scene {
     }
 
     fn socket(&self) -> std::path::PathBuf {
-        self.path("keeper.sock")
+        self.path("supervisor.sock")
     }
 
-    fn record(&self, key: u64) -> keeper::Exit {
+    fn record(&self, key: u64) -> supervisor::Exit {
         let log = read_exits(&self.path("exits.log")).unwrap();
         let mut found = log.records.into_iter().filter(|record| record.exit.key == key);
         let record = found.next().expect("it is on record");
@@ -100,13 +100,13 @@ fn a_turn_outlives_its_runner_and_a_check_does_not() {
     assert_eq!(scene.run(spawn).code, Some(6));
 }
 
-fn a_turn_that_ends_meanwhile_is_on_record_and_the_keeper_ends() {
+fn a_turn_that_ends_meanwhile_is_on_record_and_the_supervisor_ends() {
     let mut scene = Scene::new();
     let pid = scene.start_turn();
     scene.lose_runner();
     until("the door is open", || scene.socket().exists());
     scene.let_go();
-    until("the keeper is gone", || !alive(&scene.identity));
+    until("the supervisor is gone", || !alive(&scene.identity));
     assert!(!running(pid));
     assert!(!scene.socket().exists());
     let exit = scene.record(1);
@@ -129,7 +129,7 @@ fn a_deadline_holds_without_a_runner() {
     };
     let pid = scene.start(spawn);
     scene.lose_runner();
-    until("the keeper is gone", || !alive(&scene.identity));
+    until("the supervisor is gone", || !alive(&scene.identity));
     assert!(!running(pid));
     let exit = scene.record(1);
     assert!(exit.timed_out && !exit.terminated);
@@ -152,7 +152,7 @@ fn what_the_runner_said_last_counts() {
     scene.send(&Command::Spawn(spawn));
     scene.lose_runner();
     signal(scene.identity.pid, Signal::CONT);
-    until("the keeper is gone", || !alive(&scene.identity));
+    until("the supervisor is gone", || !alive(&scene.identity));
     assert!(!running(pid));
     assert!(scene.record(1).terminated);
     assert!(!scene.path("started").exists(), "nobody waits for it");
@@ -179,7 +179,7 @@ fn runners_may_die_one_after_the_other() {
     scene.let_go();
     assert_eq!(scene.exit_of(1).code, Some(5));
     scene.lose_runner();
-    until("the keeper is gone", || !alive(&scene.identity));
+    until("the supervisor is gone", || !alive(&scene.identity));
 }
 
 fn what_nobody_wants_is_ended_and_nothing_else() {
@@ -193,14 +193,14 @@ fn what_nobody_wants_is_ended_and_nothing_else() {
         .end_children(&[2], Duration::from_secs(15), DEADLINE)
         .unwrap();
     assert!(running(wanted) && !running(unwanted));
-    // Dropped once more, the keeper still waits.
+    // Dropped once more, the supervisor still waits.
     drop(handle);
     assert_eq!(scene.next_runner().children.len(), 1);
     scene.let_go();
     assert_eq!(scene.exit_of(1).code, Some(5));
 }
 
-fn a_descendant_of_the_keeper_is_not_let_in() {
+fn a_descendant_of_the_supervisor_is_not_let_in() {
     let mut scene = Scene::new();
     let spawn = Spawn {
         outlives_runner: true,
@@ -210,9 +210,9 @@ fn a_descendant_of_the_keeper_is_not_let_in() {
             "-e",
             "sub says { my ($name, $text) = @_; open my $f, '>', $name; syswrite $f, \"$text\\n\"; }
              says('begun', $$);
-             until (-S 'keeper.sock') { select undef, undef, undef, 0.01 }
+             until (-S 'supervisor.sock') { select undef, undef, undef, 0.01 }
              socket my $s, PF_UNIX, SOCK_STREAM, 0;
-             connect $s, sockaddr_un('keeper.sock') or die;
+             connect $s, sockaddr_un('supervisor.sock') or die;
              my $read = sysread $s, my $bytes, 100;
              says('heard', $read);
              sleep 1000;",
@@ -237,7 +237,7 @@ fn an_impostor_at_the_door_is_not_believed() {
     assert!(
         matches!(found, Err(NotFound::Unreachable(error)) if error.to_string().contains("somebody else"))
     );
-    keeper::end(&scene.identity, DEADLINE).unwrap();
+    supervisor::end(&scene.identity, DEADLINE).unwrap();
 }
 
 fn another_version_is_not_misunderstood() {
@@ -265,7 +265,7 @@ fn another_version_is_not_misunderstood() {
     });
 }
 
-fn a_dead_keepers_child_is_found_without_its_environment() {
+fn a_dead_supervisors_child_is_found_without_its_environment() {
     let mut scene = Scene::new();
     let spawn = scene.program(&[
         // The turn lasts as long as its first process, which waits.
@@ -280,16 +280,19 @@ fn a_dead_keepers_child_is_found_without_its_environment() {
     let waiting = scene.start(spawn);
     let pid = scene.pids_in("bare", 1)[0];
     signal(scene.identity.pid, Signal::KILL);
-    until("the keeper is gone", || !alive(&scene.identity));
+    until("the supervisor is gone", || !alive(&scene.identity));
     signal(waiting, Signal::KILL);
     until("only what has no environment is left", || !running(waiting));
-    assert_eq!(keeper::something_left_of(&[scene.identity.clone()]), Some(pid));
-    keeper::end(&scene.identity, Duration::from_millis(50)).unwrap();
+    assert_eq!(
+        supervisor::something_left_of(&[scene.identity.clone()]),
+        Some(pid)
+    );
+    supervisor::end(&scene.identity, Duration::from_millis(50)).unwrap();
     assert!(!running(pid));
-    assert_eq!(keeper::something_left_of(&[scene.identity.clone()]), None);
+    assert_eq!(supervisor::something_left_of(&[scene.identity.clone()]), None);
 }
 
-fn a_dead_keepers_child_is_killed_by_its_group_and_a_stranger_is_not() {
+fn a_dead_supervisors_child_is_killed_by_its_group_and_a_stranger_is_not() {
     let mut scene = Scene::new();
     // It overwrites its environment, so its marker is gone.
     let spawn = scene.program(&[
@@ -300,7 +303,7 @@ fn a_dead_keepers_child_is_killed_by_its_group_and_a_stranger_is_not() {
     let pid = scene.start(spawn);
     scene.pids_in("renamed", 1);
     signal(scene.identity.pid, Signal::KILL);
-    until("the keeper is gone", || !alive(&scene.identity));
+    until("the supervisor is gone", || !alive(&scene.identity));
     let known = ProcessIdentity {
         pid,
         start_time: stat_field(pid, 22).unsigned_abs(),
@@ -317,9 +320,9 @@ fn a_dead_keepers_child_is_killed_by_its_group_and_a_stranger_is_not() {
             ..known.clone()
         },
     ] {
-        keeper::end_group(&stranger).unwrap();
+        supervisor::end_group(&stranger).unwrap();
         assert!(running(pid));
     }
-    keeper::end_group(&known).unwrap();
+    supervisor::end_group(&known).unwrap();
     assert!(!running(pid));
 }

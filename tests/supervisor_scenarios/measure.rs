@@ -1,10 +1,10 @@
-//! What the keeper adds to the bare cost of a child. `cargo test --release --test keeper -- --ignored`
+//! What the supervisor adds to the bare cost of a child. `cargo test --release --test supervisor -- --ignored`
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use quorum::keeper::{self, Event};
+use quorum::supervisor::{self, Event};
 
 use super::scene::{Scene, cpu_time};
 
@@ -19,12 +19,12 @@ pub fn cost_per_child() {
             micros(floor)
         );
         for (what, files) in [("outputs discarded", false), ("outputs to files", true)] {
-            let (wall, keeper, runner) = kept(files);
+            let (wall, supervisor, runner) = kept(files);
             println!(
-                "         keeper, {what}: {:.0} us a child, cpu: keeper {:.1} us ({:+.1}), runner {:.1} us",
+                "         supervisor, {what}: {:.0} us a child, cpu: supervisor {:.1} us ({:+.1}), runner {:.1} us",
                 micros(wall),
-                micros(keeper),
-                micros(keeper) - micros(floor),
+                micros(supervisor),
+                micros(supervisor) - micros(floor),
                 micros(runner),
             );
         }
@@ -55,23 +55,23 @@ fn bare() -> (Duration, Duration) {
     (started.elapsed(), cpu_time(pid) - before)
 }
 
-/// The same by way of a keeper.
+/// The same by way of a supervisor.
 fn kept(files: bool) -> (Duration, Duration, Duration) {
     let mut scene = Scene::new();
-    let (keeper, runner) = (scene.identity.pid, std::process::id());
-    let (started, before, own) = (Instant::now(), cpu_time(keeper), cpu_time(runner));
+    let (supervisor, runner) = (scene.identity.pid, std::process::id());
+    let (started, before, own) = (Instant::now(), cpu_time(supervisor), cpu_time(runner));
     for _ in 0..CHILDREN {
         let mut spawn = scene.program(&["/bin/true"]);
         spawn.timeout_ms = Some(60_000);
         if !files {
             (spawn.stdout, spawn.stderr) = (None, None);
         }
-        scene.send(&keeper::Command::Spawn(spawn));
+        scene.send(&supervisor::Command::Spawn(spawn));
         while !matches!(scene.event(), Event::Exited(_)) {}
     }
     (
         started.elapsed(),
-        cpu_time(keeper) - before,
+        cpu_time(supervisor) - before,
         cpu_time(runner) - own,
     )
 }

@@ -1,7 +1,7 @@
 //! What a child is asked, and what it answers, where others may want to change either.
 //!
 //! Whoever judges reads its request from a copy that nobody can write to, and prints into a pipe whose other end only the
-//! keeper holds: what others add to it stands beside the answer, and nothing of the answer is taken away. The files that
+//! supervisor holds: what others add to it stands beside the answer, and nothing of the answer is taken away. The files that
 //! it may read instead are held against what they were when it started.
 
 use std::fs::File;

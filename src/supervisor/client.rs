@@ -1,4 +1,4 @@
-//! The runner's end: forking the keeper, and talking to it without ever waiting for it.
+//! The runner's end: forking the supervisor, and talking to it without ever waiting for it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
@@ -19,13 +19,13 @@ use super::process::{self, Greeting};
 use super::protocol::{Command, Event, Frames, Outgoing, encode};
 
 const READ_SIZE: usize = 64 << 10;
-/// How long the end of a keeper may take: longer than it waits itself for what will not die.
+/// How long the end of a supervisor may take: longer than it waits itself for what will not die.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(8);
 
-/// Forks the keeper and waits until it is ready. From then on neither can be read by others of its user.
+/// Forks the supervisor and waits until it is ready. From then on neither can be read by others of its user.
 ///
 /// Must be called while the process has one thread, and before anything is opened or locked that children or a
-/// surviving keeper must not hold (the keeper closes what it inherits, but only after the fork).
+/// surviving supervisor must not hold (the supervisor closes what it inherits, but only after the fork).
 ///
 /// # Errors
 ///
@@ -39,15 +39,15 @@ pub fn fork() -> io::Result<Handle> {
     let secret = Secret::new()?;
     // SAFETY: there is one thread, as was just checked where the system tells.
     unsafe { concealment::conceal() };
-    let (runner, keeper) = UnixStream::pair()?;
+    let (runner, supervisor) = UnixStream::pair()?;
     // SAFETY: as above.
     match unsafe { posix::fork() }? {
-        Forked::Keeper => {
+        Forked::Supervisor => {
             drop(runner);
-            process::run(keeper, secret)
+            process::run(supervisor, secret)
         }
-        Forked::Runner { keeper: pid } => {
-            drop(keeper);
+        Forked::Runner { supervisor: pid } => {
+            drop(supervisor);
             let identity = greeted(&runner).inspect_err(|_| {
                 // It is ending; only the zombie would stay.
                 let _ = posix::wait_for(pid);
@@ -85,7 +85,7 @@ fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the supervisor has ended")
 }
 
-/// A keeper that runs and waits for commands. Dropping this ends it, unless it holds children that outlive a runner.
+/// A supervisor that runs and waits for commands. Dropping this ends it, unless it holds children that outlive a runner.
 #[derive(Debug)]
 pub struct Handle {
     socket: UnixStream,
@@ -97,29 +97,29 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// The keeper's process id.
+    /// The supervisor's process id.
     pub fn pid(&self) -> u32 {
         self.identity.pid
     }
 
-    /// How the keeper is recognised after a crash of the runner; see [`end`](super::end).
+    /// How the supervisor is recognised after a crash of the runner; see [`end`](super::end).
     pub fn identity(&self) -> &ProcessIdentity {
         &self.identity
     }
 
-    /// The digest of the last word that the keeper will put on record if it ends in order.
+    /// The digest of the last word that the supervisor will put on record if it ends in order.
     pub fn farewell(&self) -> Option<&str> {
         self.farewell.as_deref()
     }
 
-    /// The same keeper, of which another process has learnt that digest.
+    /// The same supervisor, of which another process has learnt that digest.
     #[must_use]
     pub fn that_promised(mut self, farewell: Option<String>) -> Self {
         self.farewell = farewell;
         self
     }
 
-    /// The end of a connection to a keeper that another process forked; `incoming` is what it has said already.
+    /// The end of a connection to a supervisor that another process forked; `incoming` is what it has said already.
     pub(super) fn reconnected(
         socket: UnixStream,
         identity: ProcessIdentity,
@@ -161,7 +161,7 @@ impl Handle {
         Ok(())
     }
 
-    /// Lets the keeper go, because another one does its work. It ends, having nothing to hold.
+    /// Lets the supervisor go, because another one does its work. It ends, having nothing to hold.
     pub fn dismiss(self) {
         drop(self.socket);
         // It has nothing to end, and whoever has stopped it must not hold this process up.
@@ -170,7 +170,7 @@ impl Handle {
         let _ = posix::wait_for(self.pid);
     }
 
-    /// The way to talk to the keeper. Must be called inside a tokio runtime with I/O enabled.
+    /// The way to talk to the supervisor. Must be called inside a tokio runtime with I/O enabled.
     pub fn into_async(self) -> io::Result<Client> {
         self.socket.set_nonblocking(true)?;
         Ok(Client {
@@ -186,11 +186,11 @@ impl Handle {
     }
 }
 
-/// The runner's connection to the keeper. Dropping it without [`shutdown`](Self::shutdown) means that the runner died: the
-/// keeper holds what outlives a runner for the next one, and kills the rest.
+/// The runner's connection to the supervisor. Dropping it without [`shutdown`](Self::shutdown) means that the runner died: the
+/// supervisor holds what outlives a runner for the next one, and kills the rest.
 #[derive(Debug)]
 pub struct Client {
-    /// Watched for events only: a watch for room as well would wake the runner whenever the keeper takes a command.
+    /// Watched for events only: a watch for room as well would wake the runner whenever the supervisor takes a command.
     socket: AsyncFd<UnixStream>,
     /// Watched for room, while the socket has none.
     room: Option<AsyncFd<UnixStream>>,
@@ -204,7 +204,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// How the keeper is recognised after a crash of the runner.
+    /// How the supervisor is recognised after a crash of the runner.
     pub fn identity(&self) -> &ProcessIdentity {
         &self.identity
     }
@@ -215,7 +215,7 @@ impl Client {
     /// # Errors
     ///
     /// `InvalidInput` for a command that cannot be sent (a path that is not UTF-8, more than 16 MiB); the connection
-    /// stays whole. Any other error means that the keeper is gone.
+    /// stays whole. Any other error means that the supervisor is gone.
     pub fn send(&mut self, command: &Command) -> io::Result<()> {
         // What waits already would not have waited if the socket had room.
         let waiting = !self.outgoing.is_empty();
@@ -236,7 +236,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `UnexpectedEof` once the keeper has ended and all its events have been received.
+    /// `UnexpectedEof` once the supervisor has ended and all its events have been received.
     pub async fn recv(&mut self) -> io::Result<Event> {
         loop {
             if let Some(event) = self.received.pop_front() {
@@ -276,7 +276,7 @@ impl Client {
                 ready = has_room => {
                     ready?;
                     if self.write().is_err() {
-                        // The keeper is gone, but what it said before can still be read.
+                        // The supervisor is gone, but what it said before can still be read.
                         self.outgoing.clear();
                         self.room = None;
                     }
@@ -285,7 +285,7 @@ impl Client {
         }
     }
 
-    /// Makes the keeper kill what still runs and end, and waits for that. Returns the events that had not been
+    /// Makes the supervisor kill what still runs and end, and waits for that. Returns the events that had not been
     /// received yet, among them the exits of the killed children.
     ///
     /// # Errors
@@ -293,7 +293,7 @@ impl Client {
     /// `UnexpectedEof` if it ended without its good-bye, `TimedOut` if it does not end, and what else breaks the
     /// connection. Then nobody knows what is left of its children.
     pub async fn shutdown(&mut self) -> io::Result<Vec<Event>> {
-        // If it cannot be sent, the keeper is ending already.
+        // If it cannot be sent, the supervisor is ending already.
         let _ = self.send(&Command::Shutdown);
         let mut events = Vec::new();
         let ended = tokio::time::timeout(SHUTDOWN_WITHIN, async {
@@ -343,10 +343,10 @@ fn watch(socket: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStrea
 
 #[cfg(test)]
 impl Client {
-    /// A connection whose keeper has ended. Needs a tokio runtime, as every connection does.
+    /// A connection whose supervisor has ended. Needs a tokio runtime, as every connection does.
     pub(crate) fn left_alone() -> Self {
-        let (runner, keeper) = UnixStream::pair().expect("sockets can be made");
-        drop(keeper);
+        let (runner, supervisor) = UnixStream::pair().expect("sockets can be made");
+        drop(supervisor);
         let handle = Handle {
             socket: runner,
             pid: rustix::process::getpid(),

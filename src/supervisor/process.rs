@@ -1,8 +1,8 @@
-//! The keeper itself: one thread in one loop that waits for the runner, for children and for the next deadline, and
+//! The supervisor itself: one thread in one loop that waits for the runner, for children and for the next deadline, and
 //! never for anything else.
 //!
 //! A runner that says [`Command::Shutdown`] or has not started anything that may outlive it takes everything with it. One
-//! that is simply gone was killed: then checks and judges are killed, turns go on under their deadlines, and the keeper
+//! that is simply gone was killed: then checks and judges are killed, turns go on under their deadlines, and the supervisor
 //! waits at its door for the next runner, until the last turn has ended.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::concealment;
 use super::exits::{ExitRecord, Writer};
 use super::farewell::Secret;
-use super::identity::{KEEPER_NAME, ProcessIdentity, number};
+use super::identity::{ProcessIdentity, SUPERVISOR_NAME, number};
 use super::orphans::{Found, Marker, Orphans, TURN_KEY_VARIABLE, Turns};
 use super::outputs::Outputs;
 use super::platform;
@@ -33,26 +33,26 @@ use super::starter::Starter;
 
 /// How long an exit waits for the rest of its tree to die after SIGKILL.
 const TREE_PATIENCE: Duration = Duration::from_secs(2);
-/// How long the keeper's own end waits for children to die and for the runner to take the last events.
+/// How long the supervisor's own end waits for children to die and for the runner to take the last events.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
-/// How often a keeper whose door does not open tries again.
+/// How often a supervisor whose door does not open tries again.
 const OPEN_AGAIN: Duration = Duration::from_millis(500);
 const READ_SIZE: usize = 64 << 10;
 /// How long a start is not yet news. A child that ends sooner is told of once, with its start and its end, and its start
 /// time is never asked for: it costs more than anything else but the start itself.
 const START_WAITS: Duration = Duration::from_millis(5);
 
-/// What the keeper says first, so that the runner knows that signals no longer end it by accident.
+/// What the supervisor says first, so that the runner knows that signals no longer end it by accident.
 pub(super) type Greeting = Result<ProcessIdentity, String>;
 
-/// Lives the keeper's life in a process of its own and ends it; `socket` leads to the runner.
+/// Lives the supervisor's life in a process of its own and ends it; `socket` leads to the runner.
 pub(super) fn run(socket: UnixStream, secret: Secret) -> ! {
     posix::exit_now(if serve(socket, secret).is_ok() { 0 } else { 1 })
 }
 
 fn serve(socket: UnixStream, secret: Secret) -> io::Result<()> {
     let mut socket = UnixStream::from(posix::above_standard(socket.into())?);
-    let ready = become_keeper(&socket);
+    let ready = become_supervisor(&socket);
     let greeting: Greeting = match &ready {
         Ok((_, identity)) => Ok(identity.clone()),
         Err(error) => Err(error.to_string()),
@@ -62,27 +62,27 @@ fn serve(socket: UnixStream, secret: Secret) -> io::Result<()> {
     socket.write_all(&bytes)?;
     socket.set_nonblocking(true)?;
     let (signals, identity) = ready?;
-    let mut keeper = Keeper::new(socket, signals, identity, secret);
+    let mut supervisor = Supervisor::new(socket, signals, identity, secret);
     // SAFETY: this process has one thread, and was forked from one that has hidden.
     unsafe { concealment::forget_environment() };
-    keeper.serve();
+    supervisor.serve();
     Ok(())
 }
 
 /// Cuts the process off from what it shares with the runner, and makes it fit to look after children.
-fn become_keeper(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentity)> {
+fn become_supervisor(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentity)> {
     // A session of its own: the terminal's Ctrl-C is for the runner, which decides what it means for children.
     rustix::process::setsid()?;
     posix::close_inherited(socket.as_raw_fd(), platform::open_descriptors()?)?;
     let signals = Signals::install()?;
     platform::adopt_orphans()?;
-    platform::name_process(KEEPER_NAME);
+    platform::name_process(SUPERVISOR_NAME);
     let identity = ProcessIdentity::own()?;
     belonging::mark_this_process(&identity);
     Ok((signals, identity))
 }
 
-struct Keeper {
+struct Supervisor {
     /// The connection to the runner; `None` while there is none.
     runner: Option<UnixStream>,
     /// Where the door for the next runner will be.
@@ -111,11 +111,11 @@ struct Keeper {
     orphans: Orphans,
     outputs: Outputs,
     starter: Starter,
-    /// There are no processes below the keeper at all.
+    /// There are no processes below the supervisor at all.
     alone: bool,
     /// When to look for orphans.
     hunt: Option<Instant>,
-    /// The keeper is ending; this is when it ends at the latest.
+    /// The supervisor is ending; this is when it ends at the latest.
     stop: Option<Instant>,
     /// What its good-bye will be; gone once it is said.
     secret: Option<Secret>,
@@ -141,11 +141,11 @@ struct Ready {
     answered: bool,
 }
 
-impl Keeper {
-    fn new(socket: UnixStream, signals: Signals, identity: ProcessIdentity, secret: Secret) -> Keeper {
+impl Supervisor {
+    fn new(socket: UnixStream, signals: Signals, identity: ProcessIdentity, secret: Secret) -> Supervisor {
         let outer = std::env::var(TURN_KEY_VARIABLE).ok();
         let marker = Marker::of(&identity).within(outer);
-        Keeper {
+        Supervisor {
             runner: Some(socket),
             door_path: None,
             door: None,
@@ -320,7 +320,7 @@ impl Keeper {
     }
 
     fn say(&mut self, event: &Event) {
-        // An event the keeper made itself can always be encoded.
+        // An event the supervisor made itself can always be encoded.
         if self.runner.is_some() && self.outgoing.push(event).is_err() {
             self.runner_gone();
         }

@@ -11,8 +11,8 @@ use super::forebears::any_forebear;
 use super::orphans::{Marker, TURN_KEY_VARIABLE};
 use super::platform;
 
-/// How keepers are called in `/proc`.
-pub(super) const KEEPER_NAME: &str = "quorum-keeper";
+/// How supervisors are called in `/proc`: the kernel keeps 15 characters of a name.
+pub(super) const SUPERVISOR_NAME: &str = "quorum-supervis";
 /// The variable that names its run to every child.
 const RUN_VARIABLE: &str = "QUORUM_RUN_ID";
 
@@ -70,45 +70,51 @@ pub fn is_an_agents(pid: u32) -> io::Result<bool> {
     any_forebear(pid, |forebear| {
         let names = [TURN_KEY_VARIABLE, RUN_VARIABLE];
         let marked = names.iter().any(|name| forebear.variable(name).is_some());
-        marked || forebear.name() == KEEPER_NAME
+        marked || forebear.name() == SUPERVISOR_NAME
     })
 }
 
-/// Whether this process belongs to a run whose sessions had these keepers: by what it carries, by its session, by whom it
+/// Whether this process belongs to a run whose sessions had these supervisors: by what it carries, by its session, by whom it
 /// descends from, or because it hides in namespaces of its own. Such a one must not begin the next session of that run.
 #[must_use]
-pub fn is_of_the_run(run: &str, keepers: &[ProcessIdentity]) -> bool {
+pub fn is_of_the_run(run: &str, supervisors: &[ProcessIdentity]) -> bool {
     let own = rustix::process::getpid();
-    let here = keepers.iter().filter(|keeper| is_this_boot(&keeper.boot_id));
+    let here = supervisors
+        .iter()
+        .filter(|supervisor| is_this_boot(&supervisor.boot_id));
     let here: Vec<&ProcessIdentity> = here.collect();
-    if !belonging::knows_itself() || here.iter().any(|keeper| belonging::is_marked_by(own, keeper)) {
+    if !belonging::knows_itself()
+        || here
+            .iter()
+            .any(|supervisor| belonging::is_marked_by(own, supervisor))
+    {
         return true;
     }
-    let markers: Vec<Marker> = here.iter().map(|keeper| Marker::of(keeper)).collect();
+    let markers: Vec<Marker> = here.iter().map(|supervisor| Marker::of(supervisor)).collect();
     let below = any_forebear(number(own), |forebear| {
         let key = forebear.variable(TURN_KEY_VARIABLE);
         let of_turn = key.is_some_and(|key| markers.iter().any(|marker| marker.key_in(&key).is_some()));
-        let is_keeper = || here.iter().any(|keeper| forebear.is(keeper));
-        of_turn || forebear.variable(RUN_VARIABLE).as_deref() == Some(run) || is_keeper()
+        let is_supervisor = || here.iter().any(|supervisor| forebear.is(supervisor));
+        of_turn || forebear.variable(RUN_VARIABLE).as_deref() == Some(run) || is_supervisor()
     });
-    below.unwrap_or(true) || here.iter().any(|keeper| shares_session(keeper))
+    below.unwrap_or(true) || here.iter().any(|supervisor| shares_session(supervisor))
 }
 
-/// Whether this process is in the session that a keeper began: then it was started below it, and did not leave.
-fn shares_session(keeper: &ProcessIdentity) -> bool {
+/// Whether this process is in the session that a supervisor began: then it was started below it, and did not leave.
+fn shares_session(supervisor: &ProcessIdentity) -> bool {
     let session = platform::own_session();
-    let session = session.filter(|session| number(*session) == keeper.pid);
+    let session = session.filter(|session| number(*session) == supervisor.pid);
     // The number may be another process's by now, which then has begun a session of its own.
     session.is_some_and(|leader| {
-        platform::start_time(leader).map_or(true, |start_time| start_time == keeper.start_time)
+        platform::start_time(leader).map_or(true, |start_time| start_time == supervisor.start_time)
     })
 }
 
-/// A process that still lives of what these keepers, which were killed, have started: it carries the mark of one, or a
+/// A process that still lives of what these supervisors, which were killed, have started: it carries the mark of one, or a
 /// limit that may have been one. Blocks.
 #[must_use]
-pub fn something_left_of(keepers: &[ProcessIdentity]) -> Option<u32> {
-    platform::something_left_of(keepers)
+pub fn something_left_of(supervisors: &[ProcessIdentity]) -> Option<u32> {
+    platform::something_left_of(supervisors)
 }
 
 /// Whether this is the boot of that name, so that process ids and start times of it mean something.
@@ -131,25 +137,25 @@ pub fn open_output(identity: &ProcessIdentity, descriptor: std::os::fd::RawFd) -
     platform::open_output(identity, descriptor)
 }
 
-/// Makes sure that the keeper of a crashed run and everything below it are gone. Blocks.
+/// Makes sure that the supervisor of a crashed run and everything below it are gone. Blocks.
 ///
-/// A keeper that still runs is asked with SIGTERM, on which it kills its children and ends; after `wait` it is killed.
-/// Then whatever carries its marker in the environment is killed too, so this also cleans up behind a keeper that was
+/// A supervisor that still runs is asked with SIGTERM, on which it kills its children and ends; after `wait` it is killed.
+/// Then whatever carries its marker in the environment is killed too, so this also cleans up behind a supervisor that was
 /// itself killed. Nothing is signalled that is not surely part of that run.
 ///
-/// On systems other than Linux this does nothing: there a keeper ends with its runner, and nothing can be told apart.
+/// On systems other than Linux this does nothing: there a supervisor ends with its runner, and nothing can be told apart.
 ///
 /// # Errors
 ///
-/// `PermissionDenied` if the caller is itself a child of that keeper, `TimedOut` if processes cannot be killed, and
+/// `PermissionDenied` if the caller is itself a child of that supervisor, `TimedOut` if processes cannot be killed, and
 /// what the system refuses.
 pub fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
     platform::end(identity, wait)
 }
 
-/// Kills some children of a keeper with everything below them, and leaves the keeper and its other children alone: the
-/// processes of `leaders`, with their groups, and whatever carries the keeper's marker and the environment variable
-/// `named`, with all that was started for the same children. Blocks. For a keeper that cannot be spoken to; one that can
+/// Kills some children of a supervisor with everything below them, and leaves the supervisor and its other children alone: the
+/// processes of `leaders`, with their groups, and whatever carries the supervisor's marker and the environment variable
+/// `named`, with all that was started for the same children. Blocks. For a supervisor that cannot be spoken to; one that can
 /// is better asked.
 ///
 /// On systems other than Linux this does nothing, as [`end`].
@@ -165,7 +171,7 @@ pub fn end_some(
     platform::end_some(identity, leaders, named)
 }
 
-/// Kills the process group of a child whose keeper is gone, if its leader is still the very process of `identity`: such a
+/// Kills the process group of a child whose supervisor is gone, if its leader is still the very process of `identity`: such a
 /// one need not carry the marker any more that [`end`] goes by, for a program may overwrite its own environment. Blocks
 /// until the leader is gone.
 ///

@@ -1,7 +1,7 @@
-//! How a runner and a keeper that outlived another runner find each other: the keeper's door, and the way in.
+//! How a runner and a supervisor that outlived another runner find each other: the supervisor's door, and the way in.
 //!
-//! Who comes in is told two things: the version of the protocol, which every version says alike, and what the keeper
-//! holds. From then on the connection is like the one between a runner and the keeper that it forked.
+//! Who comes in is told two things: the version of the protocol, which every version says alike, and what the supervisor
+//! holds. From then on the connection is like the one between a runner and the supervisor that it forked.
 
 use std::io::{self, Read};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -19,7 +19,7 @@ use super::socket::{SocketAddress, may_speak};
 /// The version of everything that is said behind the greeting. Commands, events and what they mean change together.
 pub const PROTOCOL: u32 = 3;
 
-/// How often a keeper that has not opened its door yet is asked.
+/// How often a supervisor that has not opened its door yet is asked.
 const KNOCK_AGAIN: Duration = Duration::from_millis(5);
 
 /// What every version says first, in this form for ever.
@@ -28,7 +28,7 @@ struct Greeting {
     protocol: u32,
 }
 
-/// What a keeper holds.
+/// What a supervisor holds.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holding {
     /// The first key that no child has had.
@@ -37,7 +37,7 @@ pub struct Holding {
     pub children: Vec<HeldChild>,
 }
 
-/// A child that a keeper holds.
+/// A child that a supervisor holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldChild {
     /// The child's [`Spawn::key`](super::Spawn::key).
@@ -50,7 +50,7 @@ pub struct HeldChild {
     pub start_time: u64,
 }
 
-/// Where the next runner finds a keeper without one.
+/// Where the next runner finds a supervisor without one.
 pub(super) struct Door {
     pub(super) listener: UnixListener,
     address: SocketAddress,
@@ -75,7 +75,7 @@ impl Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // One that stays leads nowhere, and the next keeper takes its place.
+        // One that stays leads nowhere, and the next supervisor takes its place.
         let _ = self.address.remove();
     }
 }
@@ -86,7 +86,7 @@ pub(super) fn greet(outgoing: &mut Outgoing, holding: &Holding) -> io::Result<()
     outgoing.push(holding)
 }
 
-/// Why an earlier session's keeper was not found.
+/// Why an earlier session's supervisor was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum NotFound {
     /// It has ended.
@@ -100,10 +100,10 @@ pub enum NotFound {
     Unreachable(io::Error),
 }
 
-/// Connects to the very keeper of `identity`, whose runner is gone, through its door at `path`. Blocks, at most for
-/// `within`: a keeper may take a moment to see that it is alone.
+/// Connects to the very supervisor of `identity`, whose runner is gone, through its door at `path`. Blocks, at most for
+/// `within`: a supervisor may take a moment to see that it is alone.
 ///
-/// Dropping the handle makes the keeper wait for the next runner, as long as it holds a child that may outlive one.
+/// Dropping the handle makes the supervisor wait for the next runner, as long as it holds a child that may outlive one.
 ///
 /// # Errors
 /// [`NotFound`]
@@ -114,7 +114,7 @@ pub fn reconnect(
 ) -> Result<(Handle, Holding), NotFound> {
     let deadline = Instant::now() + within;
     loop {
-        // Before the knock: a keeper that ends has recorded the exits of all it held.
+        // Before the knock: a supervisor that ends has recorded the exits of all it held.
         if !alive(identity) {
             return Err(NotFound::Ended);
         }
@@ -132,7 +132,7 @@ fn enter(path: &Path, identity: &ProcessIdentity, deadline: Instant) -> Result<(
     let mut socket = address.connect().map_err(unreachable)?;
     let (_, pid) = platform::peer(&socket).map_err(unreachable)?;
     if pid != Some(identity.pid) {
-        // Whoever put a socket there, what it says about turns is not the keeper's word.
+        // Whoever put a socket there, what it says about turns is not the supervisor's word.
         let message = "somebody else listens in its place";
         return Err(unreachable(io::Error::new(
             io::ErrorKind::PermissionDenied,

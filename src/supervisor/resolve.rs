@@ -1,6 +1,6 @@
 //! Where a program is: the search that a shell would do, done once per agent.
 //!
-//! The keeper starts programs by absolute path only. With a bare name and a changed environment the standard library
+//! The supervisor starts programs by absolute path only. With a bare name and a changed environment the standard library
 //! has to fork instead of using `posix_spawn`, which is several times as slow.
 
 use std::io;

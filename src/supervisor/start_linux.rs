@@ -1,11 +1,11 @@
-//! Starting a program on Linux: the system calls of `posix_spawn` that the keeper needs, and no others.
+//! Starting a program on Linux: the system calls of `posix_spawn` that the supervisor needs, and no others.
 //!
 //! The C library's own maps a stack for every child, asks for the limit of descriptors at every redirection, and asks for
-//! and sets each of 64 signals anew: about 75 system calls, where 8 do. The keeper knows what it has made of its signals
+//! and sets each of 64 signals anew: about 75 system calls, where 8 do. The supervisor knows what it has made of its signals
 //! ([`Signals::install`](super::platform::Signals::install)): what it catches does nothing, so that it matters to nobody
 //! whether a child that has not begun its program yet is reached by it; the program starts with the default.
 //!
-//! Each child adopts the orphans of its own tree as long as it lives. So whatever the keeper adopts is left over from a
+//! Each child adopts the orphans of its own tree as long as it lives. So whatever the supervisor adopts is left over from a
 //! child that has ended, however it hid (see [`Orphans`](super::orphans::Orphans)).
 
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -34,7 +34,7 @@ pub(super) struct Starter {
     pointers: Vec<*const c_char>,
 }
 
-/// What a child needs until it begins its program. It sees the keeper's memory, and must not change anything of it but
+/// What a child needs until it begins its program. It sees the supervisor's memory, and must not change anything of it but
 /// `error`.
 struct Task {
     program: *const c_char,
@@ -143,7 +143,7 @@ impl Starter {
     }
 }
 
-/// The child's life before its program. It runs in the keeper's memory while the keeper sleeps: system calls only.
+/// The child's life before its program. It runs in the supervisor's memory while the supervisor sleeps: system calls only.
 extern "C" fn begin(task: *mut c_void) -> c_int {
     // SAFETY: `start` keeps it until this process has begun its program or ended.
     let task = unsafe { &*task.cast::<Task>().cast_const() };

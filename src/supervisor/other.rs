@@ -15,7 +15,7 @@ use rustix::process::Pid;
 use super::identity::ProcessIdentity;
 use super::posix;
 
-/// Nobody would find the keeper again, so it ends with its runner.
+/// Nobody would find the supervisor again, so it ends with its runner.
 pub(super) const IS_FOUND_AGAIN: bool = false;
 
 /// Orphans go to the system's first process.
@@ -66,7 +66,7 @@ impl Children {
     }
 }
 
-// A signal handler can only reach statics. There is one keeper in a process, which lives as long as it.
+// A signal handler can only reach statics. There is one supervisor in a process, which lives as long as it.
 static WAKE_PIPE: AtomicI32 = AtomicI32::new(-1);
 static WOKEN: AtomicBool = AtomicBool::new(false);
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
@@ -108,7 +108,7 @@ impl Signals {
         })
     }
 
-    /// Takes what woke the keeper.
+    /// Takes what woke the supervisor.
     pub(super) fn take(&mut self) {
         if WOKEN.load(Ordering::SeqCst) {
             // The handler has run to its end in this very thread, so the byte is there. A failed read would only leave it.
@@ -211,7 +211,7 @@ pub(super) fn is_at_terminal(_pid: Pid) -> bool {
     false
 }
 
-pub(super) fn something_left_of(_keepers: &[ProcessIdentity]) -> Option<u32> {
+pub(super) fn something_left_of(_supervisors: &[ProcessIdentity]) -> Option<u32> {
     None
 }
 

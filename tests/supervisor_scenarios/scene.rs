@@ -1,4 +1,4 @@
-//! What a scenario works with: a keeper, a folder, and ways to look at processes from outside.
+//! What a scenario works with: a supervisor, a folder, and ways to look at processes from outside.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use quorum::keeper::{self, Client, Command, Event, Exit, Holding, ProcessIdentity, Spawn};
+use quorum::supervisor::{self, Client, Command, Event, Exit, Holding, ProcessIdentity, Spawn};
 use tokio::runtime::Runtime;
 
 /// No wait of any scenario lasts longer: what has not happened by then never will.
@@ -21,17 +21,17 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// A keeper that records exits in `exits.log` of a fresh folder.
+    /// A supervisor that records exits in `exits.log` of a fresh folder.
     pub fn new() -> Scene {
         let mut scene = Scene::unopened();
-        let (exits_log, socket) = (scene.path("exits.log"), scene.path("keeper.sock"));
+        let (exits_log, socket) = (scene.path("exits.log"), scene.path("supervisor.sock"));
         scene.send(&Command::Open { exits_log, socket });
         scene
     }
 
-    /// A keeper that was told nothing yet.
+    /// A supervisor that was told nothing yet.
     pub fn unopened() -> Scene {
-        let handle = keeper::fork().unwrap();
+        let handle = supervisor::fork().unwrap();
         // One thread, so that the next scenario can fork too.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -126,8 +126,8 @@ impl Scene {
 
     /// The next runner comes: what it is told.
     pub fn next_runner(&mut self) -> Holding {
-        let socket = self.path("keeper.sock");
-        let (handle, holding) = keeper::reconnect(&socket, &self.identity, DEADLINE).unwrap();
+        let socket = self.path("supervisor.sock");
+        let (handle, holding) = supervisor::reconnect(&socket, &self.identity, DEADLINE).unwrap();
         self.client = Some(self.runtime.block_on(async { handle.into_async() }).unwrap());
         holding
     }
@@ -153,11 +153,11 @@ impl Scene {
 }
 
 impl Drop for Scene {
-    /// A keeper that holds a turn would outlive its scenario.
+    /// A supervisor that holds a turn would outlive its scenario.
     fn drop(&mut self) {
         self.client = None;
         // What cannot be ended has failed its scenario already.
-        let _ = keeper::end(&self.identity, Duration::ZERO);
+        let _ = supervisor::end(&self.identity, Duration::ZERO);
     }
 }
 

@@ -1,8 +1,8 @@
-//! The good-bye of a keeper: how it is known later that one ended in order, with nothing of its run left.
+//! The good-bye of a supervisor: how it is known later that one ended in order, with nothing of its run left.
 //!
-//! A keeper that was killed leaves processes that nobody holds any more. That one was not killed cannot be told by a line
-//! in a file, which any process of the user can write. So the keeper has a secret that only its memory holds; the run's
-//! journal has its digest from the start, and the record of exits gets the secret itself with the keeper's last words.
+//! A supervisor that was killed leaves processes that nobody holds any more. That one was not killed cannot be told by a line
+//! in a file, which any process of the user can write. So the supervisor has a secret that only its memory holds; the run's
+//! journal has its digest from the start, and the record of exits gets the secret itself with the supervisor's last words.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use crate::domain::Digest;
 
 const BYTES: usize = 32;
 
-/// A keeper's secret, until it says good-bye.
+/// A supervisor's secret, until it says good-bye.
 pub(super) struct Secret(String);
 
 impl Secret {

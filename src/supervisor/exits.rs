@@ -1,4 +1,4 @@
-//! `exits.log`: the keeper's own record of how every child ended, one JSON object a line.
+//! `exits.log`: the supervisor's own record of how every child ended, one JSON object a line.
 //!
 //! It is what a resumed run believes about turns whose end the runner did not live to see. Plain writes, no sync: they
 //! survive the death of both processes, and a power loss ends the children anyway. Each line carries its checksum; a
@@ -33,36 +33,37 @@ pub struct ExitRecord {
     pub exit: Exit,
     /// Wall clock when the record was written, milliseconds since 1970.
     pub at_ms: u64,
-    /// This is no exit, but what the keeper, which the process is then, wants known and had nobody to tell.
+    /// This is no exit, but what the supervisor, which the process is then, wants known and had nobody to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// With an empty note: the last word of a keeper that ended in order.
+    /// With an empty note: the last word of a supervisor that ended in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub farewell: Option<String>,
 }
 
 impl ExitRecord {
-    pub(super) fn note(keeper: &ProcessIdentity, text: String, at_ms: u64) -> Self {
+    pub(super) fn note(supervisor: &ProcessIdentity, text: String, at_ms: u64) -> Self {
         Self {
-            pid: keeper.pid,
-            start_time: keeper.start_time,
-            boot_id: keeper.boot_id.clone(),
+            pid: supervisor.pid,
+            start_time: supervisor.start_time,
+            boot_id: supervisor.boot_id.clone(),
             at_ms,
             note: Some(text),
             ..Self::default()
         }
     }
 
-    pub(super) fn farewell(keeper: &ProcessIdentity, secret: &Secret, at_ms: u64) -> Self {
+    pub(super) fn farewell(supervisor: &ProcessIdentity, secret: &Secret, at_ms: u64) -> Self {
         Self {
             farewell: Some(secret.reveal().to_owned()),
             // Whatever it had nobody to tell is over with it.
-            ..Self::note(keeper, String::new(), at_ms)
+            ..Self::note(supervisor, String::new(), at_ms)
         }
     }
 
-    fn is_of(&self, keeper: &ProcessIdentity) -> bool {
-        (self.pid, self.start_time) == (keeper.pid, keeper.start_time) && self.boot_id == keeper.boot_id
+    fn is_of(&self, supervisor: &ProcessIdentity) -> bool {
+        (self.pid, self.start_time) == (supervisor.pid, supervisor.start_time)
+            && self.boot_id == supervisor.boot_id
     }
 }
 
@@ -77,7 +78,7 @@ const LONGEST_LINE: u64 = 64 << 10;
 pub struct ExitsLog {
     /// The records in the order of the exits.
     pub records: Vec<ExitRecord>,
-    /// What keepers had nobody to tell.
+    /// What supervisors had nobody to tell.
     pub notes: Vec<ExitRecord>,
     /// How many lines were torn or damaged. An exit recorded there is unknown, never guessed.
     pub damaged: usize,
@@ -134,7 +135,7 @@ fn of_kind<'a>(log: &'a mut ExitsLog, record: &ExitRecord) -> &'a mut Vec<ExitRe
     }
 }
 
-/// Whether a keeper holds this record of exits open: one lives then, though it may not be seen from here, as from another
+/// Whether a supervisor holds this record of exits open: one lives then, though it may not be seen from here, as from another
 /// namespace of processes. False where there is no record, or the file system has no locks.
 #[must_use]
 pub fn is_held(path: &Path) -> bool {
@@ -143,17 +144,17 @@ pub fn is_held(path: &Path) -> bool {
 }
 
 impl ExitsLog {
-    /// What one keeper said last and had nobody to tell, unless it took that back.
+    /// What one supervisor said last and had nobody to tell, unless it took that back.
     #[must_use]
-    pub fn last_note_of(&self, keeper: &ProcessIdentity) -> Option<&str> {
-        let last = self.notes.iter().rfind(|note| note.is_of(keeper))?;
+    pub fn last_note_of(&self, supervisor: &ProcessIdentity) -> Option<&str> {
+        let last = self.notes.iter().rfind(|note| note.is_of(supervisor))?;
         last.note.as_deref().filter(|note| !note.is_empty())
     }
 
-    /// Whether a keeper said the good-bye that it promised; `promised` is the digest of it.
+    /// Whether a supervisor said the good-bye that it promised; `promised` is the digest of it.
     #[must_use]
-    pub fn said_farewell(&self, keeper: &ProcessIdentity, promised: &str) -> bool {
-        let mut last_words = self.notes.iter().filter(|note| note.is_of(keeper));
+    pub fn said_farewell(&self, supervisor: &ProcessIdentity, promised: &str) -> bool {
+        let mut last_words = self.notes.iter().filter(|note| note.is_of(supervisor));
         last_words.any(|note| {
             let word = note.farewell.as_deref();
             word.is_some_and(|word| farewell::keeps(word, promised))
@@ -161,7 +162,7 @@ impl ExitsLog {
     }
 }
 
-/// The keeper's end of the log.
+/// The supervisor's end of the log.
 #[derive(Debug)]
 pub(super) struct Writer {
     file: File,
@@ -173,7 +174,7 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn open(path: &Path) -> io::Result<Writer> {
         let mut file = open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
-        // Seen from everywhere as long as the keeper lives, whoever may see its process. Where there are no locks, only that.
+        // Seen from everywhere as long as the supervisor lives, whoever may see its process. Where there are no locks, only that.
         let _ = fs2::FileExt::try_lock_shared(&file);
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {
@@ -238,10 +239,10 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_no_exit_and_is_its_keepers() {
+    fn a_note_is_no_exit_and_is_its_supervisors() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("exits.log");
-        let keeper = |pid| ProcessIdentity {
+        let supervisor = |pid| ProcessIdentity {
             pid,
             start_time: 5,
             boot_id: "boot".into(),
@@ -253,13 +254,13 @@ mod tests {
             (9, "in vain"),
             (9, ""),
         ] {
-            let note = ExitRecord::note(&keeper(pid), text.to_owned(), 0);
+            let note = ExitRecord::note(&supervisor(pid), text.to_owned(), 0);
             Writer::open(&path).unwrap().append(&note).unwrap();
         }
         let log = read(&path).unwrap();
         assert_eq!((log.records.len(), log.damaged), (0, 0));
-        assert_eq!(log.last_note_of(&keeper(7)), Some("second"));
-        assert_eq!(log.last_note_of(&keeper(9)), None);
+        assert_eq!(log.last_note_of(&supervisor(7)), Some("second"));
+        assert_eq!(log.last_note_of(&supervisor(9)), None);
     }
 
     #[test]
