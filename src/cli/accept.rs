@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 
 use crate::domain::{Digest, TaskId, Timestamp};
-use crate::engine::{self, Input, State};
+use crate::engine::{self, Fact, State};
 use crate::mission::LONGEST_MISSION;
 use crate::mission::{self, Source};
 use crate::report::difference::{consequences, unified};
@@ -86,7 +86,7 @@ impl ChangedMission {
         run: &RunFolder,
         recovered: &Recovered,
         screen: &Screen,
-    ) -> Result<Input, Failure> {
+    ) -> Result<Fact, Failure> {
         let state = &recovered.state;
         let options = &state.options;
         let loaded = load(&self.source, options, screen)?;
@@ -99,11 +99,11 @@ impl ChangedMission {
             )));
         }
         let number = self.number + 1;
-        let input = Input::ChangeMission {
+        let input = Fact::ChangeMission {
             number,
             from: recovered.missions.digest(),
             to: Digest::of(&self.source.bytes),
-            mission: Arc::new(plan),
+            mission: Some(Arc::new(plan)),
         };
         let events = engine::decide(state, &input, Timestamp::now());
         let mut after = state.clone();

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::domain::Timestamp;
-use crate::engine::{Command, CommandResult, Event, Input, OperatorInput, meets};
+use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, meets};
 use crate::report::sanitize;
 use crate::runtime::{Answer, Reply, TellError, ask, drain, tell};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
@@ -187,7 +187,7 @@ fn decide_here(run: &RunFolder, queued: Queued) -> Result<Given, Failure> {
     }
     let met = meets(&open_run(run, |_, _| {})?.state, &command);
     if met == CommandResult::Applied {
-        let input = Input::Operator(Box::new(OperatorInput {
+        let input = Fact::Operator(Box::new(OperatorInput {
             // Whoever asks for work is named by no other event.
             id: matches!(command, Command::AddTask { .. }).then_some(id),
             command: command.clone(),

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
 use crate::domain::{FailureMode, RunId, Status, TaskId, Timestamp, is_same_name};
-use crate::engine::{self, Input, State};
+use crate::engine::{self, Fact, State};
 use crate::runtime::{
     Recovered, TellError, adopt, missing_files, state_base, supervisors, tell, unfinished_with,
 };
@@ -98,9 +98,10 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let state = recovered.state;
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
     let journal = Journal::new(file, &run.journal(), recovered.end);
-    let input = Input::Resume {
+    let input = Fact::Resume {
         options: Box::new(options),
         supervisor: supervisor_ref(&keeping.supervisor),
+        rules: crate::engine::RULES,
         kept: keeping.adopted.turns(),
         last: recovered.worked_last,
     };
@@ -181,9 +182,9 @@ fn begin_again(
         inputs.push(changed.accept(folder, run, &recovered, screen)?);
     }
     if arguments.retry_failed {
-        inputs.push(Input::RetryFailed);
+        inputs.push(Fact::RetryFailed);
     }
-    inputs.extend(redone.into_iter().map(Input::Redo));
+    inputs.extend(redone.into_iter().map(Fact::Redo));
     if inputs.is_empty() {
         return Ok(());
     }
@@ -214,7 +215,7 @@ fn reopen(folder: &StateFolder, run: &RunFolder) -> Result<(), Failure> {
     }
     let titles = gone.iter().map(|id| &*state.plan.task(*id).title).collect();
     refuse_active_titles(folder, run, &titles)?;
-    let inputs: Vec<Input> = gone.into_iter().map(Input::Reopen).collect();
+    let inputs: Vec<Fact> = gone.into_iter().map(Fact::Reopen).collect();
     tell(run, &inputs).map_err(told).map(|_| ())
 }
 

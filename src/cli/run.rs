@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::ArgMatches;
 
 use crate::domain::{Digest, RunId, Timestamp};
-use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
+use crate::engine::{Command, FORMAT, Fact, OperatorInput, RunStarted, State};
 use crate::mission::model::CommandLine;
 use crate::mission::{self, AgentPlan, Loaded, Plan, RunOptions, Source};
 use crate::report::forewarning::{GivenThreshold, forewarnings};
@@ -180,6 +180,7 @@ impl Launch<'_> {
         let mission = self.mission_path.clone();
         let started = RunStarted {
             format: FORMAT,
+            rules: crate::engine::RULES,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             run_id: run.id().clone(),
             mission_digest,
@@ -188,7 +189,7 @@ impl Launch<'_> {
             supervisor: supervisor_ref(&self.supervisor),
             origin: key.map(|key| code_of_start(&key, run.id(), begins, mission_digest)),
         };
-        let first = Input::Start(Box::new(started));
+        let first = Fact::Start(Box::new(started));
         drive(
             &run,
             self.state,
@@ -365,7 +366,7 @@ fn agents_work_on(unfinished: &Unfinished) -> Result<bool, Failure> {
 
 /// Calls off an unfinished run: what is not terminal fails, mode cancelled.
 fn cancel(run: &RunFolder) -> Result<(), Failure> {
-    let input = Input::Operator(Box::new(OperatorInput {
+    let input = Fact::Operator(Box::new(OperatorInput {
         id: None,
         command: Command::CancelRun,
         by: "`quorum run --fresh`".to_owned(),

@@ -10,7 +10,7 @@ use clap::parser::ValueSource;
 use crate::agents::cassette::{Cassette, CassetteError};
 use crate::agents::line::Network;
 use crate::domain::{Bar, BarOrigin, Points, RunId, Timestamp};
-use crate::engine::{Input, State, SupervisorRef, agents_needed};
+use crate::engine::{Fact, State, SupervisorRef, agents_needed};
 use crate::mission::RunOptions;
 use crate::report::sanitize;
 use crate::runtime::{
@@ -239,7 +239,7 @@ pub fn drive(
     keeping: Keeping,
     programs: Programs,
     observers: Vec<Box<dyn Observer>>,
-    (first, begins, mission): (Input, Option<Timestamp>, Option<PathBuf>),
+    (first, begins, mission): (Fact, Option<Timestamp>, Option<PathBuf>),
 ) -> Result<Ending, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =

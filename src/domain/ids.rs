@@ -49,7 +49,9 @@ index_id! {
 }
 
 /// What an effect is identified by: one turn of one attempt at one task (semantics, section 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Written as `[task, attempt, turn]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "(TaskId, u32, u32)", into = "(TaskId, u32, u32)")]
 pub struct TurnId {
     /// The task.
     pub task: TaskId,
@@ -57,6 +59,18 @@ pub struct TurnId {
     pub attempt: u32,
     /// The turn within the attempt, counted from 1.
     pub turn: u32,
+}
+
+impl From<(TaskId, u32, u32)> for TurnId {
+    fn from((task, attempt, turn): (TaskId, u32, u32)) -> Self {
+        Self { task, attempt, turn }
+    }
+}
+
+impl From<TurnId> for (TaskId, u32, u32) {
+    fn from(id: TurnId) -> Self {
+        (id.task, id.attempt, id.turn)
+    }
 }
 
 impl fmt::Display for TurnId {

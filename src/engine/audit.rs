@@ -91,7 +91,7 @@ pub type AskedStage = (Stage, Option<Step>);
 pub type Looks = Vec<(TaskId, Vec<FileFact>)>;
 
 /// What an audit came to.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AuditReport {
     /// Which audit.
     pub number: u32,

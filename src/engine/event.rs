@@ -118,7 +118,7 @@ pub enum Event {
     #[serde(rename = "ts")]
     TurnStarted {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// Digest of the prompt; `None` where the agent gets none.
         #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub enum Event {
     #[serde(rename = "ah")]
     AuthorityCues {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// How often.
         #[serde(rename = "n")]
@@ -142,7 +142,7 @@ pub enum Event {
     #[serde(rename = "te")]
     Escalated {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// What does not hold.
         #[serde(rename = "b")]
@@ -164,7 +164,7 @@ pub enum Event {
     #[serde(rename = "fb")]
     FilesNoted {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// The record, in the spool.
         #[serde(rename = "f")]
@@ -177,7 +177,7 @@ pub enum Event {
     #[serde(rename = "sp")]
     AgentSpawned {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// Its process; `None` for an HTTP agent.
         #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
@@ -187,7 +187,7 @@ pub enum Event {
     #[serde(rename = "ac")]
     AgentActivity {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// Its words, cut to a line.
         #[serde(rename = "s")]
@@ -197,7 +197,7 @@ pub enum Event {
     #[serde(rename = "as")]
     AgentStale {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// For how long.
         #[serde(rename = "d")]
@@ -210,7 +210,7 @@ pub enum Event {
     #[serde(rename = "tx")]
     TurnRequestFailed {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// What went wrong, by class.
         #[serde(rename = "c")]
@@ -229,7 +229,7 @@ pub enum Event {
     #[serde(rename = "tf")]
     TurnFinished {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// How it ended.
         #[serde(rename = "x", default, skip_serializing_if = "Exit::is_clean")]
@@ -269,14 +269,14 @@ pub enum Event {
     #[serde(rename = "tl")]
     TurnLost {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
     },
     /// `turn:adopted`: the turn outlived the runner that started it. It still works, or its end is on the supervisor's record.
     #[serde(rename = "ta")]
     TurnAdopted {
         /// The turn.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
     },
     /// The files that the task's rules name are to be looked at.
@@ -1154,24 +1154,4 @@ pub enum Event {
         #[serde(rename = "m")]
         message: String,
     },
-}
-
-/// `[task, attempt, turn]`
-pub(super) mod turn_id {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use crate::domain::{TaskId, TurnId};
-
-    pub fn serialize<S: Serializer>(id: &TurnId, serializer: S) -> Result<S::Ok, S::Error> {
-        (id.task, id.attempt, id.turn).serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TurnId, D::Error> {
-        let (task, attempt, turn) = Deserialize::deserialize(deserializer)?;
-        Ok(TurnId {
-            task: TaskId(task),
-            attempt,
-            turn,
-        })
-    }
 }

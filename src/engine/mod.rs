@@ -1,14 +1,14 @@
 //! The pure core: what happens next, and why. No I/O, no clock, no randomness, no async.
 //!
 //! ```text
-//! Input  ──decide(&State, &Input, now)──▶  Vec<Event>     rules only
+//! Fact  ──decide(&State, &Fact, now)──▶  Vec<Event>     rules only
 //! Event  ──apply(&mut State, &Event)───▶  State          the only way state changes, live and in recovery
 //! Event  ──effects(&State, &Event)─────▶  Vec<Effect>    what the runtime must do about it
 //! State  ──outcome(&State)─────────────▶  Outcome        the one value a run ends with
 //! ```
 //!
 //! The journal is the truth; state is `fold(apply, journal)`. Deciding on an input costs O(degree of the task),
-//! never O(all tasks): what becomes due is pushed to queues by `apply` and drained by [`Input::Advance`].
+//! never O(all tasks): what becomes due is pushed to queues by `apply` and drained by [`Fact::Advance`].
 //! Rules about *how good* work is live in `judging`; this room knows only *when* something happens.
 
 mod apply;
@@ -20,10 +20,11 @@ mod derive;
 mod dialog;
 mod effect;
 mod event;
+mod fact;
 mod fixups;
 mod gate;
 mod growth;
-mod input;
+
 mod ledger;
 mod members;
 mod mission_change;
@@ -52,8 +53,9 @@ pub use decide::{
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
 pub use event::Event;
+pub use fact::Fact as Input;
+pub use fact::{ApproverSaid, ConsultFailure, Fact, OperatorInput, SeatFailure, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
-pub use input::{ApproverSaid, ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
 pub use members::{Stranger, members_only};
 pub use mission_change::MissionChange;
@@ -147,4 +149,8 @@ pub fn mission_score(state: &State) -> Option<crate::domain::Points> {
 }
 
 /// The version of the event format. A journal of a newer one is refused; every older one replays for ever.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+
+/// The number of the rules. Raised by each change after which the same facts may lead to other decisions: what older
+/// rules decided is recovered as it is recorded, and not held against these.
+pub const RULES: u32 = 1;

@@ -14,7 +14,7 @@ use crate::domain::{
     WaitingReason,
 };
 
-use super::event::{Event, turn_id};
+use super::event::Event;
 
 /// What a notification is about: one public event each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -178,7 +178,7 @@ pub enum Operation {
     #[serde(rename = "t")]
     Tool {
         /// The turn in which it was made.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// The tool.
         #[serde(rename = "o")]
@@ -190,7 +190,7 @@ pub enum Operation {
 }
 
 /// A tool call of a turn that failed for good.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedTool {
     /// The tool.
     pub tool: Box<str>,

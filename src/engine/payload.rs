@@ -18,6 +18,8 @@ use super::place::JudgingPlace;
 pub struct RunStarted {
     /// The event format, [`super::FORMAT`].
     pub format: u32,
+    /// The number of the rules by which the session decides, [`super::RULES`].
+    pub rules: u32,
     /// The version of the program.
     pub version: String,
     /// The run.
@@ -381,6 +383,11 @@ impl ToolLedgerRef {
 )]
 pub(super) fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+/// Whether a field says nothing: it is left out of the record.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What a call that failed had used until then.

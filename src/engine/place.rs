@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{ConsultId, Purpose, Step, TaskId, TurnId};
 
 use super::effect::Effect;
-use super::event::turn_id;
-use super::input::{ApproverSaid, Input};
+use super::fact::{ApproverSaid, Fact};
 use super::payload::SeatId;
 
 /// A part of judging that was asked for and can come back.
@@ -16,7 +15,7 @@ pub enum JudgingPlace {
     #[serde(rename = "f")]
     Finish {
         /// The turn that it looks at.
-        #[serde(rename = "i", with = "turn_id")]
+        #[serde(rename = "i")]
         turn: TurnId,
         /// Its position.
         #[serde(rename = "n")]
@@ -160,7 +159,7 @@ impl Effect {
     }
 }
 
-impl Input {
+impl Fact {
     /// What part of judging has come back with a word. One that failed has none.
     #[must_use]
     pub fn place(&self) -> Option<JudgingPlace> {

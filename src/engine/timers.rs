@@ -1,5 +1,5 @@
 //! What becomes due by itself, and when. The clock is outside: `apply` sets and cancels timers, the runtime sleeps until
-//! the next one and hands it back as [`super::Input::TimerDue`].
+//! the next one and hands it back as [`super::Fact::TimerDue`].
 //!
 //! Timers are state like any other, so they outlive a kill: what is left of one is what the journal says, not the whole.
 //!
@@ -9,10 +9,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{HoldId, TaskId, Timestamp};
 
 /// What becomes due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Timer {
     /// A session that only a person can move on ends (`--wait-approvals`).
     WaitOver,

@@ -33,12 +33,24 @@ pub struct ReplayDocument<'a> {
 }
 
 #[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Counts {
     judgements: usize,
     decisions: usize,
     equal: usize,
     differing: usize,
     lost: usize,
+    /// Records of sessions that went by other rules: not decided again.
+    #[serde(skip_serializing_if = "is_zero")]
+    other_rules: usize,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature of skip_serializing_if"
+)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Serialize)]
@@ -94,6 +106,7 @@ pub fn document(replay: &Replay) -> ReplayDocument<'_> {
     let mut counts = Counts {
         judgements: replay.readings.len(),
         decisions: replay.decisions.len(),
+        other_rules: replay.of_other_rules,
         ..Counts::default()
     };
     for standing in replay.standings() {
@@ -194,6 +207,13 @@ pub fn human(replay: &Replay, screen: &Screen) -> String {
         "run {}: {verdict}: {} judgements and {} decisions, {} equal, {} differ, {} lost",
         document.run_id, counts.judgements, counts.decisions, counts.equal, counts.differing, counts.lost
     );
+    if counts.other_rules > 0 {
+        let _ = writeln!(
+            text,
+            "{} records were decided by other rules than those of this version: their replies were read again, and nothing was decided again",
+            counts.other_rules
+        );
+    }
     if !document.equal && document.recorded_by != document.derived_by {
         let _ = writeln!(
             text,

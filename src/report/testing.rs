@@ -9,8 +9,8 @@ use crate::domain::{
     PriorAnswer, RunId, TaskId, Timestamp,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, FileFact, FileRef, Input, ReplyRef, RunStarted, SeatFailure, SeatId,
-    SeatResult, State, StopCause, SupervisorRef, TurnEnd, Usage, apply, decide,
+    CheckResult, Event, Exit, Fact, FileFact, FileRef, ReplyRef, RunStarted, SeatFailure, SeatId, SeatResult,
+    State, StopCause, SupervisorRef, TurnEnd, Usage, apply, decide,
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
@@ -258,7 +258,7 @@ impl<'o> Scene<'o> {
         for observer in &mut scene.observers {
             observer.on_start(&scene.state);
         }
-        scene.input(&Input::Start(Box::new(run_started())));
+        scene.input(&Fact::Start(Box::new(run_started())));
         scene.advance();
         scene
     }
@@ -270,7 +270,7 @@ impl<'o> Scene<'o> {
     }
 
     /// The engine decides on an input.
-    pub fn input(&mut self, input: &Input) {
+    pub fn input(&mut self, input: &Fact) {
         let events = decide(&self.state, input, self.now);
         self.commit(events);
     }
@@ -297,7 +297,7 @@ impl<'o> Scene<'o> {
         let mut seen = usize::MAX;
         while seen != self.records.len() {
             seen = self.records.len();
-            self.input(&Input::Advance);
+            self.input(&Fact::Advance);
         }
     }
 
@@ -320,7 +320,7 @@ impl<'o> Scene<'o> {
     /// The task's agent is at work.
     pub fn spawned(&mut self, task: u32) -> &mut Self {
         let turn = self.state.current_turn(TaskId(task));
-        self.input(&Input::TurnSpawned { turn, process: None });
+        self.input(&Fact::TurnSpawned { turn, process: None });
         self
     }
 
@@ -342,7 +342,7 @@ impl<'o> Scene<'o> {
     }
 
     fn ends(&mut self, task: u32, exit: Exit) -> &mut Self {
-        self.input(&Input::TurnEnded(Box::new(TurnEnd {
+        self.input(&Fact::TurnEnded(Box::new(TurnEnd {
             turn: self.state.current_turn(TaskId(task)),
             exit,
             interrupted: false,
@@ -377,7 +377,7 @@ impl<'o> Scene<'o> {
             turn: current.turn + 1,
             ..current
         };
-        self.input(&Input::PromptReady {
+        self.input(&Fact::PromptReady {
             turn,
             digest: None,
             cues: 0,
@@ -386,7 +386,7 @@ impl<'o> Scene<'o> {
 
     /// A check of the task comes back.
     pub fn checked(&mut self, task: u32, check: u32, passed: bool, message: &str) -> &mut Self {
-        self.input(&Input::CheckFinished {
+        self.input(&Fact::CheckFinished {
             task: TaskId(task),
             attempt: self.state.task(TaskId(task)).attempt,
             check,
@@ -401,7 +401,7 @@ impl<'o> Scene<'o> {
 
     /// The task's files were looked at; `None` is missing.
     pub fn scanned(&mut self, task: u32, path: &str, size: Option<u64>) -> &mut Self {
-        self.input(&Input::FilesScanned {
+        self.input(&Fact::FilesScanned {
             turn: self.state.current_turn(TaskId(task)),
             number: self.state.task(TaskId(task)).scans,
             files: vec![FileFact {
@@ -474,7 +474,7 @@ impl<'o> Scene<'o> {
                 .map(answer)
                 .collect();
         }
-        self.input(&Input::SeatReplied {
+        self.input(&Fact::SeatReplied {
             task: TaskId(task),
             seat,
             reply: ReplyRef {
@@ -496,7 +496,7 @@ impl<'o> Scene<'o> {
     /// A seat cannot be asked.
     pub fn unreachable(&mut self, task: u32, seat: usize, class: FailureClass) -> &mut Self {
         let seat = self.seat(task, seat);
-        self.input(&Input::SeatFailed(Box::new(SeatFailure {
+        self.input(&Fact::SeatFailed(Box::new(SeatFailure {
             task: TaskId(task),
             seat,
             class,
@@ -511,7 +511,7 @@ impl<'o> Scene<'o> {
 
     /// The session is told to stop, and what ran is lost.
     pub fn stopped(&mut self, cause: StopCause) -> &mut Self {
-        self.input(&Input::Stop(cause));
+        self.input(&Fact::Stop(cause));
         for task in self.plan.every_task_id() {
             if self.state.task(task).running.is_some() {
                 self.commit(vec![Event::TurnLost {
@@ -546,6 +546,7 @@ pub(super) fn run_id() -> RunId {
 pub(super) fn run_started() -> RunStarted {
     RunStarted {
         format: crate::engine::FORMAT,
+        rules: crate::engine::RULES,
         version: "0.1.0".to_owned(),
         run_id: run_id(),
         mission_digest: Digest::of(b"mission"),
@@ -595,7 +596,7 @@ pub(super) fn eventful() -> Mission {
 
 /// Plays [`eventful`] to the end of its session.
 pub(super) fn play_eventful(scene: &mut Scene<'_>) {
-    scene.input(&Input::Warn("the workspace is shared by 4 tasks".to_owned()));
+    scene.input(&Fact::Warn("the workspace is shared by 4 tasks".to_owned()));
     scene.after(3).works(3);
     scene.after(2).works(0);
     scene.scored(0, 0, 5, 4).after(4).scored(0, 1, 4, 3);

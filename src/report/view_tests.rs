@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{AttemptKind, FailureClass, FailureMode, Millis, Points, WaitingReason};
-use crate::engine::{Input, StopCause, SupervisorRef};
+use crate::engine::{Fact, StopCause, SupervisorRef};
 use crate::mission::RunOptions;
 use crate::report::testing::{Mission, START, Scene, eventful, play_eventful};
 
@@ -18,9 +18,10 @@ fn attempts(scene: &Scene<'_>) -> Vec<(u32, AttemptKind, Option<Verdict>, Option
 }
 
 fn resume(scene: &mut Scene<'_>) {
-    scene.input(&Input::Resume {
+    scene.input(&Fact::Resume {
         options: Box::new(RunOptions::default()),
         supervisor: SupervisorRef::default(),
+        rules: crate::engine::RULES,
         kept: Vec::new(),
         last: None,
     });

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{Digest, TaskId};
-use crate::engine::{Event, RunStarted};
+use crate::engine::{Event, Fact, RunStarted};
 use crate::mission::{self, Addition, LONGEST_MISSION, Plan, Report, RunOptions, Source, compile, succeed};
 use crate::store::{Record, RunFolder, read_regular};
 
@@ -61,7 +61,7 @@ impl Missions {
         self.digest
     }
 
-    /// Follows a record: puts the missions into its changes, and notes what changes the plan.
+    /// Follows a record: puts the missions into its changes, compiled with the options that hold, and notes what changes the plan.
     ///
     /// # Errors
     /// [`RecoverError`]
@@ -69,11 +69,15 @@ impl Missions {
         for event in &mut record.events {
             match event {
                 Event::MissionChanged(change) => {
-                    let next = frozen_plan(&self.run, change.number, change.to, &self.options)?;
-                    change.mission = Some(Arc::new(next));
+                    let next = Arc::new(frozen_plan(&self.run, change.number, change.to, &self.options)?);
+                    change.mission = Some(next.clone());
+                    if let Fact::ChangeMission { mission, .. } = &mut record.fact {
+                        *mission = Some(next);
+                    }
                     (self.number, self.digest) = (change.number, change.to);
                     self.steps.push(Step::Mission(change.number, change.to));
                 }
+                Event::RunResumed { options, .. } => self.options = (**options).clone(),
                 Event::TasksAdded(addition) => self.steps.push(Step::Added(addition.clone())),
                 Event::TasksWithdrawn { tasks } => self.steps.push(Step::Withdrawn(tasks.clone())),
                 _ => {}

@@ -1,7 +1,7 @@
 //! The loop that joins everything: takes inputs, asks the engine, commits records, performs effects.
 //!
 //! ```text
-//! supervisor, models, files, timers, signals, operators ──Input──▶ Session ──decide──▶ events ──journal, one sync──▶ apply ──▶ effects
+//! supervisor, models, files, timers, signals, operators ──Fact──▶ Session ──decide──▶ events ──journal, one sync──▶ apply ──▶ effects
 //! ```
 //!
 //! One thread owns the state. It blocks on the sync of its journal and on nothing else: files are hashed and read on

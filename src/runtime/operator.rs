@@ -4,8 +4,12 @@ use std::io;
 use std::path::Path;
 
 use crate::domain::{RunId, Timestamp, WaitingReason};
-use crate::engine::{self, Command, CommandResult, Event, Input, OperatorInput, RunPhase, State, Timer};
-use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
+use crate::engine::{
+    self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunPhase, State, Timer,
+};
+use crate::store::{
+    self, Decision, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder,
+};
 
 use super::children;
 use super::recover::{RecoverError, Recovered, recover};
@@ -52,7 +56,7 @@ pub enum TellError {
 ///
 /// # Errors
 /// [`TellError`]; then the journal holds what was durable.
-pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
+pub fn tell(run: &RunFolder, inputs: &[Fact]) -> Result<State, TellError> {
     let recovered = recover(run, |_, _| {})?;
     supervision::allows(run, &recovered, inputs)?;
     end_what_is_called_off(run, &recovered, inputs)?;
@@ -73,30 +77,31 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
     let of_approvals = |(_, timer): &(Timestamp, Timer)| matches!(timer, Timer::Approval { .. });
     let due: Vec<_> = due.filter(of_approvals).collect();
     for (at, timer) in due {
-        moved |= teller.decide(&Input::TimerDue { at, timer })?;
+        moved |= teller.decide(Fact::TimerDue { at, timer })?;
     }
     for input in inputs {
-        if let Input::Operator(operator) = input
+        if let Fact::Operator(operator) = input
             && let Some(seen) = files_of(&teller.state, &operator.command)
         {
-            teller.decide(&seen)?;
+            teller.decide(seen)?;
         }
-        moved |= teller.decide(input)?;
+        moved |= teller.decide(input.clone())?;
     }
     if moved && !teller.state.is_unfinished() && teller.state.phase != RunPhase::New {
         let mut options = teller.state.options.clone();
         options.state_base = super::moved::state_base(&run.state_folder());
-        let resume = Input::Resume {
+        let resume = Fact::Resume {
             options: Box::new(options),
             supervisor: recovered.supervisor,
             kept: Vec::new(),
+            rules: RULES,
             last: None,
         };
-        teller.decide(&resume)?;
-        while teller.decide(&Input::Advance)? {}
+        teller.decide(resume)?;
+        while teller.decide(Fact::Advance)? {}
         // There is nobody to deliver anything: what is on its way goes to the dead-letter queue.
         if teller.state.phase != RunPhase::Finished {
-            teller.decide(&Input::NoticesOverdue)?;
+            teller.decide(Fact::NoticesOverdue)?;
         }
     }
     teller.journal.commit()?;
@@ -155,8 +160,8 @@ pub(super) fn take(folder: &StateFolder, queued: &Queued) -> Result<State, TellE
 }
 
 /// A command that was sent, as the engine takes it.
-pub(super) fn input_of(queued: &Queued) -> Input {
-    Input::Operator(Box::new(OperatorInput {
+pub(super) fn input_of(queued: &Queued) -> Fact {
+    Fact::Operator(Box::new(OperatorInput {
         id: Some(queued.id.clone()),
         command: queued.command.clone(),
         by: queued.by.clone(),
@@ -165,14 +170,14 @@ pub(super) fn input_of(queued: &Queued) -> Input {
 
 /// What there is of the files of work that a person is about to accept: their yes is for what is there when it is given.
 /// Blocks.
-pub(super) fn files_of(state: &State, command: &Command) -> Option<Input> {
+pub(super) fn files_of(state: &State, command: &Command) -> Option<Fact> {
     let Command::Approve { task, .. } = command else {
         return None;
     };
     let waiting = state.tasks.get(task.index())?.waiting.as_ref()?;
     let is_asked = waiting.reason == WaitingReason::Refer && state.plan.task(*task).names_files();
     let counts = is_asked && engine::meets(state, command) == CommandResult::Applied;
-    counts.then(|| Input::FilesSeen {
+    counts.then(|| Fact::FilesSeen {
         task: *task,
         attempt: state.task(*task).attempt,
         files: children::files_of(&state.plan, *task),
@@ -181,11 +186,11 @@ pub(super) fn files_of(state: &State, command: &Command) -> Option<Input> {
 
 /// What is called off must not go on working below a supervisor that outlived its session. Other tasks' turns may. A command
 /// that changes nothing, or was taken before, ends nothing.
-fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Input]) -> Result<(), TellError> {
+fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) -> Result<(), TellError> {
     let state = &recovered.state;
     let taken = |id: &Option<String>| id.as_ref().is_some_and(|id| state.commands.contains_key(id));
     let commands = inputs.iter().filter_map(|input| match input {
-        Input::Operator(input) if !taken(&input.id) => Some(&input.command),
+        Fact::Operator(input) if !taken(&input.id) => Some(&input.command),
         _ => None,
     });
     for command in commands {
@@ -214,15 +219,17 @@ struct Teller {
 
 impl Teller {
     /// Whether the input changed anything.
-    fn decide(&mut self, input: &Input) -> Result<bool, JournalError> {
+    fn decide(&mut self, fact: Fact) -> Result<bool, JournalError> {
         let now = Timestamp::now();
-        let mut events = engine::decide(&self.state, input, now);
+        let mut events = engine::decide(&self.state, &fact, now);
         let (key, run) = (self.key.as_ref(), &self.run);
         super::origin::vouch(key, run, &mut self.journal, now, &mut events)?;
         if events.is_empty() {
             return Ok(false);
         }
-        self.journal.push(now, input.name(), &events)?;
+        let decision = Decision::of(fact, events);
+        self.journal.push(now, &decision)?;
+        let events = decision.events;
         for event in &events {
             engine::apply(&mut self.state, event);
         }

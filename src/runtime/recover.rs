@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::domain::{OutcomeClass, RunId, Timestamp, TurnId};
-use crate::engine::{self, Event, FORMAT, ProcessRef, RunStarted, State, SupervisorRef};
+use crate::engine::{self, Event, FORMAT, Fact, ProcessRef, RunStarted, State, SupervisorRef};
 use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFolder};
 
@@ -119,32 +119,23 @@ pub enum RecoverError {
     },
 }
 
-/// Inputs of records that others than a session may write.
-const FROM_OUTSIDE: [&str; 8] = [
-    "operator",
-    "retry-failed",
-    "redo",
-    "reopen",
-    "seen",
-    "change-mission",
-    "warn",
-    "filed",
-];
-
 /// Folds a run's journal. `watch` sees each record once it is applied.
 ///
 /// # Errors
 /// [`RecoverError`]
 pub fn recover(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
-    fold(run, Fold::Quick, |_, _| {}, watch)
+    fold(run, Fold::Quick, |_, record, _| record.events.len(), watch)
 }
 
-/// Folds a run's journal as its sessions lived it, each with the options that it had. `watch` sees each record before it
-/// is applied.
+/// Folds a run's journal as its sessions lived it, each with the options that it had. `watch` sees the events of each record
+/// before they are applied, from the number that it is told on, and says how many of them to apply until it is asked again.
 ///
 /// # Errors
 /// [`RecoverError`]
-pub(super) fn retell(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
+pub(super) fn retell(
+    run: &RunFolder,
+    watch: impl FnMut(&State, &Record, usize) -> usize,
+) -> Result<Recovered, RecoverError> {
     fold(run, Fold::AsItWas, watch, |_, _| {})
 }
 
@@ -160,7 +151,7 @@ enum Fold {
 fn fold(
     run: &RunFolder,
     how: Fold,
-    mut before: impl FnMut(&State, &Record),
+    mut before: impl FnMut(&State, &Record, usize) -> usize,
     mut after: impl FnMut(&State, &Record),
 ) -> Result<Recovered, RecoverError> {
     if run.foreign_write().exists() {
@@ -209,13 +200,22 @@ fn fold(
         recovered.missions.complete(&mut current)?;
         let strange = engine::members_only(&recovered.state.plan, &current.events);
         strange.map_err(|stranger| reader.not_of_mission(stranger.to_string()))?;
-        before(&recovered.state, &current);
-        recovered.take(&current);
-        after(&recovered.state, &current);
-        if how == Fold::AsItWas && current.events.iter().any(changes_rules) {
-            let options = recovered.state.options.clone();
-            recovered.replan(&options)?;
+        if how == Fold::AsItWas
+            && let Fact::Resume { options, .. } = &current.fact
+        {
+            recovered.replan(options)?;
         }
+        recovered.note(&current);
+        let mut at = 0;
+        while at < current.events.len() {
+            let count = before(&recovered.state, &current, at).max(1);
+            let end = current.events.len().min(at + count);
+            current.events[at..end]
+                .iter()
+                .for_each(|event| recovered.take(event));
+            at = end;
+        }
+        after(&recovered.state, &current);
         record = reader.next_record()?;
     }
     recovered.end = reader.end();
@@ -241,19 +241,17 @@ fn emptied(run: &RunFolder) -> Option<RecoverError> {
     Some(damaged.into())
 }
 
-/// Whether the rules are others from here on.
-fn changes_rules(event: &Event) -> bool {
-    matches!(event, Event::RunResumed { .. } | Event::MissionChanged(_))
-}
-
 impl Recovered {
-    fn take(&mut self, record: &Record) {
+    fn note(&mut self, record: &Record) {
         // What is said to a run that nobody works on says nothing of the session before.
-        let resumes = matches!(record.events.first(), Some(Event::RunResumed { .. }));
-        if resumes || (self.finished.is_none() && !FROM_OUTSIDE.contains(&record.input.as_str())) {
+        let resumes = matches!(record.fact, Fact::Resume { .. });
+        if resumes || (self.finished.is_none() && !record.fact.may_come_from_outside()) {
             self.worked_last = Some(record.at);
         }
-        for event in &record.events {
+    }
+
+    fn take(&mut self, event: &Event) {
+        {
             match event {
                 Event::RunResumed { supervisor, .. } => {
                     if self.supervisor != *supervisor {

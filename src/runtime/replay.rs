@@ -1,9 +1,10 @@
 //! Judgements derived again from what is stored: no network, no agent, nothing started.
 //!
-//! Every stored reply is checked against its digest and read by the same parser under the same plan. What it says is
-//! handed to the engine in the state of that moment, and what the engine decides is held against what the journal
-//! says: consensus, rubric, verdict, score, flag, gates, the outcome. A person's word and what commands did cannot be
-//! derived; they are taken as they are recorded.
+//! Twice over. *Reading*: every stored reply is checked against its digest and read by the same parser under the same
+//! plan. *Deciding*: every fact on record, with what was read instead of what is recorded of replies, is handed to the
+//! engine in the state of that moment, and what it decides is held against what the journal says. Facts themselves
+//! (a person's word, what a command did) cannot be derived; they are taken as they are recorded. Sessions that went by
+//! rules of another number are read again only.
 
 mod compare;
 
@@ -11,10 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::domain::{
-    Advice, ConsultId, DeclaredVerdict, FindingsReport, Millis, Opinion, Stage, TurnId, Verdict,
-};
-use crate::engine::{self, ConsultFailure, Event, FileRef, Input, ReplyRef, SeatFailure, StageReport, State};
+use crate::domain::{Advice, ConsultId, Stage, TaskId, TurnId};
+use crate::engine::{self, Event, Fact, FileRef, RULES, ReplyRef, SeatId, SeatResult, State};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, LARGEST_REPLY, Reply};
@@ -41,6 +40,8 @@ pub struct Replay {
     pub readings: Vec<Reading>,
     /// Everything that was decided from them.
     pub decisions: Vec<Decision>,
+    /// Records of sessions that went by other rules than those of this version: they are read again, and not decided again.
+    pub of_other_rules: usize,
 }
 
 /// How what was derived stands to what is recorded.
@@ -119,10 +120,13 @@ pub fn replay(run: &RunFolder) -> Result<Replay, RecoverError> {
         decisions: Vec::new(),
         doubtful: BTreeSet::new(),
         handed_over: BTreeMap::new(),
+        is_comparable: false,
+        of_other_rules: 0,
     };
-    let recovered = retell(run, |state, record| judge.take(state, record))?;
+    let recovered = retell(run, |state, record, at| judge.take(state, record, at))?;
     Ok(Replay {
         recovered,
+        of_other_rules: judge.of_other_rules,
         readings: judge.readings,
         decisions: judge.decisions,
     })
@@ -136,6 +140,9 @@ struct Rejudge<'a> {
     doubtful: BTreeSet<Ground>,
     /// What was handed over to those whose reply has not come.
     handed_over: BTreeMap<ConsultId, FileRef>,
+    /// Whether the session goes by the rules of this version.
+    is_comparable: bool,
+    of_other_rules: usize,
 }
 
 /// The files that belong to one reply.
@@ -147,37 +154,48 @@ struct Names {
 }
 
 impl Rejudge<'_> {
-    /// Takes a record, with the state before it.
-    fn take(&mut self, state: &State, record: &Record) {
-        for event in &record.events {
-            match event {
-                Event::HandedOver { id, file, .. } => {
-                    self.handed_over.insert(*id, file.clone());
-                }
-                Event::TurnFinished { turn, .. } => self.worked(state, *turn, event),
-                _ => {}
+    /// Takes the events of a record from number `at` on, with the state before them, and says how many it has taken: what
+    /// was decided about the fact, or what one more look at the state made due.
+    fn take(&mut self, state: &State, record: &Record, at: usize) -> usize {
+        let (direct, due) = record.parts();
+        if at > 0 {
+            let behind = &due[at.saturating_sub(direct.len()).min(due.len())..];
+            let derived = match self.is_comparable {
+                true => engine::decide(state, &Fact::Advance, record.at),
+                false => return behind.len(),
+            };
+            let taken = derived.len().clamp(1, behind.len());
+            self.compare(state, &behind[..taken], &derived);
+            return taken;
+        }
+        for event in direct {
+            if let Event::TurnFinished { turn, .. } = event {
+                self.worked(state, *turn, event);
             }
         }
-        let input = match record.input.as_str() {
-            "replied" => self.replied(state, record),
-            "advice" => self.advised(state, record),
-            "seat-failed" => failed_seat(record),
-            "advice-failed" => failed_consult(record),
-            "checked" => checked(state, record),
-            "graded" => graded(state, record),
-            "screenshots" => screenshots_seen(state, record),
-            "stage-judged" => step_judged(state, record),
-            "advance" => Some(Input::Advance),
-            "audited" => return self.audited(state, record),
+        if let Fact::HandedOver { id, file } = &record.fact {
+            self.handed_over.insert(*id, file.clone());
+        }
+        if let Some(rules) = rules_of(&record.fact) {
+            self.is_comparable = rules == RULES;
+        }
+        let read = match &record.fact {
+            Fact::SeatReplied {
+                task,
+                seat,
+                reply,
+                result,
+            } => Some(self.replied(state, (*task, *seat), reply, result)),
+            Fact::ConsultReplied { id, reply, advice } => Some(self.advised(state, *id, reply, advice)),
             _ => None,
         };
-        match input {
-            Some(input) => {
-                let derived = engine::decide(state, &input, record.at);
-                self.compare(state, &record.events, &derived);
-            }
-            None => self.out_of_nothing(state, record),
+        if self.is_comparable {
+            let derived = engine::decide(state, read.as_ref().unwrap_or(&record.fact), record.at);
+            self.compare(state, direct, &derived);
+        } else {
+            self.of_other_rules += 1;
         }
+        direct.len()
     }
 
     /// What a turn left is what was judged: whatever of it is not as it was recorded is named.
@@ -197,16 +215,14 @@ impl Rejudge<'_> {
         }
     }
 
-    fn replied(&mut self, state: &State, record: &Record) -> Option<Input> {
-        let (task, seat, reply, result) = record.events.iter().find_map(|event| match event {
-            Event::SeatReplied {
-                task,
-                seat,
-                reply,
-                result,
-            } => Some((*task, *seat, reply, result)),
-            _ => None,
-        })?;
+    /// What a reviewer replied, as it is read now.
+    fn replied(
+        &mut self,
+        state: &State,
+        (task, seat): (TaskId, SeatId),
+        reply: &ReplyRef,
+        result: &SeatResult,
+    ) -> Fact {
         let sits = state.task(task).judging.as_deref();
         let sits = sits.and_then(|judging| judging.seats.get(seat.seat as usize));
         let agent = sits.map(|sits| state.plan.agent(sits.agent));
@@ -235,21 +251,25 @@ impl Rejudge<'_> {
             derived: derived.as_ref().ok().map(said_by_seat),
             standing,
         });
-        Some(Input::SeatReplied {
+        Fact::SeatReplied {
             task,
             seat,
             reply: reply.clone(),
             result: derived.unwrap_or_else(|_| result.clone()),
-        })
+        }
     }
 
-    fn advised(&mut self, state: &State, record: &Record) -> Option<Input> {
-        let (id, reply, advice) = record.events.iter().find_map(|event| match event {
-            Event::ConsultReplied { id, reply, advice } => Some((*id, reply, advice)),
-            _ => None,
-        })?;
+    /// What a consulted agent replied, as it is read now.
+    fn advised(&mut self, state: &State, id: ConsultId, reply: &ReplyRef, advice: &Advice) -> Fact {
+        let recorded = |advice: Advice| Fact::ConsultReplied {
+            id,
+            reply: reply.clone(),
+            advice,
+        };
         let task = state.task(id.task);
-        let open = task.consults.iter().find(|open| open.id == id)?;
+        let Some(open) = task.consults.iter().find(|open| open.id == id) else {
+            return recorded(advice.clone());
+        };
         let agent = state.plan.agent(open.agent);
         let names = Names {
             reply: SpoolName::ConsultReply(id),
@@ -283,11 +303,7 @@ impl Rejudge<'_> {
             derived: derived.as_ref().ok().map(said_by_advice),
             standing,
         });
-        Some(Input::ConsultReplied {
-            id,
-            reply: reply.clone(),
-            advice: derived.unwrap_or_else(|_| advice.clone()),
-        })
+        recorded(derived.unwrap_or_else(|_| advice.clone()))
     }
 
     /// Reads a stored reply, if it and what is stored beside it are what was recorded.
@@ -363,6 +379,9 @@ impl Rejudge<'_> {
 
     /// Holds what was decided against what is recorded.
     fn compare(&mut self, state: &State, recorded: &[Event], derived: &[Event]) {
+        let before = self.decisions.len();
+        let first_other = first_difference(recorded, derived);
+        let first = first_other.and_then(|at| recorded.get(at).or(derived.get(at)));
         let recorded: Vec<&Event> = recorded.iter().filter(|event| is_decisive(event)).collect();
         let derived: Vec<&Event> = derived.iter().filter(|event| is_decisive(event)).collect();
         for at in 0..recorded.len().max(derived.len()) {
@@ -397,198 +416,57 @@ impl Rejudge<'_> {
                 standing,
             });
         }
-    }
-
-    /// What an audit saw is gone. What follows from it for the run, where it found nothing, is not.
-    fn audited(&mut self, state: &State, record: &Record) {
-        let is_audit = |event: &Event| matches!(event, Event::Audited { .. });
-        let Some(at) = record.events.iter().position(is_audit) else {
+        let is_told = self.decisions[before..]
+            .iter()
+            .any(|decision| decision.standing != Standing::Equal);
+        let Some(event) = first.filter(|_| !is_told) else {
             return;
         };
-        let (audit, behind) = record.events.split_at(at + 1);
-        if !behind.iter().any(is_decisive) {
-            return;
-        }
-        let mut state = state.clone();
-        for event in audit {
-            engine::apply(&mut state, event);
-        }
-        let derived = engine::decide(&state, &Input::Advance, record.at);
-        self.compare(&state, behind, &derived);
-    }
-
-    /// A verdict of judges, or of a stage behind them, can only come of what was said, or of a person's word.
-    fn out_of_nothing(&mut self, state: &State, record: &Record) {
-        for event in &record.events {
-            let Event::StageVerdict(report) = event else {
-                continue;
-            };
-            let is_judging = report.stage >= Stage::Judge && report.stage != Stage::Audit;
-            let says_something = report.points.is_some() || report.verdict == Verdict::Pass;
-            if !is_judging || !says_something || report.by.is_some() {
-                continue;
-            }
-            let of = Place::of(state, event);
-            self.decisions.push(Decision {
-                about: of.about,
-                attempt: Some(report.attempt),
-                stage: of.stage,
-                recorded: essence(state, event),
-                derived: Value::Null,
-                standing: Standing::Differs("nothing leads to it".to_owned()),
-            });
-        }
+        let of = Place::of(state, event);
+        self.decisions.push(Decision {
+            about: of.about,
+            attempt: of.task.map(|(_, attempt)| attempt),
+            stage: of.stage,
+            recorded: Value::Null,
+            derived: Value::Null,
+            standing: Standing::Differs("what else follows is not what is recorded".to_owned()),
+        });
     }
 }
 
-/// The last failure of a seat settles its panel. If it was asked again instead, nothing was decided.
-fn failed_seat(record: &Record) -> Option<Input> {
-    let asked_again = record
-        .events
-        .iter()
-        .any(|event| matches!(event, Event::SeatRequested { .. }));
-    record.events.iter().find_map(|event| match event {
-        Event::SeatFailed {
-            task,
-            seat,
-            class,
-            message,
-            used,
-            // One that met a limit which resets is asked again, and nothing was decided.
-            until: None,
-        } if !asked_again => Some(Input::SeatFailed(Box::new(SeatFailure {
-            task: *task,
-            seat: *seat,
-            class: *class,
-            message: message.clone(),
-            retry_after: Some(GIVEN_UP),
-            jitter: 0,
-            used: used.clone(),
-            ours: !fell_back(record),
-        }))),
-        _ => None,
-    })
-}
-
-/// Whether somebody was asked instead. Whose fault a failure was is not recorded beside it, and this is what follows from it.
-fn fell_back(record: &Record) -> bool {
-    let mut events = record.events.iter();
-    events.any(|event| matches!(event, Event::FellBack { .. }))
-}
-
-/// A pause that nobody waits for.
-const GIVEN_UP: Millis = Millis(u64::MAX);
-
-fn failed_consult(record: &Record) -> Option<Input> {
-    record.events.iter().find_map(|event| match event {
-        Event::ConsultFailed {
-            id,
-            gave_up: true,
-            class,
-            message,
-            used,
-            ..
-        } => Some(Input::ConsultFailed(Box::new(ConsultFailure {
-            id: *id,
-            class: *class,
-            message: message.clone(),
-            retry_after: Some(GIVEN_UP),
-            jitter: 0,
-            used: used.clone(),
-            ours: !fell_back(record),
-        }))),
-        _ => None,
-    })
-}
-
-fn checked(state: &State, record: &Record) -> Option<Input> {
-    record.events.iter().find_map(|event| match event {
-        Event::CheckFinished { task, check, result } => Some(Input::CheckFinished {
-            task: *task,
-            attempt: state.task(*task).attempt,
-            check: *check,
-            result: result.clone(),
-        }),
-        _ => None,
-    })
-}
-
-/// Grades that plain facts gave. The facts are gone; what the grades mean is not.
-fn graded(state: &State, record: &Record) -> Option<Input> {
-    record.events.iter().find_map(|event| {
-        let (task, result) = match event {
-            Event::StageVerdict(report)
-                if report.stage == Stage::Verification && !report.grades.is_empty() =>
-            {
-                (report.task, Ok(report.grades.clone()))
-            }
-            Event::GradingFailed { task, message, .. } => (*task, Err(message.clone())),
-            _ => return None,
-        };
-        let judging = state.task(task).judging.as_deref();
-        Some(Input::Graded {
-            task,
-            attempt: state.task(task).attempt,
-            round: judging?.grading?.round,
-            result,
-        })
-    })
-}
-
-/// Which screenshots were there.
-fn screenshots_seen(state: &State, record: &Record) -> Option<Input> {
-    record.events.iter().find_map(|event| match event {
-        Event::FilesScanned { task, files, .. } => Some(Input::ScreenshotsSeen {
-            task: *task,
-            attempt: state.task(*task).attempt,
-            files: files.clone(),
-        }),
-        _ => None,
-    })
-}
-
-/// What a stage said that needs no agent. What it rests on is gone; what follows from its word is not.
-fn step_judged(state: &State, record: &Record) -> Option<Input> {
-    record.events.iter().find_map(|event| {
-        let (task, result) = match event {
-            Event::StageVerdict(report) => (report.task, Ok(word_of(report)?)),
-            Event::StepFailed { task, message, .. } => (*task, Err(message.clone())),
-            _ => return None,
-        };
-        let open = state.task(task).judging.as_deref()?.step?;
-        Some(Input::StepJudged {
-            task,
-            attempt: state.task(task).attempt,
-            step: open.step,
-            round: open.round,
-            result,
-            never_began: record
-                .events
-                .iter()
-                .any(|event| matches!(event, Event::StepRequested { .. })),
-        })
-    })
-}
-
-/// The word that a verdict was made of.
-fn word_of(report: &StageReport) -> Option<Advice> {
-    let findings = report.findings.iter();
-    if report.stage == Stage::Vision {
-        return Some(Advice::Findings(FindingsReport::whole(
-            findings.cloned().collect(),
-        )));
-    }
-    let (verdict, ours) = match report.verdict {
-        Verdict::Pass => (DeclaredVerdict::Pass, 0),
-        // The first finding of a failed one says which stage it was.
-        Verdict::Fail => (DeclaredVerdict::Fail, 1),
-        Verdict::Refer => (DeclaredVerdict::Refer, 0),
-        Verdict::Skip | Verdict::Fault => return None,
+/// The first event that differs. The code of an operator's key is no part of a decision.
+fn first_difference(recorded: &[Event], derived: &[Event]) -> Option<usize> {
+    let is_same = |was: &Event, is: &Event| match (was, is) {
+        (
+            Event::RunFinished {
+                outcome: was,
+                conditions: of,
+                allowed: but,
+                ..
+            },
+            Event::RunFinished {
+                outcome: is,
+                conditions,
+                allowed,
+                ..
+            },
+        ) => was == is && of == conditions && but == allowed,
+        // A mission that was accepted is compiled anew: it is told by its digest.
+        (Event::MissionChanged(was), Event::MissionChanged(is)) => was.to == is.to,
+        _ => was == is,
     };
-    Some(Advice::Opinion(Box::new(Opinion {
-        verdict,
-        reason: report.reason.clone().unwrap_or_default(),
-        findings: findings.skip(ours).cloned().collect(),
-        prior: Vec::new(),
-    })))
+    let differs = |at: &usize| match (recorded.get(*at), derived.get(*at)) {
+        (Some(was), Some(is)) => !is_same(was, is),
+        _ => true,
+    };
+    (0..recorded.len().max(derived.len())).find(differs)
+}
+
+/// The rules by which a session that begins with a fact decides.
+fn rules_of(fact: &Fact) -> Option<u32> {
+    match fact {
+        Fact::Start(started) => Some(started.rules),
+        Fact::Resume { rules, .. } => Some(*rules),
+        _ => None,
+    }
 }

@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 
 use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
-use crate::engine::{self, Effect, Event, Input, RunPhase, State, StopCause, effects, pending_effects};
-use crate::store::{FsLog, Journal, JournalError, OperatorKey, RunFolder};
+use crate::engine::{self, Effect, Event, Fact, RunPhase, State, StopCause, effects, pending_effects};
+use crate::store::{Decision, FsLog, Journal, JournalError, OperatorKey, RunFolder};
 use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
 
@@ -199,7 +199,7 @@ impl Session {
     ///
     /// # Errors
     /// [`RunError`]; the children are gone then.
-    pub async fn run(mut self, first: Input) -> Result<Ending, RunError> {
+    pub async fn run(mut self, first: Fact) -> Result<Ending, RunError> {
         let worked = self.work(first).await;
         self.door = None;
         self.others.finish().await;
@@ -220,7 +220,7 @@ impl Session {
         }
     }
 
-    async fn work(&mut self, first: Input) -> Result<(), RunError> {
+    async fn work(&mut self, first: Fact) -> Result<(), RunError> {
         self.signals = Some(Signals::listen().map_err(RunError::Signals)?);
         let begin = Instant::now();
         let heartbeat = scaled(HEARTBEAT);
@@ -242,15 +242,15 @@ impl Session {
         }
         super::notices::sweep(self.folder.state_folder().path());
         let protected = self.world.protect(&self.state, &first, &self.read);
-        let goes_on = matches!(first, Input::Resume { .. });
+        let goes_on = matches!(first, Fact::Resume { .. });
         let mut beginning = vec![first];
         beginning.extend(protected);
         if goes_on {
-            beginning.push(Input::Audit);
+            beginning.push(Fact::Audit);
         }
         match Door::open(&self.folder.state_folder()) {
             Ok(door) => self.door = Some(door),
-            Err(error) => beginning.push(Input::Warn(format!(
+            Err(error) => beginning.push(Fact::Warn(format!(
                 "operators' commands are taken from the inbox only: cannot open {}: {error}",
                 self.folder.state_folder().control().display()
             ))),
@@ -260,12 +260,12 @@ impl Session {
         self.look_into_inbox(&mut beginning, &mut taken);
         self.listens = self.door.is_some();
         let adopted = std::mem::take(&mut self.adopted);
-        beginning.extend(adopted.warnings.iter().cloned().map(Input::Warn));
-        beginning.extend(self.world.warnings(&self.state).into_iter().map(Input::Warn));
+        beginning.extend(adopted.warnings.iter().cloned().map(Fact::Warn));
+        beginning.extend(self.world.warnings(&self.state).into_iter().map(Fact::Warn));
         // Before any work, and on record: what is switched off elsewhere is seen by nobody who reads the mission.
         let loosened = self.state.plan.rules.loosened.iter();
         let loosened = loosened.filter(|found| found.is_beneath);
-        beginning.extend(loosened.map(|found| Input::Warn(found.words())));
+        beginning.extend(loosened.map(|found| Fact::Warn(found.words())));
         self.world.adopt(&self.state, adopted, &mut beginning);
         // What became due while nobody worked on the run comes before anything is concluded from the state.
         let mut clock = Clock::default();
@@ -297,7 +297,7 @@ impl Session {
                         self.world.kill_all();
                         impatient.get_or_insert_with(|| Instant::now() + LAST_PATIENCE);
                     }
-                    inputs.push(Input::Stop(heard.cause));
+                    inputs.push(Fact::Stop(heard.cause));
                 }
                 event = self.world.supervisor_event() => self.world.take(event.map_err(RunError::Supervisor)?, &mut inputs),
                 Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
@@ -307,15 +307,15 @@ impl Session {
                     if self.world.something_runs() {
                         return Err(RunError::Silent);
                     }
-                    inputs.push(Input::NoticesOverdue);
+                    inputs.push(Fact::NoticesOverdue);
                 }
                 _ = signs.tick(), if self.world.something_runs() => self.world.ask_for_sign()?,
-                () = sleep_until(overdue) => inputs.push(Input::NoticesOverdue),
+                () = sleep_until(overdue) => inputs.push(Fact::NoticesOverdue),
                 () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
-                    inputs.push(Input::Stop(StopCause::TimeLimit));
+                    inputs.push(Fact::Stop(StopCause::TimeLimit));
                 }
                 knock = next_knock(&mut self.door) => self.hear(knock, &mut inputs),
-                said = self.others.next() => inputs.extend(said.map(Input::Warn)),
+                said = self.others.next() => inputs.extend(said.map(Fact::Warn)),
                 moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
                 timer = clock.next_scaled() => inputs.extend(clock.hand_in(timer)),
                 _ = looks.tick() => {
@@ -348,13 +348,15 @@ impl Session {
         if self.state.phase == RunPhase::New {
             return;
         }
-        let (now, input) = (Timestamp::now(), Input::Foreign(what));
-        let events = engine::decide(&self.state, &input, now);
+        let (now, fact) = (Timestamp::now(), Fact::Foreign(what));
+        let events = engine::decide(&self.state, &fact, now);
+        let decision = Decision::of(fact, events);
         let seq = self.journal.next_seq();
-        let written = self.journal.push(now, input.name(), &events);
+        let written = self.journal.push(now, &decision);
         if written.and_then(|()| self.journal.commit()).is_err() {
             return;
         }
+        let events = decision.events;
         for event in &events {
             engine::apply(&mut self.state, event);
         }
@@ -374,7 +376,7 @@ impl Session {
     }
 
     /// Takes what came through the door.
-    fn hear(&mut self, knock: Knock, inputs: &mut Vec<Input>) {
+    fn hear(&mut self, knock: Knock, inputs: &mut Vec<Fact>) {
         let folder = self.folder.state_folder();
         let knock = match knock {
             Knock::Asked(asked) => match self.refusal(&asked) {
@@ -394,7 +396,7 @@ impl Session {
             }
             Knock::Asked(asked) => self.others.ask(asked),
             Knock::Refused(why) => {
-                inputs.push(Input::Warn(format!("{}: {why}", folder.control().display())));
+                inputs.push(Fact::Warn(format!("{}: {why}", folder.control().display())));
             }
         }
     }
@@ -402,7 +404,7 @@ impl Session {
     fn sort(
         &mut self,
         message: Message,
-        inputs: &mut Vec<Input>,
+        inputs: &mut Vec<Fact>,
         due: &mut Vec<Effect>,
     ) -> Result<(), RunError> {
         match message {
@@ -433,10 +435,10 @@ impl Session {
     }
 
     /// The task whose files are looked at before a judge of it is heard: what it judged must be what there is.
-    fn looked_at_before(&self, input: &Input) -> Option<TaskId> {
+    fn looked_at_before(&self, input: &Fact) -> Option<TaskId> {
         let task = match input {
-            Input::SeatReplied { task, .. } => *task,
-            Input::ConsultReplied { id, .. } => {
+            Fact::SeatReplied { task, .. } => *task,
+            Fact::ConsultReplied { id, .. } => {
                 let task = self.state.tasks.get(id.task.index())?;
                 let open = task.consults.iter().find(|open| open.id == *id)?;
                 matches!(open.purpose, Purpose::Grade { .. } | Purpose::Scrutinise { .. })
@@ -448,7 +450,7 @@ impl Session {
     }
 
     /// Takes what else has already arrived, so that it shares the next commit.
-    async fn drain(&mut self, inputs: &mut Vec<Input>, due: &mut Vec<Effect>) -> Result<(), RunError> {
+    async fn drain(&mut self, inputs: &mut Vec<Fact>, due: &mut Vec<Effect>) -> Result<(), RunError> {
         while let Ok(message) = self.inbox.try_recv() {
             self.sort(message, inputs, due)?;
         }
@@ -463,28 +465,28 @@ impl Session {
     }
 
     /// One turn of the loop: decide all inputs and what they make due, one commit, then the effects.
-    fn turn(&mut self, inputs: Vec<Input>, due: Vec<Effect>) -> Result<(), RunError> {
+    fn turn(&mut self, inputs: Vec<Fact>, due: Vec<Effect>) -> Result<(), RunError> {
         let due = self.record(inputs, due)?;
         self.perform(due)
     }
 
     /// Decides all inputs and puts what follows on record, in one commit. What is due now that it is durable.
-    fn record(&mut self, inputs: Vec<Input>, mut due: Vec<Effect>) -> Result<Vec<Effect>, RunError> {
+    fn record(&mut self, inputs: Vec<Fact>, mut due: Vec<Effect>) -> Result<Vec<Effect>, RunError> {
         let mut queue = VecDeque::from(inputs);
         let mut sync = false;
         // Prompts are harmless to write twice, so what is due from before a crash may be prepared right away.
         self.prepare(&mut due, &mut queue)?;
         loop {
-            let input = queue.pop_front().unwrap_or(Input::Advance);
-            let advanced = matches!(input, Input::Advance);
+            let fact = queue.pop_front().unwrap_or(Fact::Advance);
+            let advanced = matches!(fact, Fact::Advance);
             let now = self.begins.take().unwrap_or_else(Timestamp::now);
-            let mut events = engine::decide(&self.state, &input, now);
+            let mut events = engine::decide(&self.state, &fact, now);
             if ends(&events) {
                 // Nobody looks any more once it has ended.
                 let found = self.foreign_runs.look();
                 if !found.is_empty() {
-                    queue.push_front(input);
-                    found.into_iter().for_each(|input| queue.push_front(input));
+                    queue.push_front(fact);
+                    found.into_iter().for_each(|found| queue.push_front(found));
                     continue;
                 }
                 let run = self.folder.id();
@@ -496,17 +498,19 @@ impl Session {
                 }
                 continue;
             }
+            self.apply(&events, &mut due);
+            let mut decision = Decision::of(fact, events);
+            if queue.is_empty() {
+                self.decide_due(&mut decision, now, &mut due);
+            }
+            let events = &decision.events;
             sync |= events
                 .iter()
                 .any(|event| !matches!(event, Event::AgentSpawned { .. } | Event::AgentActivity { .. }));
             let seq = self.journal.next_seq();
-            self.journal.push(now, input.name(), &events)?;
-            for event in &events {
-                engine::apply(&mut self.state, event);
-                due.extend(effects(&self.state, event));
-            }
+            self.journal.push(now, &decision)?;
             for observer in &mut self.observers {
-                observer.on_events(&self.state, seq, now, &events);
+                observer.on_events(&self.state, seq, now, events);
             }
             self.prepare(&mut due, &mut queue)?;
         }
@@ -523,6 +527,26 @@ impl Session {
         Ok(due)
     }
 
+    /// Adds to a decision what has become due by it. The end of the session has a record of its own: what vouches for it
+    /// vouches for all that stands before.
+    fn decide_due(&mut self, decision: &mut Decision, now: Timestamp, due: &mut Vec<Effect>) {
+        loop {
+            let events = engine::decide(&self.state, &Fact::Advance, now);
+            if events.is_empty() || ends(&events) {
+                return;
+            }
+            self.apply(&events, due);
+            decision.and_due(events);
+        }
+    }
+
+    fn apply(&mut self, events: &[Event], due: &mut Vec<Effect>) {
+        for event in events {
+            engine::apply(&mut self.state, event);
+            due.extend(effects(&self.state, event));
+        }
+    }
+
     fn perform(&mut self, due: Vec<Effect>) -> Result<(), RunError> {
         for effect in due {
             self.world.perform(&self.state, effect)?;
@@ -533,7 +557,7 @@ impl Session {
 
     /// Writes the prompts that are due; each is an input at once, so that its turn starts with this same commit, but for
     /// those that quote so much that it is read beside the loop.
-    fn prepare(&mut self, due: &mut Vec<Effect>, queue: &mut VecDeque<Input>) -> Result<(), RunError> {
+    fn prepare(&mut self, due: &mut Vec<Effect>, queue: &mut VecDeque<Fact>) -> Result<(), RunError> {
         let mut rest = Vec::with_capacity(due.len());
         for effect in due.drain(..) {
             match effect {

@@ -6,7 +6,7 @@
 //! a new supervisor, nobody's word is taken (semantics, section 5; `docs/design/architecture.md`, People and agents).
 
 use crate::domain::RunId;
-use crate::engine::{Command, Input, SupervisorRef};
+use crate::engine::{Command, Fact, SupervisorRef};
 use crate::store::RunFolder;
 use crate::supervisor::{self, ExitsLog, ProcessIdentity};
 
@@ -62,8 +62,8 @@ pub fn supervisors(recovered: &Recovered) -> Vec<ProcessIdentity> {
 ///
 /// # Errors
 /// [`TellError::Unsupervised`] or [`TellError::LeftAlive`]
-pub(super) fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Input]) -> Result<(), TellError> {
-    let is_word = |input: &Input| matches!(input, Input::Operator(said) if said.command.is_a_persons_word());
+pub(super) fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) -> Result<(), TellError> {
+    let is_word = |input: &Fact| matches!(input, Fact::Operator(said) if said.command.is_a_persons_word());
     if !inputs.iter().any(is_word) {
         return Ok(());
     }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use crate::domain::{Points, QualityFlag, Status, Timestamp, TurnId};
 use crate::engine::simulation::{Answer, Simulation, options, plan_of};
-use crate::engine::{Effect, Event, State};
+use crate::engine::{Effect, Event, Fact, State};
 use crate::mission::Plan;
 
 use super::double::{Fate, MemoryLog};
 use super::journal::{Journal, Reader};
+use super::record::Decision;
 use super::snapshot::JournalEnd;
 
 /// A panel of three, a check that fails first, an evaluation that sends back, a gate, a dependency.
@@ -59,6 +60,11 @@ enum Crash {
     Never,
 }
 
+/// The fact does not matter to a disk.
+fn decision(events: &[Event]) -> Decision {
+    Decision::of(Fact::Advance, events.to_vec())
+}
+
 /// Performs, commits, performs … until the end or the crash. Returns the disk's log.
 fn live(simulation: &mut Simulation, log: &mut MemoryLog, end: JournalEnd, crash: Crash) -> bool {
     let mut written = simulation.journal.len();
@@ -72,7 +78,7 @@ fn live(simulation: &mut Simulation, log: &mut MemoryLog, end: JournalEnd, crash
     let mut commits = 0;
     loop {
         for events in &simulation.journal[written..] {
-            if journal.push(Timestamp(0), "input", events).is_err() {
+            if journal.push(Timestamp(0), &decision(events)).is_err() {
                 return false;
             }
         }
@@ -158,7 +164,7 @@ fn crash_and_compare(crash: Crash, fate: Fate, expected: &[Row]) {
         let mut journal = Journal::new(&mut rest, Path::new("journal.jsonl"), end);
         resumed
             .iter()
-            .for_each(|events| journal.push(Timestamp(0), "input", events).unwrap());
+            .for_each(|events| journal.push(Timestamp(0), &decision(events)).unwrap());
         journal.commit().unwrap();
     }
     recovered.journal.extend(resumed);

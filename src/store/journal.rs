@@ -5,11 +5,10 @@ use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
-use crate::engine::Event;
 
 use super::file_util::open_regular;
 use super::log_file::LogFile;
-use super::record::Record;
+use super::record::{Decision, Record};
 use super::snapshot::JournalEnd;
 
 /// No record is longer, in bytes: so a reader needs no more memory than this, whatever is in the place of a journal.
@@ -63,17 +62,10 @@ impl<F: LogFile> Journal<F> {
     ///
     /// # Errors
     /// [`JournalError`] if an event cannot be encoded, or the journal is poisoned.
-    pub fn push(&mut self, at: Timestamp, input: &str, events: &[Event]) -> Result<(), JournalError> {
+    pub fn push(&mut self, at: Timestamp, decision: &Decision) -> Result<(), JournalError> {
         self.check()?;
         let before = self.buffer.len();
-        let encoded = Record::encode(
-            &mut self.buffer,
-            self.starts_batch,
-            self.next_seq,
-            at,
-            input,
-            events,
-        );
+        let encoded = Record::encode(&mut self.buffer, self.starts_batch, self.next_seq, at, decision);
         encoded.map_err(|error| self.poison(error.into()))?;
         let length = self.buffer.len() - before;
         if length as u64 > LONGEST_RECORD {
@@ -81,7 +73,7 @@ impl<F: LogFile> Journal<F> {
             return Err(self.poison(io::Error::other(message)));
         }
         self.starts_batch = false;
-        self.next_seq += events.len() as u64;
+        self.next_seq += decision.events.len() as u64;
         Ok(())
     }
 
@@ -474,7 +466,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::engine::{Event, Fact};
     use crate::store::double::{Fate, MemoryLog};
+
+    /// A decision that says as many warnings.
+    fn warnings(events: Vec<Event>) -> Decision {
+        Decision::of(Fact::Warn("x".to_owned()), events)
+    }
 
     fn warning(text: &str) -> Event {
         Event::Warning {
@@ -496,8 +494,8 @@ mod tests {
         let mut journal = Journal::new(log, Path::new("journal.jsonl"), JournalEnd::START);
         for (batch, records) in batches.iter().enumerate() {
             for record in 0..*records {
-                let events = [warning(&format!("{batch}.{record}")), warning("beside it")];
-                journal.push(Timestamp(batch as u64), "warn", &events)?;
+                let events = vec![warning(&format!("{batch}.{record}")), warning("beside it")];
+                journal.push(Timestamp(batch as u64), &warnings(events))?;
             }
             journal.commit()?;
         }
@@ -524,7 +522,7 @@ mod tests {
         let mut log = MemoryLog::default();
         let mut journal = Journal::new(&mut log, Path::new("j"), JournalEnd::START);
         journal.commit().unwrap();
-        journal.push(Timestamp(0), "warn", &[warning("x")]).unwrap();
+        journal.push(Timestamp(0), &warnings(vec![warning("x")])).unwrap();
         journal.commit().unwrap();
         journal.commit().unwrap();
         assert_eq!((log.appends, log.syncs), (1, 1));
@@ -539,12 +537,15 @@ mod tests {
         let first = end_of(&log.bytes);
         let end = {
             let mut journal = Journal::new(&mut log, Path::new("j"), first);
-            journal.push(Timestamp(0), "warn", &[warning("killed")]).unwrap();
+            journal
+                .push(Timestamp(0), &warnings(vec![warning("killed")]))
+                .unwrap();
             journal.write().unwrap();
             journal.end()
         };
         let mut next = Journal::new(&mut log, Path::new("j"), end);
-        next.push(Timestamp(0), "warn", &[warning("resumed")]).unwrap();
+        next.push(Timestamp(0), &warnings(vec![warning("resumed")]))
+            .unwrap();
         next.write().unwrap();
         assert_eq!(log.synced as u64, end.offset, "the old batch is on the disk");
         let disk = log.after_crash(Fate::Zeroed(0, 10));
@@ -566,11 +567,11 @@ mod tests {
             ..MemoryLog::default()
         };
         let mut journal = Journal::new(&mut log, Path::new("j"), JournalEnd::START);
-        journal.push(Timestamp(0), "warn", &[warning("x")]).unwrap();
+        journal.push(Timestamp(0), &warnings(vec![warning("x")])).unwrap();
         journal.commit().unwrap();
-        journal.push(Timestamp(0), "warn", &[warning("y")]).unwrap();
+        journal.push(Timestamp(0), &warnings(vec![warning("y")])).unwrap();
         assert!(journal.commit().is_err());
-        assert!(journal.push(Timestamp(0), "warn", &[warning("z")]).is_err());
+        assert!(journal.push(Timestamp(0), &warnings(vec![warning("z")])).is_err());
         assert!(journal.commit().is_err());
         assert_eq!(log.syncs, 2);
     }

@@ -37,7 +37,7 @@ pub use layout::{FolderError, KnownRun, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;
-pub use record::Record;
+pub use record::{Decision, Record};
 pub use requests::{MOST_REQUESTS, Request, RequestStep, Requests, RequestsError};
 pub use salvage::{Salvaged, keep_prefix};
 pub use snapshot::{JournalEnd, Row, Snapshot};

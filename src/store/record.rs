@@ -1,27 +1,31 @@
 //! One record: one decision, one line of the journal.
 //!
-//! `{"crc":"9a0b1c2d","b":1,"seq":7,"at":1795298340123,"input":"ended","events":[…]}` — `crc` is the CRC-32 of
+//! `{"crc":"9a0b1c2d","b":1,"seq":7,"at":1795298340123,"fact":{…},"events":[…],"due":1}` — `crc` is the CRC-32 of
 //! everything behind it on the line; `b` marks the first record after a sync; `seq` is the number of the record's
-//! first event.
+//! first event. The fact is what came from outside, whole; the events are what was decided about it, and from number
+//! `due` on what became due by that.
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Timestamp;
-use crate::engine::Event;
+use crate::engine::{Event, Fact};
 
 use super::checked_line;
 
 /// A decision as it stands in the journal.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Record {
     /// Number of the first event; the next record starts at `seq + events.len()`.
     pub seq: u64,
     /// When it was decided.
     pub at: Timestamp,
-    /// What it was an answer to.
-    pub input: String,
+    /// What it was decided about.
+    pub fact: Fact,
     /// What was decided.
     pub events: Vec<Event>,
+    /// The first of the events that were not decided about the fact itself, but became due by it.
+    #[serde(default)]
+    due: Option<u32>,
     /// Whether everything before it was synced when it was written.
     #[serde(rename = "b", default)]
     batch: u8,
@@ -33,8 +37,40 @@ struct Body<'a> {
     batch: Option<u8>,
     seq: u64,
     at: Timestamp,
-    input: &'a str,
+    fact: &'a Fact,
     events: &'a [Event],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due: Option<u32>,
+}
+
+/// What was decided about a fact.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// The fact.
+    pub fact: Fact,
+    /// What was decided about it, and what became due by that.
+    pub events: Vec<Event>,
+    /// How many of the events were decided about the fact itself.
+    pub direct: usize,
+}
+
+impl Decision {
+    /// A decision by which nothing became due.
+    #[must_use]
+    pub fn of(fact: Fact, events: Vec<Event>) -> Self {
+        let direct = events.len();
+        Self { fact, events, direct }
+    }
+
+    /// Adds what became due by it.
+    pub fn and_due(&mut self, events: Vec<Event>) {
+        self.events.extend(events);
+    }
+
+    fn due(&self) -> Option<u32> {
+        let is_all = self.direct == self.events.len();
+        (!is_all).then(|| u32::try_from(self.direct).unwrap_or(u32::MAX))
+    }
 }
 
 impl Record {
@@ -42,6 +78,13 @@ impl Record {
     #[must_use]
     pub fn starts_batch(&self) -> bool {
         self.batch == 1
+    }
+
+    /// What was decided about the fact itself, and what became due by that.
+    #[must_use]
+    pub fn parts(&self) -> (&[Event], &[Event]) {
+        let direct = self.due.map_or(self.events.len(), |due| due as usize);
+        self.events.split_at(direct.min(self.events.len()))
     }
 
     /// Appends the line of a record to `out`.
@@ -53,15 +96,15 @@ impl Record {
         starts_batch: bool,
         seq: u64,
         at: Timestamp,
-        input: &str,
-        events: &[Event],
+        decision: &Decision,
     ) -> serde_json::Result<()> {
         let body = Body {
             batch: starts_batch.then_some(1),
             seq,
             at,
-            input,
-            events,
+            fact: &decision.fact,
+            events: &decision.events,
+            due: decision.due(),
         };
         checked_line::encode(out, &body)?;
         out.push(b'\n');

@@ -5,12 +5,12 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::domain::Timestamp;
-use crate::engine::Event;
+use crate::engine::Fact;
 
 use super::file_util::{open_regular, remove_file, replace_file};
 use super::layout::RunFolder;
 use super::no_links::Folder;
-use super::record::Record;
+use super::record::{Decision, Record};
 use super::snapshot::JournalEnd;
 
 /// What was kept of a damaged journal, and what was not.
@@ -52,14 +52,15 @@ pub fn keep_prefix(
         records: rest.split_inclusive(|byte| *byte == b'\n').count() as u64,
         file,
     };
-    let event = Event::Salvaged {
+    let fact = Fact::Salvaged {
         by: by.to_owned(),
         line: salvaged.line,
         bytes: salvaged.bytes,
         records: salvaged.records,
         file: salvaged.file.clone(),
     };
-    Record::encode(&mut kept, true, end.seq, now, "salvage", &[event])?;
+    let events = fact.salvaged().into_iter().collect();
+    Record::encode(&mut kept, true, end.seq, now, &Decision::of(fact, events))?;
     // Turns that are lost will be numbered anew, and must not meet the exits of their namesakes.
     let exits = salvaged.file.replace("journal", "exits");
     let folder = Folder::open(run.path())?;

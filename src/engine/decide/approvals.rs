@@ -6,7 +6,7 @@
 
 use crate::domain::{Advice, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::event::Event;
-use crate::engine::input::{ApproverSaid, Input};
+use crate::engine::fact::{ApproverSaid, Fact};
 use crate::engine::ledger::Room;
 use crate::engine::payload::VoidedStage;
 use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
@@ -137,8 +137,8 @@ fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Draft<'s>, &
 }
 
 /// An approver that is no person came back.
-pub(super) fn said(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
-    let Input::ApproverSaid {
+pub(super) fn said(state: &State, input: &Fact, now: Timestamp) -> Vec<Event> {
+    let Fact::ApproverSaid {
         task,
         number,
         approver,

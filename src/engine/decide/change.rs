@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{AgentId, GateId, QualityFlag, Status, TaskId, WaitingReason};
 use crate::engine::event::Event;
-use crate::engine::input::Input;
+use crate::engine::fact::Fact;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
 use crate::judging::eligibility::grader;
@@ -19,12 +19,12 @@ use super::again::{built_on, withdraw, withdrawn};
 use super::stages::{JudgedBy, bar_of_plan, judged_by_plan};
 
 /// First what is withdrawn, under the old plan; then the change itself.
-pub(super) fn change_mission(state: &State, input: &Input) -> Vec<Event> {
-    let Input::ChangeMission {
+pub(super) fn change_mission(state: &State, input: &Fact) -> Vec<Event> {
+    let Fact::ChangeMission {
         number,
         from,
         to,
-        mission,
+        mission: Some(mission),
     } = input
     else {
         return Vec::new();

@@ -7,7 +7,7 @@
 
 use crate::domain::{Advice, AgentId, ConsultId, FailureClass, Purpose, Timestamp};
 use crate::engine::event::Event;
-use crate::engine::input::ConsultFailure;
+use crate::engine::fact::ConsultFailure;
 use crate::engine::payload::{FileRef, ReplyRef};
 use crate::engine::state::{Consult, State};
 use crate::judging::eligibility::{grader, next_judge};

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::engine::effect::open_at;
 use crate::engine::event::Event;
-use crate::engine::input::Input;
+use crate::engine::fact::Fact;
 use crate::engine::payload::{TurnFiles, VoidedStage};
 use crate::engine::place::JudgingPlace;
 use crate::engine::state::{RunPhase, State, TaskState};
@@ -25,8 +25,8 @@ pub(in crate::engine) fn must_note(state: &State, id: TaskId) -> bool {
 }
 
 /// The files were noted: the prompt is next. If they could not be, nobody could tell what the turn did, so there is none.
-pub(super) fn noted(state: &State, input: &Input) -> Vec<Event> {
-    let Input::FilesNoted {
+pub(super) fn noted(state: &State, input: &Fact) -> Vec<Event> {
+    let Fact::FilesNoted {
         turn,
         starts,
         shared,

@@ -6,7 +6,7 @@
 
 use crate::domain::{Cause, Finding, Severity, Stage, Status, Verdict};
 use crate::engine::event::Event;
-use crate::engine::input::Input;
+use crate::engine::fact::Fact;
 use crate::engine::payload::CheckResult;
 use crate::engine::state::{Known, State};
 use crate::mission::{FinishGate, Requirement};
@@ -33,8 +33,8 @@ fn request(draft: &mut Draft<'_>, command: usize) {
 }
 
 /// A command of the gate ended.
-pub(super) fn checked(state: &State, input: &Input) -> Vec<Event> {
-    let Input::FinishChecked {
+pub(super) fn checked(state: &State, input: &Fact) -> Vec<Event> {
+    let Fact::FinishChecked {
         turn,
         command,
         result,

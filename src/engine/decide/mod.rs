@@ -76,7 +76,7 @@ mod worst_case;
 use crate::domain::Timestamp;
 
 use super::event::Event;
-use super::input::Input;
+use super::fact::Fact;
 use super::state::{RunPhase, State};
 
 #[cfg(test)]
@@ -100,14 +100,14 @@ pub(super) use verification::grades_by_facts;
 pub use worst_case::WorstCase;
 pub(super) use worst_case::worst_case;
 
-/// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
+/// Decides what a fact means. An fact that comes too late or does not fit the state means nothing: no events.
 #[must_use]
-pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
-    let last = match input {
-        Input::Resume { last, .. } => *last,
+pub fn decide(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
+    let last = match fact {
+        Fact::Resume { last, .. } => *last,
         _ => None,
     };
-    let events = sla::follow_up(state, rules(state, input, now), now);
+    let events = sla::follow_up(state, rules(state, fact, now), now);
     let events = budget::follow_up(state, events, last, now);
     debug_assert!(
         events
@@ -121,59 +121,60 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
     notify::follow_up(state, events, now)
 }
 
-fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
-    match input {
-        Input::Start(started) if state.phase == RunPhase::New => vec![Event::RunStarted(started.clone())],
-        Input::Resume {
+fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
+    match fact {
+        Fact::Start(started) if state.phase == RunPhase::New => vec![Event::RunStarted(started.clone())],
+        Fact::Resume {
             options,
             supervisor,
             kept,
             ..
         } if state.phase != RunPhase::New => schedule::resume(state, options, supervisor, kept, now),
-        Input::FilesSeen { task, attempt, files } => audit::files_seen(state, *task, *attempt, files),
-        Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input, now),
-        Input::TimerDue { at, timer } => due::due(state, *timer, *at, now),
-        Input::RetryFailed => again::retry_failed(state),
-        Input::Redo(task) => again::redo(state, *task),
-        Input::Reopen(task) => audit::reopen(state, *task),
-        Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),
-        Input::Foreign(what) => schedule::foreign(state, what),
-        Input::Warn(message) => vec![Event::Warning {
+        Fact::FilesSeen { task, attempt, files } => audit::files_seen(state, *task, *attempt, files),
+        Fact::Operator(said) if state.phase != RunPhase::New => operator::command(state, said, now),
+        Fact::TimerDue { at, timer } => due::due(state, *timer, *at, now),
+        Fact::RetryFailed => again::retry_failed(state),
+        Fact::Redo(task) => again::redo(state, *task),
+        Fact::Reopen(task) => audit::reopen(state, *task),
+        Fact::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, fact),
+        Fact::Foreign(what) => schedule::foreign(state, what),
+        Fact::Salvaged { .. } => fact.salvaged().into_iter().collect(),
+        Fact::Warn(message) => vec![Event::Warning {
             message: message.clone(),
         }],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
-        Input::Advance => schedule::advance(state, now),
-        Input::Audit => audit::at_the_start(state),
-        Input::Audited(report) => audit::audited(state, report, now),
-        Input::Stop(cause) => match state.phase {
+        Fact::Advance => schedule::advance(state, now),
+        Fact::Audit => audit::at_the_start(state),
+        Fact::Audited(report) => audit::audited(state, report, now),
+        Fact::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),
         },
-        Input::PromptReady { turn, digest, cues } => turns::prompt_ready(state, *turn, *digest, *cues),
-        Input::FilesNoted { .. } => evidence::noted(state, input),
-        Input::ProtectionNoted(files) => vec![Event::ProtectionNoted { files: files.clone() }],
-        Input::StageVoided(voided) => evidence::voided(state, voided, now),
-        Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
-        Input::Activity { turn, text } => turns::activity(state, *turn, text),
-        Input::Silent { turn, idle, too_long } => turns::silent(state, *turn, *idle, *too_long),
-        Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
-        Input::TurnEnded(end) => turns::ended(state, end, now),
-        Input::FilesScanned { .. } => stages::scanned(state, input),
-        Input::CheckFinished {
+        Fact::PromptReady { turn, digest, cues } => turns::prompt_ready(state, *turn, *digest, *cues),
+        Fact::FilesNoted { .. } => evidence::noted(state, fact),
+        Fact::ProtectionNoted(files) => vec![Event::ProtectionNoted { files: files.clone() }],
+        Fact::StageVoided(voided) => evidence::voided(state, voided, now),
+        Fact::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
+        Fact::Activity { turn, text } => turns::activity(state, *turn, text),
+        Fact::Silent { turn, idle, too_long } => turns::silent(state, *turn, *idle, *too_long),
+        Fact::TurnRequestFailed { .. } => turns::request_failed(state, fact, now),
+        Fact::TurnEnded(end) => turns::ended(state, end, now),
+        Fact::FilesScanned { .. } => stages::scanned(state, fact),
+        Fact::CheckFinished {
             task,
             attempt,
             check,
             result,
         } => stages::check_finished(state, *task, *attempt, *check, result),
-        Input::FinishChecked { .. } => finish::checked(state, input),
-        Input::Graded {
+        Fact::FinishChecked { .. } => finish::checked(state, fact),
+        Fact::Graded {
             task,
             attempt,
             round,
             result,
         } => verification::graded(state, *task, *attempt, *round, result),
-        Input::ScreenshotsSeen { task, attempt, files } => scrutiny::looked(state, *task, *attempt, files),
-        Input::StepJudged {
+        Fact::ScreenshotsSeen { task, attempt, files } => scrutiny::looked(state, *task, *attempt, files),
+        Fact::StepJudged {
             task,
             attempt,
             step,
@@ -181,31 +182,29 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
             never_began,
         } => scrutiny::judged(state, *task, *attempt, (*step, *round), result, *never_began),
-        Input::SeatReplied {
+        Fact::SeatReplied {
             task,
             seat,
             reply,
             result,
         } => seats::replied(state, *task, *seat, (reply, result), now),
-        Input::SeatFailed(failure) => seats::failed(state, failure, now),
-        Input::ApproverSaid { .. } => approvals::said(state, input, now),
-        Input::ArtifactsScanned {
+        Fact::SeatFailed(failure) => seats::failed(state, failure, now),
+        Fact::ApproverSaid { .. } => approvals::said(state, fact, now),
+        Fact::ArtifactsScanned {
             task,
             dependency,
             files,
         } => dependencies::scanned(state, *task, *dependency, files),
-        Input::HandedOver { id, file } => consult::handed_over(state, *id, file),
-        Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice, now),
-        Input::ConsultFailed(failure) => consult::failed(state, failure, now),
-        Input::Delivered {
+        Fact::HandedOver { id, file } => consult::handed_over(state, *id, file),
+        Fact::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice, now),
+        Fact::ConsultFailed(failure) => consult::failed(state, failure, now),
+        Fact::Delivered {
             number,
             tried,
             result,
         } => notify::delivered(state, *number, *tried, result, now),
-        Input::Filed { ids } => notify::filed(state, ids),
-        Input::NoticesOverdue => notify::overdue(state, now),
-        Input::Start(_) | Input::Resume { .. } | Input::Operator(_) | Input::ChangeMission { .. } => {
-            Vec::new()
-        }
+        Fact::Filed { ids } => notify::filed(state, ids),
+        Fact::NoticesOverdue => notify::overdue(state, now),
+        Fact::Start(_) | Fact::Resume { .. } | Fact::Operator(_) | Fact::ChangeMission { .. } => Vec::new(),
     }
 }

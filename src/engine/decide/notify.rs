@@ -18,7 +18,7 @@
 use crate::domain::{AgentId, FailureClass, FailureMode, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::deadline::DeadlineStep;
 use crate::engine::event::Event;
-use crate::engine::input::Undelivered;
+use crate::engine::fact::Undelivered;
 use crate::engine::notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic};
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{SeatId, StopCause};

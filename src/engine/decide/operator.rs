@@ -7,7 +7,7 @@ use crate::domain::{
 };
 use crate::engine::command::{Command, CommandResult, meets};
 use crate::engine::event::Event;
-use crate::engine::input::OperatorInput;
+use crate::engine::fact::OperatorInput;
 use crate::engine::payload::StageReport;
 use crate::engine::state::{APPROVED, REJECTED, State};
 

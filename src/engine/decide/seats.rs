@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::engine::audit::AfterScan;
 use crate::engine::event::Event;
-use crate::engine::input::SeatFailure;
+use crate::engine::fact::SeatFailure;
 use crate::engine::payload::{ReplyRef, SeatId, SeatResult};
 use crate::engine::state::{Judging, Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};

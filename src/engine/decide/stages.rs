@@ -5,7 +5,7 @@
 use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Status, Step, TaskId, Verdict};
 use crate::engine::audit::AfterScan;
 use crate::engine::event::Event;
-use crate::engine::input::Input;
+use crate::engine::fact::Fact;
 use crate::engine::payload::{CheckResult, StageReport};
 use crate::engine::state::State;
 use crate::judging::eligibility::{excluded, named, reviewers, seat_agents};
@@ -238,8 +238,8 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
             .is_some_and(|v| !named_files(&v.criteria).is_empty())
 }
 
-pub(super) fn scanned(state: &State, input: &Input) -> Vec<Event> {
-    let Input::FilesScanned {
+pub(super) fn scanned(state: &State, input: &Fact) -> Vec<Event> {
+    let Fact::FilesScanned {
         turn,
         number,
         files,

@@ -3,7 +3,7 @@
 
 use crate::domain::{Cause, Digest, FailureClass, Millis, Stage, Status, Timestamp, TurnId, Verdict};
 use crate::engine::event::Event;
-use crate::engine::input::{Input, TurnEnd};
+use crate::engine::fact::{Fact, TurnEnd};
 use crate::engine::ledger::CallId;
 use crate::engine::payload::{Exit, ProcessRef, StageReport};
 use crate::engine::state::{RunPhase, State};
@@ -106,8 +106,8 @@ pub(super) fn silent(state: &State, turn: TurnId, idle: Millis, too_long: bool) 
 }
 
 /// A spawn or request failed: repeated within its bounds, or the end of the turn.
-pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
-    let Input::TurnRequestFailed {
+pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec<Event> {
+    let Fact::TurnRequestFailed {
         turn,
         class,
         before_effect,

@@ -67,6 +67,7 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
     let resume = Input::Resume {
         options: Box::new(state.options.clone()),
         supervisor: SupervisorRef::default(),
+        rules: crate::engine::RULES,
         kept: Vec::new(),
         last: None,
     };

@@ -34,7 +34,7 @@ fn change(yaml: &str, options: &RunOptions) -> Input {
         number: 2,
         from: Digest::of(b"old"),
         to: Digest::of(yaml.as_bytes()),
-        mission: plan_of(yaml, options),
+        mission: Some(plan_of(yaml, options)),
     }
 }
 

@@ -163,7 +163,7 @@ fn the_deadline_of_a_changed_mission_begins_with_the_session_that_takes_it_up() 
             number,
             from: Digest::of(b"old"),
             to: Digest::of(text.as_bytes()),
-            mission: plan_of(text, &options()),
+            mission: Some(plan_of(text, &options())),
         }));
     }
     assert_eq!(simulation.state.deadlines.of(None), None);

@@ -265,7 +265,7 @@ fn a_title_that_is_taken_is_left_to_whom_it_belongs() {
         number: 2,
         from: crate::domain::Digest::of(b"old"),
         to: crate::domain::Digest::of(b"new"),
-        mission: plan_of(MISSION, &options()),
+        mission: Some(plan_of(MISSION, &options())),
     }));
     changed.run(script(true));
     assert_eq!(made(&changed), next(5));

@@ -450,7 +450,7 @@ fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothin
         number: 2,
         from: crate::domain::Digest::of(b"old"),
         to: crate::domain::Digest::of(b"new"),
-        mission: plan_of(&without, &options()),
+        mission: Some(plan_of(&without, &options())),
     }));
     assert_eq!(meets(&simulation.state, &over()), CommandResult::TooEarly);
 }

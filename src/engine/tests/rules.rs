@@ -49,6 +49,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
     let state = State::new(plan_of(&yaml, &options()));
     let started = Input::Start(Box::new(RunStarted {
         format: FORMAT,
+        rules: crate::engine::RULES,
         version: "0".to_owned(),
         run_id: RunId::new("r").unwrap(),
         mission_digest: Digest::of(b""),
@@ -61,6 +62,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
         Input::Resume {
             options: Box::new(options()),
             supervisor: SupervisorRef::default(),
+            rules: crate::engine::RULES,
             kept: Vec::new(),
             last: None,
         },
@@ -73,7 +75,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
             number: 2,
             from: Digest::of(b""),
             to: Digest::of(b"x"),
-            mission: plan_of(&yaml, &options()),
+            mission: Some(plan_of(&yaml, &options())),
         },
         Input::Advance,
         Input::Stop(StopCause::Interrupted),
@@ -514,6 +516,7 @@ fn a_later_session_goes_by_its_own_options() {
     simulation.feed(&Input::Resume {
         options: Box::new(other.clone()),
         supervisor: SupervisorRef::default(),
+        rules: crate::engine::RULES,
         kept: Vec::new(),
         last: None,
     });

@@ -124,6 +124,7 @@ impl Simulation {
         };
         simulation.feed(&Input::Start(Box::new(RunStarted {
             format: FORMAT,
+            rules: crate::engine::RULES,
             version: "0".to_owned(),
             run_id: RunId::new("r").unwrap(),
             mission_digest: Digest::of(b""),
@@ -169,6 +170,7 @@ impl Simulation {
         let input = Input::Resume {
             options: Box::new(self.state.options.clone()),
             supervisor: SupervisorRef::default(),
+            rules: crate::engine::RULES,
             kept: kept.to_vec(),
             last: Some(Timestamp(self.now)),
         };

@@ -107,7 +107,7 @@ fn what_others_wrote_is_text_wherever_it_stands() {
         .gate(HOSTILE, &[0], &[1], None);
     mission.plan.tasks[0].description = Some(HOSTILE.into());
     let mut scene = Scene::start(mission);
-    scene.input(&crate::engine::Input::Warn(HOSTILE.to_owned()));
+    scene.input(&crate::engine::Fact::Warn(HOSTILE.to_owned()));
     scene.works(0).checked(0, 0, false, HOSTILE);
     scene.works(0).checked(0, 0, true, "").unreadable(0, 1);
     scene.stopped(StopCause::Interrupted);

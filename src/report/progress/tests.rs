@@ -90,7 +90,7 @@ fn what_stops_a_run_is_said() {
         last(mission(), |scene| {
             scene
                 .after(12)
-                .input(&crate::engine::Input::Stop(StopCause::Interrupted));
+                .input(&crate::engine::Fact::Stop(StopCause::Interrupted));
         }),
         "STOP [  12.0s] m  interrupted: what runs is ended, nothing new starts"
     );
@@ -219,9 +219,10 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
         .scored(0, 0, 4, 4)
         .spawned(1)
         .stopped(StopCause::Interrupted);
-    scene.after(3600).input(&crate::engine::Input::Resume {
+    scene.after(3600).input(&crate::engine::Fact::Resume {
         options: Box::default(),
         supervisor: crate::engine::SupervisorRef::default(),
+        rules: crate::engine::RULES,
         kept: Vec::new(),
         last: None,
     });

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::engine::Input;
+use crate::engine::Fact;
 use crate::store::{self, Found, OperatorKey};
 
 use super::{RunError, STRANGERS_SAID, Session};
@@ -13,7 +13,7 @@ use crate::runtime::operator;
 
 impl Session {
     /// Takes operators' commands: for this run as inputs, the others into the journals of theirs.
-    pub(super) fn look_into_inbox(&mut self, inputs: &mut Vec<Input>, taken: &mut Vec<PathBuf>) {
+    pub(super) fn look_into_inbox(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) {
         let folder = self.folder.state_folder();
         let found = match store::waiting(&folder.inbox(), OperatorKey::existing) {
             Ok(found) => found,
@@ -21,7 +21,7 @@ impl Session {
                 let text = format!("cannot look into {}: {error}", folder.inbox().display());
                 // Said once: what cannot be read now cannot be read in a moment either.
                 if !std::mem::replace(&mut self.inbox_trouble, true) {
-                    inputs.push(Input::Warn(text));
+                    inputs.push(Fact::Warn(text));
                 }
                 return;
             }
@@ -52,7 +52,7 @@ impl Session {
                 Found::Stranger(path) => {
                     // Whoever fills the inbox shall not fill the journal.
                     if self.strangers.len() < STRANGERS_SAID && self.strangers.insert(path.clone()) {
-                        inputs.push(Input::Warn(operator::stranger(&path)));
+                        inputs.push(Fact::Warn(operator::stranger(&path)));
                     }
                     continue;
                 }
@@ -64,7 +64,7 @@ impl Session {
                 Err(_) if std::mem::replace(&mut self.inbox_trouble, true) => continue,
                 Err(error) => format!("cannot be moved aside ({error})"),
             };
-            inputs.push(Input::Warn(format!(
+            inputs.push(Fact::Warn(format!(
                 "{} is no command and {aside}: {why}",
                 path.display()
             )));
@@ -83,7 +83,7 @@ impl Session {
         for path in taken {
             if let Err(error) = store::taken(&path) {
                 let warning = format!("cannot remove {}: {error}", path.display());
-                self.turn(vec![Input::Warn(warning)], Vec::new())?;
+                self.turn(vec![Fact::Warn(warning)], Vec::new())?;
             }
         }
         Ok(())

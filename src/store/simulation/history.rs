@@ -33,6 +33,7 @@ fn content(state: &State, effect: &Effect) -> Answer {
         _ => good(state, effect),
     }
 }
+use crate::store::Decision;
 use crate::store::double::{Fate, MemoryLog};
 use crate::store::journal::{Journal, Reader};
 use crate::store::snapshot::JournalEnd;
@@ -146,6 +147,7 @@ impl History {
         let kept: Vec<TurnId> = kept.into_iter().filter(in_flight).collect();
         let begun = if self.records.is_empty() {
             let started = RunStarted {
+                rules: crate::engine::RULES,
                 format: FORMAT,
                 version: "0".to_owned(),
                 run_id: RunId::new("r").unwrap(),
@@ -167,6 +169,7 @@ impl History {
             let resume = Input::Resume {
                 options: Box::new(options),
                 supervisor: SupervisorRef::default(),
+                rules: crate::engine::RULES,
                 kept: kept.clone(),
                 last: None,
             };
@@ -295,6 +298,7 @@ impl History {
             let resume = Input::Resume {
                 options: Box::new(self.state.options.clone()),
                 supervisor: SupervisorRef::default(),
+                rules: crate::engine::RULES,
                 kept: Vec::new(),
                 last: None,
             };
@@ -364,7 +368,8 @@ impl History {
             return Ok(false);
         }
         self.tally.records += 1;
-        self.journal.push(now, input.name(), &events).map_err(|_| Dead)?;
+        let decision = Decision::of(input.clone(), events.clone());
+        self.journal.push(now, &decision).map_err(|_| Dead)?;
         self.witness.take(&self.state, &events);
         for event in &events {
             self.missions.note(event);

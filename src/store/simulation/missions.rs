@@ -84,7 +84,7 @@ impl Missions {
             number: u32::try_from(self.texts.len() + 1).unwrap(),
             from: digest(self.texts.last().unwrap()),
             to: digest(&text),
-            mission: new,
+            mission: Some(new),
         };
         self.texts.push(text);
         Some(input)

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{
     Advice, BrokenAssumption, ConsultId, CriterionGrade, Digest, FailureClass, Millis, Step, TaskId,
     Timestamp, TurnId,
@@ -10,16 +12,18 @@ use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
 use super::command::Command;
+use super::event::Event;
 use super::notice::FailedTool;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
-    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage,
+    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
 use super::timers::Timer;
 
 /// Something that happened outside. Each one leads to one decision: one record of the journal.
-#[derive(Debug, Clone)]
-pub enum Input {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Fact {
     /// A run begins.
     Start(Box<RunStarted>),
     /// A later session of the run begins; what was in flight and is not kept is lost.
@@ -29,17 +33,36 @@ pub enum Input {
         /// The process that holds this session's children.
         supervisor: SupervisorRef,
         /// Turns that outlived the session which started them: they still work, or their end is on record and comes next.
+        #[serde(default, skip_serializing_if = "is_default")]
         kept: Vec<TurnId>,
+        /// The number of the rules by which the session decides, [`super::RULES`].
+        rules: u32,
         /// When the last session is known to have worked last.
+        #[serde(default, skip_serializing_if = "is_default")]
         last: Option<Timestamp>,
     },
-    /// Look at what has become due: gates, failed dependencies, free slots, the end of the run.
+    /// Look at what has become due: gates, failed dependencies, free slots, the end of the run. On record as a fact only
+    /// where nothing else became known with it.
     Advance,
+    /// A person kept the good beginning of a damaged journal.
+    Salvaged {
+        /// By whom, as recorded.
+        by: String,
+        /// The line at which the damage began.
+        line: u64,
+        /// The bytes that were moved aside.
+        bytes: u64,
+        /// The lines among them, readable or not.
+        records: u64,
+        /// The name of the file, beside the journal, that holds them now.
+        file: String,
+    },
     /// A prompt is written.
     PromptReady {
         /// The turn it is for.
         turn: TurnId,
         /// Its digest; `None` where the agent gets no prompt.
+        #[serde(default, skip_serializing_if = "is_default")]
         digest: Option<Digest>,
         /// How often it speaks with authority.
         cues: u32,
@@ -51,6 +74,7 @@ pub enum Input {
         /// Turns that were ever started when the look began.
         starts: u64,
         /// Whether another turn was under way then.
+        #[serde(default, skip_serializing_if = "is_default")]
         shared: bool,
         /// The record in the spool, or why there is none.
         result: Result<FileRef, String>,
@@ -60,6 +84,7 @@ pub enum Input {
         /// The turn.
         turn: TurnId,
         /// The process, where there is one.
+        #[serde(default, skip_serializing_if = "is_default")]
         process: Option<ProcessRef>,
     },
     /// The agent of a turn says how far it is.
@@ -76,6 +101,7 @@ pub enum Input {
         /// For how long.
         idle: Millis,
         /// Whether that is too long.
+        #[serde(default, skip_serializing_if = "is_default")]
         too_long: bool,
     },
     /// The process or session never existed, or the provider refused the request.
@@ -85,12 +111,15 @@ pub enum Input {
         /// What went wrong, by class.
         class: FailureClass,
         /// Whether it was before a process or connection existed.
+        #[serde(default, skip_serializing_if = "is_default")]
         before_effect: bool,
         /// What went wrong, in words.
         message: String,
         /// What the provider asked for.
+        #[serde(default, skip_serializing_if = "is_default")]
         retry_after: Option<Millis>,
         /// Randomness for the back-off, 0 to 1000.
+        #[serde(default, skip_serializing_if = "is_default")]
         jitter: u16,
     },
     /// A turn ended.
@@ -102,8 +131,10 @@ pub enum Input {
         /// Which look it is.
         number: u32,
         /// What was seen.
+        #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<FileFact>,
         /// Why its answer stands for no work, where that was asked.
+        #[serde(default, skip_serializing_if = "is_default")]
         hollow: Option<String>,
     },
     /// The files that a task names were looked at, because a judge, or a person who says yes, is about to be heard.
@@ -113,6 +144,7 @@ pub enum Input {
         /// The attempt that is judged.
         attempt: u32,
         /// What was seen.
+        #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<FileFact>,
     },
     /// A session goes on with a run: what was accepted is looked at before anything else.
@@ -126,6 +158,7 @@ pub enum Input {
         /// What failed.
         dependency: TaskId,
         /// What was seen.
+        #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<FileFact>,
     },
     /// A vision check looked which of its screenshots are there.
@@ -135,6 +168,7 @@ pub enum Input {
         /// The attempt it was asked for.
         attempt: u32,
         /// What was seen.
+        #[serde(default, skip_serializing_if = "is_default")]
         files: Vec<FileFact>,
     },
     /// A stage behind the verification that needs no agent looked at the work, or could not.
@@ -150,6 +184,7 @@ pub enum Input {
         /// What it says, or why it says nothing.
         result: Result<Advice, String>,
         /// Whether it was never begun: then it is begun once more.
+        #[serde(default, skip_serializing_if = "is_default")]
         never_began: bool,
     },
     /// A check ended.
@@ -254,8 +289,9 @@ pub enum Input {
         from: Digest,
         /// Its digest.
         to: Digest,
-        /// The mission as it was compiled, under ids of its own.
-        mission: Arc<Plan>,
+        /// The mission as it was compiled, under ids of its own. Not on record: the run keeps the file, by its number.
+        #[serde(skip)]
+        mission: Option<Arc<Plan>>,
     },
     /// A try to deliver a notification ended.
     Delivered {
@@ -269,6 +305,7 @@ pub enum Input {
     /// The dead-letter queue has taken these over, or has said why it cannot.
     Filed {
         /// Their ids within the run.
+        #[serde(default, skip_serializing_if = "is_default")]
         ids: Vec<String>,
     },
     /// The end of the session has waited long enough for what is on its way.
@@ -279,57 +316,49 @@ pub enum Input {
     Warn(String),
 }
 
-impl Input {
-    /// The name under which the record stands in the journal.
+impl Fact {
+    /// What a person's word about a damaged journal leads to, whatever the state.
     #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Start(_) => "start",
-            Self::Resume { .. } => "resume",
-            Self::Advance => "advance",
-            Self::PromptReady { .. } => "prompt",
-            Self::FilesNoted { .. } => "noted",
-            Self::StageVoided(_) => "voided",
-            Self::ProtectionNoted(_) => "protection",
-            Self::TurnSpawned { .. } => "spawned",
-            Self::Activity { .. } => "activity",
-            Self::Silent { .. } => "silent",
-            Self::TurnRequestFailed { .. } => "request-failed",
-            Self::TurnEnded(_) => "ended",
-            Self::FilesScanned { .. } => "scanned",
-            Self::FilesSeen { .. } => "seen",
-            Self::Audit => "audit",
-            Self::Audited(_) => "audited",
-            Self::ArtifactsScanned { .. } => "artifacts",
-            Self::CheckFinished { .. } => "checked",
-            Self::FinishChecked { .. } => "finish-checked",
-            Self::Graded { .. } => "graded",
-            Self::ScreenshotsSeen { .. } => "screenshots",
-            Self::StepJudged { .. } => "stage-judged",
-            Self::HandedOver { .. } => "handed-over",
-            Self::SeatReplied { .. } => "replied",
-            Self::ApproverSaid { .. } => "approver",
-            Self::SeatFailed(_) => "seat-failed",
-            Self::ConsultReplied { .. } => "advice",
-            Self::ConsultFailed(_) => "advice-failed",
-            Self::Stop(_) => "stop",
-            Self::TimerDue { .. } => "timer",
-            Self::Operator(_) => "operator",
-            Self::RetryFailed => "retry-failed",
-            Self::Redo(_) => "redo",
-            Self::Reopen(_) => "reopen",
-            Self::ChangeMission { .. } => "change-mission",
-            Self::Delivered { .. } => "delivered",
-            Self::Filed { .. } => "filed",
-            Self::NoticesOverdue => "notices-overdue",
-            Self::Foreign(_) => "foreign",
-            Self::Warn(_) => "warn",
-        }
+    pub fn salvaged(&self) -> Option<Event> {
+        let Self::Salvaged {
+            by,
+            line,
+            bytes,
+            records,
+            file,
+        } = self
+        else {
+            return None;
+        };
+        Some(Event::Salvaged {
+            by: by.clone(),
+            line: *line,
+            bytes: *bytes,
+            records: *records,
+            file: file.clone(),
+        })
+    }
+
+    /// Whether others than a session may put it on record, while none lives.
+    #[must_use]
+    pub fn may_come_from_outside(&self) -> bool {
+        matches!(
+            self,
+            Self::Operator(_)
+                | Self::RetryFailed
+                | Self::Redo(_)
+                | Self::Reopen(_)
+                | Self::FilesSeen { .. }
+                | Self::ChangeMission { .. }
+                | Self::Warn(_)
+                | Self::Filed { .. }
+        )
     }
 }
 
 /// What an approver that is no person said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ApproverSaid {
     /// It agrees.
     Yes,
@@ -340,9 +369,11 @@ pub enum ApproverSaid {
 }
 
 /// A command from outside.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OperatorInput {
     /// The id of one that was sent: it is taken once.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub id: Option<String>,
     /// What is asked for.
     pub command: Command,
@@ -351,65 +382,87 @@ pub struct OperatorInput {
 }
 
 /// Why a notification was not taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Undelivered {
     /// By class.
     pub class: FailureClass,
     /// In words, without secrets.
     pub message: String,
     /// The pause that was asked for.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub retry_after: Option<Millis>,
     /// Whether trying again cannot help: there is nothing to deliver to.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub hopeless: bool,
     /// Randomness for the back-off, 0 to 1000.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub jitter: u16,
 }
 
 /// How a turn ended, and with what.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TurnEnd {
     /// The turn.
     pub turn: TurnId,
     /// How it ended.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub exit: Exit,
     /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub interrupted: bool,
     /// What it said.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub output: Option<FileRef>,
     /// What it wrote to standard error.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stderr: Option<FileRef>,
     /// How long it took.
     pub duration: Millis,
     /// Its result file, if it wrote one.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub result: Option<FileRef>,
     /// What it used.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub usage: Usage,
     /// The model as returned.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub model: Option<String>,
     /// Sub-tasks that the agent wants to hand down.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub delegate: Vec<SubTask>,
     /// What it did to files, where that was looked at.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tool_calls: Option<ToolCalls>,
     /// Those of them that failed for good, for a reason that may pass.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub failed_tools: Vec<FailedTool>,
     /// The record of them in the spool, where this program made them.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tools: Option<Box<ToolLedgerRef>>,
     /// What it ended with that may be a question.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub asked: Option<Asked>,
     /// What it says does not hold of what it was told.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub broken: Option<BrokenAssumption>,
     /// How often what it brought speaks with authority, where that goes to whoever delegated the task.
     pub cues: u32,
     /// Whether a timer of this program ended it: no provider did.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub killed: bool,
     /// Randomness for the back-off, 0 to 1000.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub jitter: u16,
 }
 
 /// Why a reviewer gave no reply.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SeatFailure {
     /// The task.
     pub task: TaskId,
@@ -420,17 +473,22 @@ pub struct SeatFailure {
     /// What went wrong, in words.
     pub message: String,
     /// What the provider asked for.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub retry_after: Option<Millis>,
     /// Randomness for the back-off, 0 to 1000.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub jitter: u16,
     /// What it had used until then, where that is known.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub used: Option<Box<Used>>,
     /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub ours: bool,
 }
 
 /// Why a consulted agent gave no reply.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ConsultFailure {
     /// Which call.
     pub id: ConsultId,
@@ -439,12 +497,16 @@ pub struct ConsultFailure {
     /// What went wrong, in words.
     pub message: String,
     /// What the provider asked for.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub retry_after: Option<Millis>,
     /// Randomness for the back-off, 0 to 1000.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub jitter: u16,
     /// What it had used until then, where that is known.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub used: Option<Box<Used>>,
     /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub ours: bool,
 }
 
