@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 48;
 /// The VERSION file is shorter, in bytes.
 const LONGEST_VERSION: u64 = 4096;
 /// The format of the state folder. A newer one is refused.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A state folder, `.polpo/` by default.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +48,19 @@ pub enum FolderError {
         path: PathBuf,
         /// What it says.
         found: u32,
+    },
+    /// Written by an older version, whose runs this one cannot go on with.
+    #[error(
+        "{path} has state format {found}: this state was written by an older quorum; finish its runs with that version or \
+         move {folder} away"
+    )]
+    Older {
+        /// The folder's VERSION file.
+        path: PathBuf,
+        /// What it says.
+        found: u32,
+        /// The state folder.
+        folder: String,
     },
     /// Something that is not the state's is in it.
     #[error(transparent)]
@@ -131,6 +144,11 @@ impl StateFolder {
         match read_regular(&path, LONGEST_VERSION) {
             Ok(text) => match String::from_utf8_lossy(&text).trim().parse::<u32>() {
                 Ok(found) if found > FORMAT => Err(FolderError::Newer { path, found }),
+                Ok(found) if found < FORMAT => Err(FolderError::Older {
+                    path,
+                    found,
+                    folder: self.root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                }),
                 Ok(_) => Ok(()),
                 Err(_) => Err(FolderError::NotAFolder { path }),
             },
@@ -552,13 +570,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_newer_format_is_refused() {
+    fn a_newer_or_older_format_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let state = StateFolder::at(&folder.path().join(".polpo")).unwrap();
         state.create().unwrap();
         state.create().unwrap();
-        fs::write(state.path().join("VERSION"), "2\n").unwrap();
-        assert!(matches!(state.check(), Err(FolderError::Newer { found: 2, .. })));
+        fs::write(state.path().join("VERSION"), "3\n").unwrap();
+        assert!(matches!(state.check(), Err(FolderError::Newer { found: 3, .. })));
+        fs::write(state.path().join("VERSION"), "1\n").unwrap();
+        let older = state.check().unwrap_err();
+        assert!(matches!(older, FolderError::Older { found: 1, .. }));
+        assert!(older.to_string().contains("move .polpo away"), "{older}");
         fs::write(state.path().join("VERSION"), "soup").unwrap();
         assert!(matches!(state.check(), Err(FolderError::NotAFolder { .. })));
     }
