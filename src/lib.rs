@@ -2,7 +2,7 @@
 //!
 //! Every module has one job, and imports point only downwards in this list: `cli`, `report`, `runtime`, `review`, `agents`,
 //! `keeper`, `store`, `engine`, `judging`, `mission`, `domain`. Beside them stands `test_clock`, which whoever waits may
-//! ask. `docs/design/architecture.md` has the job of each.
+//! ask; `transcripts`, tests alone, stands above `report`. `docs/design/architecture.md` has the job of each.
 //!
 //! Comments cite the rules that the code follows: "semantics, section 5", or "section 5" alone, is that section of
 //! `docs/design/semantics.md`.
@@ -22,3 +22,5 @@ pub mod review;
 pub mod runtime;
 pub mod store;
 pub mod test_clock;
+#[cfg(test)]
+mod transcripts;

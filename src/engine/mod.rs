@@ -40,7 +40,7 @@ mod state;
 mod tests;
 mod timers;
 #[cfg(test)]
-pub(crate) use tests::{random, simulation};
+pub(crate) use tests::{properties, random, simulation};
 
 pub use apply::apply;
 pub use audit::{Acceptance, AfterScan, Audit, AuditReport, AuditStanding, Looks};

@@ -99,7 +99,8 @@ pub struct Simulation {
     pub turns: Vec<TurnId>,
     /// Turns that were taken over from an earlier session.
     pub adopted: BTreeSet<TurnId>,
-    now: u64,
+    /// The moment of the last decision.
+    pub now: u64,
 }
 
 impl Simulation {
