@@ -114,7 +114,7 @@ pub enum Event {
         #[serde(rename = "k")]
         kind: AttemptKind,
     },
-    /// `turn:started`: durable before the process or request exists.
+    /// `work:started` of a turn: durable before the process or request exists.
     #[serde(rename = "ts")]
     TurnStarted {
         /// The turn.
@@ -225,7 +225,7 @@ pub enum Event {
         #[serde(rename = "a", default, skip_serializing_if = "is_zero")]
         of: u32,
     },
-    /// `turn:finished`
+    /// `work:ended` of a turn.
     #[serde(rename = "tf")]
     TurnFinished {
         /// The turn.
@@ -272,7 +272,7 @@ pub enum Event {
         #[serde(rename = "i", with = "turn_id")]
         turn: TurnId,
     },
-    /// `turn:adopted`: the turn outlived the runner that started it. It still works, or its end is on the keeper's record.
+    /// `work:progressed` (`adopted`): the turn outlived the runner that started it. It still works, or its end is on the keeper's record.
     #[serde(rename = "ta")]
     TurnAdopted {
         /// The turn.
@@ -328,7 +328,7 @@ pub enum Event {
         #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
         checks: Vec<u32>,
     },
-    /// `audit:requested`: what was accepted is to be looked at again.
+    /// `work:requested`: what was accepted is to be looked at again.
     #[serde(rename = "uq")]
     AuditRequested {
         /// Which audit of the run, from 1.
@@ -345,7 +345,7 @@ pub enum Event {
         #[serde(rename = "r")]
         reason: String,
     },
-    /// `audit:finished`
+    /// `work:ended` of an audit.
     #[serde(rename = "uf")]
     Audited {
         /// Which audit.
@@ -358,7 +358,7 @@ pub enum Event {
         #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<(TaskId, Vec<FileFact>)>,
     },
-    /// `finish:requested`: a command of the task's finish gate is to be run.
+    /// `work:requested`: a command of the task's finish gate is to be run.
     #[serde(rename = "nq")]
     FinishRequested {
         /// The task.
@@ -368,7 +368,7 @@ pub enum Event {
         #[serde(rename = "n")]
         command: u32,
     },
-    /// `finish:checked`
+    /// `work:ended` of a command of the finish gate.
     #[serde(rename = "nf")]
     FinishChecked {
         /// The task.
@@ -407,7 +407,7 @@ pub enum Event {
         #[serde(rename = "n")]
         check: u32,
     },
-    /// `check:finished`
+    /// `work:ended` of a check.
     #[serde(rename = "cf")]
     CheckFinished {
         /// The task.
@@ -420,7 +420,7 @@ pub enum Event {
         #[serde(rename = "r")]
         result: CheckResult,
     },
-    /// `seat:requested`: a reviewer is to be asked.
+    /// `work:requested`: a reviewer is to be asked.
     #[serde(rename = "sq")]
     SeatRequested {
         /// The task.
@@ -458,7 +458,7 @@ pub enum Event {
         #[serde(rename = "m")]
         message: String,
     },
-    /// `seat:replied`
+    /// `work:ended` of a reviewer, or `work:progressed` where it is asked once more.
     #[serde(rename = "sr")]
     SeatReplied {
         /// The task.
@@ -474,7 +474,7 @@ pub enum Event {
         #[serde(rename = "r")]
         result: SeatResult,
     },
-    /// `seat:failed`: the reviewer could not be asked or did not answer.
+    /// `work:ended` (`failed`), or `work:progressed` where it is asked once more: the reviewer could not be asked or did not answer.
     #[serde(rename = "sx")]
     SeatFailed {
         /// The task.
@@ -528,7 +528,7 @@ pub enum Event {
         #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
         number: Option<u32>,
     },
-    /// `consult:requested`: an agent is to be asked something that is neither work nor a review.
+    /// `work:requested`: an agent is to be asked something that is neither work nor a review.
     #[serde(rename = "kq")]
     ConsultRequested {
         /// Which call.
@@ -544,7 +544,7 @@ pub enum Event {
         #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
         not_before: Option<Timestamp>,
     },
-    /// `consult:replied`
+    /// `work:ended` of a consulted agent.
     #[serde(rename = "kr")]
     ConsultReplied {
         /// Which call.
@@ -557,7 +557,7 @@ pub enum Event {
         #[serde(rename = "r")]
         advice: Advice,
     },
-    /// `consult:failed`: the agent could not be asked or did not answer.
+    /// `work:ended` (`failed`), or `work:progressed` where it is asked once more: the agent could not be asked or did not answer.
     #[serde(rename = "kx")]
     ConsultFailed {
         /// Which call.
@@ -602,7 +602,7 @@ pub enum Event {
         #[serde(rename = "f")]
         file: FileRef,
     },
-    /// `grading:requested`: the task's criteria are to be held against what there is.
+    /// `work:requested` where plain facts decide: the task's criteria are to be held against what there is.
     #[serde(rename = "vq")]
     GradingRequested {
         /// The task.
@@ -615,7 +615,7 @@ pub enum Event {
         #[serde(rename = "u", default, skip_serializing_if = "std::ops::Not::not")]
         unreviewed: bool,
     },
-    /// `grading:failed`: the grader itself failed. Its success is the verdict of the stage.
+    /// `work:ended` (`failed`) where plain facts decide: the grader itself failed. Its success is the verdict of the stage.
     #[serde(rename = "vx")]
     GradingFailed {
         /// The task.
@@ -628,7 +628,7 @@ pub enum Event {
         #[serde(rename = "m")]
         message: String,
     },
-    /// `stage:requested`: a stage behind the verification is to look at the work.
+    /// `work:requested` where no agent is asked: a stage behind the verification is to look at the work.
     #[serde(rename = "gq")]
     StepRequested {
         /// The task.
@@ -647,7 +647,7 @@ pub enum Event {
         #[serde(rename = "g")]
         grounds: Grounds,
     },
-    /// `stage:failed`: the stage itself failed. Its success is its verdict.
+    /// `work:ended` (`failed`) where no agent is asked: the stage itself failed. Its success is its verdict.
     #[serde(rename = "gx")]
     StepFailed {
         /// The task.
@@ -717,7 +717,7 @@ pub enum Event {
         #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
         expires: Option<Timestamp>,
     },
-    /// `approval:asked`: an approver that is no person is asked.
+    /// `work:requested` of a command: an approver that is no person is asked.
     #[serde(rename = "aa")]
     ApproverAsked {
         /// The task.
@@ -730,7 +730,7 @@ pub enum Event {
         #[serde(rename = "p")]
         approver: u32,
     },
-    /// `approval:undecided`: an approver left it open.
+    /// `work:ended`: an approver left it open.
     #[serde(rename = "au")]
     ApproverUndecided {
         /// The task.
@@ -769,7 +769,7 @@ pub enum Event {
         #[serde(rename = "r")]
         reason: String,
     },
-    /// `checkpoint:reached`, `delay:started`
+    /// `hold:opened` of a checkpoint or delay.
     #[serde(rename = "hr")]
     HoldReached {
         /// The checkpoint or delay.
@@ -782,7 +782,7 @@ pub enum Event {
         #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
     },
-    /// `checkpoint:resumed`, `delay:expired`: what it blocks may start.
+    /// `hold:closed`: what it blocks may start.
     #[serde(rename = "hp")]
     HoldPassed {
         /// The checkpoint or delay.
@@ -792,7 +792,7 @@ pub enum Event {
         #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// `checkpoint:rejected`: what it blocks does not start.
+    /// `hold:closed` (`no`): what it blocks does not start.
     #[serde(rename = "hx")]
     HoldRejected {
         /// The checkpoint.
@@ -1106,7 +1106,7 @@ pub enum Event {
         #[serde(rename = "c")]
         ceiling: Ceiling,
     },
-    /// `budget:held`: a call has no room now.
+    /// `work:progressed` (`held`): a call has no room now.
     #[serde(rename = "bh")]
     CallHeld {
         /// Which.
@@ -1116,7 +1116,7 @@ pub enum Event {
         #[serde(rename = "g")]
         agent: AgentId,
     },
-    /// `budget:released`: a call that was held has room.
+    /// `work:progressed` (`released`): a call that was held has room.
     #[serde(rename = "br")]
     CallReleased {
         /// Which.

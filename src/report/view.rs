@@ -84,7 +84,7 @@ pub struct OperatorRequest {
 /// What turns and calls used.
 ///
 /// `requests` counts what reached an agent or was charged for: every worker turn whose process or request came into
-/// being (`agent:spawned`), and every call to a reviewer (`seat:requested`) or a consulted agent (`consult:requested`),
+/// being (`agent:spawned`), and every call to a reviewer or another agent that is asked (`work:requested`),
 /// reprompts and repeats included. A spawn
 /// that failed reached nobody. Tokens are sums over what was told, `None` where nobody told: unknown is never free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,9 +10,9 @@ use super::ledgers::no_progress;
 use super::payload::{Payload, facts, file, findings_of, tool_ledger};
 
 impl Exploder {
-    /// The public event of a call to a consulted agent.
-    pub(super) fn consult_event(&self, event: &Event) -> Vec<Named> {
-        let mut named = vec![self.call(event)];
+    /// The public events of a call to a consulted agent.
+    pub(super) fn consult_event(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
+        let mut named = self.work_event(event, rest);
         if let Event::ConsultRequested {
             id,
             purpose: Purpose::Resolve { dependency },
@@ -89,17 +89,6 @@ impl Exploder {
                     payload.with("taskIds", tasks).with("resolvableCount", resolvable),
                 )
             }
-            Event::ArtifactsRequested { task, dependency } => {
-                ("artifacts:requested", self.failed_dependency(*task, *dependency))
-            }
-            Event::ArtifactsScanned {
-                task,
-                dependency,
-                files,
-            } => {
-                let payload = self.failed_dependency(*task, *dependency);
-                ("artifacts:scanned", payload.with("files", facts(files)))
-            }
             Event::DependencyResolved {
                 task,
                 dependency,
@@ -122,6 +111,22 @@ impl Exploder {
         }
     }
 
+    /// What is told of files of a failed dependency.
+    pub(super) fn artifacts_details(&self, event: &Event) -> Payload {
+        match event {
+            Event::ArtifactsRequested { task, dependency } => self.failed_dependency(*task, *dependency),
+            Event::ArtifactsScanned {
+                task,
+                dependency,
+                files,
+            } => {
+                let payload = self.failed_dependency(*task, *dependency);
+                payload.with("files", facts(files))
+            }
+            _ => unreachable!("details() sends only events of artifacts here"),
+        }
+    }
+
     fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
         self.task(task).with("failedDepId", task_key(dependency))
     }
@@ -138,7 +143,8 @@ impl Exploder {
         })
     }
 
-    fn call(&self, event: &Event) -> Named {
+    /// What is told of a call to a consulted agent.
+    pub(super) fn consult_details(&self, event: &Event) -> Payload {
         match event {
             Event::ConsultRequested {
                 id,
@@ -158,14 +164,14 @@ impl Exploder {
                 };
                 let payload = payload.with("agentName", self.agent_name(*agent));
                 let not_before = not_before.map(Timestamp::to_rfc3339);
-                ("consult:requested", payload.maybe("notBefore", not_before))
+                payload.maybe("notBefore", not_before)
             }
             Event::ConsultReplied { id, reply, advice } => {
                 let payload = self.consult(*id).maybe("model", reply.model.as_deref());
                 let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
                 let payload = payload.maybe("tools", reply.tools.as_deref().map(tool_ledger));
                 let payload = payload.maybe("judgement", reply.judgement.as_deref().map(file));
-                ("consult:replied", advised(payload, advice))
+                advised(payload, advice)
             }
             Event::ConsultFailed {
                 id,
@@ -178,9 +184,9 @@ impl Exploder {
                 let payload = self.consult(*id).failure(*class, Some(message));
                 let payload = payload.maybe("until", until.map(Timestamp::to_rfc3339));
                 let payload = payload.used(used.as_deref());
-                ("consult:failed", payload.with("final", *gave_up))
+                payload.with("final", *gave_up)
             }
-            _ => unreachable!("name() sends only events of consults here"),
+            _ => unreachable!("details() sends only events of consults here"),
         }
     }
 
