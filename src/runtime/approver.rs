@@ -9,6 +9,7 @@ use crate::engine::{ApproverSaid, Input, State};
 use crate::keeper::{self, Spawn};
 use crate::mission::{ApprovalPlan, ApproverPlan};
 use crate::store::SpoolName;
+use crate::test_clock::scaled_ms;
 
 use super::session::RunError;
 use super::spool::{clean, read_tail};
@@ -80,7 +81,7 @@ impl World {
             stderr: Some(output.clone()),
             stdout: Some(output),
             sealed: true,
-            timeout_ms: Some(LIMIT_MS),
+            timeout_ms: Some(scaled_ms(LIMIT_MS)),
             ..Spawn::default()
         };
         self.spawn(plan, Child::Approver(question), spawn)

@@ -10,6 +10,7 @@ use crate::mission::model::{Check, CommandCheck};
 use crate::mission::{FinishCommand, Plan, Requirement};
 use crate::review::checks::{CommandOutcome, command_result};
 use crate::store::SpoolName;
+use crate::test_clock::scaled_ms;
 
 use super::children::{CHECK_SHOWN, command_outcome};
 use super::session::RunError;
@@ -36,7 +37,7 @@ impl World {
             cwd: workspace(plan, turn.task),
             stderr: Some(output.clone()),
             stdout: Some(output),
-            timeout_ms: Some(COMMAND_TIMEOUT.0),
+            timeout_ms: Some(scaled_ms(COMMAND_TIMEOUT.0)),
             ..Spawn::default()
         };
         self.spawn(plan, Child::Finish { turn, command }, spawn)

@@ -15,6 +15,7 @@ use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::review::facts::{MOST_SEARCHED, look_at};
 use crate::store::{RunFolder, SpoolName};
+use crate::test_clock::scaled_ms;
 
 use super::material::{Judged, judged};
 use super::session::RunError;
@@ -82,7 +83,7 @@ impl World {
             stderr: Some(output.clone()),
             stdout: Some(output),
             sealed: true,
-            timeout_ms: Some(COMMAND_TIMEOUT.0),
+            timeout_ms: Some(scaled_ms(COMMAND_TIMEOUT.0)),
             ..Spawn::default()
         }
     }
