@@ -203,7 +203,15 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
         .filter(|mutant| options.wants(&mutant.name))
         .collect();
     let refused = all.iter().filter(|mutant| !mutant.compiles).count();
-    let mutants: Vec<&Mutant> = all.into_iter().filter(|mutant| mutant.compiles).collect();
+    let mut mutants: Vec<&Mutant> = all.into_iter().filter(|mutant| mutant.compiles).collect();
+    let counts = Counts {
+        compile: mutants.len(),
+        refused,
+    };
+    if let Some(sample) = options.sample {
+        mutants = sample.draw(&mutants);
+    }
+    let played: BTreeSet<u32> = mutants.iter().map(|mutant| mutant.id).collect();
 
     let start = Instant::now();
     let mut names = program.tests()?;
@@ -218,6 +226,9 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
         program.reach(name.clone(), &log)
     })?;
     let mut tests: Vec<Test> = reached.into_iter().flatten().collect();
+    for test in &mut tests {
+        test.reaches.retain(|id| played.contains(id));
+    }
     tests.retain(|test| !test.reaches.is_empty());
     tests.sort_by_key(|test| test.takes);
     eprintln!(
@@ -252,7 +263,7 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
         }
     }
     let ends: Vec<End> = ends.into_iter().map(|end| end.unwrap_or(End::Survived)).collect();
-    report(&mutants, &ends, refused, start.elapsed(), options)
+    report(&mutants, &ends, &counts, start.elapsed(), options)
 }
 
 /// Which of the tests that reach a mutant are its turn.
@@ -306,10 +317,16 @@ pub fn lasting_name(name: &str) -> String {
     format!("{file}:{}", parts.nth(2).unwrap_or_default())
 }
 
+/// Mutants by what the compiler said.
+struct Counts {
+    compile: usize,
+    refused: usize,
+}
+
 fn report(
     mutants: &[&Mutant],
     ends: &[End],
-    refused: usize,
+    counts: &Counts,
     took: Duration,
     options: &Options,
 ) -> Result<()> {
@@ -334,17 +351,30 @@ fn report(
         }
     }
     std::fs::write(options.work.join("mutants.txt"), list)?;
-    std::fs::write(options.work.join("survivors.txt"), survivors)?;
+    std::fs::write(options.work.join("survivors.txt"), &survivors)?;
     println!(
-        "{} mutants, {refused} more do not compile; {} s",
-        mutants.len(),
+        "{} mutants, {} more do not compile; {} s",
+        counts.compile,
+        counts.refused,
         took.as_secs()
     );
     for (kind, count) in totals {
         println!("{count:6} {kind}");
     }
-    for name in &unexplained {
-        println!("{name}");
+    if let Some(sample) = options.sample {
+        let survived = survivors.lines().count();
+        let killed = mutants.len() - survived;
+        println!(
+            "sample of {} by seed {}: {killed} killed, {survived} not; {:.1} % killed",
+            mutants.len(),
+            sample.seed,
+            100.0 * killed as f64 / mutants.len().max(1) as f64
+        );
+        print!("{survivors}");
+    } else {
+        for name in &unexplained {
+            println!("{name}");
+        }
     }
     ensure!(
         unexplained.is_empty(),
