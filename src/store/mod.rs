@@ -22,9 +22,7 @@ mod survey;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
-mod double;
-#[cfg(test)]
-mod simulation;
+pub(crate) mod double;
 
 pub use dead_letters::{DeadLetters, MOST_LETTERS, QueueError};
 pub use file_util::{

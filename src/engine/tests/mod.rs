@@ -1,6 +1,7 @@
 //! The engine against a scripted world, a random world, and every crash in between.
 
 mod audit;
+mod bookkeeping;
 mod breaker;
 mod budget;
 mod calls;
@@ -18,9 +19,8 @@ mod fixups;
 mod foundation;
 mod gate_rules;
 mod intake;
-mod kept;
+mod invariants;
 mod ledger;
-mod marks;
 mod notices;
 mod operator;
 mod probes;

@@ -9,7 +9,7 @@ use crate::engine::simulation::plan_of;
 use crate::engine::{Event, Input, MissionChange, State, apply};
 use crate::mission::{Addition, Plan, RunOptions, succeed};
 
-use super::witness::Witness;
+use super::reference_model::ReferenceModel;
 
 /// The frozen missions of a run.
 pub struct Missions {
@@ -91,15 +91,15 @@ impl Missions {
     }
 
     /// Reads a journal anew. The state is that of recovery, which knows the options of the start alone until it has read
-    /// everything; the witness sees each record with the plan that held when it was decided.
-    pub fn fold(&mut self, records: &mut [Vec<Event>]) -> (State, Witness) {
+    /// everything; the reference model sees each record with the plan that held when it was decided.
+    pub fn fold(&mut self, records: &mut [Vec<Event>]) -> (State, ReferenceModel) {
         let texts = std::mem::take(&mut self.texts);
         self.texts = vec![texts[0].clone()];
         self.steps.truncate(1);
         let plan = self.plan_with(&self.first);
         let mut state = State::new(plan.clone());
         let mut lived = state.clone();
-        let mut witness = Witness::new(&plan);
+        let mut model = ReferenceModel::new(&plan);
         for record in records {
             for event in record.iter_mut() {
                 match event {
@@ -111,7 +111,7 @@ impl Missions {
                     _ => {}
                 }
             }
-            witness.take(&lived, record);
+            model.take(&lived, record);
             for event in record.iter() {
                 self.note(event);
                 apply(&mut state, event);
@@ -121,8 +121,8 @@ impl Missions {
         let tasks = |state: &State| format!("{:?} {:?} {:?}", state.tasks, state.gates, state.counts);
         assert_eq!(tasks(&state), tasks(&lived), "options change more than rules");
         state.plan = self.plan_with(&state.options);
-        witness.agrees_with(&state);
-        (state, witness)
+        model.agrees_with(&state);
+        (state, model)
     }
 
     /// The change is on record, so its mission was frozen before it.

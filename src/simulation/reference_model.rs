@@ -1,5 +1,5 @@
-//! Somebody who reads along: keeps its own, simpler account of a run from the events alone and says no where the
-//! rules are broken. It shares no code with `engine::apply` and `engine::decide`, so that both would have to be wrong
+//! The reference model: it keeps its own, simpler account of a run from the events alone and panics where the rules are
+//! broken. It shares no code with `engine::apply` and `engine::decide`, so that both would have to be wrong
 //! in the same way.
 
 mod attempts;
@@ -7,6 +7,7 @@ mod audits;
 mod deadlines;
 mod growth;
 mod seats;
+mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,102 +38,102 @@ fn is_edge(from: Status, to: Status) -> bool {
 
 /// What a task looks like from outside.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
-    pub(super) status: Status,
-    pub(super) flag: Option<QualityFlag>,
-    pub(super) attempt: u32,
-    pub(super) turn: u32,
-    pub(super) in_flight: bool,
+struct Seen {
+    status: Status,
+    flag: Option<QualityFlag>,
+    attempt: u32,
+    turn: u32,
+    in_flight: bool,
     /// The turn before which was noted what the next one is held against.
-    pub(super) noted: Option<TurnId>,
+    noted: Option<TurnId>,
     /// What the finish gate said of this attempt.
-    pub(super) gate_met: Option<bool>,
+    gate_met: Option<bool>,
     /// The commands of the finish gate that ended since the last turn.
-    pub(super) gate: Vec<bool>,
+    gate: Vec<bool>,
     /// How often it was told that it does not compile, and of the rest.
-    pub(super) nudged: (u32, u32),
+    nudged: (u32, u32),
     /// Judges sent it back since it last began.
-    pub(super) sent_back: bool,
+    sent_back: bool,
     /// The judge breaker was open.
-    pub(super) not_judged: bool,
+    not_judged: bool,
     /// How many parts of the judging of its attempt did not count.
-    pub(super) voided: u32,
+    voided: u32,
     /// It changed a protected file.
-    pub(super) tampered: bool,
+    tampered: bool,
     /// The attempt's agent has finished on record: nobody may start it again.
-    pub(super) finished: bool,
+    finished: bool,
     /// By kind, of the current allowance.
-    pub(super) tries: u32,
-    pub(super) fixes: u32,
-    pub(super) retries: u32,
-    pub(super) agent_failed: bool,
-    pub(super) scan_open: bool,
-    pub(super) has_file: bool,
-    pub(super) checks: BTreeMap<u32, Option<bool>>,
-    pub(super) round: u32,
-    pub(super) rounds: u32,
-    pub(super) seats: BTreeMap<u32, SeenSeat>,
-    pub(super) judge: Option<(Verdict, bool)>,
-    pub(super) verification: Option<(Verdict, bool)>,
-    pub(super) unparsed: bool,
-    pub(super) grading: Option<u32>,
+    tries: u32,
+    fixes: u32,
+    retries: u32,
+    agent_failed: bool,
+    scan_open: bool,
+    has_file: bool,
+    checks: BTreeMap<u32, Option<bool>>,
+    round: u32,
+    rounds: u32,
+    seats: BTreeMap<u32, SeenSeat>,
+    judge: Option<(Verdict, bool)>,
+    verification: Option<(Verdict, bool)>,
+    unparsed: bool,
+    grading: Option<u32>,
     /// Stages behind the verification: the one that is out, and what each said, a person instead of it too.
-    pub(super) step: Option<(Step, u32)>,
+    step: Option<(Step, u32)>,
     /// It was looked which pictures are there.
-    pub(super) looked: bool,
-    pub(super) steps: BTreeMap<Step, (Verdict, bool)>,
+    looked: bool,
+    steps: BTreeMap<Step, (Verdict, bool)>,
     /// One of them was withdrawn, because judges are switched off.
-    pub(super) withdrawn: bool,
+    withdrawn: bool,
     /// One of them was, and no person has vouched for the work at a later one.
-    pub(super) unlooked: bool,
-    pub(super) points: Option<Points>,
+    unlooked: bool,
+    points: Option<Points>,
     /// Judges gave this attempt its points.
-    pub(super) scored: bool,
-    pub(super) indeterminate: bool,
+    scored: bool,
+    indeterminate: bool,
     /// The number of the approval that is open.
-    pub(super) open_approval: Option<u32>,
-    pub(super) for_judges: bool,
-    pub(super) asked: u32,
+    open_approval: Option<u32>,
+    for_judges: bool,
+    asked: u32,
     /// Dependencies that it goes on without.
-    pub(super) without: BTreeMap<TaskId, Way>,
-    pub(super) mode: Option<FailureMode>,
+    without: BTreeMap<TaskId, Way>,
+    mode: Option<FailureMode>,
     /// The fixup that it has, and what it is the fixup of.
-    pub(super) fixup: Option<TaskId>,
-    pub(super) mends: Option<TaskId>,
-    pub(super) superseded: bool,
+    fixup: Option<TaskId>,
+    fixup_of: Option<TaskId>,
+    superseded: bool,
     /// It handed work down since it last began.
-    pub(super) handed_down: bool,
+    delegated: bool,
     /// A pass of this attempt missed the bar that would hold without a relief.
-    pub(super) relief: bool,
-    pub(super) questions: u32,
-    pub(super) question_open: bool,
+    relief: bool,
+    questions: u32,
+    question_open: bool,
     /// Its agent says that something does not hold, and nobody has answered.
-    pub(super) escalated: bool,
+    escalated: bool,
     /// Why a person is asked, and for which approval gate.
-    pub(super) reason: Option<(WaitingReason, Option<String>)>,
+    reason: Option<(WaitingReason, Option<String>)>,
     /// Approvals that were given for the next start.
-    pub(super) agreed: Vec<Option<String>>,
+    agreed: Vec<Option<String>>,
     /// It waits for a limit to reset or for the next attempt: since which attempts were counted, and for which.
-    pub(super) waits: Option<(DeferralReason, u32)>,
+    waits: Option<(DeferralReason, u32)>,
     /// Its agent may have acted, and whether a person lets it act again.
-    pub(super) acted: bool,
-    pub(super) allowed: bool,
+    acted: bool,
+    allowed: bool,
     /// Turns that had ended when a check began.
-    pub(super) passed_at: BTreeMap<u32, u64>,
+    passed_at: BTreeMap<u32, u64>,
     /// What it was accepted for.
-    pub(super) record: Option<Record>,
+    record: Option<Record>,
     /// An audit says that this does not stand.
-    pub(super) regressed: bool,
+    regressed: bool,
     /// Dependencies that did not stand after it had begun.
-    pub(super) goes_on: BTreeSet<TaskId>,
+    goes_on: BTreeSet<TaskId>,
     /// Who was asked last, and who was asked once more because files changed.
-    pub(super) asked_last: Asked,
-    pub(super) repeated: BTreeSet<Asked>,
+    asked_last: Asked,
+    repeated: BTreeSet<Asked>,
 }
 
 /// Who is asked about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) enum Asked {
+enum Asked {
     #[default]
     Judges,
     Grader,
@@ -140,19 +141,19 @@ pub(super) enum Asked {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct SeenSeat {
-    pub(super) tries: u32,
+struct SeenSeat {
+    tries: u32,
     /// Tries that met a limit which resets: no failures.
-    pub(super) windows: u32,
-    pub(super) open: bool,
+    windows: u32,
+    open: bool,
     /// What it said first, while it is asked for the answers that it left out.
-    pub(super) first: Option<SeatResult>,
-    pub(super) result: Option<SeatResult>,
+    first: Option<SeatResult>,
+    result: Option<SeatResult>,
 }
 
 impl Seen {
     /// From assigned to the end of review, and never while it waits for a moment or for a slot.
-    pub(super) fn holds_a_slot(&self) -> bool {
+    fn holds_a_slot(&self) -> bool {
         let works = matches!(
             self.status,
             Status::Assigned | Status::InProgress | Status::Review
@@ -163,31 +164,31 @@ impl Seen {
 
 /// The account of one run.
 #[derive(Debug, Clone)]
-pub struct Witness {
-    pub(super) tasks: Vec<Seen>,
-    pub(super) gates: Vec<(Option<GateResult>, bool)>,
+pub struct ReferenceModel {
+    tasks: Vec<Seen>,
+    gates: Vec<(Option<GateResult>, bool)>,
     /// How often each hold was reached, and how far it got.
-    pub(super) holds: Vec<(u32, HoldStage)>,
-    pub(super) commands: BTreeSet<String>,
-    pub(super) stop: Option<StopCause>,
+    holds: Vec<(u32, HoldStage)>,
+    commands: BTreeSet<String>,
+    stop: Option<StopCause>,
     /// Somebody else touched what this session rests on.
-    pub(super) foreign: bool,
-    pub(super) paused: bool,
-    pub(super) threshold: bool,
+    foreign: bool,
+    paused: bool,
+    threshold: bool,
     /// The budget ended the work of the session.
-    pub(super) limit: bool,
+    limit: bool,
     /// What was said of which deadline.
     deadlines: BTreeSet<(Option<TaskId>, u8)>,
     /// Judged rejections in a row, by agent and wave.
-    pub(super) rejections: BTreeMap<(String, u32), u32>,
+    rejections: BTreeMap<(String, u32), u32>,
     /// What was accepted, and when it was looked at.
-    pub(super) audits: Audits,
+    audits: Audits,
     /// Turns that were ever decided on, and those that ended on record.
     pub started: BTreeSet<TurnId>,
     pub ended: BTreeSet<TurnId>,
 }
 
-impl Witness {
+impl ReferenceModel {
     pub fn new(plan: &Plan) -> Self {
         Self {
             tasks: vec![Seen::default(); plan.tasks.len()],
@@ -661,7 +662,7 @@ impl Witness {
                 }
                 match addition.origin {
                     Origin::Fixup => self.fixup_added(state, addition),
-                    Origin::Delegated => self.handed_down(state, addition),
+                    Origin::Delegated => self.delegated(state, addition),
                     Origin::Request => {}
                 }
             }
@@ -682,7 +683,7 @@ impl Witness {
                 for id in tasks {
                     let seen = &mut self.tasks[id.index()];
                     assert!(seen.status == Status::Pending && !seen.in_flight, "{event:?}");
-                    if let Some(source) = seen.mends.take() {
+                    if let Some(source) = seen.fixup_of.take() {
                         self.tasks[source.index()].fixup = None;
                     }
                 }
@@ -747,7 +748,7 @@ impl Witness {
             // What has begun goes on; what has not waits for it.
             Event::Regressed { task, .. } => {
                 // Whoever needs what a fixup mended needs the fixup.
-                let mended = self.tasks[task.index()].mends;
+                let mended = self.tasks[task.index()].fixup_of;
                 for regressed in [Some(*task), mended].into_iter().flatten() {
                     for on_it in state.plan.dependents.of(regressed.index()) {
                         let seen = &mut self.tasks[on_it.index()];
@@ -768,13 +769,13 @@ impl Witness {
     }
 
     /// Done, or superseded by a fixup.
-    pub(super) fn is_there(&self, id: TaskId) -> bool {
+    fn is_there(&self, id: TaskId) -> bool {
         let seen = &self.tasks[id.index()];
         seen.status == Status::Done || seen.superseded
     }
 
     /// It has ended, and if it failed nothing is under way that could make up for it.
-    pub(super) fn has_ended(&self, id: TaskId) -> bool {
+    fn has_ended(&self, id: TaskId) -> bool {
         let ended = |id: TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
         let seen = &self.tasks[id.index()];
         ended(id) && (seen.status == Status::Done || seen.fixup.is_none_or(ended))
@@ -818,9 +819,9 @@ impl Witness {
     }
 }
 
-impl Witness {
+impl ReferenceModel {
     /// Whether so many rejections in a row keep a task's work from its judges.
-    pub(super) fn is_open(&self, state: &State, task: TaskId) -> bool {
+    fn is_open(&self, state: &State, task: TaskId) -> bool {
         let plan = state.plan.task(task);
         let key = (state.plan.agent(plan.agent).name.to_string(), plan.wave);
         let limit = state.plan.rules.judge_breaker;
@@ -845,7 +846,7 @@ impl Seen {
     }
 
     /// Something that it should have shown was not shown.
-    pub(super) fn unverified(&self) -> bool {
+    fn unverified(&self) -> bool {
         self.not_judged || self.gate_met == Some(false)
     }
 
@@ -867,7 +868,7 @@ impl Seen {
             questions: self.questions,
             sent_back: self.sent_back,
             fixup: self.fixup,
-            mends: self.mends,
+            fixup_of: self.fixup_of,
             superseded: self.superseded,
             regressed: self.regressed,
             goes_on: std::mem::take(&mut self.goes_on),

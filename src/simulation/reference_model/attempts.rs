@@ -1,12 +1,12 @@
-//! What the witness says of the life of a task: who may start, what may be done, how often it may be tried.
+//! What the reference model says of the life of a task: who may start, what may be done, how often it may be tried.
 
 use crate::domain::{AttemptKind, FailureMode, QualityFlag, Status, Step, TaskId, Verdict};
 use crate::engine::{DeferralReason, HoldStage, JudgedBy, State, Way, judged_by};
 use crate::mission::Part;
 
-use super::Witness;
+use super::ReferenceModel;
 
-impl Witness {
+impl ReferenceModel {
     /// What must hold before a task starts.
     pub(super) fn may_start(&self, state: &State, task: TaskId) {
         self.no_audit_is_out(task);
@@ -285,7 +285,7 @@ impl Witness {
             seen.waits = None;
         }
         seen.flag = flag;
-        let hands_down = std::mem::take(&mut seen.handed_down);
+        let hands_down = std::mem::take(&mut seen.delegated);
         assert!(
             !hands_down || (to, flag) == (Status::Done, Some(QualityFlag::Clean)),
             "handed down, and not clean: {task:?} {seen:?}"
@@ -339,10 +339,10 @@ impl Witness {
         if unanswered && from == Status::AwaitingApproval && to == Status::Pending {
             self.tasks[task.index()].withdraw_agreement();
         }
-        let mends = self.tasks[task.index()].mends;
-        let mends = mends.filter(|source| self.tasks[source.index()].status == Status::Failed);
+        let fixup_of = self.tasks[task.index()].fixup_of;
+        let fixup_of = fixup_of.filter(|source| self.tasks[source.index()].status == Status::Failed);
         if to == Status::Done
-            && let Some(source) = mends
+            && let Some(source) = fixup_of
         {
             let clean = flag == Some(QualityFlag::Clean);
             assert_eq!(
@@ -356,7 +356,7 @@ impl Witness {
             self.tasks[task.index()].tampered &= self.tasks[task.index()].attempt > 0;
             self.tasks[task.index()].without.clear();
             self.nobody_has(state, task, from == Status::Done);
-            if let Some(source) = mends {
+            if let Some(source) = fixup_of {
                 self.nobody_has(state, source, false);
             }
             self.tasks[task.index()].withdraw_agreement();

@@ -1,4 +1,4 @@
-//! What the witness says of tasks that come, go or are mended, and of dependencies that failed.
+//! What the reference model says of tasks that come, go or are mended, and of dependencies that failed.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use crate::engine::{HoldStage, MissionChange, State, Way};
 use crate::mission::model::{CoordinationMiddleware, OnExhausted};
 use crate::mission::{Addition, Part, Plan, succeed};
 
-use super::{Seen, Witness};
+use super::{ReferenceModel, Seen};
 
-impl Witness {
+impl ReferenceModel {
     /// What keeps its title keeps its number, and whatever does not hold any more was withdrawn before.
     pub(super) fn mission_changed(&mut self, state: &State, change: &MissionChange) {
         let mission = change.mission.as_deref();
@@ -29,7 +29,7 @@ impl Witness {
             );
         }
         for task in &change.removed {
-            if let Some(source) = self.tasks[task.index()].mends.take() {
+            if let Some(source) = self.tasks[task.index()].fixup_of.take() {
                 self.tasks[source.index()].fixup = None;
             }
         }
@@ -139,7 +139,7 @@ impl Witness {
     }
 
     /// A task is about to be done and hands work down: what it asked for, once, and only if it is done clean.
-    pub(super) fn handed_down(&mut self, state: &State, addition: &Addition) {
+    pub(super) fn delegated(&mut self, state: &State, addition: &Addition) {
         let source = addition.source.expect("somebody hands it down");
         let most = state.plan.rules.max_delegations as usize;
         assert!(addition.tasks.len() <= most, "{addition:?}");
@@ -157,7 +157,7 @@ impl Witness {
         }
         let seen = &mut self.tasks[source.index()];
         assert_eq!(seen.status, Status::Review, "{addition:?} {seen:?}");
-        assert!(!std::mem::replace(&mut seen.handed_down, true), "{addition:?}");
+        assert!(!std::mem::replace(&mut seen.delegated, true), "{addition:?}");
     }
 
     /// A task is about to fail and gets a fixup: at most one, and never a fixup itself.
@@ -174,14 +174,14 @@ impl Witness {
         let seen = self.tasks[source.index()].clone();
         assert_eq!(seen.status, Status::Review, "{addition:?} {seen:?}");
         assert!(
-            seen.fixup.is_none() && seen.mends.is_none(),
+            seen.fixup.is_none() && seen.fixup_of.is_none(),
             "{addition:?} {seen:?}"
         );
         assert!(fixup.needs.iter().all(|on| self.is_there(*on)), "{addition:?}");
         self.tasks[source.index()].fixup = Some(fixup.id);
         let mending = &mut self.tasks[fixup.id.index()];
         assert_eq!(mending.status, Status::Pending, "{addition:?}");
-        mending.mends = Some(source);
+        mending.fixup_of = Some(source);
         mending.acted |= seen.acted;
         mending.sent_back = seen.sent_back;
     }

@@ -1,4 +1,4 @@
-//! What the witness makes of verdicts: of a stage, of a gate, of the run.
+//! What the reference model makes of verdicts: of a stage, of a gate, of the run.
 
 use crate::domain::TaskId;
 use crate::domain::{Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Step, Verdict};
@@ -7,9 +7,9 @@ use crate::engine::{
 };
 use crate::mission::{HoldKind, Part};
 
-use super::witness::{Seen, Witness};
+use super::{ReferenceModel, Seen};
 
-impl Witness {
+impl ReferenceModel {
     pub(super) fn verdict(&mut self, state: &State, report: &StageReport) {
         let is_open = self.is_open(state, report.task);
         let by_person = report.by.is_some();

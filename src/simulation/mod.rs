@@ -5,9 +5,8 @@
 
 mod history;
 mod missions;
+mod reference_model;
 mod tally;
-mod verdicts;
-mod witness;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -28,7 +27,7 @@ fn number(variable: &str) -> Option<u64> {
 
 /// Plays one seed; what it did, or where it went wrong.
 fn play(seed: u64) -> Result<Tally, String> {
-    let told = catch_unwind(AssertUnwindSafe(|| {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut history = History::new(seed);
         history.play();
         // Every so often twice: the same inputs must give the same journal, byte by byte.
@@ -42,7 +41,7 @@ fn play(seed: u64) -> Result<Tally, String> {
         }
         history.tally
     }));
-    told.map_err(|panic| {
+    outcome.map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
             .unwrap_or_default()

@@ -1,11 +1,11 @@
-//! What the witness says of seats.
+//! What the reference model says of seats.
 
 use crate::domain::{Status, TaskId};
 use crate::engine::{JudgedBy, SeatId, SeatResult, State, judged_by};
 
-use super::{SeenSeat, Witness};
+use super::{ReferenceModel, SeenSeat};
 
-impl Witness {
+impl ReferenceModel {
     pub(super) fn seat_requested(&mut self, state: &State, task: TaskId, seat: SeatId) {
         let is_panel = matches!(judged_by(state, task), JudgedBy::Panel(_));
         let most = if is_panel {

@@ -1,12 +1,12 @@
-//! What the witness says of deadlines.
+//! What the reference model says of deadlines.
 
 use crate::domain::{FailureMode, OutcomeClass, Status, TaskId};
 use crate::engine::{DeadlineEvent, DeadlineStep, Event, State};
 use crate::mission::{Deadline, Part};
 
-use super::Witness;
+use super::ReferenceModel;
 
-impl Witness {
+impl ReferenceModel {
     /// Each thing is said once, and nothing behind the end of it.
     pub(super) fn deadline(&mut self, said: &DeadlineEvent) {
         assert!(self.deadlines.insert((said.task, said.step as u8)), "{said:?}");

@@ -1,4 +1,4 @@
-//! What the witness says of accepted work: what it was accepted for, when it must be looked at, and what becomes of it
+//! What the reference model says of accepted work: what it was accepted for, when it must be looked at, and what becomes of it
 //! (section 6, "What was accepted must still stand").
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,11 +8,11 @@ use crate::engine::{AuditReport, Event, FileFact, Looks, StageReport, State};
 use crate::mission::Part;
 use crate::mission::model::FinalChecks;
 
-use super::Witness;
+use super::ReferenceModel;
 
 /// What a task was accepted for.
 #[derive(Debug, Clone, Default)]
-pub(in crate::store::simulation) struct Record {
+pub(super) struct Record {
     files: BTreeMap<String, FileFact>,
     /// The checks that passed, with how many turns had ended when they began.
     checks: BTreeMap<u32, u64>,
@@ -30,7 +30,7 @@ struct Expected {
 
 /// Where the account of audits stands.
 #[derive(Debug, Clone, Default)]
-pub(in crate::store::simulation) struct Audits {
+pub(super) struct Audits {
     out: bool,
     due: bool,
     orders: u64,
@@ -48,7 +48,7 @@ fn same(one: &FileFact, other: &FileFact) -> bool {
     one.size == other.size && one.digest == other.digest
 }
 
-impl Witness {
+impl ReferenceModel {
     fn workspace(state: &State, task: TaskId) -> Option<String> {
         state.plan.task(task).workspace.as_deref().map(str::to_owned)
     }
@@ -213,7 +213,7 @@ impl Witness {
         self.audits.expected = Some(expected);
     }
 
-    pub(in crate::store::simulation) fn audit_said(&mut self, report: &StageReport) {
+    pub(super) fn audit_said(&mut self, report: &StageReport) {
         assert!(self.audits.out, "nobody asked: {report:?}");
         let seen = &mut self.tasks[report.task.index()];
         assert_eq!(seen.status, Status::Done, "{report:?} {seen:?}");
@@ -281,7 +281,7 @@ impl Witness {
     }
 
     /// Whether accepted work was not looked at since something happened to it.
-    pub(in crate::store::simulation) fn audit_is_open(&self, state: &State) -> bool {
+    pub(super) fn audit_is_open(&self, state: &State) -> bool {
         (self.audits.due || self.audits.out) && !Self::never(state) && self.recorded(state).next().is_some()
     }
 }

@@ -18,6 +18,14 @@ use crate::engine::{
     RunPhase, RunStarted, State, StopCause, Timer, TurnEnd, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
+use crate::store::double::{Fate, MemoryLog};
+use crate::store::{Journal, JournalEnd, Reader};
+
+use super::missions::{Missions, other_options};
+use super::reference_model::ReferenceModel;
+use super::tally::Tally;
+
+const NAME: &str = "journal.jsonl";
 
 /// Everybody is content, whoever grades and whoever cuts criteria too.
 fn content(state: &State, effect: &Effect) -> Answer {
@@ -33,15 +41,6 @@ fn content(state: &State, effect: &Effect) -> Answer {
         _ => good(state, effect),
     }
 }
-use crate::store::double::{Fate, MemoryLog};
-use crate::store::journal::{Journal, Reader};
-use crate::store::snapshot::JournalEnd;
-
-use super::missions::{Missions, other_options};
-use super::tally::Tally;
-use super::witness::Witness;
-
-const NAME: &str = "journal.jsonl";
 
 /// Work that somebody asks for from outside.
 fn asked_for(random: &mut Random) -> SubTask {
@@ -71,11 +70,11 @@ pub struct History {
     state: State,
     /// Every record of the history that still holds.
     records: Vec<Vec<Event>>,
-    witness: Witness,
+    model: ReferenceModel,
     in_flight: Vec<Effect>,
-    /// What this session was told already; what came of turns may come from older ones, too.
-    told: Vec<Input>,
-    told_of_turns: Vec<Input>,
+    /// Inputs that this session has taken; those about turns may be of older ones, too.
+    past_inputs: Vec<Input>,
+    past_turn_inputs: Vec<Input>,
     /// Turns at work whose runner was killed, and those that a later session took over.
     alive: Vec<TurnId>,
     adopted: BTreeSet<TurnId>,
@@ -99,14 +98,14 @@ impl History {
         Self {
             journal: Journal::new(Rc::clone(&log), Path::new(NAME), JournalEnd::START),
             state: State::new(plan.clone()),
-            witness: Witness::new(&plan),
+            model: ReferenceModel::new(&plan),
             random,
             missions,
             log,
             records: Vec::new(),
             in_flight: Vec::new(),
-            told: Vec::new(),
-            told_of_turns: Vec::new(),
+            past_inputs: Vec::new(),
+            past_turn_inputs: Vec::new(),
             alive: Vec::new(),
             adopted: BTreeSet::new(),
             performed: BTreeSet::new(),
@@ -138,7 +137,7 @@ impl History {
         self.tally.sessions += 1;
         // No child of an older session is listened to any more, but turns that outlived it.
         self.in_flight.clear();
-        self.told.clear();
+        self.past_inputs.clear();
         let kept = std::mem::take(&mut self.alive);
         let in_flight = |turn: &TurnId| {
             self.state.task(turn.task).running.is_some() && self.state.current_turn(turn.task) == *turn
@@ -365,7 +364,7 @@ impl History {
         }
         self.tally.records += 1;
         self.journal.push(now, input.name(), &events).map_err(|_| Dead)?;
-        self.witness.take(&self.state, &events);
+        self.model.take(&self.state, &events);
         for event in &events {
             self.missions.note(event);
             if let Event::Deadline(said) = event {
@@ -441,7 +440,7 @@ impl History {
         if let [Input::Audited(report)] = news.as_slice() {
             self.tally.audits += 1;
             if self.state.audit.out && report.number == self.state.audit.number {
-                self.witness.expect_audit(&self.state, report);
+                self.model.expect_audit(&self.state, report);
             }
         }
         if self.random_files
@@ -451,9 +450,9 @@ impl History {
         }
         let of_turn = matches!(effect, Effect::RunTurn { .. });
         if of_turn {
-            &mut self.told_of_turns
+            &mut self.past_turn_inputs
         } else {
-            &mut self.told
+            &mut self.past_inputs
         }
         .extend(news.iter().cloned());
         news
@@ -488,11 +487,15 @@ impl History {
     fn late(&mut self) -> Result<(), Dead> {
         self.tally.late += 1;
         let of_turn = self.random.chance(50);
-        let told = if of_turn { &self.told_of_turns } else { &self.told };
-        if told.is_empty() {
+        let past_inputs = if of_turn {
+            &self.past_turn_inputs
+        } else {
+            &self.past_inputs
+        };
+        if past_inputs.is_empty() {
             return Ok(());
         }
-        let mut input = told[self.random.below(told.len())].clone();
+        let mut input = past_inputs[self.random.below(past_inputs.len())].clone();
         // It may even say something else than the first time.
         if let Input::TurnEnded(end) = &mut input
             && self.random.chance(50)
@@ -669,16 +672,16 @@ impl History {
         self.fold();
         for turn in &self.performed {
             assert!(
-                self.witness.started.contains(turn),
+                self.model.started.contains(turn),
                 "{turn:?} was started without a durable record"
             );
         }
         self.begin();
     }
 
-    /// State and witness from the records that are left.
+    /// State and reference model from the records that are left.
     fn fold(&mut self) {
-        (self.state, self.witness) = self.missions.fold(&mut self.records);
+        (self.state, self.model) = self.missions.fold(&mut self.records);
     }
 
     /// From now on everything goes well and people say yes: then every run comes to an end, whatever it went through.
@@ -691,12 +694,12 @@ impl History {
                     Some(next) => self.time_passes(next),
                     None => return self.stuck().unwrap_or(()),
                 };
-                self.told.clear();
+                self.past_inputs.clear();
                 assert!(self.turn(news, Vec::new()).is_ok(), "the disk is good now");
                 steps += 1;
                 assert!(steps < 10_000, "the session does not come to an end");
             }
-            self.witness.agrees_with(&self.state);
+            self.model.agrees_with(&self.state);
             if !self.records.is_empty() && !self.state.is_unfinished() {
                 return;
             }
