@@ -2,24 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::sources::{File, Token};
-
-/// The modules from above to below: each may import those behind it. Some are still to come.
-const ORDER: [&str; 13] = [
-    "cli",
-    "report",
-    "runtime",
-    "executor",
-    "review",
-    "agents",
-    "keeper",
-    "supervisor",
-    "store",
-    "engine",
-    "judging",
-    "mission",
-    "domain",
-];
+use super::sources::{File, Sources, Token};
 
 /// Files, as indices, with those that they import.
 pub struct Imports {
@@ -47,16 +30,21 @@ impl Imports {
         }
     }
 
-    /// Imports against the order of the modules.
-    pub fn upward(&self, files: &[File]) -> Vec<String> {
-        let rank = |file: &File| ORDER.iter().position(|module| *module == file.module());
+    /// Imports against the order of the modules, which is given from above to below; those of tests too.
+    pub fn upward(&self, sources: &Sources, order: &[&str]) -> Vec<String> {
+        let rank = |module: &str| order.iter().position(|name| *name == module);
+        let is_upward =
+            |from: &str, to: &str| matches!((rank(from), rank(to)), (Some(own), Some(other)) if own > other);
         let mut upward = Vec::new();
-        for (from, targets) in files.iter().zip(&self.edges) {
-            for to in targets.iter().map(|target| &files[*target]) {
-                if let (Some(own), Some(other)) = (rank(from), rank(to))
-                    && own > other
-                {
-                    upward.push(format!("{} imports {}", from.path, to.path));
+        for (from, targets) in sources.files.iter().zip(&self.edges) {
+            let targets = targets.iter().map(|target| &sources.files[*target]);
+            let wrong = targets.filter(|to| is_upward(from.module(), to.module()));
+            upward.extend(wrong.map(|to| format!("{} imports {}", from.path, to.path)));
+        }
+        for from in &sources.tests {
+            for path in paths(&from.tokens) {
+                if path[0] == "crate" && path.get(1).is_some_and(|to| is_upward(from.module(), to)) {
+                    upward.push(format!("a test of {} imports {}", from.path, path.join("::")));
                 }
             }
         }

@@ -1,10 +1,18 @@
-//! The sources of the library without their tests, as lines and as words.
+//! The sources of the library, as lines and as words; those of tests apart.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One file of `src`, without what is only built for tests.
+/// The files of `src`, by path.
+pub struct Sources {
+    /// Without what is only built for tests.
+    pub files: Vec<File>,
+    /// What is only built for tests: of each file as much as it has of it, without lines.
+    pub tests: Vec<File>,
+}
+
+/// One file of `src`.
 pub struct File {
     /// Relative to `src`, with `/`.
     pub path: String,
@@ -53,6 +61,14 @@ impl File {
             .collect()
     }
 
+    fn new(path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            lines: Vec::new(),
+            tokens: Vec::new(),
+        }
+    }
+
     pub fn code_lines(&self) -> usize {
         self.lines.iter().filter(|line| kind(line) == Kind::Code).count()
     }
@@ -75,8 +91,7 @@ fn join(folder: &str, name: &str) -> String {
     }
 }
 
-/// All files of `src` that are built for users, by path.
-pub fn read(src: &Path) -> Vec<File> {
+pub fn read(src: &Path) -> Sources {
     let mut paths = Vec::new();
     walk(
         src,
@@ -111,12 +126,23 @@ pub fn read(src: &Path) -> Vec<File> {
                 inside.is_some_and(|rest| rest.starts_with('/'))
             })
     };
-    texts
-        .iter()
-        .zip(&masked)
-        .filter(|((path, _), _)| !is_test(path))
-        .map(|((path, text), masked)| without_tests(path, text, masked))
-        .collect()
+    let mut sources = Sources {
+        files: Vec::new(),
+        tests: Vec::new(),
+    };
+    for ((path, text), masked) in texts.iter().zip(masked) {
+        let (mut file, mut tests) = (File::new(path), File::new(path));
+        if is_test(path) {
+            for (line, number) in masked.lines().zip(1..) {
+                tokens(line, number, &mut tests.tokens);
+            }
+        } else {
+            split(text, masked, &mut file, &mut tests);
+            sources.files.push(file);
+        }
+        sources.tests.push(tests);
+    }
+    sources
 }
 
 /// Files below a folder that are wanted, sorted.
@@ -175,27 +201,21 @@ fn test_modules(path: &str, text: &str, masked: &str) -> Vec<String> {
     found
 }
 
-/// Leaves out items behind `#[cfg(test)]`.
-fn without_tests(path: &str, text: &str, masked: &'static str) -> File {
+/// Takes a file apart: items behind `#[cfg(test)]` are of its tests.
+fn split(text: &str, masked: &'static str, file: &mut File, tests: &mut File) {
     let masked: Vec<&str> = masked.lines().collect();
-    let mut file = File {
-        path: path.to_owned(),
-        lines: Vec::new(),
-        tokens: Vec::new(),
-    };
     let mut test_ends_at = 0;
     for (at, line) in text.lines().enumerate() {
-        if at < test_ends_at {
-            continue;
-        }
-        if masked[at].trim_start().starts_with("#[cfg(test)]") {
+        if at >= test_ends_at && masked[at].trim_start().starts_with("#[cfg(test)]") {
             test_ends_at = end_of_item(&masked, at + 1);
-            continue;
         }
-        tokens(masked[at], at + 1, &mut file.tokens);
-        file.lines.push(line.to_owned());
+        if at < test_ends_at {
+            tokens(masked[at], at + 1, &mut tests.tokens);
+        } else {
+            tokens(masked[at], at + 1, &mut file.tokens);
+            file.lines.push(line.to_owned());
+        }
     }
-    file
 }
 
 /// The line behind the item that begins there, attributes before it included.
@@ -224,21 +244,26 @@ fn end_of_item(masked: &[&str], mut at: usize) -> usize {
 }
 
 fn tokens(line: &'static str, number: usize, tokens: &mut Vec<Token>) {
-    let mut rest = line.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let length = if is_word(first) {
-            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-        } else if ["::", "->", "=>"].iter().any(|sign| rest.starts_with(sign)) {
-            2
-        } else {
-            first.len_utf8()
+    // Whatever is not ASCII stands in literals and comments, which are blank here.
+    let bytes = line.as_bytes();
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let mut at = 0;
+    while let Some(first) = bytes.get(at) {
+        if *first == b' ' {
+            at += 1;
+            continue;
+        }
+        let rest = &bytes[at..];
+        let length = match rest {
+            _ if is_word(*first) => rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len()),
+            [b':', b':', ..] | [b'-' | b'=', b'>', ..] => 2,
+            _ => 1,
         };
         tokens.push(Token {
-            text: &rest[..length],
+            text: &line[at..at + length],
             line: number,
         });
-        rest = rest[length..].trim_start();
+        at += length;
     }
 }
 
@@ -338,11 +363,17 @@ mod tests {
 }
 fn n() {}
 "##;
-    let file = without_tests("o.rs", text, mask(text).leak());
+    let (mut file, mut tests) = (File::new("o.rs"), File::new("o.rs"));
+    split(text, mask(text).leak(), &mut file, &mut tests);
     let words: Vec<&str> = file.tokens.iter().map(|token| token.text).collect();
     let expected = "use a :: b ; const F : & str = ; const G : char = ; const H : char = ; const I : & str = ; \
                     fn j < ' k > ( l : & ' k str ) { } fn n ( ) { }";
     assert_eq!(words.join(" "), expected);
     assert_eq!(file.tokens.last().map(|token| token.line), Some(11));
     assert_eq!(file.code_lines(), 5);
+    let tests: Vec<&str> = tests.tokens.iter().map(|token| token.text).collect();
+    assert_eq!(
+        tests.join(" "),
+        "# [ cfg ( test ) ] mod tests { const M : & str = ; }"
+    );
 }
