@@ -3,8 +3,6 @@
 mod command;
 mod grading;
 
-pub(super) use command::PreparedConsult;
-
 use std::sync::Arc;
 
 use crate::agents::cassette;
@@ -13,7 +11,9 @@ use crate::agents::line::Line;
 use crate::agents::model::{Image, ModelRequest};
 use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, AgentId, ConsultId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
-use crate::engine::{ConsultFailure, Input, ReplyRef, State, TaskState, prior_points, reprompt};
+use crate::engine::{ConsultFailure, Effect, Input, ReplyRef, State, TaskState, prior_points, reprompt};
+use crate::executor::spool::read_output;
+use crate::executor::task_command::TaskCommands;
 use crate::judging::parser::Quoted;
 use crate::judging::probes::MOST_PROBES;
 use crate::mission::Plan;
@@ -26,13 +26,11 @@ use crate::review::{self, rubric};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::review_timeout;
-use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
+use super::looking::{self, Answered, Looking, Offer, Question};
 use super::material::{Judged, judged};
-use super::reach::Reach;
+use super::reach::{Reach, Toolless};
 use super::reply::{self, Failed, Place, nothing, write_judgement};
 use super::scrutiny;
-use super::session::RunError;
-use super::spool::read_output;
 use super::world::{Message, World, jitter};
 
 /// One call to a consulted agent, with what it is about as it stood when the call was decided on.
@@ -62,13 +60,13 @@ struct Asked {
 
 impl World {
     /// Consults an agent.
-    pub(super) fn consult(
-        &mut self,
-        state: &State,
-        id: ConsultId,
-        purpose: Purpose,
-        agent: AgentId,
-    ) -> Result<(), RunError> {
+    pub(super) fn consult(&mut self, state: &State, effect: Effect) {
+        let Effect::Consult {
+            id, purpose, agent, ..
+        } = effect
+        else {
+            return;
+        };
         let other = match purpose {
             Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
             Purpose::Confirm
@@ -97,9 +95,9 @@ impl World {
                 let message = format!("agent '{}' cannot be reached", call.plan.agent(agent).name);
                 self.post(failure(id, Failed::of(FailureClass::Unknown, message)));
             }
-            Some(Reach::Command(program, surroundings)) => {
-                let variables = self.task_variables(&call.plan, id.task, call.task.attempt);
-                self.prepare_consult(call, program, surroundings, variables);
+            Some(Reach::Command(program, env)) => {
+                let sender = self.sender.clone();
+                self.prepare(effect, move || call.prepare_command((&program, &env), sender));
             }
             Some(Reach::Echo) => self.blocking(move || call.echo()),
             Some(Reach::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
@@ -124,11 +122,20 @@ impl World {
                 }
             },
         }
-        Ok(())
     }
 }
 
 impl Call {
+    fn commands(&self) -> TaskCommands {
+        TaskCommands {
+            plan: self.plan.clone(),
+            folder: self.folder.clone(),
+            secrets: self.secrets.clone(),
+            task: self.id.task,
+            attempt: self.task.attempt,
+        }
+    }
+
     fn path(&self, name: SpoolName) -> std::path::PathBuf {
         self.folder.spool_file(&name)
     }
@@ -413,7 +420,6 @@ fn place(folder: &RunFolder, id: ConsultId) -> Place {
     Place {
         reply: folder.spool_file(&SpoolName::ConsultReply(id)),
         judgement: folder.spool_file(&SpoolName::ConsultJudgement(id)),
-        result: folder.spool_file(&SpoolName::ConsultResult(id)),
     }
 }
 

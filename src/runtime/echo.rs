@@ -5,12 +5,12 @@
 
 use crate::domain::{Money, Timestamp, TurnId};
 use crate::engine::{Input, ReplyRef, State, TurnEnd, Usage};
+use crate::executor::spool::read_head;
 use crate::review::verdict;
 use crate::store::SpoolName;
 
 use super::reply::{self, Failed, nothing, write_judgement};
 use super::seat::{SeatCall, judge_prompt, seat_failed};
-use super::spool::read_head;
 use super::world::{World, not_reachable};
 
 /// What it costs: known, and nothing.

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
 use crate::engine::{Event, FileRef, SupervisorRef};
+use crate::executor::spool::{self, Recorded};
 use crate::store::{DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
 use crate::supervisor::{self, ExitsLog};
 
 use super::adopt::Left;
 use super::operator::TellError;
 use super::recover::{RecoverError, recover};
-use super::spool::{self, Recorded};
 
 /// What was found of a run.
 pub struct Inspection {

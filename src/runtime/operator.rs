@@ -7,8 +7,8 @@ use crate::domain::{RunId, Timestamp, WaitingReason};
 use crate::engine::{self, Command, CommandResult, Event, Input, OperatorInput, RunPhase, State, Timer};
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
-use super::children;
 use super::recover::{RecoverError, Recovered, recover};
+use super::scan;
 use super::supervision;
 
 /// Why a run could not be told.
@@ -175,7 +175,7 @@ pub(super) fn files_of(state: &State, command: &Command) -> Option<Input> {
     counts.then(|| Input::FilesSeen {
         task: *task,
         attempt: state.task(*task).attempt,
-        files: children::files_of(&state.plan, *task),
+        files: scan::files_of(&state.plan, *task),
     })
 }
 

@@ -15,6 +15,7 @@ use crate::domain::{
     Advice, ConsultId, DeclaredVerdict, FindingsReport, Millis, Opinion, Stage, TurnId, Verdict,
 };
 use crate::engine::{self, ConsultFailure, Event, FileRef, Input, ReplyRef, SeatFailure, StageReport, State};
+use crate::executor::spool::{Recorded, is_as_recorded, read_head};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, LARGEST_REPLY, Reply};
@@ -28,7 +29,6 @@ use compare::{
 use super::calls::panel_of;
 use super::inspect::vouched;
 use super::recover::{RecoverError, Recovered, retell};
-use super::spool::{Recorded, is_as_recorded, read_head};
 
 /// The largest judgement that is read, in bytes: digests of a work's own verdicts make up most of it.
 const LARGEST_JUDGEMENT: u64 = 4 * 1024 * 1024;

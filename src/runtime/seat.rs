@@ -1,30 +1,33 @@
 //! Calls to the reviewers of a panel, and to those of an evaluation.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::agents::cassette::Call;
-use crate::agents::command::{Placeholders, Program, Surroundings};
+use crate::agents::command::{ChildEnv, Program};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
 use crate::agents::model::ModelRequest;
 use crate::agents::secrets::Secrets;
 use crate::domain::{AgentId, FailureClass, TaskId};
-use crate::engine::{Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, prior_points};
+use crate::engine::{
+    Effect, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, prior_points,
+};
+use crate::executor::command::CommandJob;
+use crate::executor::runner::CommandRequest;
+use crate::executor::spool::write_told;
+use crate::executor::task_command::TaskCommands;
 use crate::judging::parser::Quoted;
 use crate::mission::Plan;
 use crate::review::judgement::Judgement;
 use crate::review::prompt::{self, JudgePrompt};
 use crate::review::verdict::{self, Reply};
 use crate::store::{RunFolder, SpoolName};
-use crate::supervisor::{self, Spawn};
 
-use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
+use super::commands::request;
+use super::looking::{self, Answered, Looking, Offer, Question};
 use super::material::Material;
-use super::reach::Reach;
-use super::session::RunError;
-use super::spool::write_told;
-use super::world::{Child, Message, World, jitter, workspace};
+use super::reach::{Reach, Toolless};
+use super::world::{Message, Sender, World, jitter};
 
 use super::calls::{panel_of, review_timeout};
 use super::reply::{self, Failed, Place};
@@ -39,80 +42,72 @@ pub(super) struct SeatCall {
 
 /// A command judge that is to be asked.
 struct Reviewer {
-    plan: Arc<Plan>,
-    folder: RunFolder,
-    secrets: Arc<Secrets>,
+    commands: TaskCommands,
     task_state: TaskState,
-    variables: Vec<(String, String)>,
     agent: AgentId,
     program: Arc<Program>,
-    surroundings: Arc<Surroundings>,
+    env: Arc<ChildEnv>,
     call: SeatCall,
 }
 
-/// A command judge that can be started, or why not.
-pub(super) struct Prepared {
-    plan: Arc<Plan>,
-    task: TaskId,
-    seat: SeatId,
-    asked: Result<(Box<Spawn>, Judgement), String>,
-}
-
 impl Reviewer {
-    /// What it is to be started with; its request is written. Blocks.
-    fn prepare(&self) -> Result<(Box<Spawn>, Judgement), String> {
-        let (plan, call) = (&self.plan, &self.call);
-        let (asked, judgement) = judge_prompt((&self.folder, &self.secrets), plan, &self.task_state, call)?;
-        let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
-        let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
-        let as_json = review_json(plan, call, &asked);
-        let told = vec![
-            write_told(&request, asked.joined().as_bytes())?,
-            write_told(&review, &as_json)?,
+    /// What it is started with, its request written; and what is done with its reply. Blocks.
+    fn prepare(self, sender: Sender) -> Result<CommandRequest, Box<Input>> {
+        let SeatCall { task, seat, .. } = self.call;
+        let prepared = self.job();
+        let (job, judgement) =
+            prepared.map_err(|message| Box::new(seat_failed(task, seat, Failed::ours(message))))?;
+        let TaskCommands { plan, folder, .. } = self.commands;
+        Ok(request(sender, task, job, move |end| {
+            let parse =
+                |reply: Reply<'_>, said: &Quoted| verdict::of_seat(panel_of(&plan, task), reply, said);
+            let place = place(&folder, task, seat);
+            let read = reply::of_command("the reviewer", &end, judgement, &place, parse);
+            said(task, seat, read)
+        }))
+    }
+
+    fn job(&self) -> Result<(CommandJob, Judgement), String> {
+        let (commands, call) = (&self.commands, &self.call);
+        let (task, seat) = (call.task, call.seat);
+        let from = (&commands.folder, &*commands.secrets);
+        let (asked, judgement) = judge_prompt(from, &commands.plan, &self.task_state, call)?;
+        let write = |name, bytes: &[u8]| write_told(&commands.file(&name), bytes);
+        let request = write(SpoolName::Request(task, seat), asked.joined().as_bytes())?;
+        let review = write(
+            SpoolName::Review(task, seat),
+            &review_json(&commands.plan, call, &asked),
+        )?;
+        let files = [
+            SpoolName::Reply(task, seat),
+            SpoolName::ReplyErr(task, seat),
+            SpoolName::ReplyResult(task, seat),
         ];
-        let cwd = workspace(plan, call.task);
-        let mut variables = self.variables.clone();
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
-        variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
-        let result = self
-            .folder
-            .spool_file(&SpoolName::ReplyResult(call.task, call.seat));
-        reply::offer_result(&result, &mut variables)?;
-        let placeholders = Placeholders {
-            task: &plan.task(call.task).title,
-            attempt: &call.seat.attempt.to_string(),
-            prompt_file: &text(&request),
-            workspace: &text(&cwd),
+        let agent = (&*self.program, &*self.env);
+        let job = CommandJob {
+            label: format!("{}.{}.judge.{}", task.0, seat.attempt, seat.seat),
+            timeout: review_timeout(commands.plan.agent(self.agent)),
+            ..commands.asking(agent, (request, Some(review)), files, Vec::new())?
         };
-        let file = |name| self.folder.spool_file(&name);
-        let spawn = Spawn {
-            label: format!("{}.{}.judge.{}", call.task.0, call.seat.attempt, call.seat.seat),
-            argv: self.program.argv(&placeholders),
-            env: self.surroundings.with(variables),
-            cwd,
-            stdin: Some(request.clone()),
-            told,
-            sealed: true,
-            stdout: Some(file(SpoolName::Reply(call.task, call.seat))),
-            stderr: Some(file(SpoolName::ReplyErr(call.task, call.seat))),
-            timeout_ms: Some(review_timeout(plan.agent(self.agent)).0),
-            ..Spawn::default()
-        };
-        Ok((Box::new(spawn), judgement))
+        Ok((job, judgement))
     }
 }
 
 impl World {
     /// Asks a reviewer.
-    pub(super) fn call_seat(
-        &mut self,
-        state: &State,
-        task: TaskId,
-        seat: SeatId,
-        agent: AgentId,
-        strict: Option<String>,
-    ) {
+    pub(super) fn call_seat(&mut self, state: &State, effect: Effect) {
+        let Effect::CallSeat {
+            task,
+            seat,
+            agent,
+            strict,
+            ..
+        } = &effect
+        else {
+            return;
+        };
+        let (task, seat, agent) = (*task, *seat, *agent);
+        let strict = strict.clone();
         let call = SeatCall { task, seat, strict };
         let name = state.plan.agent(agent).name.clone();
         match self.programs.get(agent).cloned() {
@@ -124,19 +119,17 @@ impl World {
                     Failed::of(FailureClass::Unknown, message),
                 ));
             }
-            Some(Reach::Command(program, surroundings)) => {
+            Some(Reach::Command(program, env)) => {
                 let reviewer = Reviewer {
-                    plan: state.plan.clone(),
-                    folder: self.folder.clone(),
-                    secrets: self.programs.secrets(),
+                    commands: self.task_commands(&state.plan, task, seat.attempt),
                     task_state: state.task(task).clone(),
-                    variables: self.task_variables(&state.plan, task, seat.attempt),
                     agent,
                     program,
-                    surroundings,
+                    env,
                     call,
                 };
-                self.prepare_reviewer(reviewer);
+                let sender = self.sender.clone();
+                self.prepare(effect, || reviewer.prepare(sender));
             }
             Some(Reach::Echo) => self.echo_reviewer(state, call),
             Some(Reach::Model(endpoint)) => {
@@ -153,74 +146,6 @@ impl World {
                 }
             }
         }
-    }
-
-    /// Reads the work and writes the request, beside the loop.
-    fn prepare_reviewer(&self, reviewer: Reviewer) {
-        let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
-            let prepared = Prepared {
-                asked: reviewer.prepare(),
-                plan: reviewer.plan,
-                task: reviewer.call.task,
-                seat: reviewer.call.seat,
-            };
-            // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::Prepared(Box::new(prepared)));
-        });
-    }
-
-    /// Starts a command judge whose request is written, if it is still wanted.
-    pub(super) fn start_reviewer(&mut self, state: &State, prepared: Prepared) -> Result<(), RunError> {
-        let Prepared {
-            plan,
-            task,
-            seat,
-            asked,
-        } = prepared;
-        let wanted = state.task(task).seat_id(seat.seat as usize) == Some(seat);
-        if self.is_stopping() || !wanted {
-            return Ok(());
-        }
-        match asked {
-            Ok((spawn, judgement)) => {
-                self.judgements.insert((task, seat), judgement);
-                // If there is nobody left to start it, that is no failure of the judge.
-                self.spawn(&plan, Child::Seat { task, seat }, *spawn)
-            }
-            Err(message) => {
-                self.post(seat_failed(task, seat, Failed::ours(message)));
-                Ok(())
-            }
-        }
-    }
-
-    /// A command judge ended.
-    pub(super) fn seat_exited(
-        &mut self,
-        task: TaskId,
-        seat: SeatId,
-        plan: Arc<Plan>,
-        exit: supervisor::Exit,
-    ) {
-        let secrets = self.programs.secrets();
-        let folder = self.folder.clone();
-        let stderr = folder.spool_file(&SpoolName::ReplyErr(task, seat));
-        let judgement = self.judgements.remove(&(task, seat));
-        self.blocking(move || {
-            let place = place(&folder, task, seat);
-            let parse =
-                |reply: Reply<'_>, said: &Quoted| verdict::of_seat(panel_of(&plan, task), reply, said);
-            let read = reply::of_command(
-                "the reviewer",
-                (exit, &stderr),
-                &secrets,
-                judgement.as_ref(),
-                &place,
-                parse,
-            );
-            vec![said(task, seat, read)]
-        });
     }
 
     fn ask_model(&mut self, state: &State, call: SeatCall, agent: AgentId, line: Line, endpoint: Endpoint) {
@@ -348,7 +273,6 @@ fn place(folder: &RunFolder, task: TaskId, seat: SeatId) -> Place {
     Place {
         reply: folder.spool_file(&SpoolName::Reply(task, seat)),
         judgement: folder.spool_file(&SpoolName::Judgement(task, seat)),
-        result: folder.spool_file(&SpoolName::ReplyResult(task, seat)),
     }
 }
 

@@ -4,12 +4,12 @@ use serde_json::json;
 
 use crate::domain::{Purpose, Timestamp};
 use crate::engine::Input;
+use crate::executor::spool::seal;
 use crate::mission::model::Rubric;
 use crate::review::handoff::{Author, Content, Handoff};
 use crate::review::judgement::Judgement;
 use crate::review::rubric::{self, Acceptance};
 use crate::runtime::material::{Judged, Material};
-use crate::runtime::spool::seal;
 use crate::store::{self, SpoolName};
 
 use super::Call;

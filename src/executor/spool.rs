@@ -12,7 +12,7 @@ use crate::engine::{FileRef, OutputRefs, Usage};
 use crate::review::evidence;
 use crate::review::fence::Excerpt;
 use crate::store::{self, RunFolder, SpoolName};
-use crate::supervisor::{self, Told};
+use crate::supervisor::{Exit, Told};
 
 /// The largest result file that is read.
 const LARGEST_RESULT: u64 = 1024 * 1024;
@@ -23,7 +23,7 @@ const LARGEST_SAID: u64 = 1 << 30;
 /// What an agent claims in its result file. Claims, not evidence.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct ResultClaims {
+pub struct ResultClaims {
     pub output: Option<String>,
     pub question: Option<String>,
     pub model: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct ResultClaims {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct ClaimedUsage {
+pub struct ClaimedUsage {
     input_tokens: Option<i64>,
     output_tokens: Option<i64>,
     cost: Option<serde_json::Number>,
@@ -63,7 +63,7 @@ pub enum Sealed {
 }
 
 impl Sealed {
-    pub(super) fn file(self) -> Option<FileRef> {
+    pub fn file(self) -> Option<FileRef> {
         match self {
             Self::File(file) => Some(file),
             Self::Nothing | Self::Refused(_) => None,
@@ -75,7 +75,7 @@ impl Sealed {
 ///
 /// # Errors
 /// Why it is gone, in words.
-pub(super) fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), String> {
+pub fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), String> {
     secrets.blot_out_file(path).map_err(|error| {
         let kept = store::remove_file(path).err();
         let kept = kept.map_or_else(String::new, |error| format!(", nor can it be removed: {error}"));
@@ -83,15 +83,11 @@ pub(super) fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), String> {
     })
 }
 
-/// The same for what a process printed, which then counts as lost; so does what is not what the supervisor took in. Blocks.
-pub(super) fn clean(secrets: &Secrets, path: &Path, exit: &mut supervisor::Exit) {
-    let cleaned = is_as_printed(path, exit).and_then(|()| clean_file(secrets, path));
-    if let Err(why) = cleaned {
-        exit.output_lost.get_or_insert(why);
-    }
-}
-
-fn is_as_printed(path: &Path, exit: &supervisor::Exit) -> Result<(), String> {
+/// Whether a file is still what the supervisor took in of it, where that is known. Blocks.
+///
+/// # Errors
+/// That it is not, in words.
+pub fn is_as_printed(path: &Path, exit: &Exit) -> Result<(), String> {
     let Some(printed) = exit.stdout_digest.filter(|_| exit.output_lost.is_none()) else {
         return Ok(());
     };
@@ -102,11 +98,19 @@ fn is_as_printed(path: &Path, exit: &supervisor::Exit) -> Result<(), String> {
     }
 }
 
+/// Makes sure that there is nothing at a path of the spool. Blocks.
+///
+/// # Errors
+/// Why something is left, in words.
+pub fn clear(path: &Path) -> Result<(), String> {
+    store::remove_all(path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
+}
+
 /// Writes a file by which somebody is asked. Blocks.
 ///
 /// # Errors
 /// Why it cannot be written, in words.
-pub(super) fn write_told(path: &Path, bytes: &[u8]) -> Result<Told, String> {
+pub fn write_told(path: &Path, bytes: &[u8]) -> Result<Told, String> {
     store::write_new(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     Ok(Told {
         path: path.to_owned(),
@@ -114,13 +118,8 @@ pub(super) fn write_told(path: &Path, bytes: &[u8]) -> Result<Told, String> {
     })
 }
 
-/// The same for what a process complained of, which is no evidence: where it cannot be cleaned, there is none. Blocks.
-pub(super) fn clean_stderr(secrets: &Secrets, path: &Path) {
-    let _ = clean_file(secrets, path);
-}
-
 /// Makes a file durable and takes its length and digest, so that a record can name it. Blocks.
-pub(super) fn seal(path: &Path) -> Sealed {
+pub fn seal(path: &Path) -> Sealed {
     seal_within(path, LARGEST_SAID)
 }
 
@@ -166,7 +165,7 @@ fn open_regular(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// The length of a regular file; `None` for anything else.
-pub(super) fn open_regular_len(path: &Path) -> Option<u64> {
+pub fn open_regular_len(path: &Path) -> Option<u64> {
     let file = open_regular(path).ok().flatten()?;
     Some(file.metadata().ok()?.len())
 }
@@ -175,7 +174,7 @@ pub(super) fn open_regular_len(path: &Path) -> Option<u64> {
 ///
 /// # Errors
 /// In words, what is wrong with it.
-pub(super) fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, String> {
+pub fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, String> {
     let file = match seal_within(path, LARGEST_RESULT) {
         Sealed::Nothing => return Ok(None),
         Sealed::Refused(why) => return Err(format!("the result file cannot be read: {why}")),
@@ -195,12 +194,12 @@ fn parse_claims(text: &str) -> serde_json::Result<ResultClaims> {
 }
 
 /// The first `most` bytes of a file as text; empty if there is none.
-pub(super) fn read_head(path: &Path, most: u64) -> io::Result<String> {
+pub fn read_head(path: &Path, most: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&read_head_bytes(path, most)?).into_owned())
 }
 
 /// The first `most` bytes of a file as they stand there; empty if there is none.
-pub(super) fn read_head_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_head_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(file) = open_regular(path)? {
         file.take(most).read_to_end(&mut bytes)?;
@@ -209,7 +208,6 @@ pub(super) fn read_head_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The beginning of a file of the spool and its whole length; `None` if there is no such regular file. Blocks.
-#[must_use]
 pub fn preview(path: &Path, most: u64) -> Option<(String, u64)> {
     let file = open_regular(path).ok().flatten()?;
     let len = file.metadata().ok()?.len();
@@ -219,7 +217,7 @@ pub fn preview(path: &Path, most: u64) -> Option<(String, u64)> {
 }
 
 /// The last `most` bytes of a file as text; empty if there is none.
-pub(super) fn read_tail(path: &Path, most: u64) -> io::Result<String> {
+pub fn read_tail(path: &Path, most: u64) -> io::Result<String> {
     use std::io::{Seek, SeekFrom};
     let Some(mut file) = open_regular(path)? else {
         return Ok(String::new());
@@ -301,7 +299,7 @@ fn read_recorded<T>(
 }
 
 /// The first and the last `most` bytes of a file as text, and how many characters lie between them.
-pub(super) fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
+pub fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
     match open_regular(path)? {
         Some(mut file) => ends(&mut file, most),
         None => Ok(Excerpt::default()),
@@ -342,7 +340,7 @@ fn starts_char(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
 
-pub(super) fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
+pub fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
     let recorded = Recorded {
         len: Some(expected.len),
         digest: expected.digest,
@@ -351,7 +349,7 @@ pub(super) fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
 }
 
 /// What a record says of a file's content.
-pub(super) struct Recorded {
+pub struct Recorded {
     /// Its length, where that is recorded.
     pub len: Option<u64>,
     /// Its digest.
@@ -359,7 +357,7 @@ pub(super) struct Recorded {
 }
 
 /// Whether a file is what was recorded.
-pub(super) fn is_as_recorded(path: &Path, expected: &Recorded) -> io::Result<()> {
+pub fn is_as_recorded(path: &Path, expected: &Recorded) -> io::Result<()> {
     match digest(path, expected.len.unwrap_or(LARGEST_SAID))? {
         Some((_, found))
             if found.digest == expected.digest && expected.len.is_none_or(|len| len == found.len) =>

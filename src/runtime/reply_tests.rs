@@ -3,15 +3,18 @@
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::agents::secrets::Secrets;
-use crate::domain::RunId;
+use crate::domain::{RunId, TaskId, Timestamp};
 use crate::engine::simulation::{Simulation, good, options};
 use crate::engine::{Effect, State};
+use crate::executor::command::Outputs;
+use crate::executor::runner::Commands;
 use crate::judging::parser::Quoted;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::runtime::Programs;
-use crate::runtime::session::RunError;
-use crate::store::{self, StateFolder};
+use crate::runtime::error::RunError;
+use crate::runtime::world::{Message, World};
+use crate::store::{self, SpoolName, StateFolder};
+use crate::supervisor::{self, Exit};
 
 const JUDGED: &str = "
 name: m
@@ -46,54 +49,44 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     store::write_new(&run.spool_file(&SpoolName::Out(turn)), b"ok").unwrap();
     let programs = Programs::resolve(&state, folder.path(), crate::agents::line::Network::Open).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();
-    let (errands, _) = mpsc::unbounded_channel();
-    let mut world = World::new(run, supervisor::Client::left_alone(), programs, sender, errands);
+    let (commands, _) = Commands::new();
+    let mut world = World::new(run, supervisor::Client::left_alone(), programs, sender, commands);
     world.perform(&state, call).unwrap();
-    let Some(Message::Prepared(prepared)) = inbox.recv().await else {
+    let Some(Message::Ready(ready)) = inbox.recv().await else {
         panic!("the judge's request is prepared");
     };
-    let started = world.start_reviewer(&state, *prepared);
+    let started = world.start_ready(&state, *ready);
     assert!(matches!(started, Err(RunError::Supervisor(_))), "{started:?}");
     assert!(inbox.try_recv().is_err(), "nobody said anything about the judge");
 }
 
 #[test]
 fn a_lost_reply_is_no_empty_reply() {
-    let exit = supervisor::Exit {
+    let exit = Exit {
         code: Some(0),
-        ..supervisor::Exit::default()
+        ..Exit::default()
     };
-    let nothing = Path::new("/nothing/there");
-    assert!(reviewer_failure("the reviewer", &exit, (nothing, nothing)).is_none());
-    let lost = supervisor::Exit {
+    let end = |exit| Outputs::default().together("/nothing/there".into()).end(Ok(exit));
+    assert!(no_reply("the reviewer", &end(exit.clone())).is_none());
+    let lost = Exit {
         output_lost: Some("the folder is gone".to_owned()),
         ..exit.clone()
     };
-    // What is lost here is no failure of the reviewer's.
-    assert!(reviewer_failure("the reviewer", &lost, (nothing, nothing)).is_none());
-    let place = reply::Place {
-        reply: "/nothing/there".into(),
-        judgement: "/nothing/there".into(),
-        result: "/nothing/there".into(),
-    };
-    let longer = supervisor::Exit {
+    let longer = Exit {
         stdout_len: 3,
         ..exit
+    };
+    let place = Place {
+        reply: "/nothing/there".into(),
+        judgement: "/nothing/there".into(),
     };
     let judgement = Judgement::asked("", Inputs::default(), Quoted::default(), Timestamp(0));
     for (exit, why) in [
         (lost, "the folder is gone"),
         (longer, "it has 0 bytes, and had 3"),
     ] {
-        let secrets = Secrets::default();
-        let read = reply::of_command(
-            "it",
-            (exit, nothing),
-            &secrets,
-            Some(&judgement),
-            &place,
-            |_, _| (),
-        );
+        let read = of_command("it", &end(exit), judgement.clone(), &place, |_, _| ());
+        // What is lost here is no failure of the reviewer's.
         let failed = read.map(|_| ()).unwrap_err();
         assert!(failed.ours && failed.message.contains(why), "{}", failed.message);
     }
