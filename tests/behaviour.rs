@@ -82,6 +82,8 @@ mod false_greens_found;
 mod false_greens_of_runs;
 #[path = "behaviour/false_greens_of_settings.rs"]
 mod false_greens_of_settings;
+#[path = "behaviour/fault_matrix.rs"]
+mod fault_matrix;
 #[path = "behaviour/findings.rs"]
 mod findings;
 #[path = "behaviour/fixups.rs"]

@@ -192,12 +192,12 @@ fn positional(script: &str, names: &[&str]) -> String {
 /// What is the same in the environment of every process of an agent: what it inherits, and what `env` names. Made once,
 /// for to look up variables takes longer than all else about the start of a process that is done here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct ChildEnv {
     variables: Vec<(String, String)>,
     secrets: Secrets,
 }
 
-impl Surroundings {
+impl ChildEnv {
     /// With these variables of its own, over what is inherited.
     #[must_use]
     pub fn of(own: &[(String, String)]) -> Self {
@@ -264,7 +264,7 @@ impl Surroundings {
 /// The clean environment of a child that is no agent's: what it inherits, and what quorum tells it.
 #[must_use]
 pub fn environment(quorum: Vec<(String, String)>) -> Vec<(String, String)> {
-    Surroundings::of(&[]).with(quorum)
+    ChildEnv::of(&[]).with(quorum)
 }
 
 #[cfg(test)]
@@ -338,7 +338,7 @@ mod tests {
             ("QUORUM_TASK".to_owned(), "forged".to_owned()),
         ];
         let told = vec![("QUORUM_TASK".to_owned(), "real".to_owned())];
-        let environment = Surroundings::of(&own).with(told);
+        let environment = ChildEnv::of(&own).with(told);
         let get = |name: &str| {
             let all: Vec<_> = environment
                 .iter()

@@ -141,7 +141,7 @@ fn told_class(codes: &[&str]) -> FailureClass {
 
 /// How a command ended that should have exited with 0.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct CommandEnd<'a> {
+pub struct FailedCommand<'a> {
     /// The name of its program, without folders.
     pub program: &'a str,
     /// The exit code, unless a signal ended it.
@@ -172,7 +172,7 @@ pub struct ToldFailure {
 /// What a command's end says: our timer, structured errors on standard output, the exit codes that its program is known
 /// for, structured errors on standard error, then words there.
 #[must_use]
-pub fn read_command(end: &CommandEnd) -> ToldFailure {
+pub fn read_command(end: &FailedCommand) -> ToldFailure {
     let printed = last_error(end.stdout);
     let complained = words::last_object(end.stderr.trim_end())
         .filter(|(object, at)| *at == end.stderr.trim_end().len() && is_error(object))
@@ -203,7 +203,7 @@ pub fn read_command(end: &CommandEnd) -> ToldFailure {
 }
 
 /// The class of a command's end; see [`read_command`].
-fn classify(end: &CommandEnd, by_stdout: Option<FailureClass>) -> FailureClass {
+fn classify(end: &FailedCommand, by_stdout: Option<FailureClass>) -> FailureClass {
     if end.timed_out {
         return FailureClass::Timeout;
     }

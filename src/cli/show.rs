@@ -5,12 +5,13 @@ use clap::Args;
 
 use crate::domain::RunId;
 use crate::engine::{State, SupervisorRef};
+use crate::executor::spool::preview;
 use crate::mission::suggestion;
 use crate::report::history::{TaskHistory, task_of};
 use crate::report::json::Standing;
 use crate::report::show::{FileView, TaskDocument, human};
 use crate::report::view::RunView;
-use crate::runtime::{Left, Vouched, preview};
+use crate::runtime::{Left, Vouched};
 use crate::store::{JournalEnd, RunFolder, SpoolName};
 
 use super::failure::Failure;

@@ -1,14 +1,17 @@
-//! Consulting an agent: neither a worker's turn nor a reviewer's seat, but a question with an answer of a fixed form.
+//! Asking an agent: no worker's turn, but a question with an answer of a fixed form. Reviewers are asked like this too.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Opinion, Points, PriorAnswer, Step, TaskId};
+use super::{DimensionScore, Finding, Opinion, Points, PriorAnswer, Step, TaskId};
 
 /// What an agent is consulted about. The journal names it by its code; variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Purpose {
+    /// What the work is worth by a panel's dimensions, or in one number (sections 7 and 9).
+    #[serde(rename = "j")]
+    Score(SeatPlace),
     /// Whether what another agent said instead of working is a question (section 5).
     #[serde(rename = "c")]
     Confirm,
@@ -59,13 +62,22 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// The seat of a panel or an evaluation that is asked.
+    #[must_use]
+    pub fn seat(self) -> Option<SeatPlace> {
+        match self {
+            Self::Score(place) => Some(place),
+            _ => None,
+        }
+    }
+
     /// Whether it is a judge that is asked: the same agent that did the work never is, and nobody is where judges are
     /// switched off.
     #[must_use]
     pub fn is_judging(self) -> bool {
         matches!(
             self,
-            Self::Grade { .. } | Self::Decompose { .. } | Self::Scrutinise { .. }
+            Self::Score(_) | Self::Grade { .. } | Self::Decompose { .. } | Self::Scrutinise { .. }
         )
     }
 
@@ -73,7 +85,10 @@ impl Purpose {
     #[must_use]
     pub fn round(self) -> Option<u32> {
         match self {
-            Self::Grade { round } | Self::Decompose { round } | Self::Scrutinise { round, .. } => Some(round),
+            Self::Score(SeatPlace { round, .. })
+            | Self::Grade { round }
+            | Self::Decompose { round }
+            | Self::Scrutinise { round, .. } => Some(round),
             Self::Confirm | Self::Answer | Self::Resolve { .. } | Self::Approve { .. } => None,
         }
     }
@@ -82,6 +97,7 @@ impl Purpose {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Score(_) => "score",
             Self::Confirm => "confirm",
             Self::Answer => "answer",
             Self::Resolve { .. } => "resolve",
@@ -93,9 +109,52 @@ impl Purpose {
     }
 }
 
+/// Which seat of which round is asked about an attempt: the name of the work to the outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SeatPlace {
+    /// The attempt that is judged.
+    #[serde(rename = "a")]
+    pub attempt: u32,
+    /// The round in which reviewers were asked about this attempt, from 1.
+    #[serde(rename = "r")]
+    pub round: u32,
+    /// The seat, from 0.
+    #[serde(rename = "s")]
+    pub seat: u32,
+}
+
 /// What a consulted agent said, as far as it fits what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Advice {
+    /// [`Purpose::Score`]: a score for every dimension of a panel.
+    #[serde(rename = "e")]
+    Scores {
+        /// One for each of the task's dimensions, in their order.
+        #[serde(rename = "d")]
+        dimensions: Vec<DimensionScore>,
+        /// What the reviewer found.
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+        /// What it answered for the points of the review before.
+        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+        prior: Vec<PriorAnswer>,
+    },
+    /// [`Purpose::Score`]: the one number of an evaluation.
+    #[serde(rename = "v")]
+    Evaluation {
+        /// The number.
+        #[serde(rename = "p")]
+        points: Points,
+        /// The reviewer's text.
+        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
+        reasoning: String,
+        /// What it found, where it said so in a form.
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+        /// What it answered for the points of the review before.
+        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+        prior: Vec<PriorAnswer>,
+    },
     /// [`Purpose::Confirm`]: whether it is a question.
     #[serde(rename = "q")]
     IsQuestion(bool),
@@ -308,9 +367,9 @@ pub enum DeclaredVerdict {
     Refer,
 }
 
-/// Which call to a consulted agent.
+/// Which call to an agent that is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ConsultId {
+pub struct AskId {
     /// The task that it is about.
     #[serde(rename = "t")]
     pub task: TaskId,
@@ -322,9 +381,9 @@ pub struct ConsultId {
     pub attempt_try: u32,
 }
 
-impl fmt::Display for ConsultId {
-    /// `12.consult.1.1`: how its spool files are named.
+impl fmt::Display for AskId {
+    /// `12.ask.1.1`: how its spool files are named.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.consult.{}.{}", self.task.0, self.number, self.attempt_try)
+        write!(f, "{}.ask.{}.{}", self.task.0, self.number, self.attempt_try)
     }
 }

@@ -23,7 +23,7 @@ mod verdict;
 
 pub use assumption::{Assumption, BrokenAssumption};
 pub use consult::{
-    Advice, ConsultId, DeclaredVerdict, FindingsReport, GradeGiven, Probe, Purpose, RubricReply,
+    Advice, AskId, DeclaredVerdict, FindingsReport, GradeGiven, Probe, Purpose, RubricReply, SeatPlace,
 };
 pub use date_line::{date_line, undated};
 pub use dead_letter::{DeadLetter, LetterStatus};

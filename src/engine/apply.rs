@@ -176,9 +176,6 @@ fn change(state: &mut State, event: &Event) {
         | Event::GradingFailed { task, .. }
         | Event::StepRequested { task, .. }
         | Event::StepFailed { task, .. }
-        | Event::SeatRequested { task, .. }
-        | Event::SeatReplied { task, .. }
-        | Event::SeatFailed { task, .. }
         | Event::EvalUnparsed { task }
         | Event::ForceAccepted { task, .. }
         | Event::DelegationRequested { task, .. }
@@ -229,7 +226,7 @@ fn change(state: &mut State, event: &Event) {
             change_task(state, report.task, event);
             mark_unverified(state, report);
         }
-        Event::ConsultRequested {
+        Event::AskRequested {
             id,
             purpose: Purpose::Resolve { dependency },
             ..
@@ -237,11 +234,11 @@ fn change(state: &mut State, event: &Event) {
             state.cascades_due.remove(&(id.task, *dependency));
             change_task(state, id.task, event);
         }
-        Event::ConsultRequested { id, .. } => change_task(state, id.task, event),
+        Event::AskRequested { id, .. } => change_task(state, id.task, event),
         Event::Probed { task, .. } => change_task(state, *task, event),
         // It says what a judge is given, and changes nothing.
         Event::HandedOver { .. } => {}
-        Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
+        Event::AskReplied { id, .. } | Event::AskFailed { id, .. } => {
             change_task(state, id.task, event);
         }
         // It is asked about, and told, in what stands beside it.

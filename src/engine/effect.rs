@@ -2,17 +2,14 @@
 //!
 //! Nothing is stored beside the state: after a crash [`pending_effects`] derives from the state what is still to do.
 
-use crate::domain::{
-    AgentId, ConsultId, FailureMode, Millis, Purpose, Status, Step, TaskId, Timestamp, TurnId,
-};
+use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, Step, TaskId, Timestamp, TurnId};
 
 use super::decide::{grades_by_facts, must_be_allowed, must_note, needs_prompt};
 use super::event::Event;
 use super::ledger::{Call, CallId};
 use super::notice::NoticeEvent;
-use super::payload::SeatId;
 use super::place::JudgingPlace;
-use super::state::{Consult, RunPhase, SeatState, State, TaskState};
+use super::state::{Ask, RunPhase, State, TaskState};
 
 /// Something to do in the world, named by value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,19 +75,6 @@ pub enum Effect {
         /// The round of this judging.
         round: u32,
     },
-    /// Ask a reviewer.
-    CallSeat {
-        /// The task.
-        task: TaskId,
-        /// Which call.
-        seat: SeatId,
-        /// Who is asked.
-        agent: AgentId,
-        /// For a strict reprompt: why the reply before could not be read.
-        strict: Option<String>,
-        /// Not before this moment.
-        not_before: Option<Timestamp>,
-    },
     /// Look at what was accepted.
     Audit {
         /// Which audit.
@@ -112,14 +96,16 @@ pub enum Effect {
         /// Which of its approvers, by position.
         approver: u32,
     },
-    /// Consult an agent.
-    Consult {
+    /// Ask an agent.
+    Ask {
         /// Which call.
-        id: ConsultId,
+        id: AskId,
         /// What about.
         purpose: Purpose,
         /// Who is asked.
         agent: AgentId,
+        /// For a strict reprompt of a reviewer: why the reply before could not be read.
+        strict: Option<String>,
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
@@ -231,19 +217,6 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             step: *step,
             round: *round,
         }],
-        Event::SeatRequested {
-            task,
-            seat,
-            agent,
-            strict,
-            not_before,
-        } => vec![Effect::CallSeat {
-            task: *task,
-            seat: *seat,
-            agent: *agent,
-            strict: strict.clone(),
-            not_before: *not_before,
-        }],
         Event::ArtifactsRequested { task, dependency } => vec![Effect::ScanArtifacts {
             task: *task,
             dependency: *dependency,
@@ -257,15 +230,17 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             number: *number,
             approver: *approver,
         }],
-        Event::ConsultRequested {
+        Event::AskRequested {
             id,
             purpose,
             agent,
+            strict,
             not_before,
-        } => vec![Effect::Consult {
+        } => vec![Effect::Ask {
             id: *id,
             purpose: *purpose,
             agent: *agent,
+            strict: strict.clone(),
             not_before: *not_before,
         }],
         Event::AgentStale {
@@ -308,8 +283,8 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
             dependency: *dependency,
         }));
         // Those that met a limit that resets are asked again when it has.
-        let asked = task.consults.iter().filter(|open| open.window.is_none());
-        pending.extend(asked.map(consult));
+        let asked = task.asks.iter().filter(|open| open.window.is_none());
+        pending.extend(asked.map(ask));
     }
     pending.extend(
         state
@@ -388,25 +363,19 @@ fn released(state: &State, call: CallId) -> Vec<Effect> {
     let task = state.task(call.task);
     match call.call {
         Call::Turn(..) => prepare_prompt(state, call.task).into_iter().collect(),
-        Call::Seat(seat) => {
-            let of_seat =
-                |effect: &Effect| matches!(effect, Effect::CallSeat { seat: of, .. } if *of == seat);
-            let mut pending = pending_judging(state, call.task, task);
-            pending.retain(of_seat);
-            pending
-        }
-        Call::Consult(..) => {
-            let open = task.consults.iter().find(|open| CallId::consult(open.id) == call);
-            open.map(consult).into_iter().collect()
+        Call::Ask(..) => {
+            let open = task.asks.iter().find(|open| CallId::ask(open.id) == call);
+            open.map(ask).into_iter().collect()
         }
     }
 }
 
-fn consult(open: &Consult) -> Effect {
-    Effect::Consult {
+fn ask(open: &Ask) -> Effect {
+    Effect::Ask {
         id: open.id,
         purpose: open.purpose,
         agent: open.agent,
+        strict: open.strict.clone(),
         not_before: open.not_before,
     }
 }
@@ -414,12 +383,10 @@ fn consult(open: &Consult) -> Effect {
 /// Whether the budget lets an effect make its call: one that is held may not.
 #[must_use]
 pub fn may_be_made(state: &State, effect: &Effect) -> bool {
-    let call = match effect {
-        Effect::CallSeat { task, seat, .. } => CallId::seat(*task, *seat),
-        Effect::Consult { id, .. } => CallId::consult(*id),
-        _ => return true,
-    };
-    state.ledger.is_open(call)
+    match effect {
+        Effect::Ask { id, .. } => state.ledger.is_open(CallId::ask(*id)),
+        _ => true,
+    }
 }
 
 fn next_turn_after_loss(state: &State, id: TaskId) -> Option<Effect> {
@@ -445,7 +412,7 @@ pub(super) fn open_at(state: &State, place: JudgingPlace) -> Option<Effect> {
         turn: state.current_turn(id),
         command,
     });
-    let consulted = task.consults.iter().map(consult);
+    let consulted = task.asks.iter().map(ask);
     let mut open = pending_judging(state, id, task)
         .into_iter()
         .chain(finish)
@@ -487,20 +454,6 @@ fn pending_judging(state: &State, id: TaskId, task: &TaskState) -> Vec<Effect> {
         step: open.step,
         round: open.round,
     }));
-    for (index, seat) in judging
-        .seats
-        .iter()
-        .enumerate()
-        .filter(|(_, seat)| seat.state == SeatState::Asked)
-    {
-        pending.extend(task.seat_id(index).map(|seat_id| Effect::CallSeat {
-            task: id,
-            seat: seat_id,
-            agent: seat.agent,
-            strict: seat.strict.clone(),
-            not_before: seat.not_before,
-        }));
-    }
     pending
 }
 

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, BrokenAssumption, Cause, ConsultId, Digest, Edge, FailureClass,
-    FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Probe, Purpose, QualityFlag,
-    Stage, Status, Step, TaskId, Timestamp, TurnId, WaitingReason,
+    Advice, AgentId, AskId, AttemptKind, BrokenAssumption, Cause, Digest, Edge, FailureClass, FailureMode,
+    Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Probe, Purpose, QualityFlag, Stage, Status,
+    Step, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::mission::{Addition, RunOptions, SubTask};
 
@@ -22,8 +22,8 @@ use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
     Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, OriginCode, ProcessRef,
-    ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, SupervisorRef, ToolCalls,
-    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, is_zero,
+    ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage,
+    Used, VoidedStage, Way, is_zero,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -114,7 +114,7 @@ pub enum Event {
         #[serde(rename = "k")]
         kind: AttemptKind,
     },
-    /// `turn:started`: durable before the process or request exists.
+    /// `work:started` of a turn: durable before the process or request exists.
     #[serde(rename = "ts")]
     TurnStarted {
         /// The turn.
@@ -225,7 +225,7 @@ pub enum Event {
         #[serde(rename = "a", default, skip_serializing_if = "is_zero")]
         of: u32,
     },
-    /// `turn:finished`
+    /// `work:ended` of a turn.
     #[serde(rename = "tf")]
     TurnFinished {
         /// The turn.
@@ -272,7 +272,7 @@ pub enum Event {
         #[serde(rename = "i")]
         turn: TurnId,
     },
-    /// `turn:adopted`: the turn outlived the runner that started it. It still works, or its end is on the supervisor's record.
+    /// `work:progressed` (`adopted`): the turn outlived the runner that started it. It still works, or its end is on the supervisor's record.
     #[serde(rename = "ta")]
     TurnAdopted {
         /// The turn.
@@ -328,7 +328,7 @@ pub enum Event {
         #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
         checks: Vec<u32>,
     },
-    /// `audit:requested`: what was accepted is to be looked at again.
+    /// `work:requested`: what was accepted is to be looked at again.
     #[serde(rename = "uq")]
     AuditRequested {
         /// Which audit of the run, from 1.
@@ -345,7 +345,7 @@ pub enum Event {
         #[serde(rename = "r")]
         reason: String,
     },
-    /// `audit:finished`
+    /// `work:ended` of an audit.
     #[serde(rename = "uf")]
     Audited {
         /// Which audit.
@@ -358,7 +358,7 @@ pub enum Event {
         #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<(TaskId, Vec<FileFact>)>,
     },
-    /// `finish:requested`: a command of the task's finish gate is to be run.
+    /// `work:requested`: a command of the task's finish gate is to be run.
     #[serde(rename = "nq")]
     FinishRequested {
         /// The task.
@@ -368,7 +368,7 @@ pub enum Event {
         #[serde(rename = "n")]
         command: u32,
     },
-    /// `finish:checked`
+    /// `work:ended` of a command of the finish gate.
     #[serde(rename = "nf")]
     FinishChecked {
         /// The task.
@@ -407,7 +407,7 @@ pub enum Event {
         #[serde(rename = "n")]
         check: u32,
     },
-    /// `check:finished`
+    /// `work:ended` of a check.
     #[serde(rename = "cf")]
     CheckFinished {
         /// The task.
@@ -419,25 +419,6 @@ pub enum Event {
         /// What it showed.
         #[serde(rename = "r")]
         result: CheckResult,
-    },
-    /// `seat:requested`: a reviewer is to be asked.
-    #[serde(rename = "sq")]
-    SeatRequested {
-        /// The task.
-        #[serde(rename = "t")]
-        task: TaskId,
-        /// Which seat, round and try.
-        #[serde(rename = "s")]
-        seat: SeatId,
-        /// Who is asked.
-        #[serde(rename = "g")]
-        agent: AgentId,
-        /// For a strict reprompt: why the reply before could not be read.
-        #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
-        strict: Option<String>,
-        /// Not before this moment (back-off).
-        #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
-        not_before: Option<Timestamp>,
     },
     /// `agent:fallback`: an agent cannot be reached, and another one is asked instead.
     #[serde(rename = "ag")]
@@ -457,44 +438,6 @@ pub enum Event {
         /// Why, in words.
         #[serde(rename = "m")]
         message: String,
-    },
-    /// `seat:replied`
-    #[serde(rename = "sr")]
-    SeatReplied {
-        /// The task.
-        #[serde(rename = "t")]
-        task: TaskId,
-        /// Which seat, round and try.
-        #[serde(rename = "s")]
-        seat: SeatId,
-        /// The raw reply.
-        #[serde(rename = "y")]
-        reply: ReplyRef,
-        /// What could be read from it.
-        #[serde(rename = "r")]
-        result: SeatResult,
-    },
-    /// `seat:failed`: the reviewer could not be asked or did not answer.
-    #[serde(rename = "sx")]
-    SeatFailed {
-        /// The task.
-        #[serde(rename = "t")]
-        task: TaskId,
-        /// Which seat, round and try.
-        #[serde(rename = "s")]
-        seat: SeatId,
-        /// What went wrong, by class.
-        #[serde(rename = "c")]
-        class: FailureClass,
-        /// What went wrong, in words.
-        #[serde(rename = "m")]
-        message: String,
-        /// What it had used until then, where that is known.
-        #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
-        used: Option<Box<Used>>,
-        /// For a limit that resets: when.
-        #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
-        until: Option<Timestamp>,
     },
     /// `task:question`: the agent of a task waits for an answer; `tool:asked`: for a person's word about a tool call.
     #[serde(rename = "qa")]
@@ -528,28 +471,37 @@ pub enum Event {
         #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
         number: Option<u32>,
     },
-    /// `consult:requested`: an agent is to be asked something that is neither work nor a review.
+    /// An agent is to be asked.
     #[serde(rename = "kq")]
-    ConsultRequested {
+    AskRequested {
         /// Which call.
         #[serde(rename = "i")]
-        id: ConsultId,
+        id: AskId,
         /// What about.
         #[serde(rename = "p")]
         purpose: Purpose,
         /// Who is asked.
         #[serde(rename = "g")]
         agent: AgentId,
+        /// For a strict reprompt of a reviewer: why the reply before could not be read.
+        #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+        strict: Option<String>,
         /// Not before this moment (back-off).
         #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
         not_before: Option<Timestamp>,
     },
-    /// `consult:replied`
+    /// An agent that was asked replied.
     #[serde(rename = "kr")]
-    ConsultReplied {
+    AskReplied {
         /// Which call.
         #[serde(rename = "i")]
-        id: ConsultId,
+        id: AskId,
+        /// What about.
+        #[serde(rename = "p")]
+        purpose: Purpose,
+        /// Who was asked.
+        #[serde(rename = "g")]
+        agent: AgentId,
         /// The raw reply.
         #[serde(rename = "y")]
         reply: ReplyRef,
@@ -557,12 +509,18 @@ pub enum Event {
         #[serde(rename = "r")]
         advice: Advice,
     },
-    /// `consult:failed`: the agent could not be asked or did not answer.
+    /// An agent could not be asked, or did not answer.
     #[serde(rename = "kx")]
-    ConsultFailed {
+    AskFailed {
         /// Which call.
         #[serde(rename = "i")]
-        id: ConsultId,
+        id: AskId,
+        /// What about.
+        #[serde(rename = "p")]
+        purpose: Purpose,
+        /// Who was asked.
+        #[serde(rename = "g")]
+        agent: AgentId,
         /// Whether it is not asked again: nothing is to be expected of it any more.
         #[serde(rename = "e", default, skip_serializing_if = "std::ops::Not::not")]
         gave_up: bool,
@@ -594,7 +552,7 @@ pub enum Event {
     HandedOver {
         /// The call.
         #[serde(rename = "i")]
-        id: ConsultId,
+        id: AskId,
         /// Who grades it.
         #[serde(rename = "g")]
         agent: AgentId,
@@ -602,7 +560,7 @@ pub enum Event {
         #[serde(rename = "f")]
         file: FileRef,
     },
-    /// `grading:requested`: the task's criteria are to be held against what there is.
+    /// `work:requested` where plain facts decide: the task's criteria are to be held against what there is.
     #[serde(rename = "vq")]
     GradingRequested {
         /// The task.
@@ -615,7 +573,7 @@ pub enum Event {
         #[serde(rename = "u", default, skip_serializing_if = "std::ops::Not::not")]
         unreviewed: bool,
     },
-    /// `grading:failed`: the grader itself failed. Its success is the verdict of the stage.
+    /// `work:ended` (`failed`) where plain facts decide: the grader itself failed. Its success is the verdict of the stage.
     #[serde(rename = "vx")]
     GradingFailed {
         /// The task.
@@ -628,7 +586,7 @@ pub enum Event {
         #[serde(rename = "m")]
         message: String,
     },
-    /// `stage:requested`: a stage behind the verification is to look at the work.
+    /// `work:requested` where no agent is asked: a stage behind the verification is to look at the work.
     #[serde(rename = "gq")]
     StepRequested {
         /// The task.
@@ -647,7 +605,7 @@ pub enum Event {
         #[serde(rename = "g")]
         grounds: Grounds,
     },
-    /// `stage:failed`: the stage itself failed. Its success is its verdict.
+    /// `work:ended` (`failed`) where no agent is asked: the stage itself failed. Its success is its verdict.
     #[serde(rename = "gx")]
     StepFailed {
         /// The task.
@@ -717,7 +675,7 @@ pub enum Event {
         #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
         expires: Option<Timestamp>,
     },
-    /// `approval:asked`: an approver that is no person is asked.
+    /// `work:requested` of a command: an approver that is no person is asked.
     #[serde(rename = "aa")]
     ApproverAsked {
         /// The task.
@@ -730,7 +688,7 @@ pub enum Event {
         #[serde(rename = "p")]
         approver: u32,
     },
-    /// `approval:undecided`: an approver left it open.
+    /// `work:ended`: an approver left it open.
     #[serde(rename = "au")]
     ApproverUndecided {
         /// The task.
@@ -769,7 +727,7 @@ pub enum Event {
         #[serde(rename = "r")]
         reason: String,
     },
-    /// `checkpoint:reached`, `delay:started`
+    /// `hold:opened` of a checkpoint or delay.
     #[serde(rename = "hr")]
     HoldReached {
         /// The checkpoint or delay.
@@ -782,7 +740,7 @@ pub enum Event {
         #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
     },
-    /// `checkpoint:resumed`, `delay:expired`: what it blocks may start.
+    /// `hold:closed`: what it blocks may start.
     #[serde(rename = "hp")]
     HoldPassed {
         /// The checkpoint or delay.
@@ -792,7 +750,7 @@ pub enum Event {
         #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// `checkpoint:rejected`: what it blocks does not start.
+    /// `hold:closed` (`no`): what it blocks does not start.
     #[serde(rename = "hx")]
     HoldRejected {
         /// The checkpoint.
@@ -1106,7 +1064,7 @@ pub enum Event {
         #[serde(rename = "c")]
         ceiling: Ceiling,
     },
-    /// `budget:held`: a call has no room now.
+    /// `work:progressed` (`held`): a call has no room now.
     #[serde(rename = "bh")]
     CallHeld {
         /// Which.
@@ -1116,7 +1074,7 @@ pub enum Event {
         #[serde(rename = "g")]
         agent: AgentId,
     },
-    /// `budget:released`: a call that was held has room.
+    /// `work:progressed` (`released`): a call that was held has room.
     #[serde(rename = "br")]
     CallReleased {
         /// Which.

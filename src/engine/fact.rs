@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Advice, BrokenAssumption, ConsultId, CriterionGrade, Digest, FailureClass, Millis, Step, TaskId,
-    Timestamp, TurnId,
+    Advice, AskId, BrokenAssumption, CriterionGrade, Digest, FailureClass, Millis, Step, TaskId, Timestamp,
+    TurnId,
 };
 use crate::mission::{Plan, RunOptions, SubTask};
 
@@ -15,8 +15,8 @@ use super::command::Command;
 use super::event::Event;
 use super::notice::FailedTool;
 use super::payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
-    StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
+    Asked, CheckResult, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, StopCause, SupervisorRef,
+    ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
 use super::timers::Timer;
 
@@ -221,20 +221,9 @@ pub enum Fact {
     /// Work was handed over to whoever grades it.
     HandedOver {
         /// The call.
-        id: ConsultId,
+        id: AskId,
         /// The record of it.
         file: FileRef,
-    },
-    /// A reviewer replied.
-    SeatReplied {
-        /// The task.
-        task: TaskId,
-        /// Which call.
-        seat: SeatId,
-        /// The raw reply.
-        reply: ReplyRef,
-        /// What could be read from it.
-        result: SeatResult,
     },
     /// The programs and scripts that judge were found, each with what it holds.
     ProtectionNoted(Vec<(String, Option<Digest>)>),
@@ -251,19 +240,17 @@ pub enum Fact {
         /// What it said.
         said: ApproverSaid,
     },
-    /// A reviewer could not be asked.
-    SeatFailed(Box<SeatFailure>),
-    /// A consulted agent replied.
-    ConsultReplied {
+    /// An agent that was asked replied.
+    AskReplied {
         /// Which call.
-        id: ConsultId,
+        id: AskId,
         /// The raw reply.
         reply: ReplyRef,
         /// What could be read from it.
         advice: Advice,
     },
-    /// An agent could not be consulted.
-    ConsultFailed(Box<ConsultFailure>),
+    /// An agent could not be asked, or did not answer.
+    AskFailed(Box<AskFailure>),
     /// Stop: a signal, or the time limit.
     Stop(StopCause),
     /// A timer's moment has come.
@@ -460,38 +447,12 @@ pub struct TurnEnd {
     pub jitter: u16,
 }
 
-/// Why a reviewer gave no reply.
+/// Why an agent gave no reply.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SeatFailure {
-    /// The task.
-    pub task: TaskId,
+pub struct AskFailure {
     /// Which call.
-    pub seat: SeatId,
-    /// What went wrong, by class.
-    pub class: FailureClass,
-    /// What went wrong, in words.
-    pub message: String,
-    /// What the provider asked for.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub retry_after: Option<Millis>,
-    /// Randomness for the back-off, 0 to 1000.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub jitter: u16,
-    /// What it had used until then, where that is known.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub used: Option<Box<Used>>,
-    /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub ours: bool,
-}
-
-/// Why a consulted agent gave no reply.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ConsultFailure {
-    /// Which call.
-    pub id: ConsultId,
+    pub id: AskId,
     /// What went wrong, by class.
     pub class: FailureClass,
     /// What went wrong, in words.

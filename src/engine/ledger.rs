@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AgentId, ConsultId, FailureClass, Millis, Money, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, AskId, FailureClass, Millis, Money, TaskId, Timestamp, TurnId};
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
 use super::event::Event;
-use super::payload::{ReplyRef, SeatId, Usage, Used, add_known};
-use super::state::{SeatState, State, TaskState};
+use super::payload::{ReplyRef, Usage, Used, add_known};
+use super::state::{State, TaskState};
 use super::timers::Timer;
 
-/// A turn, or a call to a reviewer or a consulted agent.
+/// A turn, or a call to an agent that is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CallId {
     /// The task that it is about.
@@ -34,12 +34,9 @@ pub enum Call {
     /// A turn of its worker: attempt and turn.
     #[serde(rename = "t")]
     Turn(u32, u32),
-    /// A reviewer.
-    #[serde(rename = "s")]
-    Seat(SeatId),
-    /// A consulted agent: number of the consult, and its try.
+    /// An agent that is asked: the ask's number within the task, and its try.
     #[serde(rename = "k")]
-    Consult(u32, u32),
+    Ask(u32, u32),
 }
 
 impl CallId {
@@ -50,17 +47,10 @@ impl CallId {
         }
     }
 
-    pub(super) fn seat(task: TaskId, seat: SeatId) -> Self {
-        Self {
-            task,
-            call: Call::Seat(seat),
-        }
-    }
-
-    pub(super) fn consult(id: ConsultId) -> Self {
+    pub(super) fn ask(id: AskId) -> Self {
         Self {
             task: id.task,
-            call: Call::Consult(id.number, id.attempt_try),
+            call: Call::Ask(id.number, id.attempt_try),
         }
     }
 
@@ -68,10 +58,7 @@ impl CallId {
     pub(super) fn decided_by(plan: &Plan, event: &Event) -> Option<(Self, AgentId)> {
         Some(match event {
             Event::TurnStarted { turn, .. } => (Self::turn(*turn), plan.task(turn.task).agent),
-            Event::SeatRequested {
-                task, seat, agent, ..
-            } => (Self::seat(*task, *seat), *agent),
-            Event::ConsultRequested { id, agent, .. } => (Self::consult(*id), *agent),
+            Event::AskRequested { id, agent, .. } => (Self::ask(*id), *agent),
             _ => return None,
         })
     }
@@ -415,21 +402,11 @@ impl Ledger {
                 self.close(plan, call, &how);
             }
             Event::TurnLost { turn } => self.close(plan, CallId::turn(*turn), &Close::Lost),
-            Event::SeatReplied {
-                task, seat, reply, ..
-            } => self.close_replied(plan, CallId::seat(*task, *seat), reply),
-            Event::SeatFailed {
-                task,
-                seat,
-                class,
-                used,
-                ..
-            } => self.close_failed(plan, CallId::seat(*task, *seat), *class, used.as_deref()),
-            Event::ConsultReplied { id, reply, .. } => {
-                self.close_replied(plan, CallId::consult(*id), reply);
+            Event::AskReplied { id, reply, .. } => {
+                self.close_replied(plan, CallId::ask(*id), reply);
             }
-            Event::ConsultFailed { id, class, used, .. } => {
-                self.close_failed(plan, CallId::consult(*id), *class, used.as_deref());
+            Event::AskFailed { id, class, used, .. } => {
+                self.close_failed(plan, CallId::ask(*id), *class, used.as_deref());
             }
             Event::LimitReached { ceiling } => {
                 self.limit = Some(*ceiling);
@@ -585,7 +562,7 @@ fn begin_again(state: &mut State) {
     (ledger.limit, ledger.unknown_cost, ledger.unknown_tokens) = (None, None, None);
     let mut again = Vec::new();
     for id in plan.every_task_id() {
-        again.extend(calls_of(state.task(id), id));
+        again.extend(calls_of(state.task(id)));
     }
     for (call, agent) in again {
         state.ledger.open(&plan, call, agent, true);
@@ -593,16 +570,9 @@ fn begin_again(state: &mut State) {
 }
 
 /// The calls to others than its worker that a task waits for.
-pub(super) fn calls_of(task: &TaskState, id: TaskId) -> Vec<(CallId, AgentId)> {
-    let seats = task.judging.as_deref().map_or(&[][..], |judging| &judging.seats);
-    let asked = seats
-        .iter()
-        .enumerate()
-        .filter(|(_, seat)| seat.state == SeatState::Asked);
-    let seats = asked.filter_map(|(index, seat)| Some((CallId::seat(id, task.seat_id(index)?), seat.agent)));
-    let consults = task.consults.iter().filter(|open| open.window.is_none());
-    let consults = consults.map(|open| (CallId::consult(open.id), open.agent));
-    seats.chain(consults).collect()
+pub(super) fn calls_of(task: &TaskState) -> Vec<(CallId, AgentId)> {
+    let asked = task.asks.iter().filter(|open| open.window.is_none());
+    asked.map(|open| (CallId::ask(open.id), open.agent)).collect()
 }
 
 /// Ends the calls that a task does not wait for any more: what they come to means nothing.
@@ -622,7 +592,7 @@ pub(super) fn drop_what_nobody_waits_for(state: &mut State, id: TaskId) {
         return;
     }
     let task = state.task(id);
-    let waits: BTreeSet<CallId> = calls_of(task, id).into_iter().map(|(call, _)| call).collect();
+    let waits: BTreeSet<CallId> = calls_of(task).into_iter().map(|(call, _)| call).collect();
     let running = task
         .running
         .is_some()

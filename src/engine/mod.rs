@@ -41,7 +41,7 @@ mod state;
 mod tests;
 mod timers;
 #[cfg(test)]
-pub(crate) use tests::{random, simulation};
+pub(crate) use tests::{properties, random, simulation};
 
 pub use apply::apply;
 pub use audit::{Acceptance, AfterScan, Audit, AuditReport, AuditStanding, Looks};
@@ -54,7 +54,7 @@ pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
 pub use event::Event;
 pub use fact::Fact as Input;
-pub use fact::{ApproverSaid, ConsultFailure, Fact, OperatorInput, SeatFailure, TurnEnd, Undelivered};
+pub use fact::{ApproverSaid, AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
 pub use members::{Stranger, members_only};
@@ -63,14 +63,14 @@ pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Notices, Open
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, OriginCode, ProcessRef,
-    ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, SupervisorRef, ToolCalls,
-    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, Way, add_known,
+    ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage,
+    Used, VoidedStage, Way, add_known,
 };
 pub use place::JudgingPlace;
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use state::{
-    Answer, Consult, Counts, Deferral, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState,
+    Answer, Ask, Counts, Deferral, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState,
     Judging, Known, Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
     Waiting,
 };

@@ -52,7 +52,7 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// The public event.
+    /// What the notification is about, as its document says it.
     #[must_use]
     pub fn event(self) -> &'static str {
         match self {
@@ -205,7 +205,7 @@ pub struct FailedTool {
 /// What happens to notifications and dead letters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum NoticeEvent {
-    /// `notification:requested`: a channel is to be told.
+    /// `work:requested`: a channel is to be told.
     #[serde(rename = "q")]
     Requested {
         /// Its number, counted from 1 over the whole run; the id is made of it.
@@ -218,7 +218,7 @@ pub enum NoticeEvent {
         #[serde(rename = "o")]
         notice: Box<Notice>,
     },
-    /// `notification:sent`
+    /// `work:ended`: it was taken.
     #[serde(rename = "s")]
     Sent {
         /// Which.
@@ -228,7 +228,7 @@ pub enum NoticeEvent {
         #[serde(rename = "c")]
         channel: Box<str>,
     },
-    /// `notification:retry`: a try failed, there will be another.
+    /// `work:progressed` (`retry`): a try failed, there will be another.
     #[serde(rename = "r")]
     Retried {
         /// Which.
@@ -247,7 +247,7 @@ pub enum NoticeEvent {
         #[serde(rename = "b")]
         not_before: Timestamp,
     },
-    /// `notification:failed`: it is given up; a dead letter stands beside it.
+    /// `work:ended` (`failed`): it is given up; a dead letter stands beside it.
     #[serde(rename = "x")]
     Failed {
         /// Which.

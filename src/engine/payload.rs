@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     AgentId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points,
-    PriorAnswer, RunId, Stage, TaskId, Verdict,
+    RunId, Stage, TaskId, Verdict,
 };
 use crate::mission::RunOptions;
 
@@ -307,23 +307,6 @@ pub struct CheckResult {
     pub duration: Millis,
 }
 
-/// Which call to a reviewer: round of the panel, seat, try within the seat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct SeatId {
-    /// The attempt that is judged.
-    #[serde(rename = "a")]
-    pub attempt: u32,
-    /// The round in which reviewers were asked about this attempt, from 1.
-    #[serde(rename = "r")]
-    pub round: u32,
-    /// The seat, from 0.
-    #[serde(rename = "s")]
-    pub seat: u32,
-    /// The try within the seat and round, from 1: reprompts and request retries count on.
-    #[serde(rename = "t")]
-    pub attempt_try: u32,
-}
-
 /// A raw reply and what is known about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyRef {
@@ -399,50 +382,6 @@ pub struct Used {
     /// What it did with tools.
     #[serde(rename = "l", default)]
     pub tools: ToolLedgerRef,
-}
-
-/// What could be read from a reviewer's reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SeatResult {
-    /// Every dimension of a panel was scored.
-    #[serde(rename = "s")]
-    Scores {
-        /// One for each of the task's dimensions, in their order.
-        #[serde(rename = "d")]
-        dimensions: Vec<DimensionScore>,
-        /// What the reviewer found.
-        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
-        findings: Vec<Finding>,
-        /// What it answered for the points of the review before.
-        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
-        prior: Vec<PriorAnswer>,
-    },
-    /// An evaluation gave one number.
-    #[serde(rename = "e")]
-    Evaluation {
-        /// The number.
-        #[serde(rename = "p")]
-        points: Points,
-        /// The reviewer's text.
-        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
-        reasoning: String,
-        /// What it found, where it said so in a form.
-        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
-        findings: Vec<Finding>,
-        /// What it answered for the points of the review before.
-        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
-        prior: Vec<PriorAnswer>,
-    },
-    /// Nothing trustworthy could be read.
-    #[serde(rename = "u")]
-    Unparsed {
-        /// Why.
-        #[serde(rename = "w")]
-        why: String,
-        /// The beginning of the reply, for feedback.
-        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
-        excerpt: String,
-    },
 }
 
 /// On what grounds work comes to the stages behind its verification.

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{ConsultId, Purpose, Step, TaskId, TurnId};
+use crate::domain::{AskId, Step, TaskId, TurnId};
 
 use super::effect::Effect;
 use super::fact::{ApproverSaid, Fact};
-use super::payload::SeatId;
 
 /// A part of judging that was asked for and can come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,22 +62,12 @@ pub enum JudgingPlace {
         #[serde(rename = "r")]
         round: u32,
     },
-    /// A reviewer.
-    #[serde(rename = "j")]
-    Seat {
-        /// The task.
-        #[serde(rename = "t")]
-        task: TaskId,
-        /// Which call.
-        #[serde(rename = "s")]
-        seat: SeatId,
-    },
-    /// An agent that is consulted about work that is judged.
+    /// An agent that judges.
     #[serde(rename = "k")]
-    Consult {
+    Ask {
         /// Which call.
         #[serde(rename = "k")]
-        id: ConsultId,
+        id: AskId,
     },
     /// A command that is asked whether a task may start.
     #[serde(rename = "p")]
@@ -104,9 +93,8 @@ impl JudgingPlace {
             Self::Check { task, .. }
             | Self::Grade { task, .. }
             | Self::Step { task, .. }
-            | Self::Seat { task, .. }
             | Self::Approver { task, .. } => task,
-            Self::Consult { id } => id.task,
+            Self::Ask { id } => id.task,
         }
     }
 
@@ -118,7 +106,7 @@ impl JudgingPlace {
             Self::Check { .. } => "a check",
             Self::Grade { .. } => "its verification",
             Self::Step { .. } => "a stage",
-            Self::Seat { .. } | Self::Consult { .. } => "a judge",
+            Self::Ask { .. } => "a judge",
             Self::Approver { .. } => "an approver",
         }
     }
@@ -143,8 +131,7 @@ impl Effect {
                 step,
                 round,
             },
-            Self::CallSeat { task, seat, .. } => JudgingPlace::Seat { task, seat },
-            Self::Consult { id, purpose, .. } if judges(purpose) => JudgingPlace::Consult { id },
+            Self::Ask { id, purpose, .. } if purpose.is_judging() => JudgingPlace::Ask { id },
             Self::AskApprover {
                 task,
                 number,
@@ -183,8 +170,7 @@ impl Fact {
                 step,
                 round,
             },
-            Self::SeatReplied { task, seat, .. } => JudgingPlace::Seat { task, seat },
-            Self::ConsultReplied { id, .. } => JudgingPlace::Consult { id },
+            Self::AskReplied { id, .. } => JudgingPlace::Ask { id },
             Self::ApproverSaid {
                 task,
                 number,
@@ -197,13 +183,5 @@ impl Fact {
             },
             _ => return None,
         })
-    }
-}
-
-/// Whether what an agent is consulted about is work that is judged.
-fn judges(purpose: Purpose) -> bool {
-    match purpose {
-        Purpose::Grade { .. } | Purpose::Decompose { .. } | Purpose::Scrutinise { .. } => true,
-        Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => false,
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
     }
     let task = state.task(id);
     let is_resolving = |wanted: TaskId| {
-        let mut consults = task.consults.iter();
+        let mut consults = task.asks.iter();
         consults.any(|open| open.purpose == Purpose::Resolve { dependency: wanted })
     };
     let waiting = remedies.failed.iter().map(|entry| entry.dependency);
@@ -137,7 +137,7 @@ pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
 pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
     let task = &mut state.tasks[id.index()];
     let before = task.calls();
-    task.consults
+    task.asks
         .retain(|open| open.purpose != Purpose::Resolve { dependency });
     let mut waits_again = false;
     let mut waiting = vec![dependency];

@@ -20,7 +20,7 @@ use super::timers::{Timer, Timers};
 
 pub(super) use task::{ANSWERED, APPROVED, REJECTED};
 pub use task::{
-    Answer, Calls, Consult, Deferral, Evidence, Feedback, Grading, Heard, Judging, Known, Noted, Nudged,
+    Answer, Ask, Calls, Deferral, Evidence, Feedback, Grading, Heard, Judging, Known, Noted, Nudged,
     OpenStep, OutputRefs, PersonsWord, Seat, SeatState, Streak, TaskState, Turn, Waiting,
 };
 

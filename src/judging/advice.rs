@@ -2,20 +2,36 @@
 //! all of them (`parser::form`). What is missing or off the scale says nothing, and says so.
 
 use crate::domain::{Advice, Purpose, Step};
+use crate::mission::Panel;
 
 use super::parser::form::{read_object, wrong};
 use super::parser::json::Json;
-use super::parser::{Quoted, Unparsed};
+use super::parser::{Quoted, Unparsed, parse_evaluation, parse_scores};
 use super::{probes, rubric, scrutiny};
 
 /// How much of a reply that could not be read is kept, in characters.
 const EXCERPT_CHARS: usize = 1_000;
+/// How much of a reviewer's text is, which goes back to the worker.
+const REVIEW_CHARS: usize = 2_000;
 
-/// What a reply says about what was asked. `work` is what a judge was shown of the work; of other questions nothing is
+/// What a reply says about what was asked; of a reviewer by the dimensions of its panel, where it sits on one. `work` is what a judge was shown of the work; of other questions nothing is
 /// held.
 #[must_use]
-pub fn parse_advice(purpose: Purpose, reply: &str, work: &Quoted) -> Advice {
+pub fn parse_advice(purpose: Purpose, panel: Option<&Panel>, reply: &str, work: &Quoted) -> Advice {
     let read = match purpose {
+        Purpose::Score(_) => match panel {
+            Some(panel) => parse_scores(reply, &panel.dimensions, work).map(|read| Advice::Scores {
+                dimensions: read.scores,
+                findings: read.findings,
+                prior: read.prior,
+            }),
+            None => parse_evaluation(reply, work).map(|read| Advice::Evaluation {
+                points: read.points,
+                reasoning: review_excerpt(&read.reasoning),
+                findings: read.findings,
+                prior: read.prior,
+            }),
+        },
         Purpose::Confirm => read_object(reply, work, "question", |object| {
             object.required_bool("question").map(Advice::IsQuestion)
         }),
@@ -46,8 +62,18 @@ pub fn unreadable(purpose: Purpose, why: impl Into<String>, reply: &str) -> Advi
     );
     Advice::Unreadable {
         why: why.into(),
-        excerpt: reply.chars().take(EXCERPT_CHARS).collect(),
+        excerpt: match purpose {
+            Purpose::Score(_) => review_excerpt(reply),
+            _ => reply.chars().take(EXCERPT_CHARS).collect(),
+        },
         grave: is_report && scrutiny::speaks_of_something_grave(reply),
+    }
+}
+
+fn review_excerpt(text: &str) -> String {
+    match text.char_indices().nth(REVIEW_CHARS) {
+        Some((end, _)) => format!("{} […]", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -129,7 +155,7 @@ mod tests {
     };
 
     fn read(purpose: Purpose, reply: &str) -> Advice {
-        parse_advice(purpose, reply, &Quoted::default())
+        parse_advice(purpose, None, reply, &Quoted::default())
     }
 
     fn why(purpose: Purpose, reply: &str) -> String {
@@ -282,12 +308,18 @@ mod tests {
             format!("{verdict} {{\"verdict\": \"fail\", \"reason\": \"r\"}}"),
         ] {
             assert!(
-                matches!(parse_advice(purpose, &reply, &work), Advice::Unreadable { .. }),
+                matches!(
+                    parse_advice(purpose, None, &reply, &work),
+                    Advice::Unreadable { .. }
+                ),
                 "{reply}"
             );
         }
         let own = verdict.replace("it is good", "I looked at it");
-        assert!(matches!(parse_advice(purpose, &own, &work), Advice::Opinion(_)));
+        assert!(matches!(
+            parse_advice(purpose, None, &own, &work),
+            Advice::Opinion(_)
+        ));
     }
 
     #[test]

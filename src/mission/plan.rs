@@ -517,6 +517,18 @@ pub enum ApproverPlan {
     Command(Box<str>),
 }
 
+impl ApproverPlan {
+    /// The approver as records name it.
+    #[must_use]
+    pub fn name(&self, plan: &Plan) -> String {
+        match self {
+            Self::Person(name) => name.to_string(),
+            Self::Agent(agent) => plan.agent(*agent).name.to_string(),
+            Self::Command(command) => format!("the command '{command}'"),
+        }
+    }
+}
+
 /// A checkpoint or a delay, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HoldPlan {

@@ -6,11 +6,10 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, ConsultId, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
+    Advice, AgentId, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, ToolLedgerRef,
-    Usage, Used,
+    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, StageReport, ToolLedgerRef, Usage, Used,
 };
 
 /// The story of one task.
@@ -40,7 +39,7 @@ pub struct AttemptHistory {
     /// Verdicts of all stages, in order.
     pub stages: Vec<StageReport>,
     /// What was handed over to whoever graded it: the call, to whom, and the record.
-    pub handoffs: Vec<(ConsultId, AgentId, FileRef)>,
+    pub handoffs: Vec<(AskId, AgentId, FileRef)>,
 }
 
 /// One turn of the worker.
@@ -96,7 +95,9 @@ pub struct TurnResult {
 #[derive(Debug, Clone)]
 pub struct CallHistory {
     /// Which.
-    pub id: CallId,
+    pub id: AskId,
+    /// What about.
+    pub purpose: Purpose,
     /// Who was asked.
     pub reviewer: AgentId,
     /// Whether it was a strict reprompt.
@@ -105,33 +106,15 @@ pub struct CallHistory {
     pub answer: Answer,
 }
 
-/// Which call to a judge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallId {
-    /// A seat of the panel, or an evaluation.
-    Seat(SeatId),
-    /// Whoever grades by a rubric, cuts criteria into probes, or judges as a stage; and what about.
-    Consult(ConsultId, Purpose),
-}
-
 /// What came back from a judge.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// Nothing yet.
     Open,
     /// A reply and what could be read from it.
-    Reply(ReplyRef, Said),
+    Reply(ReplyRef, Advice),
     /// It could not be asked, or broke off with this on record.
     Failed(FailureClass, String, Option<Box<Used>>),
-}
-
-/// What could be read from a judge's reply.
-#[derive(Debug, Clone)]
-pub enum Said {
-    /// By a seat.
-    Seat(SeatResult),
-    /// By whoever was consulted.
-    Consult(Advice),
 }
 
 impl TaskHistory {
@@ -237,36 +220,26 @@ impl AttemptHistory {
                 self.handoffs.retain(|(known, ..)| known != id);
                 self.handoffs.push((*id, *agent, file.clone()));
             }
-            Event::SeatRequested {
-                seat, agent, strict, ..
-            } => self.ask(CallId::Seat(*seat), *agent, strict.is_some()),
-            Event::SeatReplied {
-                seat, reply, result, ..
-            } => {
-                let said = Said::Seat(result.clone());
-                self.answer(|id| id == CallId::Seat(*seat), Answer::Reply(reply.clone(), said));
-            }
-            Event::SeatFailed {
-                seat,
-                class,
-                message,
-                used,
+            Event::AskRequested {
+                id,
+                purpose,
+                agent,
+                strict,
                 ..
-            } => {
-                let failed = Answer::Failed(*class, message.clone(), used.clone());
-                self.answer(|id| id == CallId::Seat(*seat), failed);
-            }
-            Event::ConsultRequested {
-                id, purpose, agent, ..
-            } if purpose.is_judging() => {
-                let again = purpose.round().is_some_and(|round| round > 1);
-                self.ask(CallId::Consult(*id, *purpose), *agent, again);
-            }
-            Event::ConsultReplied { id, reply, advice } => {
-                let said = Said::Consult(advice.clone());
-                self.answer(is_consult(*id), Answer::Reply(reply.clone(), said));
-            }
-            Event::ConsultFailed {
+            } if purpose.is_judging() => self.calls.push(CallHistory {
+                id: *id,
+                purpose: *purpose,
+                reviewer: *agent,
+                strict: match purpose {
+                    Purpose::Score(_) => strict.is_some(),
+                    other => other.round().is_some_and(|round| round > 1),
+                },
+                answer: Answer::Open,
+            }),
+            Event::AskReplied {
+                id, reply, advice, ..
+            } => self.answer(*id, Answer::Reply(reply.clone(), advice.clone())),
+            Event::AskFailed {
                 id,
                 class,
                 message,
@@ -274,7 +247,7 @@ impl AttemptHistory {
                 ..
             } => {
                 let failed = Answer::Failed(*class, message.clone(), used.clone());
-                self.answer(is_consult(*id), failed);
+                self.answer(*id, failed);
             }
             Event::TurnStarted { turn, prompt } => self.turns.push(TurnHistory {
                 id: *turn,
@@ -322,24 +295,11 @@ impl AttemptHistory {
         }
     }
 
-    fn ask(&mut self, id: CallId, reviewer: AgentId, strict: bool) {
-        self.calls.push(CallHistory {
-            id,
-            reviewer,
-            strict,
-            answer: Answer::Open,
-        });
-    }
-
-    fn answer(&mut self, is_meant: impl Fn(CallId) -> bool, answer: Answer) {
-        if let Some(call) = self.calls.iter_mut().rev().find(|call| is_meant(call.id)) {
+    fn answer(&mut self, id: AskId, answer: Answer) {
+        if let Some(call) = self.calls.iter_mut().rev().find(|call| call.id == id) {
             call.answer = answer;
         }
     }
-}
-
-fn is_consult(wanted: ConsultId) -> impl Fn(CallId) -> bool {
-    move |id| matches!(id, CallId::Consult(id, _) if id == wanted)
 }
 
 /// The task that an event is about.
@@ -362,9 +322,6 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::GradingFailed { task, .. }
         | Event::StepRequested { task, .. }
         | Event::StepFailed { task, .. }
-        | Event::SeatRequested { task, .. }
-        | Event::SeatReplied { task, .. }
-        | Event::SeatFailed { task, .. }
         | Event::EvalUnparsed { task }
         | Event::ForceAccepted { task, .. }
         | Event::DelegationRequested { task, .. }
@@ -391,10 +348,10 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::NoProgress { task, .. }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
-        Event::ConsultRequested { id, .. }
-        | Event::ConsultReplied { id, .. }
+        Event::AskRequested { id, .. }
+        | Event::AskReplied { id, .. }
         | Event::HandedOver { id, .. }
-        | Event::ConsultFailed { id, .. } => Some(id.task),
+        | Event::AskFailed { id, .. } => Some(id.task),
         Event::StageVoided(voided) => Some(voided.place.task()),
         Event::FilesNoted { turn, .. }
         | Event::AuthorityCues { turn, .. }

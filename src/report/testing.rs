@@ -5,12 +5,12 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Addressed, AgentId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, Millis, Points,
-    PriorAnswer, RunId, TaskId, Timestamp,
+    Addressed, Advice, AgentId, AskId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass,
+    Millis, Points, PriorAnswer, RunId, TaskId, Timestamp,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, Fact, FileFact, FileRef, ReplyRef, RunStarted, SeatFailure, SeatId, SeatResult,
-    State, StopCause, SupervisorRef, TurnEnd, Usage, apply, decide,
+    AskFailure, CheckResult, Event, Exit, Fact, FileFact, FileRef, ReplyRef, RunStarted, State, StopCause,
+    SupervisorRef, TurnEnd, Usage, apply, decide,
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
@@ -420,7 +420,7 @@ impl<'o> Scene<'o> {
         self.replied(
             task,
             0,
-            SeatResult::Evaluation {
+            Advice::Evaluation {
                 points: Points::whole(points),
                 reasoning: reasoning.to_owned(),
                 findings: Vec::new(),
@@ -440,7 +440,7 @@ impl<'o> Scene<'o> {
         self.replied(
             task,
             seat,
-            SeatResult::Scores {
+            Advice::Scores {
                 dimensions,
                 findings: Vec::new(),
                 prior: Vec::new(),
@@ -453,18 +453,19 @@ impl<'o> Scene<'o> {
         self.replied(
             task,
             seat,
-            SeatResult::Unparsed {
+            Advice::Unreadable {
                 why: "no SCORE line".to_owned(),
                 excerpt: "I like it".to_owned(),
+                grave: false,
             },
         )
     }
 
-    fn replied(&mut self, task: u32, seat: usize, mut result: SeatResult) -> &mut Self {
-        let seat = self.seat(task, seat);
+    fn replied(&mut self, task: u32, seat: usize, mut advice: Advice) -> &mut Self {
+        let asked = self.seat(task, seat);
         let id = TaskId(task);
         let points = crate::engine::prior_points(&self.state.plan, id, self.state.task(id)).len();
-        if let SeatResult::Scores { prior, .. } | SeatResult::Evaluation { prior, .. } = &mut result {
+        if let Advice::Scores { prior, .. } | Advice::Evaluation { prior, .. } = &mut advice {
             let answer = |point| PriorAnswer {
                 point,
                 addressed: Addressed::Yes,
@@ -474,9 +475,8 @@ impl<'o> Scene<'o> {
                 .map(answer)
                 .collect();
         }
-        self.input(&Fact::SeatReplied {
-            task: TaskId(task),
-            seat,
+        self.input(&Fact::AskReplied {
+            id: asked,
             reply: ReplyRef {
                 file: file(),
                 model: Some("judge-1".to_owned()),
@@ -488,17 +488,16 @@ impl<'o> Scene<'o> {
                 tools: None,
                 judgement: None,
             },
-            result,
+            advice,
         });
         self.settled(task)
     }
 
     /// A seat cannot be asked.
     pub fn unreachable(&mut self, task: u32, seat: usize, class: FailureClass) -> &mut Self {
-        let seat = self.seat(task, seat);
-        self.input(&Fact::SeatFailed(Box::new(SeatFailure {
-            task: TaskId(task),
-            seat,
+        let id = self.seat(task, seat);
+        self.input(&Fact::AskFailed(Box::new(AskFailure {
+            id,
             class,
             message: "HTTP 401".to_owned(),
             retry_after: None,
@@ -523,11 +522,10 @@ impl<'o> Scene<'o> {
         self
     }
 
-    fn seat(&self, task: u32, seat: usize) -> SeatId {
-        self.state
-            .task(TaskId(task))
-            .seat_id(seat)
-            .expect("the seat was asked")
+    fn seat(&self, task: u32, seat: usize) -> AskId {
+        let seat = u32::try_from(seat).expect("a panel is small");
+        let asked = self.state.task(TaskId(task)).ask_of_seat(seat);
+        asked.expect("the seat was asked").id
     }
 
     fn settled(&mut self, task: u32) -> &mut Self {

@@ -84,7 +84,7 @@ pub struct OperatorRequest {
 /// What turns and calls used.
 ///
 /// `requests` counts what reached an agent or was charged for: every worker turn whose process or request came into
-/// being (`agent:spawned`), and every call to a reviewer (`seat:requested`) or a consulted agent (`consult:requested`),
+/// being (`agent:spawned`), and every call to a reviewer or another agent that is asked (`work:requested`),
 /// reprompts and repeats included. A spawn
 /// that failed reached nobody. Tokens are sums over what was told, `None` where nobody told: unknown is never free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -272,13 +272,10 @@ impl RunView {
             Event::TurnStarted { .. }
             | Event::AgentSpawned { .. }
             | Event::TurnFinished { .. }
-            | Event::SeatRequested { .. }
-            | Event::SeatReplied { .. }
-            | Event::SeatFailed { .. }
-            | Event::ConsultRequested { .. }
+            | Event::AskRequested { .. }
             | Event::CallHeld { .. }
             | Event::CallReleased { .. }
-            | Event::ConsultReplied { .. } => self.apply_call(plan, at, event),
+            | Event::AskReplied { .. } => self.apply_call(plan, at, event),
             // State or the journal alone holds what these say.
             Event::Stopping { .. }
             | Event::RunMoved { .. }
@@ -319,7 +316,7 @@ impl RunView {
             | Event::DeadlockDetected { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
-            | Event::ConsultFailed { .. }
+            | Event::AskFailed { .. }
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::MissionChanged(_)
@@ -459,23 +456,6 @@ impl RunView {
                 let more = tools.as_deref().map_or(0, ToolLedgerRef::more_requests);
                 (turn.task, more, Some(*usage))
             }
-            Event::SeatRequested {
-                task, seat, agent, ..
-            } => {
-                self.tasks[task.index()].ask(*seat, *agent);
-                (*task, 1, None)
-            }
-            Event::SeatReplied {
-                task,
-                seat,
-                reply,
-                result,
-            } => {
-                if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
-                    view.reply(plan, *task, reply, result);
-                }
-                (*task, more_requests(reply), Some(reply.usage))
-            }
             // What is held is no request before it is made.
             Event::CallHeld { call, .. } if !matches!(call.call, Call::Turn(..)) => {
                 let usage = &mut self.tasks[call.task.index()].usage;
@@ -483,28 +463,48 @@ impl RunView {
                 return;
             }
             Event::CallReleased { call } if !matches!(call.call, Call::Turn(..)) => (call.task, 1, None),
-            Event::ConsultRequested {
+            Event::AskRequested {
                 id, purpose, agent, ..
             } => {
-                if matches!(purpose, Purpose::Grade { .. }) {
-                    self.graders.insert(id.task, (*agent, None));
+                match purpose {
+                    Purpose::Score(place) => {
+                        let is_first = id.attempt_try == 1;
+                        self.tasks[id.task.index()].ask(*place, is_first, *agent);
+                    }
+                    Purpose::Grade { .. } => {
+                        self.graders.insert(id.task, (*agent, None));
+                    }
+                    _ => {}
                 }
                 (id.task, 1, None)
             }
-            Event::ConsultReplied { id, reply, advice } => {
+            Event::AskReplied {
+                id,
+                purpose,
+                reply,
+                advice,
+                ..
+            } => {
+                let seat = purpose
+                    .seat()
+                    .and_then(|place| self.tasks[id.task.index()].seat_mut(place));
+                if let Some(view) = seat {
+                    view.reply(plan, id.task, reply, advice);
+                }
                 if let (Some(grader), Advice::Grades(_)) = (self.graders.get_mut(&id.task), advice) {
                     grader.1 = reply.model.as_deref().map(Into::into);
                 }
                 (id.task, more_requests(reply), Some(reply.usage))
             }
-            Event::SeatFailed { task, seat, used, .. } => {
-                if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
+            Event::AskFailed {
+                id, purpose, used, ..
+            } => {
+                let seat = purpose
+                    .seat()
+                    .and_then(|place| self.tasks[id.task.index()].seat_mut(place));
+                if let Some(view) = seat {
                     view.state = SeatStanding::Failed;
                 }
-                let (requests, usage) = used_until(used.as_deref());
-                (*task, requests, usage)
-            }
-            Event::ConsultFailed { id, used, .. } => {
                 let (requests, usage) = used_until(used.as_deref());
                 (id.task, requests, usage)
             }

@@ -107,10 +107,22 @@ pub struct JudgePrompt {
 }
 
 impl JudgePrompt {
+    /// A question without a system prompt.
+    #[must_use]
+    pub fn alone(user: String) -> Self {
+        Self {
+            system: String::new(),
+            user,
+        }
+    }
+
     /// Both parts as one text, for agents that know no system prompt.
     #[must_use]
     pub fn joined(&self) -> String {
-        format!("{}\n\n{}", self.system, self.user)
+        match self.system.as_str() {
+            "" => self.user.clone(),
+            system => format!("{system}\n\n{}", self.user),
+        }
     }
 }
 

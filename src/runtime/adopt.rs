@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::agents::command::TASK_VARIABLE;
 use crate::domain::{TaskId, TurnId};
 use crate::engine::{ProcessRef, State, SupervisorRef};
+use crate::executor::command::GRACE;
 use crate::mission::model::Adapter;
 use crate::store::RunFolder;
 use crate::supervisor::{self, ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
@@ -108,7 +109,7 @@ impl Left {
                 let called_off = holding.children.iter();
                 let called_off = called_off.filter(|child| child.label.starts_with(&of_task));
                 let keys: Vec<u64> = called_off.map(|child| child.key).collect();
-                supervisor.end_children(&keys, super::world::GRACE, END_WITHIN)
+                supervisor.end_children(&keys, GRACE.as_duration(), END_WITHIN)
             }
             Err(_) => {
                 let of_task = self.processes.iter().filter(|(turn, _)| turn.task == task);

@@ -2,30 +2,28 @@
 //! workspace is run once, whoever asked for it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::agents::secrets::Secrets;
 use crate::domain::TaskId;
 use crate::engine::{AuditReport, CheckResult, FileFact, Input, Looks, State};
+use crate::executor::check;
+use crate::executor::command::CommandJob;
+use crate::executor::runner::{Commands, Owner};
+use crate::executor::workspace::workspace;
 use crate::mission::Plan;
 use crate::mission::model::Check;
 use crate::review::evidence;
 use crate::store::SpoolName;
-use crate::supervisor::Spawn;
 
-use super::children::{check_never_started, check_result, check_spawn, declared_check, files_check};
-use super::errands::{ErrandOwner, Errands, run_errand};
-use super::spool::clean;
-use super::world::{Message, World, workspace};
+use super::world::{Message, World};
 
 /// One command of an audit, with the checks that it answers for.
 struct Rerun {
-    spawn: Spawn,
-    output: PathBuf,
+    job: CommandJob,
     checks: Vec<(TaskId, u32)>,
 }
 
@@ -57,12 +55,12 @@ impl World {
         let (commands, files) = self.reruns(state, number, &due);
         let plan = state.plan.clone();
         let recorded = recorded(state);
-        let (errands, secrets, sender) = (self.errands.clone(), self.programs.secrets(), self.sender.clone());
+        let (runner, sender) = (self.commands.clone(), self.sender.clone());
         let work = tokio::spawn(async move {
-            let mut checks = run_all(&plan, &errands, &secrets, commands).await;
+            let mut checks = run_all(&plan, &runner, commands).await;
             let behind = tokio::task::spawn_blocking(move || {
                 for (task, check) in files {
-                    checks.extend(files_check(&plan, task, check).map(|result| (task, check, result)));
+                    checks.extend(check::files(&plan, task, check).map(|result| (task, check, result)));
                 }
                 (look(&plan, &recorded), checks)
             });
@@ -86,7 +84,7 @@ impl World {
         let mut files = Vec::new();
         let mut commands: BTreeMap<(PathBuf, String, Option<TaskId>), Rerun> = BTreeMap::new();
         for (task, check) in due {
-            let command = match declared_check(plan, *task, *check) {
+            let command = match check::declared(plan, *task, *check) {
                 Some(Check::FileExists { .. }) => {
                     files.push((*task, *check));
                     continue;
@@ -94,39 +92,27 @@ impl World {
                 Some(Check::Command { command, .. } | Check::Metric { command, .. }) => command,
                 None => continue,
             };
-            let output = self.folder.spool_file(&SpoolName::Audit(
-                number,
-                commands.len().try_into().unwrap_or(u32::MAX),
-            ));
-            let attempt = state.task(*task).attempt;
-            let variables = self.task_variables(plan, *task, attempt);
-            let Some(mut spawn) = check_spawn(plan, *task, *check, variables, output.clone()) else {
+            let number_of_run = commands.len().try_into().unwrap_or(u32::MAX);
+            let output = SpoolName::Audit(number, number_of_run);
+            let of_task = self.task_commands(plan, *task, state.task(*task).attempt);
+            let Some(mut job) = check::job(&of_task, *check, &output) else {
                 continue;
             };
-            spawn.label = format!("audit.{number}.{}", commands.len());
+            job.label = format!("audit.{number}.{number_of_run}");
             // One that asks for whom it runs is another command for each of them.
             let own = command.contains("QUORUM_").then_some(*task);
+            let timeout = job.timeout;
             let rerun = commands
-                .entry((spawn.cwd.clone(), command.clone(), own))
+                .entry((job.cwd.clone(), command.clone(), own))
                 .or_insert_with(|| Rerun {
-                    spawn,
-                    output,
+                    job,
                     checks: Vec::new(),
                 });
             // Whoever gives it the most time decides.
-            if let Some(longest) = timeout(plan, *task, *check) {
-                rerun.spawn.timeout_ms = rerun.spawn.timeout_ms.max(Some(longest));
-            }
+            rerun.job.timeout = rerun.job.timeout.max(timeout);
             rerun.checks.push((*task, *check));
         }
         (commands.into_values().collect(), files)
-    }
-}
-
-fn timeout(plan: &Plan, task: TaskId, check: u32) -> Option<u64> {
-    match declared_check(plan, task, check)? {
-        Check::Command { timeout, .. } | Check::Metric { timeout, .. } => Some(timeout.0),
-        Check::FileExists { .. } => None,
     }
 }
 
@@ -151,52 +137,34 @@ fn look(plan: &Plan, recorded: &[(TaskId, Vec<String>)]) -> Looks {
 /// As many at once as tasks may run; those of exclusive tasks alone.
 async fn run_all(
     plan: &Arc<Plan>,
-    errands: &Errands,
-    secrets: &Arc<Secrets>,
-    commands: Vec<Rerun>,
+    commands: &Commands,
+    reruns: Vec<Rerun>,
 ) -> Vec<(TaskId, u32, CheckResult)> {
     let is_alone = |rerun: &Rerun| rerun.checks.iter().any(|(task, _)| plan.task(*task).exclusive);
-    let (alone, others): (Vec<_>, Vec<_>) = commands.into_iter().partition(is_alone);
+    let (alone, others): (Vec<_>, Vec<_>) = reruns.into_iter().partition(is_alone);
     let slots = Arc::new(Semaphore::new(plan.rules.concurrency.max(1) as usize));
     let mut running = JoinSet::new();
     for rerun in others {
-        let (plan, errands, secrets) = (plan.clone(), errands.clone(), secrets.clone());
-        let slots = slots.clone();
+        let (plan, commands, slots) = (plan.clone(), commands.clone(), slots.clone());
         running.spawn(async move {
             // It is never closed.
             let _slot = slots.acquire_owned().await;
-            run(&plan, &errands, &secrets, rerun).await
+            run(&plan, &commands, rerun).await
         });
     }
     let mut results: Vec<_> = running.join_all().await.into_iter().flatten().collect();
     for rerun in alone {
-        results.extend(run(plan, errands, secrets, rerun).await);
+        results.extend(run(plan, commands, rerun).await);
     }
     results
 }
 
-async fn run(
-    plan: &Arc<Plan>,
-    errands: &Errands,
-    secrets: &Arc<Secrets>,
-    rerun: Rerun,
-) -> Vec<(TaskId, u32, CheckResult)> {
-    let ended = run_errand(errands, rerun.spawn, ErrandOwner::Audit).await;
-    let (plan, secrets) = (plan.clone(), secrets.clone());
-    let of_all = |result: &dyn Fn(TaskId, u32) -> CheckResult| -> Vec<(TaskId, u32, CheckResult)> {
-        let checks = rerun.checks.iter();
-        checks
-            .map(|(task, check)| (*task, *check, result(*task, *check)))
-            .collect()
-    };
-    let mut exit = match ended {
-        Ok(exit) => exit,
-        Err(why) => return of_all(&|task, check| check_never_started(&plan, task, check, why.clone())),
-    };
-    let output: &Path = &rerun.output;
-    // As small as what any check keeps of its output.
-    clean(&secrets, output, &mut exit);
-    of_all(&|task, check| check_result(&plan, task, check, &exit, output))
+async fn run(plan: &Plan, commands: &Commands, rerun: Rerun) -> Vec<(TaskId, u32, CheckResult)> {
+    let end = commands.run(Owner::Audit, rerun.job).await;
+    let checks = rerun.checks.into_iter();
+    checks
+        .map(|(task, check)| (task, check, check::result(plan, task, check, &end)))
+        .collect()
 }
 
 /// Files of accepted work that are not there, although no turn ran in their workspace since they were seen last: whoever

@@ -1,34 +1,26 @@
 //! Calls: reviewers of either kind, and workers behind an HTTP endpoint.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::failure::{CommandEnd, read_command};
 use crate::agents::line::Line;
 use crate::agents::model::{self, ModelReply, ModelRequest};
 use crate::agents::secrets::Secrets;
-use crate::domain::{FailureClass, Millis, TaskId, Timestamp, TurnId};
+use crate::domain::{FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Input, State, TurnEnd, Usage};
+use crate::executor::spool::read_head;
 use crate::judging::question::may_be_question;
 use crate::mission::{AgentPlan, Plan};
 use crate::store::SpoolName;
-use crate::supervisor;
 
-use super::children::STDOUT_TAIL;
 use super::middleware::{self, Said};
-use super::reply::{self, Failed};
-use super::spool::{read_head, read_tail};
-use super::world::{Message, World, here_and_now, jitter, not_reachable};
+use super::reply;
+use super::world::{Message, World, jitter, not_reachable};
 
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
-/// How much of a judge's standard error is read when it fails, in bytes.
-const STDERR_TAIL: u64 = 8_000;
-/// Characters of its reason that are quoted.
-const LONGEST_QUOTE: usize = 500;
-
 impl World {
     /// A worker behind an HTTP endpoint: one request is its whole turn.
     pub(super) fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
@@ -184,52 +176,6 @@ impl ModelTurn {
     }
 }
 
-/// Why the reply of a command does not count, as far as that is the command's failure: what it says of itself on its
-/// outputs is quoted. How long it asks to be left alone, where it says so.
-pub(super) fn reviewer_failure(
-    who: &str,
-    exit: &supervisor::Exit,
-    (stdout, stderr): (&Path, &Path),
-) -> Option<Failed> {
-    match (exit.timed_out, exit.code) {
-        (true, _) => Some(Failed::of(
-            FailureClass::Timeout,
-            format!("{who} was killed after its time-out"),
-        )),
-        (false, Some(0)) => None,
-        (false, code) => {
-            let stderr = read_tail(stderr, STDERR_TAIL).unwrap_or_default();
-            let stdout = read_tail(stdout, STDOUT_TAIL).unwrap_or_default();
-            let told = read_command(&CommandEnd {
-                code,
-                stderr: &stderr,
-                stdout: &stdout,
-                at: here_and_now(),
-                ..CommandEnd::default()
-            });
-            let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
-            let said: String = told.reason.chars().take(LONGEST_QUOTE).collect();
-            let last = stdout.lines().map(str::trim).rfind(|line| !line.is_empty());
-            let message = match (said.trim(), last) {
-                ("", None) => format!("{who} {how} and printed nothing"),
-                ("", Some(last)) => {
-                    let last: String = last.chars().take(LONGEST_QUOTE).collect();
-                    format!("{who} {how}; the last line that it printed: {last}")
-                }
-                (said, _) => format!("{who} {how}: {said}"),
-            };
-            Some(Failed {
-                retry_after: told.retry_after,
-                ..Failed::of(told.class, message)
-            })
-        }
-    }
-}
-
-pub(super) fn panel_of(plan: &Plan, task: TaskId) -> Option<&crate::mission::Panel> {
-    plan.task(task).expectations.as_deref()?.panel.as_ref()
-}
-
 pub(super) fn review_timeout(agent: &AgentPlan) -> Millis {
     agent.spec.timeout.unwrap_or(REVIEW_TIMEOUT)
 }
@@ -241,7 +187,3 @@ pub(super) fn usage_of(reply: &ModelReply) -> Usage {
         cost: None,
     }
 }
-
-#[cfg(test)]
-#[path = "calls_tests.rs"]
-mod tests;

@@ -10,13 +10,13 @@ use crate::agents::channel::{Channel, Refusal};
 use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, FailedOperation, Input, NoticeEvent, Operation, RunStarted, State};
+use crate::executor::runner::with_commands;
 use crate::mission::{Plan, variables_of};
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
 use crate::supervisor;
 
-use super::errands::with_errands;
 use super::missions::{Missions, frozen_plan};
-use super::notices::{Channels, Hands, channel_of, document, hand_over};
+use super::notices::{Channels, DeliveryContext, channel_of, document, hand_over};
 use super::recover::recover;
 use super::world::{Message, World};
 
@@ -132,9 +132,9 @@ impl World {
             return None;
         }
         let (own, channels) = (self.folder.id().clone(), self.programs.channels().clone());
-        let (hands, sender) = (self.hands(), self.sender.clone());
+        let (context, sender) = (self.delivery_context(), self.sender.clone());
         let work = tokio::spawn(async move {
-            if let Err(error) = drain(&queue, &folder, &own, &channels, hands).await {
+            if let Err(error) = drain(&queue, &folder, &own, &channels, context).await {
                 // After the loop has ended nobody wants to know.
                 let _ = sender.send(Message::Input(warning(error)));
             }
@@ -175,7 +175,7 @@ async fn drain(
     folder: &StateFolder,
     own: &RunId,
     channels: &Channels,
-    hands: Hands,
+    context: DeliveryContext,
 ) -> Result<(), QueueError> {
     let Some((_turn, letters)) = off_the_loop(queue, claim_due).await.transpose()?.flatten() else {
         return Ok(());
@@ -186,13 +186,13 @@ async fn drain(
     }
     let mut work: tokio::task::JoinSet<Result<(), QueueError>> = tokio::task::JoinSet::new();
     for letters in due.into_values() {
-        let (queue, folder, hands) = (queue.clone(), folder.clone(), hands.clone());
+        let (queue, folder, context) = (queue.clone(), folder.clone(), context.clone());
         let (own, channels) = (own.clone(), channels.clone());
         work.spawn(async move {
             for letter in letters.into_iter().take(MOST_AT_ONCE) {
                 let known = (letter.run == own).then(|| letter.channel()).flatten();
                 let known = known.and_then(|name| channels.get(name).cloned());
-                let retried = retry(&queue, &folder, &letter, known, hands.clone()).await?;
+                let retried = retry(&queue, &folder, &letter, known, context.clone()).await?;
                 if retried.status != LetterStatus::Resolved {
                     break;
                 }
@@ -212,7 +212,7 @@ async fn retry(
     folder: &StateFolder,
     letter: &DeadLetter,
     known: Option<Arc<Channel>>,
-    hands: Hands,
+    context: DeliveryContext,
 ) -> Result<DeadLetter, QueueError> {
     let (tried, place) = (letter.clone(), folder.clone());
     let begun = off_the_loop(queue, move |queue| {
@@ -226,7 +226,7 @@ async fn retry(
         return Ok(letter.clone());
     };
     let result = match channel {
-        Ok(channel) => hand_over(channel, letter.args["notification"].clone(), hands).await,
+        Ok(channel) => hand_over(channel, letter.args["notification"].clone(), context).await,
         Err(why) => Err(Refusal::new(FailureClass::Unknown, why)),
     };
     let id = letter.id.clone();
@@ -307,7 +307,7 @@ fn started(run: &RunFolder) -> Option<RunStarted> {
     }
 }
 
-/// What the environment hands to the agents of a run, as far as it still has it: a command that is told something may
+/// What the environment context to the agents of a run, as far as it still has it: a command that is told something may
 /// print what an agent wrote.
 fn secrets_of(run: &RunFolder, started: &RunStarted) -> Secrets {
     let Ok((_, plan)) = Missions::of(run, started) else {
@@ -355,14 +355,14 @@ pub async fn retry_now(
         || folder.path().to_owned(),
         |started| started.options.mission_folder,
     );
-    let retried = with_errands(supervisor, async |errands| {
-        let hands = Hands {
-            errands,
+    let retried = with_commands(supervisor, async |commands| {
+        let context = DeliveryContext {
+            commands,
             state_folder: folder.path().to_owned(),
             cwd,
             secrets,
         };
-        retry(&queue, folder, letter, None, hands).await
+        retry(&queue, folder, letter, None, context).await
     });
     Ok(retried.await.map_err(RetryError::Supervisor)??)
 }

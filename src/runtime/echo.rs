@@ -4,13 +4,11 @@
 //! repeats the work, so a score in it would be the worker's own. It is never read for a verdict, whatever it holds.
 
 use crate::domain::{Money, Timestamp, TurnId};
-use crate::engine::{Input, ReplyRef, State, TurnEnd, Usage};
-use crate::review::verdict;
+use crate::engine::{Input, TurnEnd, Usage};
+use crate::executor::spool::read_head;
 use crate::store::SpoolName;
 
-use super::reply::{self, Failed, nothing, write_judgement};
-use super::seat::{SeatCall, judge_prompt, seat_failed};
-use super::spool::read_head;
+use super::reply;
 use super::world::{World, not_reachable};
 
 /// What it costs: known, and nothing.
@@ -47,41 +45,6 @@ impl World {
                 Input::TurnSpawned { turn, process: None },
                 Input::TurnEnded(Box::new(end)),
             ]
-        });
-    }
-
-    /// A reviewer that repeats its question.
-    pub(super) fn echo_reviewer(&mut self, state: &State, call: SeatCall) {
-        let plan = state.plan.clone();
-        let task_state = state.task(call.task).clone();
-        let (folder, secrets) = (self.folder.clone(), self.programs.secrets());
-        let SeatCall { task, seat, .. } = call;
-        self.blocking(move || {
-            let file = |name| folder.spool_file(&name);
-            let written = judge_prompt((&folder, &secrets), &plan, &task_state, &call).and_then(
-                |(asked, judgement)| {
-                    let asked = asked.joined();
-                    reply::write(&file(SpoolName::Request(task, seat)), &asked)?;
-                    let reply = reply::write(&file(SpoolName::Reply(task, seat)), &asked)?;
-                    let judgement = write_judgement(&file(SpoolName::Judgement(task, seat)), &judgement)?;
-                    Ok((reply, judgement))
-                },
-            );
-            vec![match written {
-                Ok((file, judgement)) => Input::SeatReplied {
-                    task,
-                    seat,
-                    reply: ReplyRef {
-                        file: file.unwrap_or_else(nothing),
-                        model: None,
-                        usage: NOTHING,
-                        tools: None,
-                        judgement,
-                    },
-                    result: verdict::of_echo(),
-                },
-                Err(message) => seat_failed(task, seat, Failed::ours(message)),
-            }]
         });
     }
 }

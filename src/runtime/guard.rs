@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::domain::{Millis, TaskId, Timestamp};
 use crate::engine::{Effect, Input, JudgingPlace, State, VoidedStage};
+use crate::executor::runner::Owner;
 use crate::mission::Plan;
 
-use super::errands::ErrandOwner;
+use super::error::RunError;
 use super::protection::{Compared, Seen};
-use super::session::RunError;
-use super::world::{Child, Message, World};
+use super::world::{Message, World};
 
 /// How long is waited for others to put back what is not as it must be, before it is looked again.
 const LOOK_AGAIN: Millis = Millis(200);
@@ -49,10 +49,7 @@ impl World {
     /// when somebody has looked.
     pub(super) fn guard(&mut self, state: &State, effect: Effect) -> Option<Effect> {
         let place = match &effect {
-            Effect::CallSeat {
-                not_before: Some(_), ..
-            }
-            | Effect::Consult {
+            Effect::Ask {
                 not_before: Some(_), ..
             } => None,
             effect => effect.place(),
@@ -158,23 +155,7 @@ impl World {
 
     /// Whether another task's turn or command is at work.
     fn others_at_work(&self, task: TaskId) -> bool {
-        let mut children = self.children.values().filter_map(|(child, _)| child.task());
-        children.any(|of| of != task) || self.model_turns.keys().any(|turn| turn.task != task)
-    }
-}
-
-impl Child {
-    /// The task that it works or judges for; `None` for a channel's.
-    pub(super) fn task(&self) -> Option<TaskId> {
-        Some(match self {
-            Self::Turn(turn) | Self::Finish { turn, .. } => turn.task,
-            Self::Check { task, .. } | Self::Seat { task, .. } => *task,
-            Self::Probe { round, .. } => round.task,
-            Self::Step(run) => run.task,
-            Self::Approver(question) => question.task,
-            Self::Consult { id, .. } => id.task,
-            Self::Errand(ErrandOwner::Turn(turn)) => turn.task,
-            Self::Errand(ErrandOwner::Channel | ErrandOwner::Audit) => return None,
-        })
+        let mut commands = self.runner.at_work().filter_map(Owner::task);
+        commands.any(|of| of != task) || self.model_turns.keys().any(|turn| turn.task != task)
     }
 }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
 use crate::engine::{Event, FileRef, SupervisorRef};
-use crate::store::{DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
+use crate::executor::spool::{self, Recorded};
+use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
 use crate::supervisor::{self, ExitsLog};
 
 use super::adopt::Left;
 use super::operator::TellError;
 use super::recover::{RecoverError, recover};
-use super::spool::{self, Recorded};
 
 /// What was found of a run.
 pub struct Inspection {
@@ -141,36 +141,18 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
                 .filter_map(|(name, file)| Some((name, file.as_ref()?)));
             named.extend(there.map(|(name, file)| (name, whole(file))));
         }
-        Event::SeatReplied {
-            task, seat, reply, ..
-        } => {
+        Event::AskReplied { id, reply, .. } => {
             let judged = reply.judgement.as_deref();
             let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
-            named.extend(said(&reply.file).map(|file| (SpoolName::Reply(*task, *seat), whole(file))));
-            named.extend(judged.map(|file| (SpoolName::Judgement(*task, *seat), whole(file))));
-            named.extend(ledger.map(|file| (SpoolName::Tools(*task, *seat), whole(file))));
+            named.extend(said(&reply.file).map(|file| (SpoolName::Ask(*id, AskFile::Reply), whole(file))));
+            named.extend(judged.map(|file| (SpoolName::Ask(*id, AskFile::Judgement), whole(file))));
+            named.extend(ledger.map(|file| (SpoolName::Ask(*id, AskFile::Tools), whole(file))));
         }
-        Event::SeatFailed {
-            task,
-            seat,
-            used: Some(used),
-            ..
-        } => {
-            let ledger = used.tools.file.as_ref();
-            named.extend(ledger.map(|file| (SpoolName::Tools(*task, *seat), whole(file))));
-        }
-        Event::ConsultReplied { id, reply, .. } => {
-            let judged = reply.judgement.as_deref();
-            let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
-            named.extend(said(&reply.file).map(|file| (SpoolName::ConsultReply(*id), whole(file))));
-            named.extend(judged.map(|file| (SpoolName::ConsultJudgement(*id), whole(file))));
-            named.extend(ledger.map(|file| (SpoolName::ConsultTools(*id), whole(file))));
-        }
-        Event::ConsultFailed {
+        Event::AskFailed {
             id, used: Some(used), ..
         } => {
             let ledger = used.tools.file.as_ref();
-            named.extend(ledger.map(|file| (SpoolName::ConsultTools(*id), whole(file))));
+            named.extend(ledger.map(|file| (SpoolName::Ask(*id, AskFile::Tools), whole(file))));
         }
         _ => {}
     }

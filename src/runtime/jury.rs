@@ -10,25 +10,23 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::agents::command::Placeholders;
 use crate::agents::line::{Line, Network};
 use crate::agents::model::{self, ModelRequest};
 use crate::domain::{AgentId, Digest, Dimension, FailureClass, Millis, Timestamp, undated};
+use crate::executor::runner::{Commands, with_commands};
 use crate::judging::parser::{Quoted, parse_scores};
 use crate::mission::model::Adapter;
-use crate::mission::{AgentPlan, Plan};
+use crate::mission::{AgentPlan, Plan, Rules};
 use crate::review::fence::{Excerpt, take_in};
 use crate::review::prompt::{self, JudgePrompt, Prior, Work};
-use crate::supervisor::{self, Spawn};
+use crate::supervisor;
 
-use crate::review::verdict::LARGEST_REPLY;
 use crate::store::no_links::scratch_folder;
 use crate::test_clock::scaled;
 
-use super::calls::{review_timeout, reviewer_failure};
-use super::errands::{ErrandOwner, Errands, run_errand, with_errands};
+use super::calls::review_timeout;
+use super::outside::{self, Question};
 use super::reach::{EnvironmentProblem, Reach, reach};
-use super::spool::{clean, clean_stderr, read_head, write_told};
 
 /// Times that a request is made again which a provider did not answer.
 const MOST_RETRIES: u32 = 3;
@@ -102,7 +100,7 @@ pub struct Jury {
 struct Juror {
     agent: AgentPlan,
     reach: Reach,
-    workspace: std::path::PathBuf,
+    rules: Arc<Rules>,
 }
 
 /// One reply, and what is known about it.
@@ -140,6 +138,7 @@ impl Jury {
         mission_folder: &std::path::Path,
     ) -> Result<Self, Vec<EnvironmentProblem>> {
         let mut jurors = Vec::new();
+        let rules = Arc::new(plan.rules.clone());
         let mut problems = Vec::new();
         for id in agents {
             let agent = plan.agent(*id);
@@ -147,7 +146,7 @@ impl Jury {
                 Ok(reach) => jurors.push(Arc::new(Juror {
                     agent: agent.clone(),
                     reach,
-                    workspace: plan.rules.workspace.clone(),
+                    rules: rules.clone(),
                 })),
                 Err(problem) => problems.push(EnvironmentProblem {
                     who: format!("agent '{}'", agent.name),
@@ -200,18 +199,18 @@ impl Jury {
         supervisor: supervisor::Client,
         mut tell: impl FnMut(usize, Result<Said, String>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let work = async |errands: Errands| {
+        let work = async |commands: Commands| {
             let room = Arc::new(Semaphore::new(at_once.max(1)));
             let mut asked = JoinSet::new();
             for (number, (juror, piece)) in questions.into_iter().enumerate() {
                 let Some(juror) = self.jurors.get(juror).cloned() else {
                     continue;
                 };
-                let (room, errands) = (room.clone(), errands.clone());
+                let (room, commands) = (room.clone(), commands.clone());
                 let place = self.folder.path().join(number.to_string());
                 asked.spawn(async move {
                     let _turn = room.acquire().await;
-                    (number, juror.judge(&piece, &errands, &place).await)
+                    (number, juror.judge(&piece, &commands, &place).await)
                 });
             }
             while let Some(joined) = asked.join_next().await {
@@ -222,24 +221,29 @@ impl Jury {
             }
             Ok(())
         };
-        with_errands(supervisor, work).await.map_err(E::from)?
+        with_commands(supervisor, work).await.map_err(E::from)?
     }
 }
 
 impl Juror {
     /// Asks about one piece; once more, strictly, if the reply cannot be read.
-    async fn judge(&self, piece: &Piece, errands: &Errands, place: &std::path::Path) -> Result<Said, String> {
+    async fn judge(
+        &self,
+        piece: &Piece,
+        commands: &Commands,
+        place: &std::path::Path,
+    ) -> Result<Said, String> {
         let dimensions = piece.dimensions.iter().map(|dimension| dimension.name.as_str());
         let mut quoted = Quoted::scored_on(dimensions);
         take_in(&mut quoted, &piece.work);
-        let first = self.hear(piece, None, errands, place).await?;
+        let first = self.hear(piece, None, commands, place).await?;
         let unread = match parse_scores(&first.text, &piece.dimensions, &quoted) {
             Ok(_) if first.cut_short => "the reply ran into its token limit and is cut short".to_owned(),
             Ok(_) => return Ok(first.into_said(None)),
             Err(why) => why.to_string(),
         };
         // One that cannot be asked again has given no verdict, which is not the worst one: it can be asked another time.
-        let second = self.hear(piece, Some(&unread), errands, place).await?;
+        let second = self.hear(piece, Some(&unread), commands, place).await?;
         Ok(second.into_said(Some(first.text)))
     }
 
@@ -248,7 +252,7 @@ impl Juror {
         &self,
         piece: &Piece,
         unread: Option<&str>,
-        errands: &Errands,
+        commands: &Commands,
         place: &std::path::Path,
     ) -> Result<Heard, String> {
         let asked = piece.question(unread);
@@ -262,7 +266,7 @@ impl Juror {
                         Err(unheard) => unheard,
                     }
                 }
-                Reach::Command(..) => match self.ask_command(&asked, piece, errands, place).await {
+                Reach::Command(..) => match self.ask_command(&asked, piece, commands, place).await {
                     Ok(heard) => return Ok(heard),
                     Err(unheard) => unheard,
                 },
@@ -319,69 +323,41 @@ impl Juror {
         &self,
         asked: &JudgePrompt,
         piece: &Piece,
-        errands: &Errands,
+        commands: &Commands,
         place: &std::path::Path,
     ) -> Result<Heard, Unheard> {
-        let Reach::Command(program, surroundings) = &self.reach else {
+        let Reach::Command(program, env) = &self.reach else {
             return Err("it is no command".to_owned().into());
         };
-        let file = |end: &str| place.with_extension(end);
         let dimensions: Vec<_> = piece.dimensions.iter().map(|dimension| &dimension.name).collect();
+        let prompt = asked.joined();
         let review = serde_json::json!({
             "schema": "quorum.review-request/v1",
             "task": piece.task,
             "dimensions": dimensions,
-            "prompt": asked.joined(),
+            "prompt": prompt,
         });
-        let [request, json, reply, stderr] = ["request", "review", "reply", "err"].map(file);
-        let told = vec![
-            write_told(&request, asked.joined().as_bytes())?,
-            write_told(&json, review.to_string().as_bytes())?,
-        ];
-        let shown = |path: &std::path::Path| path.to_string_lossy().into_owned();
-        let variables = vec![
-            ("QUORUM_PROMPT_FILE".to_owned(), shown(&request)),
-            ("QUORUM_REVIEW_FILE".to_owned(), shown(&json)),
-        ];
-        let placeholders = Placeholders {
-            task: "calibration",
-            attempt: "1",
-            prompt_file: &shown(&request),
-            workspace: &shown(&self.workspace),
+        let question = Question {
+            label: "calibrate",
+            title: "calibration",
+            prompt: &prompt,
+            review: Some(review.to_string()),
+            variables: Vec::new(),
         };
-        let spawn = Spawn {
-            label: "calibrate".to_owned(),
-            argv: program.argv(&placeholders),
-            env: surroundings.with(variables),
-            stdin: Some(request),
-            told,
-            sealed: true,
-            stdout: Some(reply.clone()),
-            stderr: Some(stderr.clone()),
-            timeout_ms: Some(review_timeout(&self.agent).0),
-            cwd: self.workspace.clone(),
-            ..Spawn::default()
-        };
-        let mut exit = run_errand(errands, spawn, ErrandOwner::Channel).await?;
-        clean_stderr(surroundings.secrets(), &stderr);
-        clean(surroundings.secrets(), &reply, &mut exit);
-        if let Some(failed) = reviewer_failure("the reviewer", &exit, (&reply, &stderr)) {
-            return Err(Unheard {
+        let who = ("the reviewer", &self.agent);
+        let replied = outside::ask(commands, who, (program, env), &self.rules, place, question).await;
+        match replied {
+            Ok(replied) => Ok(Heard {
+                cut_short: replied.is_too_long,
+                text: replied.text,
+                model: None,
+            }),
+            Err(failed) => Err(Unheard {
                 class: failed.class,
                 message: failed.message,
                 retry_after: failed.retry_after,
-            });
+            }),
         }
-        if let Some(lost) = exit.output_lost {
-            return Err(format!("the reply of the reviewer is lost: {lost}").into());
-        }
-        let text = read_head(&reply, LARGEST_REPLY + 1).map_err(|error| error.to_string())?;
-        Ok(Heard {
-            // What comes behind the part that is read might take it back.
-            cut_short: text.len() as u64 > LARGEST_REPLY,
-            text,
-            model: None,
-        })
     }
 }
 

@@ -4,7 +4,6 @@
 //! What a tool gives is the worker's doing, like everything else that is judged: it reaches the model inside a fence, and
 //! a verdict that stands in it is not the reviewer's. Every call is on record.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +15,7 @@ use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, 
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::domain::{AgentId, FailureClass, TaskId, Timestamp};
 use crate::engine::{Known, TaskState, ToolLedgerRef, Usage, Used};
+use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
 use crate::mission::Plan;
@@ -26,11 +26,8 @@ use crate::store::{self, RunFolder};
 
 use super::calls::usage_of;
 use super::material::Judged;
+use super::reach::Toolless;
 use super::tool_ledger::{ToolLedger, unkept};
-use super::world::workspace;
-
-/// Agents whose providers were seen to know no tools: they are not offered any again in this session.
-pub(super) type Toolless = Arc<Mutex<BTreeSet<AgentId>>>;
 
 /// Whether a reply has the form that was asked for, given what the work says.
 type HasForm = Box<dyn Fn(&str, &Quoted) -> bool + Send + Sync>;

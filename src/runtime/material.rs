@@ -6,6 +6,8 @@ use std::path::Path;
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, Timestamp, TurnId};
 use crate::engine::{FileFact, State, TaskState, prior_points};
+use crate::executor::spool::{check, read_head, read_output};
+use crate::executor::workspace::workspace;
 use crate::judging::parser::Quoted;
 use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
@@ -14,10 +16,8 @@ use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inpu
 use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, Work};
 use crate::store::{RunFolder, SpoolName};
 
-use super::calls::panel_of;
+use super::ask::panel_of;
 use super::looking::is_about_files;
-use super::spool::{check, read_head, read_output};
-use super::world::workspace;
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
 const LARGEST_QUOTED: u64 = 1024 * 1024;

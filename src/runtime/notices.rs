@@ -15,17 +15,18 @@ use crate::agents::failure::classify_stderr;
 use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Points, RunId, Timestamp};
 use crate::engine::{Input, Notice, OpenNotice, State, Topic, Undelivered};
+use crate::executor::command::{CommandEnd, CommandJob, How, Outputs};
+use crate::executor::runner::{Commands, Owner};
 use crate::mission::Plan;
 use crate::store::{self, no_links};
-use crate::supervisor::Spawn;
 use crate::test_clock::scaled;
 
-use super::errands::{ErrandOwner, Errands, run_errand};
-use super::spool::read_tail;
-use super::world::{GRACE_MS, Message, World, jitter};
+use super::world::{Message, World, jitter};
 
 /// How much of what a command says when it fails is read, in bytes.
 const STDERR_TAIL: u64 = 1_000;
+/// How much a command may print, in bytes.
+const MOST_PRINTED: u64 = 16 << 20;
 
 /// The channels of a run, with their secrets.
 pub(super) type Channels = HashMap<Box<str>, Arc<Channel>>;
@@ -125,8 +126,8 @@ fn title(plan: &Plan, notice: &Notice, task: Option<&str>, gate: Option<&str>) -
 
 /// What a delivery needs beside the channel.
 #[derive(Clone)]
-pub(super) struct Hands {
-    pub errands: Errands,
+pub(super) struct DeliveryContext {
+    pub commands: Commands,
     /// The state folder: files of a delivery lie there, and no channel writes into it.
     pub state_folder: PathBuf,
     /// Where a command is started.
@@ -135,19 +136,23 @@ pub(super) struct Hands {
     pub secrets: Arc<Secrets>,
 }
 
-/// Hands a notification over once.
-pub(super) async fn hand_over(channel: Arc<Channel>, document: Value, hands: Hands) -> Result<(), Refusal> {
+/// DeliveryContext a notification over once.
+pub(super) async fn hand_over(
+    channel: Arc<Channel>,
+    document: Value,
+    context: DeliveryContext,
+) -> Result<(), Refusal> {
     match &channel.way {
         Way::Http(hook) => channel.post(hook, &document).await,
         Way::File(path) => {
             let path = path.clone();
             let written =
-                tokio::task::spawn_blocking(move || channel::append(&path, &hands.state_folder, &document));
+                tokio::task::spawn_blocking(move || channel::append(&path, &context.state_folder, &document));
             written
                 .await
                 .unwrap_or_else(|error| Err(Refusal::new(FailureClass::Unknown, error.to_string())))
         }
-        Way::Command(program) => run_command(&channel, program, &document, &hands).await,
+        Way::Command(program) => run_command(&channel, program, &document, &context).await,
     }
 }
 
@@ -178,16 +183,16 @@ async fn run_command(
     channel: &Channel,
     program: &Program,
     document: &Value,
-    hands: &Hands,
+    context: &DeliveryContext,
 ) -> Result<(), Refusal> {
     let refused = |what: String| Refusal::new(FailureClass::Unknown, what);
     let cannot = |error: std::io::Error| refused(format!("cannot write the notification: {error}"));
-    let state = no_links::Folder::open(&hands.state_folder).map_err(cannot)?;
+    let state = no_links::Folder::open(&context.state_folder).map_err(cannot)?;
     let files = tempfile::Builder::new()
         .prefix(&format!("{NOTIFY_PREFIX}{}-", std::process::id()))
         .tempdir_in(state.through("".as_ref()))
         .map_err(cannot)?;
-    let folder = hands
+    let folder = context
         .state_folder
         .join(files.path().file_name().unwrap_or_default());
     let (stdin, stderr) = (folder.join("in"), folder.join("err"));
@@ -196,51 +201,57 @@ async fn run_command(
     let placeholders = Placeholders {
         task: text("task"),
         prompt_file: &stdin.to_string_lossy(),
-        workspace: &hands.cwd.to_string_lossy(),
+        workspace: &context.cwd.to_string_lossy(),
         ..Placeholders::default()
     };
     let run = ("QUORUM_RUN_ID".to_owned(), text("runId").to_owned());
-    let spawn = Spawn {
+    let job = CommandJob {
         label: text("id").to_owned(),
         argv: program.argv(&placeholders),
         env: environment(vec![run]),
-        cwd: hands.cwd.clone(),
+        cwd: context.cwd.clone(),
         stdin: Some(stdin),
-        stderr: Some(stderr.clone()),
-        timeout_ms: Some(u64::try_from(channel.timeout.as_millis()).unwrap_or(u64::MAX)),
-        grace_ms: GRACE_MS,
-        ..Spawn::default()
+        outputs: Outputs {
+            stderr: Some(stderr),
+            secrets: context.secrets.clone(),
+            limit: MOST_PRINTED,
+            ..Outputs::default()
+        },
+        timeout: channel.timeout.into(),
+        ..CommandJob::default()
     };
-    let exit = run_errand(&hands.errands, spawn, ErrandOwner::Channel)
-        .await
-        .map_err(refused)?;
-    let said = read_tail(&stderr, STDERR_TAIL).unwrap_or_default();
-    let last = said
-        .trim()
-        .lines()
-        .last()
-        .map_or_else(String::new, |line| format!(": {line}"));
-    let (class, how) = match (exit.timed_out, exit.code, exit.signal) {
-        (true, _, _) => (
+    let end = context.commands.run(Owner::Nobody, job).await;
+    match refusal(&end) {
+        None => Ok(()),
+        Some((class, why)) => Err(Refusal::new(class, channel.presentable(&why))),
+    }
+}
+
+/// Why a command has not taken a notification: only exit 0 says that it has. Its last line is quoted.
+fn refusal(end: &CommandEnd) -> Option<(FailureClass, String)> {
+    let said = end.stderr_tail(STDERR_TAIL);
+    let (class, how) = match end.how() {
+        How::Exited(0) => return None,
+        How::NotStarted(why) => (FailureClass::Unknown, why.to_owned()),
+        How::TimedOut => (
             FailureClass::Timeout,
             "it was killed after its time-out".to_owned(),
         ),
-        (false, Some(0), _) => return Ok(()),
-        (false, Some(code), _) => (classify_stderr(&said), format!("it exited {code}")),
-        (false, None, signal) => {
-            let signal = signal.unwrap_or_default();
-            (FailureClass::Unknown, format!("it was killed by signal {signal}"))
-        }
+        How::Exited(code) => (classify_stderr(&said), format!("it exited {code}")),
+        How::Killed(signal) => (FailureClass::Unknown, format!("it was killed by signal {signal}")),
     };
-    let said = hands.secrets.redact(&format!("{how}{last}"));
-    Err(Refusal::new(class, channel.presentable(&said)))
+    let last = said.trim().lines().last();
+    Some((
+        class,
+        how + &last.map_or_else(String::new, |line| format!(": {line}")),
+    ))
 }
 
 impl World {
     /// What deliveries of this session need.
-    pub(super) fn hands(&self) -> Hands {
-        Hands {
-            errands: self.errands.clone(),
+    pub(super) fn delivery_context(&self) -> DeliveryContext {
+        DeliveryContext {
+            commands: self.commands.clone(),
             state_folder: self.folder.state_folder().path().to_owned(),
             cwd: self.programs.mission_folder().to_owned(),
             secrets: self.programs.secrets(),
@@ -273,13 +284,13 @@ impl World {
             ..
         } = open;
         let document = document(&state.plan, self.folder.id(), number, name, notice);
-        let (hands, sender) = (self.hands(), self.sender.clone());
+        let (context, sender) = (self.delivery_context(), self.sender.clone());
         let pause = not_before.map(|at| scaled(at.since(Timestamp::now()).as_duration()));
         let work = tokio::spawn(async move {
             if let Some(pause) = pause {
                 tokio::time::sleep(pause).await;
             }
-            let result = hand_over(channel, document, hands).await;
+            let result = hand_over(channel, document, context).await;
             let result = result.map_err(|refusal| Undelivered {
                 class: refusal.class,
                 message: refusal.message,

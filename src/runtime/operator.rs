@@ -11,8 +11,8 @@ use crate::store::{
     self, Decision, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder,
 };
 
-use super::children;
 use super::recover::{RecoverError, Recovered, recover};
+use super::scan;
 use super::supervision;
 
 /// Why a run could not be told.
@@ -180,7 +180,7 @@ pub(super) fn files_of(state: &State, command: &Command) -> Option<Fact> {
     counts.then(|| Fact::FilesSeen {
         task: *task,
         attempt: state.task(*task).attempt,
-        files: children::files_of(&state.plan, *task),
+        files: scan::files_of(&state.plan, *task),
     })
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{Digest, TaskId};
 use crate::engine::{State, judging_agents};
+use crate::executor::workspace::workspace;
 use crate::judging::protected::{judging_paths, own_targets};
 use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{
@@ -348,7 +349,7 @@ impl Protection {
             root,
             patterns: globs.iter().map(ToString::to_string).collect(),
         };
-        let roots = [self.root.clone(), super::world::workspace(plan, task)];
+        let roots = [self.root.clone(), workspace(plan, task)];
         // The loader has read them.
         Guarded::of(&roots.map(scope)).unwrap_or_default()
     }

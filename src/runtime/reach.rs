@@ -1,11 +1,11 @@
 //! How the agents and channels of a run are reached: found out before anything starts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::agents::channel::{Channel, Way};
-use crate::agents::command::{Program, Surroundings};
+use crate::agents::command::{ChildEnv, Program};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Network;
 use crate::agents::secrets::Secrets;
@@ -17,6 +17,9 @@ use crate::runtime::notices::{self, Channels};
 
 /// Why a run that is offline cannot have somebody.
 const OFFLINE: &str = "needs the network, and the run is offline";
+
+/// Agents whose providers were seen to know no tools: they are not offered any again in this session.
+pub(super) type Toolless = Arc<Mutex<BTreeSet<AgentId>>>;
 
 /// How each agent of a run is reached.
 pub struct Programs {
@@ -33,7 +36,7 @@ pub struct Programs {
 #[derive(Clone)]
 pub(super) enum Reach {
     /// By starting a command with an environment of its own.
-    Command(Arc<Program>, Arc<Surroundings>),
+    Command(Arc<Program>, Arc<ChildEnv>),
     /// Over HTTP.
     Model(Box<Endpoint>),
     /// Here: it repeats what it is told.
@@ -175,7 +178,7 @@ impl Reach {
     /// What must not be known of it.
     fn secrets(&self) -> Option<&Secrets> {
         match self {
-            Self::Command(_, surroundings) => Some(surroundings.secrets()),
+            Self::Command(_, env) => Some(env.secrets()),
             Self::Model(endpoint) => Some(endpoint.secrets()),
             Self::Echo => None,
         }
@@ -196,9 +199,9 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
         Adapter::Command => {
             let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
             let program = Program::resolve(line, folder).map_err(|error| error.to_string())?;
-            let surroundings = Surroundings::of_agent(agent.spec.env.iter(), variable);
-            let surroundings = surroundings.map_err(|error| error.to_string())?;
-            Ok(Reach::Command(Arc::new(program), Arc::new(surroundings)))
+            let env = ChildEnv::of_agent(agent.spec.env.iter(), variable);
+            let env = env.map_err(|error| error.to_string())?;
+            Ok(Reach::Command(Arc::new(program), Arc::new(env)))
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
             let offline = match network {

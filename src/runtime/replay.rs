@@ -12,22 +12,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, ConsultId, Stage, TaskId, TurnId};
-use crate::engine::{self, Event, Fact, FileRef, RULES, ReplyRef, SeatId, SeatResult, State};
+use crate::domain::{Advice, AskId, Purpose, TurnId};
+use crate::engine::{self, Event, Fact, FileRef, RULES, ReplyRef, State};
+use crate::executor::spool::{Recorded, is_as_recorded, read_head};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, LARGEST_REPLY, Reply};
-use crate::store::{Record, RunFolder, SpoolName};
+use crate::store::{AskFile, Record, RunFolder, SpoolName};
 
-use compare::{
-    Ground, Place, advice_difference, differing, essence, is_decisive, said_by_advice, said_by_seat,
-    seat_difference, standing,
-};
+use compare::{Ground, Place, advice_difference, differing, essence, is_decisive, said_by_advice, standing};
 
-use super::calls::panel_of;
+use super::ask::panel_of;
 use super::inspect::vouched;
 use super::recover::{RecoverError, Recovered, retell};
-use super::spool::{Recorded, is_as_recorded, read_head};
 
 /// The largest judgement that is read, in bytes: digests of a work's own verdicts make up most of it.
 const LARGEST_JUDGEMENT: u64 = 4 * 1024 * 1024;
@@ -139,18 +136,10 @@ struct Rejudge<'a> {
     /// Verdicts that rest on a reply that is lost or says something else.
     doubtful: BTreeSet<Ground>,
     /// What was handed over to those whose reply has not come.
-    handed_over: BTreeMap<ConsultId, FileRef>,
+    handed_over: BTreeMap<AskId, FileRef>,
     /// Whether the session goes by the rules of this version.
     is_comparable: bool,
     of_other_rules: usize,
-}
-
-/// The files that belong to one reply.
-struct Names {
-    reply: SpoolName,
-    judgement: SpoolName,
-    request: SpoolName,
-    tools: SpoolName,
 }
 
 impl Rejudge<'_> {
@@ -180,13 +169,7 @@ impl Rejudge<'_> {
             self.is_comparable = rules == RULES;
         }
         let read = match &record.fact {
-            Fact::SeatReplied {
-                task,
-                seat,
-                reply,
-                result,
-            } => Some(self.replied(state, (*task, *seat), reply, result)),
-            Fact::ConsultReplied { id, reply, advice } => Some(self.advised(state, *id, reply, advice)),
+            Fact::AskReplied { id, reply, advice } => Some(self.replied(state, *id, reply, advice)),
             _ => None,
         };
         if self.is_comparable {
@@ -215,87 +198,48 @@ impl Rejudge<'_> {
         }
     }
 
-    /// What a reviewer replied, as it is read now.
-    fn replied(
-        &mut self,
-        state: &State,
-        (task, seat): (TaskId, SeatId),
-        reply: &ReplyRef,
-        result: &SeatResult,
-    ) -> Fact {
-        let sits = state.task(task).judging.as_deref();
-        let sits = sits.and_then(|judging| judging.seats.get(seat.seat as usize));
-        let agent = sits.map(|sits| state.plan.agent(sits.agent));
-        let is_echo = agent.is_some_and(|agent| agent.spec.adapter == Adapter::Echo);
-        let names = Names {
-            reply: SpoolName::Reply(task, seat),
-            judgement: SpoolName::Judgement(task, seat),
-            request: SpoolName::Request(task, seat),
-            tools: SpoolName::Tools(task, seat),
-        };
-        let (judgement, derived) = self.read(reply, &names, |said, judgement| match is_echo {
-            true => verdict::of_echo(),
-            false => verdict::of_seat(panel_of(&state.plan, task), said, &judgement.work),
-        });
-        let standing = standing(&derived, |derived| seat_difference(result, derived));
-        self.doubt(Ground::new(task, seat.attempt, Stage::Judge, None), &standing);
-        self.readings.push(Reading {
-            task: state.plan.task(task).title.to_string(),
-            attempt: seat.attempt,
-            stage: "judge",
-            place: json!({"round": seat.round, "seat": seat.seat, "try": seat.attempt_try}),
-            agent: agent.map_or_else(String::new, |agent| agent.name.to_string()),
-            model: reply.model.clone(),
-            judgement,
-            recorded: said_by_seat(result),
-            derived: derived.as_ref().ok().map(said_by_seat),
-            standing,
-        });
-        Fact::SeatReplied {
-            task,
-            seat,
-            reply: reply.clone(),
-            result: derived.unwrap_or_else(|_| result.clone()),
-        }
-    }
-
-    /// What a consulted agent replied, as it is read now.
-    fn advised(&mut self, state: &State, id: ConsultId, reply: &ReplyRef, advice: &Advice) -> Fact {
-        let recorded = |advice: Advice| Fact::ConsultReplied {
+    /// What an agent replied, as it is read now.
+    fn replied(&mut self, state: &State, id: AskId, reply: &ReplyRef, advice: &Advice) -> Fact {
+        let recorded = |advice: Advice| Fact::AskReplied {
             id,
             reply: reply.clone(),
             advice,
         };
         let task = state.task(id.task);
-        let Some(open) = task.consults.iter().find(|open| open.id == id) else {
+        let Some(open) = task.asks.iter().find(|open| open.id == id) else {
             return recorded(advice.clone());
         };
         let agent = state.plan.agent(open.agent);
-        let names = Names {
-            reply: SpoolName::ConsultReply(id),
-            judgement: SpoolName::ConsultJudgement(id),
-            request: SpoolName::ConsultRequest(id),
-            tools: SpoolName::ConsultTools(id),
-        };
-        let (judgement, derived) = self.read(reply, &names, |said, judgement| match agent.spec.adapter {
-            Adapter::Echo => verdict::of_consulted_echo(open.purpose),
-            _ => verdict::of_consult(open.purpose, said, &judgement.work),
+        let panel = panel_of(&state.plan, id.task);
+        let (judgement, derived) = self.read(reply, id, |said, judgement| match agent.spec.adapter {
+            Adapter::Echo => verdict::of_echo(open.purpose),
+            _ => verdict::of_ask(open.purpose, panel, said, &judgement.work),
         });
         // What was handed over is frozen: a verdict about something else is not this one.
         let handed_over = self.handed_over.remove(&id);
         let derived = derived.and_then(|derived| {
-            let vouched = handed_over.map(|file| self.vouched(&SpoolName::ConsultHandoff(id), &file));
+            let vouched = handed_over.map(|file| self.vouched(&SpoolName::Ask(id, AskFile::Handoff), &file));
             vouched.unwrap_or(Ok(())).map(|()| derived)
         });
         let standing = standing(&derived, |derived| advice_difference(advice, derived));
         if let Some(ground) = Ground::of_advice(state, id.task, open.purpose) {
             self.doubt(ground, &standing);
         }
+        let (stage, place) = match open.purpose {
+            Purpose::Score(place) => (
+                "judge",
+                json!({"round": place.round, "seat": place.seat, "try": id.attempt_try}),
+            ),
+            purpose => (
+                purpose.as_str(),
+                json!({"number": id.number, "try": id.attempt_try}),
+            ),
+        };
         self.readings.push(Reading {
             task: state.plan.task(id.task).title.to_string(),
             attempt: task.attempt,
-            stage: open.purpose.as_str(),
-            place: json!({"number": id.number, "try": id.attempt_try}),
+            stage,
+            place,
             agent: agent.name.to_string(),
             model: reply.model.clone(),
             judgement,
@@ -310,10 +254,13 @@ impl Rejudge<'_> {
     fn read<T>(
         &self,
         reply: &ReplyRef,
-        names: &Names,
+        id: AskId,
         parse: impl FnOnce(Reply<'_>, &Judgement) -> T,
     ) -> (Option<Judgement>, Result<T, String>) {
-        let judgement = match self.judgement(reply.judgement.as_deref(), &names.judgement) {
+        let judgement = match self.judgement(
+            reply.judgement.as_deref(),
+            &SpoolName::Ask(id, AskFile::Judgement),
+        ) {
             Ok(judgement) => judgement,
             Err(why) => return (None, Err(why)),
         };
@@ -322,19 +269,22 @@ impl Rejudge<'_> {
             digest: judgement.prompt.digest,
         };
         let text = self
-            .vouched(&names.request, &asked)
-            .and_then(|()| self.vouched(&names.reply, &reply.file))
+            .vouched(&SpoolName::Ask(id, AskFile::Request), &asked)
+            .and_then(|()| self.vouched(&SpoolName::Ask(id, AskFile::Reply), &reply.file))
             // What it did with tools is what its word rests on, as much as what it was shown.
             .and_then(
                 |()| match reply.tools.as_ref().and_then(|tools| tools.file.as_ref()) {
-                    Some(ledger) => self.vouched(&names.tools, ledger),
+                    Some(ledger) => self.vouched(&SpoolName::Ask(id, AskFile::Tools), ledger),
                     None => Ok(()),
                 },
             )
             .and_then(|()| match reply.file.len {
                 0 => Ok(String::new()),
-                _ => read_head(&self.run.spool_file(&names.reply), LARGEST_REPLY)
-                    .map_err(|error| error.to_string()),
+                _ => read_head(
+                    &self.run.spool_file(&SpoolName::Ask(id, AskFile::Reply)),
+                    LARGEST_REPLY,
+                )
+                .map_err(|error| error.to_string()),
             });
         let read = text.map(|text| {
             let said = Reply {

@@ -3,26 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use crate::agents::endpoint::Endpoint;
-use crate::agents::secrets::Secrets;
+use crate::agents::failure::{FailedCommand, Moment, read_command};
 use crate::domain::{Digest, FailureClass, Millis};
 use crate::engine::{FileRef, ReplyRef, Usage, Used};
+use crate::executor::command::{CommandEnd, How, LONGEST_QUOTE};
+use crate::executor::spool::{Sealed, read_head_bytes, seal};
 use crate::judging::parser::Quoted;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{LARGEST_REPLY, Reply};
 use crate::store;
-use crate::supervisor::Exit;
 
-use super::calls::reviewer_failure;
-use super::children::clear;
 use super::looking::Answered;
-use super::spool::{Sealed, clean, clean_file, clean_stderr, read_claims, read_head_bytes, seal};
 
 /// Where a reply lies, and beside it what its verdict rests on.
 pub(super) struct Place {
     pub reply: PathBuf,
     pub judgement: PathBuf,
-    /// What a command claims that replied: its model and what it used.
-    pub result: PathBuf,
 }
 
 /// Why nothing came of a call.
@@ -57,37 +53,62 @@ impl Failed {
     }
 }
 
+/// Why there is no reply of a command: it never ran, or failed in its own words on its outputs, which are quoted. How long
+/// it asks to be left alone, where it says so. Blocks.
+pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
+    let (code, how) = match end.how() {
+        How::Exited(0) => {
+            let lost = |lost| Failed::ours(format!("the reply of {who} is lost: {lost}"));
+            return end.lost().map(lost);
+        }
+        How::NotStarted(why) => return Some(Failed::of(FailureClass::Unknown, why.to_owned())),
+        How::TimedOut => {
+            let message = format!("{who} was killed after its time-out");
+            return Some(Failed::of(FailureClass::Timeout, message));
+        }
+        How::Exited(code) => (Some(code), format!("exited {code}")),
+        How::Killed(_) => (None, "was killed".to_owned()),
+    };
+    let (stdout, stderr) = end.last_words();
+    let told = read_command(&FailedCommand {
+        code,
+        stderr: &stderr,
+        stdout: &stdout,
+        at: Moment::here(),
+        ..FailedCommand::default()
+    });
+    let said: String = told.reason.chars().take(LONGEST_QUOTE).collect();
+    let last = stdout.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let message = match (said.trim(), last) {
+        ("", None) => format!("{who} {how} and printed nothing"),
+        ("", Some(last)) => {
+            let last: String = last.chars().take(LONGEST_QUOTE).collect();
+            format!("{who} {how}; the last line that it printed: {last}")
+        }
+        (said, _) => format!("{who} {how}: {said}"),
+    };
+    Some(Failed {
+        retry_after: told.retry_after,
+        ..Failed::of(told.class, message)
+    })
+}
+
 /// What a command replied that has ended. Blocks.
 pub(super) fn of_command<T>(
     who: &str,
-    (mut exit, stderr): (Exit, &Path),
-    secrets: &Secrets,
-    judgement: Option<&Judgement>,
+    end: &CommandEnd,
+    mut judgement: Judgement,
     place: &Place,
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), Failed> {
-    clean_stderr(secrets, stderr);
-    clean(secrets, &place.reply, &mut exit);
-    // Without a key in it, it stays what was printed until it is read.
-    let printed = exit.stdout_digest.filter(|_| secrets.is_empty());
-    if let Some(failed) = reviewer_failure(who, &exit, (&place.reply, stderr)) {
+    if let Some(failed) = no_reply(who, end) {
         return Err(failed);
     }
-    if let Some(lost) = &exit.output_lost {
-        return Err(Failed::ours(format!("the reply of {who} is lost: {lost}")));
-    }
-    let judgement =
-        judgement.ok_or_else(|| Failed::ours(format!("what {who} was asked is not known any more")))?;
-    let least = (exit.stdout_len, printed);
-    let mut judgement = judgement.clone();
-    judgement.cut_short |= exit.output_cut;
+    let least = (end.exit.stdout_len, end.exit.stdout_digest);
+    judgement.cut_short |= end.exit.output_cut;
     // Claims that cannot be read are none: what was used is unknown then.
-    let claims = clean_file(secrets, &place.result).and_then(|()| read_claims(&place.result));
-    let claims = claims
-        .ok()
-        .flatten()
-        .map(|(_, claims)| claims)
-        .unwrap_or_default();
+    let claims = end.claims().ok().flatten();
+    let claims = claims.map(|(_, claims)| claims).unwrap_or_default();
     read(
         place,
         &judgement,
@@ -95,14 +116,6 @@ pub(super) fn of_command<T>(
         (claims.model, claims.usage.as_usage()),
         parse,
     )
-}
-
-/// Makes room for the result file of a command that is asked, and names it to the command.
-pub(super) fn offer_result(path: &Path, variables: &mut Vec<(String, String)>) -> Result<(), String> {
-    clear(path)?;
-    let path = path.to_string_lossy().into_owned();
-    variables.push(("QUORUM_RESULT_FILE".to_owned(), path));
-    Ok(())
 }
 
 /// Stores what a model replied, and reads it.
@@ -217,3 +230,7 @@ pub(super) fn nothing() -> FileRef {
         digest: Digest::of(b""),
     }
 }
+
+#[cfg(test)]
+#[path = "reply_tests.rs"]
+mod tests;

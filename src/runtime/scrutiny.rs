@@ -1,67 +1,47 @@
 //! The stages behind the verification at work: commands are run here; agents are asked in `consult`, with what is
 //! composed here.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use crate::agents::command::{check_argv, environment};
+use crate::agents::command::check_argv;
 use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, FindingsReport, Millis, Step, TaskId};
-use crate::engine::{Input, State, TaskState};
+use crate::engine::{Effect, Input, State, TaskState};
+use crate::executor::command::{CommandEnd, CommandJob};
+use crate::executor::runner::CommandRequest;
+use crate::executor::spool::write_told;
+use crate::executor::task_command::TaskCommands;
+use crate::executor::workspace::workspace;
 use crate::mission::{Plan, StageJudge, StagePlan};
-use crate::review::checks::CommandOutcome;
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, Work};
 use crate::review::scrutiny as prompt;
 use crate::store::{RunFolder, SpoolName};
-use crate::supervisor::{self, Spawn};
 
-use super::children::{CHECK_SHOWN, command_outcome};
+use super::commands::request;
 use super::material::Material;
-use super::session::RunError;
-use super::spool::{clean, read_tail, write_told};
-use super::world::{Child, Message, World, workspace};
+use super::world::{Sender, World};
 
 /// How long a stage may take that does not say: as long as a check (section 6).
 const STAGE_TIMEOUT: Millis = Millis::from_secs(600);
 
 /// One round of a stage that needs no agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct StepRun {
-    pub task: TaskId,
-    pub attempt: u32,
-    pub step: Step,
-    pub round: u32,
+struct StepRun {
+    task: TaskId,
+    attempt: u32,
+    step: Step,
+    round: u32,
 }
 
 /// One that is to be run.
-struct Job {
+struct StageCommand {
     run: StepRun,
-    plan: Arc<Plan>,
-    folder: RunFolder,
-    secrets: Arc<Secrets>,
+    commands: TaskCommands,
     task_state: TaskState,
-    variables: Vec<(String, String)>,
-}
-
-/// One that can be started, or why not.
-pub(super) struct PreparedStep {
-    run: StepRun,
-    plan: Arc<Plan>,
-    spawn: Result<Box<Spawn>, String>,
 }
 
 impl StepRun {
-    /// Whether the engine still waits for it.
-    pub(super) fn is_wanted(&self, state: &State) -> bool {
-        let task = state.task(self.task);
-        let open = task.judging.as_deref().and_then(|judging| judging.step);
-        task.attempt == self.attempt
-            && open.is_some_and(|open| open.open && open.step == self.step && open.round == self.round)
-    }
-
     fn said(self, result: Result<Advice, String>, never_began: bool) -> Input {
         Input::StepJudged {
             task: self.task,
@@ -83,21 +63,14 @@ impl StepRun {
         }
     }
 
-    /// There never was a process.
-    pub(super) fn never_started(self, plan: &Plan, why: String) -> Input {
-        let outcome = CommandOutcome {
-            not_started: Some(why),
-            ..CommandOutcome::default()
-        };
-        self.ended(plan, &outcome)
-    }
-
-    fn ended(self, plan: &Plan, outcome: &CommandOutcome) -> Input {
+    fn ended(self, plan: &Plan, end: &CommandEnd) -> Input {
+        let outcome = end.outcome();
+        let never_began = outcome.not_started.is_some();
         let result = match command_of(plan, self.task, self.step) {
-            Some((_, command)) => prompt::command_opinion(command, outcome),
+            Some((_, command)) => prompt::command_opinion(command, &outcome),
             None => Err("the mission has no such stage any more".to_owned()),
         };
-        self.said(result, outcome.not_started.is_some())
+        self.said(result, never_began)
     }
 
     /// Its position among the stages of the task.
@@ -127,112 +100,74 @@ fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&StagePlan, &str
 
 impl World {
     /// Reads the work and writes what the command is given, beside the loop; then it is started.
-    pub(super) fn run_step(&mut self, state: &State, run: StepRun) {
-        if run.step == Step::Vision {
+    pub(super) fn run_step(&mut self, state: &State, effect: Effect) {
+        let Effect::RunStep {
+            task,
+            attempt,
+            step,
+            round,
+        } = effect
+        else {
+            return;
+        };
+        let run = StepRun {
+            task,
+            attempt,
+            step,
+            round,
+        };
+        if step == Step::Vision {
             let plan = state.plan.clone();
             return self.blocking(move || {
-                vec![match run.round {
+                vec![match round {
                     0 => run.seen(&plan),
-                    _ => run.said(look(&plan, run.task), false),
+                    _ => run.said(look(&plan, task), false),
                 }]
             });
         }
-        let job = Job {
+        let command = StageCommand {
             run,
-            plan: state.plan.clone(),
-            folder: self.folder.clone(),
-            secrets: self.programs.secrets(),
-            task_state: state.task(run.task).clone(),
-            variables: self.task_variables(&state.plan, run.task, run.attempt),
+            commands: self.task_commands(&state.plan, task, attempt),
+            task_state: state.task(task).clone(),
         };
         let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
-            let prepared = PreparedStep {
-                spawn: job.prepare(),
-                run: job.run,
-                plan: job.plan,
-            };
-            // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::StepPrepared(Box::new(prepared)));
-        });
-    }
-
-    /// Starts the command of a stage, if it is still wanted.
-    pub(super) fn start_step(&mut self, state: &State, prepared: PreparedStep) -> Result<(), RunError> {
-        let PreparedStep { run, plan, spawn } = prepared;
-        if self.is_stopping() || !run.is_wanted(state) {
-            return Ok(());
-        }
-        match spawn {
-            Ok(spawn) => self.spawn(&plan, Child::Step(run), *spawn),
-            Err(why) => {
-                self.post(run.said(Err(why), true));
-                Ok(())
-            }
-        }
-    }
-
-    /// The command of a stage ended.
-    pub(super) fn step_exited(&mut self, run: StepRun, plan: Arc<Plan>, mut exit: supervisor::Exit) {
-        let path = self.folder.spool_file(&run.output());
-        let secrets = self.programs.secrets();
-        self.blocking(move || {
-            clean(&secrets, &path, &mut exit);
-            let outcome = command_outcome(&exit, read_tail(&path, CHECK_SHOWN));
-            vec![run.ended(&plan, &outcome)]
-        });
+        self.prepare(effect, || command.prepare(sender));
     }
 }
 
-impl Job {
-    /// What it is started with; its review request is written. Blocks.
-    fn prepare(&self) -> Result<Box<Spawn>, String> {
-        let (run, plan) = (self.run, &self.plan);
+impl StageCommand {
+    /// What it is started with, its review request written; and what is done with its end. Blocks.
+    fn prepare(self, sender: Sender) -> Result<CommandRequest, Box<Input>> {
+        let run = self.run;
+        let job = self.job().map_err(|why| Box::new(run.said(Err(why), true)))?;
+        let plan = self.commands.plan;
+        Ok(request(sender, run.task, job, move |end| run.ended(&plan, &end)))
+    }
+
+    fn job(&self) -> Result<CommandJob, String> {
+        let (run, commands, plan) = (self.run, &self.commands, &self.commands.plan);
         let Some((stage, command)) = command_of(plan, run.task, run.step) else {
             return Err("the mission has no such stage any more".to_owned());
         };
-        let (asked, _) = compose(
-            (&self.folder, &self.secrets),
-            plan,
-            &self.task_state,
-            run.task,
-            (run.step, None),
-            &[],
-        )?;
-        let review = self.folder.spool_file(&SpoolName::StageReview(
-            run.task,
-            run.attempt,
-            run.position(),
-            run.round,
-        ));
-        let request = review_json(
-            plan,
-            &self.task_state,
-            run.task,
-            (run.step, run.round),
-            &asked.joined(),
-            &[],
-        );
-        let told = vec![write_told(&review, &request)?];
-        let mut variables = self.variables.clone();
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        variables.push(("QUORUM_PURPOSE".to_owned(), run.step.as_str().to_owned()));
-        variables.push(("QUORUM_STAGE".to_owned(), stage.name.to_string()));
-        variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
-        let output = self.folder.spool_file(&run.output());
-        Ok(Box::new(Spawn {
-            label: format!("{}.{}.stages.{}", run.task.0, run.attempt, run.position()),
-            argv: check_argv(command),
-            env: environment(variables),
-            cwd: workspace(plan, run.task),
-            // One file for both, so that errors stand where they happened.
-            stderr: Some(output.clone()),
-            stdout: Some(output),
-            told,
+        let from = (&commands.folder, &*commands.secrets);
+        let (asked, _) = compose(from, plan, &self.task_state, run.task, (run.step, None), &[])?;
+        let place = (run.step, run.round);
+        let request = review_json(plan, &self.task_state, run.task, place, &asked.joined(), &[]);
+        let review = SpoolName::StageReview(run.task, run.attempt, run.position(), run.round);
+        let review = write_told(&commands.file(&review), &request)?;
+        let shown = review.path.to_string_lossy().into_owned();
+        let told = vec![
+            ("QUORUM_PURPOSE".to_owned(), run.step.as_str().to_owned()),
+            ("QUORUM_STAGE".to_owned(), stage.name.to_string()),
+            ("QUORUM_REVIEW_FILE".to_owned(), shown),
+        ];
+        let timeout = stage.timeout.unwrap_or(STAGE_TIMEOUT);
+        let what = format!("stages.{}", run.position());
+        Ok(CommandJob {
+            told: vec![review],
             sealed: true,
-            timeout_ms: Some(stage.timeout.unwrap_or(STAGE_TIMEOUT).0),
-            ..Spawn::default()
-        }))
+            ..commands.plain(&what, check_argv(command), told, &run.output(), timeout)
+        })
     }
 }
 

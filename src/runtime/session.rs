@@ -3,7 +3,7 @@
 mod letters;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::io;
+
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -12,7 +12,8 @@ use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 
 use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
 use crate::engine::{self, Effect, Event, Fact, RunPhase, State, StopCause, effects, pending_effects};
-use crate::store::{Decision, FsLog, Journal, JournalError, OperatorKey, RunFolder};
+use crate::executor::runner::{CommandRequest, Commands};
+use crate::store::{Decision, FsLog, Journal, OperatorKey, RunFolder};
 use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
 
@@ -20,7 +21,7 @@ use super::adopt::Adopted;
 use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
 use super::dead_letters;
-use super::errands::Errand;
+use super::error::RunError;
 use super::foreign_runs::ForeignRuns;
 use super::observer::Observer;
 use super::operator;
@@ -100,31 +101,6 @@ pub struct Ending {
     pub state: State,
 }
 
-/// Why a session could not go on. The state that was durable is safe, and the run can be resumed.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The journal cannot be written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The supervisor is gone, and with it every child.
-    #[error("the process that holds the agents ended unexpectedly: {0}")]
-    Supervisor(io::Error),
-    /// The supervisor does not answer, or does not do what it is told. It was ended, and with it every child.
-    #[error("the process that holds the agents gave no sign of life in time and was ended")]
-    Silent,
-    /// A prompt or request cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Spool {
-        /// What was to be written.
-        path: std::path::PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// Signals cannot be listened to.
-    #[error("cannot listen to signals: {0}")]
-    Signals(io::Error),
-}
-
 /// A running session: the one owner of the state.
 pub struct Session {
     state: State,
@@ -145,8 +121,8 @@ pub struct Session {
     /// Peers whose commands the next commit makes durable.
     asked: Vec<Asked>,
     inbox: mpsc::UnboundedReceiver<Message>,
-    /// Commands of channels, to be started.
-    errands: mpsc::UnboundedReceiver<Errand>,
+    /// Commands to be started for what works beside the loop.
+    commands: mpsc::UnboundedReceiver<CommandRequest>,
     adopted: Adopted,
     read: ReadBefore,
     observers: Vec<Box<dyn Observer>>,
@@ -160,16 +136,10 @@ impl Session {
     #[must_use]
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
-        let (errand_sender, errands) = mpsc::unbounded_channel();
+        let (commands, requests) = Commands::new();
         let snapshots = Snapshots::new(setup.folder.clone(), setup.journal.offset());
         let folder = setup.folder.clone();
-        let world = World::new(
-            setup.folder,
-            setup.supervisor,
-            setup.programs,
-            sender,
-            errand_sender,
-        );
+        let world = World::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
         Self {
             state: setup.state,
             journal: setup.journal,
@@ -186,7 +156,7 @@ impl Session {
             door: None,
             asked: Vec::new(),
             inbox,
-            errands,
+            commands: requests,
             adopted: setup.adopted,
             read: setup.read,
             observers: setup.observers,
@@ -301,7 +271,7 @@ impl Session {
                 }
                 event = self.world.supervisor_event() => self.world.take(event.map_err(RunError::Supervisor)?, &mut inputs),
                 Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
-                Some(errand) = self.errands.recv() => self.world.run_errand(&self.state.plan, errand)?,
+                Some(request) = self.commands.recv() => self.world.start(&self.state.plan, request)?,
                 () = sleep_until(impatient) => {
                     impatient = None;
                     if self.world.something_runs() {
@@ -426,10 +396,8 @@ impl Session {
             Message::AuditLooked { number, looks } => self.world.audit_looked(&self.state, number, looks),
             Message::Looked(looked) => self.world.looked(&self.state, looked.0, looked.1)?,
             Message::Due(effect) => due.push(effect),
-            Message::Prepared(prepared) => self.world.start_reviewer(&self.state, *prepared)?,
+            Message::Ready(ready) => self.world.start_ready(&self.state, *ready)?,
             Message::Worked(end) => self.world.worked(&self.state.plan, end),
-            Message::StepPrepared(prepared) => self.world.start_step(&self.state, *prepared)?,
-            Message::ConsultPrepared(prepared) => self.world.start_consult(&self.state, *prepared)?,
         }
         Ok(())
     }
@@ -437,12 +405,14 @@ impl Session {
     /// The task whose files are looked at before a judge of it is heard: what it judged must be what there is.
     fn looked_at_before(&self, input: &Fact) -> Option<TaskId> {
         let task = match input {
-            Fact::SeatReplied { task, .. } => *task,
-            Fact::ConsultReplied { id, .. } => {
+            Fact::AskReplied { id, .. } => {
                 let task = self.state.tasks.get(id.task.index())?;
-                let open = task.consults.iter().find(|open| open.id == *id)?;
-                matches!(open.purpose, Purpose::Grade { .. } | Purpose::Scrutinise { .. })
-                    .then_some(id.task)?
+                let open = task.asks.iter().find(|open| open.id == *id)?;
+                matches!(
+                    open.purpose,
+                    Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. }
+                )
+                .then_some(id.task)?
             }
             _ => return None,
         };
@@ -595,8 +565,8 @@ impl Session {
                 // Whoever asks again at the end of a session waits for nothing more.
                 _ = next_signal(&mut self.signals) => break,
                 () = tokio::time::sleep_until(end) => break,
-                Some(errand) = self.errands.recv() => {
-                    if self.world.run_errand(&self.state.plan.clone(), errand).is_err() {
+                Some(request) = self.commands.recv() => {
+                    if self.world.start(&self.state.plan, request).is_err() {
                         break;
                     }
                 }

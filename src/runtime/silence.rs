@@ -9,12 +9,12 @@ use std::time::SystemTime;
 
 use crate::domain::{FailureClass, Millis, TurnId};
 use crate::engine::{Exit, Input, State, TurnEnd};
+use crate::executor::runner::Owner;
 use crate::store::SpoolName;
-use crate::supervisor::{self, Command};
+use crate::supervisor;
 
-use super::errands::ErrandOwner;
-use super::session::RunError;
-use super::world::{Child, GRACE_MS, World};
+use super::error::RunError;
+use super::world::World;
 
 /// What is known of turns at work.
 #[derive(Debug, Default)]
@@ -40,12 +40,9 @@ impl World {
     pub fn look_for_silence(&mut self, state: &State, inputs: &mut Vec<Input>) {
         let mut known = std::mem::take(&mut self.silences.0);
         known.retain(|turn, _| self.is_at_work(*turn));
-        let children = self.children.values().filter_map(|(child, _)| match child {
-            Child::Turn(turn) => Some(*turn),
-            _ => None,
-        });
+        let commands = self.runner.at_work().filter_map(Owner::as_turn);
         let now = SystemTime::now();
-        for turn in children.chain(self.model_turns.keys().copied()) {
+        for turn in commands.chain(self.model_turns.keys().copied()) {
             let silence = known.entry(turn).or_insert(Silence {
                 last: now,
                 warned: false,
@@ -73,8 +70,7 @@ impl World {
     }
 
     pub(super) fn is_at_work(&self, turn: TurnId) -> bool {
-        let of_turn = |child: &Child| matches!(child, Child::Turn(of) if *of == turn);
-        self.model_turns.contains_key(&turn) || self.children.values().any(|(child, _)| of_turn(child))
+        self.model_turns.contains_key(&turn) || self.runner.at_work().any(|owner| owner == Owner::Turn(turn))
     }
 
     fn last_sign(&self, turn: TurnId) -> Option<SystemTime> {
@@ -93,10 +89,8 @@ impl World {
 
     /// When the agent's process, or a command that is part of its work, last printed something.
     fn last_word(&self, turn: TurnId) -> Option<SystemTime> {
-        let of_turn = |child: &Child| matches!(child, Child::Errand(ErrandOwner::Turn(of)) if *of == turn);
-        let commands = self.children.iter().filter(|(_, (child, _))| of_turn(child));
-        let commands = commands.filter_map(|(key, _)| self.waiting_for.get(key)?.process.as_ref());
-        let processes = self.processes.get(&turn).into_iter().chain(commands);
+        let tools = self.runner.tools_of(turn);
+        let processes = self.processes.get(&turn).into_iter().chain(tools);
         let outputs = processes.flat_map(|process| {
             let identity = self.identity_of(process);
             [1, 2].map(|descriptor| supervisor::open_output(&identity, descriptor))
@@ -126,18 +120,6 @@ impl World {
             };
             self.worked(&state.plan, Box::new(end));
         }
-        let of_turn = |child: &Child| match child {
-            Child::Turn(of) | Child::Errand(ErrandOwner::Turn(of)) => *of == turn,
-            _ => false,
-        };
-        let children = self.children.iter().filter(|(_, (child, _))| of_turn(child));
-        let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
-        for key in keys {
-            self.send(&Command::Terminate {
-                key,
-                grace_ms: GRACE_MS,
-            })?;
-        }
-        Ok(())
+        self.terminate(|owner| owner.turn() == Some(turn))
     }
 }

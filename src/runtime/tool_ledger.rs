@@ -11,9 +11,8 @@ use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Spent, ToolRecord};
 use crate::domain::Timestamp;
 use crate::engine::ToolLedgerRef;
+use crate::executor::spool::{Sealed, seal};
 use crate::store;
-
-use super::spool::{Sealed, seal};
 
 /// A record that is being written. Its file is made with the first call.
 #[derive(Debug)]

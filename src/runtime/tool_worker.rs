@@ -3,14 +3,13 @@
 //!
 //! A turn that is under way dies with its session: it is started anew, like any turn that is lost.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::agents::command::environment;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
 use crate::agents::model::{ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
@@ -20,26 +19,29 @@ use crate::agents::tools::voice::{self, Said};
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, brief, run};
 use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, FailedTool, Input, State, ToolCalls, TurnEnd};
+use crate::executor::command::{CommandEnd, CommandJob, How};
+use crate::executor::runner::{Commands, Owner};
+use crate::executor::spool::{read_ends, read_head};
+use crate::executor::task_command::TaskCommands;
+use crate::executor::workspace::make_folder;
 use crate::judging::question::may_be_question;
 use crate::mission::Plan;
 use crate::mission::model::{ToolKind, ToolPolicy, Tools};
 use crate::review::fence::Excerpt;
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
-use crate::supervisor::{self, Spawn};
+use crate::supervisor;
 
 use super::calls::usage_of;
-use super::errands::{ErrandOwner, Errands, run_errand};
 use super::looking::usage_until;
 use super::middleware::{self, Heard};
 use super::permission::Permission;
 use super::protection::Protection;
 use super::reply;
-use super::spool::{read_ends, read_head};
 use super::tool_ledger::{ToolLedger, unkept};
 use super::voice::handed_down;
 use super::watch::protected_scopes;
-use super::world::{Message, World, jitter, make_workspace, not_reachable, workspace};
+use super::world::{Message, World, jitter, not_reachable};
 
 /// Bytes of either end of a command's output that the model is given.
 const SHOWN: usize = 12 * 1024;
@@ -63,17 +65,14 @@ you did, without calling a tool.";
 /// A turn, with all that it needs.
 struct Work {
     turn: TurnId,
-    plan: Arc<Plan>,
-    folder: RunFolder,
     line: Line,
     endpoint: Endpoint,
     request: ModelRequest,
-    variables: Vec<(String, String)>,
+    task: TaskCommands,
     protection: Arc<Protection>,
     /// The call that a person has allowed, once.
     allowed: Option<Digest>,
-    secrets: Arc<Secrets>,
-    errands: Errands,
+    commands: Commands,
     sender: mpsc::UnboundedSender<Message>,
 }
 
@@ -82,13 +81,9 @@ impl World {
     pub(super) fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Line, endpoint: Endpoint) {
         self.remember(state, turn);
         let agent = state.plan.agent(state.plan.task(turn.task).agent);
-        let mut variables = self.task_variables(&state.plan, turn.task, turn.attempt);
-        variables.push(("QUORUM_TURN".to_owned(), turn.turn.to_string()));
         let dialog = state.task(turn.task).dialog.as_deref();
         let work = Work {
             turn,
-            plan: state.plan.clone(),
-            folder: self.folder.clone(),
             line,
             endpoint,
             request: ModelRequest {
@@ -100,11 +95,10 @@ impl World {
                 max_tokens: agent.spec.max_tokens,
                 timeout: state.plan.task(turn.task).turn_timeout.as_duration(),
             },
-            variables,
+            task: self.task_commands(&state.plan, turn.task, turn.attempt),
             protection: self.protection.clone(),
             allowed: dialog.and_then(|dialog| dialog.allowed),
-            secrets: self.programs.secrets(),
-            errands: self.errands.clone(),
+            commands: self.commands.clone(),
             sender: self.sender.clone(),
         };
         let work = tokio::spawn(work.go());
@@ -143,37 +137,33 @@ impl Work {
         let _ = sender.send(message);
     }
 
-    async fn prepare(&mut self) -> Result<Hands, String> {
-        let prompt = self.folder.spool_file(&SpoolName::Prompt(self.turn));
-        let (plan, folder, turn) = (self.plan.clone(), self.folder.clone(), self.turn);
-        let protection = self.protection.clone();
+    async fn prepare(&mut self) -> Result<ToolContext, String> {
+        let prompt = self.task.folder.spool_file(&SpoolName::Prompt(self.turn));
+        let (plan, folder, turn) = (self.task.plan.clone(), self.task.folder.clone(), self.turn);
+        let (protection, cwd) = (self.protection.clone(), self.task.workspace());
         let prepared = tokio::task::spawn_blocking(move || {
-            let cwd = workspace(&plan, turn.task);
-            make_workspace(&plan, &cwd)
-                .map_err(|error| format!("cannot make the workspace {}: {error}", cwd.display()))?;
+            make_folder(&cwd, &plan.rules.workspace)?;
             let prompt =
                 read_head(&prompt, u64::MAX).map_err(|error| format!("cannot read the prompt: {error}"))?;
             let toolbox = toolbox(&plan, &folder, &protection, (turn, &cwd))?;
-            Ok::<_, String>((prompt, toolbox, cwd))
+            Ok::<_, String>((prompt, toolbox))
         });
-        let (prompt, toolbox, cwd) = prepared.await.unwrap_or_else(|error| Err(error.to_string()))?;
+        let (prompt, toolbox) = prepared.await.unwrap_or_else(|error| Err(error.to_string()))?;
         self.request.prompt = prompt;
-        Ok(Hands {
+        Ok(ToolContext {
             turn,
-            plan: self.plan.clone(),
-            tools: tools_of(&self.plan, turn),
+            plan: self.task.plan.clone(),
+            tools: tools_of(&self.task.plan, turn),
             toolbox: Arc::new(toolbox),
             ledger: ToolLedger::new(
-                self.folder.spool_file(&SpoolName::TurnTools(turn)),
-                self.secrets.clone(),
+                self.task.folder.spool_file(&SpoolName::TurnTools(turn)),
+                self.task.secrets.clone(),
             ),
             end: Instant::now() + self.request.timeout + AFTERWARDS,
-            cwd,
-            variables: std::mem::take(&mut self.variables),
-            folder: self.folder.clone(),
-            errands: self.errands.clone(),
+            task: self.task.clone(),
+            commands: self.commands.clone(),
             sender: self.sender.clone(),
-            secrets: self.secrets.clone(),
+            secrets: self.task.secrets.clone(),
             done: Mutex::new(Done {
                 permission: Permission::of(self.allowed),
                 ..Done::default()
@@ -181,7 +171,7 @@ impl Work {
         })
     }
 
-    async fn ended(&self, hands: Hands, conversation: Conversation, begin: Timestamp) -> Message {
+    async fn ended(&self, hands: ToolContext, conversation: Conversation, begin: Timestamp) -> Message {
         let Conversation {
             reply,
             spent,
@@ -198,7 +188,7 @@ impl Work {
         let said = hands.done().clone();
         let usage = usage_of(&reply);
         let text = said.result.as_ref().unwrap_or(&reply.text);
-        let text = self.secrets.redact(text);
+        let text = self.task.secrets.redact(text);
         let did_nothing =
             said.calls.calls == 0 && said.questions.is_empty() && said.permission.wish().is_none();
         let exit = if used_up {
@@ -213,7 +203,8 @@ impl Work {
         } else {
             Exit::default()
         };
-        let output = match reply::store(&self.folder.spool_file(&SpoolName::Out(self.turn)), &text).await {
+        let output = match reply::store(&self.task.folder.spool_file(&SpoolName::Out(self.turn)), &text).await
+        {
             Ok(output) => output,
             Err(message) => {
                 let end = TurnEnd {
@@ -232,8 +223,8 @@ impl Work {
             let _ = self.sender.send(Message::Input(Input::Warn(warning)));
         }
         let delegated = Value::Array(said.delegated);
-        let (delegate, refused) = handed_down(&self.plan, self.turn.task, &delegated);
-        let title = &self.plan.task(self.turn.task).title;
+        let (delegate, refused) = handed_down(&self.task.plan, self.turn.task, &delegated);
+        let title = &self.task.plan.task(self.turn.task).title;
         for why in refused {
             let warning = Input::Warn(format!("'{title}' wants to delegate work: {why}"));
             let _ = self.sender.send(Message::Input(warning));
@@ -255,7 +246,7 @@ impl Work {
     fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
         if let Some((wish, call)) = said.permission.wish() {
             return Some(Asked {
-                text: self.secrets.redact(wish),
+                text: self.task.secrets.redact(wish),
                 detected: false,
                 call: Some(Box::new(call)),
             });
@@ -273,7 +264,7 @@ impl Work {
                 call: None,
             });
         }
-        let can_confirm = self.plan.rules.orchestrator.is_some();
+        let can_confirm = self.task.plan.rules.orchestrator.is_some();
         (can_confirm && may_be_question(text)).then(|| Asked {
             text: text.trim().to_owned(),
             detected: true,
@@ -281,7 +272,7 @@ impl Work {
         })
     }
 
-    async fn broke_off(&self, hands: Hands, broken: Broken, begin: Timestamp) -> Message {
+    async fn broke_off(&self, hands: ToolContext, broken: Broken, begin: Timestamp) -> Message {
         let Broken { error, spent } = broken;
         let is_time_out = error.is_our_timer();
         if spent.requests == 0 && !is_time_out {
@@ -310,7 +301,7 @@ impl Work {
     }
 
     /// Its record is made durable; without it nobody could tell what it did.
-    async fn end(&self, hands: Hands, end: TurnEnd, spent: &Spent, begin: Timestamp) -> Message {
+    async fn end(&self, hands: ToolContext, end: TurnEnd, spent: &Spent, begin: Timestamp) -> Message {
         let (calls, lost) = {
             let done = hands.done();
             (done.calls, done.lost.clone())
@@ -388,7 +379,7 @@ fn toolbox(
 }
 
 /// What a model works with.
-struct Hands {
+struct ToolContext {
     turn: TurnId,
     plan: Arc<Plan>,
     tools: Tools,
@@ -396,10 +387,8 @@ struct Hands {
     ledger: Arc<ToolLedger>,
     /// When a command ends at the latest: then the turn's time is up.
     end: Instant,
-    cwd: PathBuf,
-    variables: Vec<(String, String)>,
-    folder: RunFolder,
-    errands: Errands,
+    task: TaskCommands,
+    commands: Commands,
     sender: mpsc::UnboundedSender<Message>,
     /// What nobody may read of what is told.
     secrets: Arc<Secrets>,
@@ -424,7 +413,7 @@ struct Done {
     lost: Vec<(Digest, FailedTool)>,
 }
 
-impl Workbench for Hands {
+impl Workbench for ToolContext {
     fn specs(&self) -> Vec<ToolSpec> {
         let mut specs = self.toolbox.specs();
         specs.extend(self.tools.offers(ToolKind::Run).then(run::spec));
@@ -509,7 +498,7 @@ fn told_of(call: &ToolCall) -> String {
     format!("{} {what}", call.name)
 }
 
-impl Hands {
+impl ToolContext {
     fn done(&self) -> MutexGuard<'_, Done> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -638,33 +627,23 @@ impl Hands {
             done.commands += 1;
             done.commands
         };
-        let output = self.folder.spool_file(&SpoolName::TurnRun(self.turn, number));
+        let output = SpoolName::TurnRun(self.turn, number);
         let left = Millis::from(self.end.saturating_duration_since(Instant::now()));
+        let turn = ("QUORUM_TURN".to_owned(), self.turn.turn.to_string());
         let timeout = wanted.timeout.min(left);
-        let env = environment(self.variables.clone());
-        let argv = match resolved(wanted.argv, &env, &self.cwd) {
+        let mut job = CommandJob {
+            label: format!("{}.run.{number}", self.turn),
+            ..self.task.plain("", Vec::new(), vec![turn], &output, timeout)
+        };
+        job.argv = match resolved(wanted.argv, &job.env, &job.cwd) {
             Ok(argv) => argv,
             Err(why) => return ToolResult::refused(why),
         };
-        let spawn = Spawn {
-            label: format!("{}.run.{number}", self.turn),
-            argv,
-            env,
-            cwd: self.cwd.clone(),
-            // One file for both, so that errors stand where they happened.
-            stderr: Some(output.clone()),
-            stdout: Some(output.clone()),
-            timeout_ms: Some(timeout.0),
-            ..Spawn::default()
-        };
-        match run_errand(&self.errands, spawn, ErrandOwner::Turn(self.turn)).await {
-            Err(why) => ToolResult::refused(format!("it could not be started: {why}")),
-            Ok(exit) => {
-                let read = tokio::task::spawn_blocking(move || read_ends(&output, SHOWN)).await;
-                let read = read.map_err(std::io::Error::other).and_then(|read| read);
-                told_end(&exit, timeout, read)
-            }
-        }
+        let end = self.commands.run(Owner::Tool(self.turn), job).await;
+        let output = self.task.file(&output);
+        let read = tokio::task::spawn_blocking(move || read_ends(&output, SHOWN)).await;
+        let read = read.map_err(std::io::Error::other).and_then(|read| read);
+        told_end(&end, timeout, read)
     }
 }
 
@@ -679,13 +658,14 @@ fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Resu
 }
 
 /// What a model is told of a command that ended.
-fn told_end(exit: &supervisor::Exit, timeout: Millis, output: std::io::Result<Excerpt>) -> ToolResult {
-    let how = match (exit.timed_out, exit.code, exit.signal) {
-        (true, ..) => format!("killed after its time-out of {timeout}"),
-        (false, Some(code), _) => format!("exit {code}"),
-        (false, None, signal) => format!("killed by signal {}", signal.unwrap_or_default()),
+fn told_end(end: &CommandEnd, timeout: Millis, output: std::io::Result<Excerpt>) -> ToolResult {
+    let how = match end.how() {
+        How::NotStarted(why) => return ToolResult::refused(format!("it could not be started: {why}")),
+        How::TimedOut => format!("killed after its time-out of {timeout}"),
+        How::Exited(code) => format!("exit {code}"),
+        How::Killed(signal) => format!("killed by signal {signal}"),
     };
-    let text = match (&exit.output_lost, output) {
+    let text = match (end.lost(), output) {
         (Some(why), _) => format!("[its output is lost: {why}]"),
         (None, Err(error)) => format!("[its output cannot be read: {error}]"),
         (None, Ok(output)) if output.missing > 0 => format!(
@@ -694,6 +674,7 @@ fn told_end(exit: &supervisor::Exit, timeout: Millis, output: std::io::Result<Ex
         ),
         (None, Ok(output)) => output.head,
     };
+    let exit = &end.exit;
     ToolResult {
         exit: exit.code.filter(|_| !exit.timed_out),
         class: exit.timed_out.then_some(FailureClass::Timeout),

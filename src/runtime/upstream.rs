@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::domain::{Digest, TurnId};
 use crate::engine::{OutputRefs, State, gets_prompt};
+use crate::executor::spool::read_output;
 use crate::review::fence::Excerpt;
 use crate::store::RunFolder;
 
-use super::spool::read_output;
 use super::worker_prompt::{UPSTREAM_CHARS, quoted};
 use super::world::{Message, World};
 

@@ -12,6 +12,9 @@ use serde_json::Value;
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, TurnId};
 use crate::engine::{Asked, Input};
+use crate::executor::runner::Owner;
+use crate::executor::spool::{clean_file, open_regular_len, read_head};
+use crate::executor::workspace::workspace;
 use crate::judging::protected::paths_in;
 use crate::judging::question::{MAX_CHARS, may_be_question};
 use crate::mission::model::{ToolKind, ToolPolicy};
@@ -19,8 +22,7 @@ use crate::mission::{Plan, SubTask, read_delegations};
 use crate::store::SpoolName;
 use crate::store::no_links::Folder;
 
-use super::spool::{clean_file, open_regular_len, read_head};
-use super::world::{Child, World, workspace};
+use super::world::World;
 
 /// Entries of the folder that are looked at.
 const MOST_FILES: usize = 256;
@@ -65,11 +67,10 @@ impl World {
         let secrets = self.programs.secrets();
         let mut heard = std::mem::take(&mut self.progress);
         heard.retain(|turn, _| self.processes.contains_key(turn));
-        for (child, _) in self.children.values() {
-            let Child::Turn(turn) = child else { continue };
-            let folder = self.folder.spool_file(&SpoolName::Drop(*turn));
-            if let Some(text) = heard.entry(*turn).or_default().anew(&folder, &secrets) {
-                inputs.push(Input::Activity { turn: *turn, text });
+        for turn in self.runner.at_work().filter_map(Owner::as_turn) {
+            let folder = self.folder.spool_file(&SpoolName::Drop(turn));
+            if let Some(text) = heard.entry(turn).or_default().anew(&folder, &secrets) {
+                inputs.push(Input::Activity { turn, text });
             }
         }
         self.progress = heard;

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{TaskId, TurnId};
 use crate::engine::{FileRef, Input, Noted, OutputRefs, State, TurnFiles};
+use crate::executor::runner::Owner;
+use crate::executor::spool::{Recorded, Sealed, is_as_recorded, read_output, seal};
+use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::{Watched, watched};
 use crate::judging::hollow::hollow;
 use crate::judging::protected::own_targets;
@@ -19,10 +22,8 @@ use crate::mission::Plan;
 use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::errands::ErrandOwner;
 use super::protection::{Protection, ReadBefore, Seen};
-use super::spool::{Recorded, Sealed, is_as_recorded, read_output, seal};
-use super::world::{Child, World, workspace};
+use super::world::World;
 
 /// How many changes a record holds; the others are counted.
 const MOST_NAMED: usize = 20;
@@ -117,14 +118,8 @@ impl World {
 
     /// What tasks at work are to make. Work that was handed down is in no plan but those of the time since.
     fn targets_of(&self, tasks: &[TaskId]) -> Vec<PathBuf> {
-        let plans = self
-            .children
-            .values()
-            .map(|(_, plan)| plan)
-            .chain(&self.newest_plan);
-        let newest = plans.max_by_key(|plan| plan.tasks.len());
         let known = |plan: &Arc<Plan>, id: TaskId| id.index() < plan.tasks.len();
-        newest.map_or_else(Vec::new, |plan| {
+        self.newest_plan.as_ref().map_or_else(Vec::new, |plan| {
             let tasks = tasks.iter().copied().filter(|id| known(plan, *id));
             tasks.flat_map(|id| own_targets(plan, id)).collect()
         })
@@ -135,12 +130,8 @@ impl World {
         let before = self.before.remove(&turn);
         let now = stamps(&self.frozen);
         let is_same = before.as_ref().is_none_or(|before| before.missions == now);
-        let at_work = self.children.values().filter_map(|(child, _)| match child {
-            Child::Turn(other) | Child::Errand(ErrandOwner::Turn(other)) if other.task != turn.task => {
-                Some(other.task)
-            }
-            _ => None,
-        });
+        let turns = self.runner.at_work().filter_map(Owner::turn);
+        let at_work = turns.map(|turn| turn.task).filter(|task| *task != turn.task);
         let models = self
             .model_turns
             .keys()

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,42 +13,32 @@ use tokio::task::AbortHandle;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::failure::Moment;
 use crate::agents::line::{Line, Network, Tape};
-use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Input, JudgingPlace, Looks, ProcessRef, SeatId, State, SupervisorRef, TurnEnd, gets_prompt,
-    may_be_made,
+    Effect, Input, JudgingPlace, Looks, ProcessRef, State, SupervisorRef, TurnEnd, gets_prompt, may_be_made,
 };
+use crate::executor::approver::ApproverId;
+use crate::executor::command::GRACE;
+use crate::executor::runner::{CommandRequest, Commands, Owner, Runner};
 use crate::mission::Plan;
-use crate::review::judgement::Judgement;
 use crate::store::{self, RunFolder, SpoolName};
-use crate::supervisor::{self, Command, Spawn};
+use crate::supervisor::{self, Command};
 use crate::test_clock::scaled;
 
 use super::adopt::{Adopted, Left};
-use super::approver::Question;
-use super::consult::PreparedConsult;
-use super::errands::{Errand, ErrandOwner, Errands, Waiting};
-use super::grading::{Gathering, Round};
+use super::error::RunError;
 use super::guard::{Begun, Guard};
-use super::looking::Toolless;
 use super::message_folders::MessageFolders;
 use super::middleware;
 use super::protection::{Protection, Seen};
-use super::reach::Programs;
-use super::scrutiny::{PreparedStep, StepRun};
-use super::seat::Prepared;
-use super::session::RunError;
+use super::reach::{Programs, Toolless};
 use super::silence::Silences;
 use super::upstream::{Remembered, Said};
 use super::voice::Progress;
+use super::wanted::is_wanted;
 use super::watch::{Before, Frozen, frozen};
 use super::worker_prompt;
-
-/// Milliseconds between SIGTERM and SIGKILL (semantics, section 5).
-pub(super) const GRACE_MS: u64 = 3_000;
-pub(super) const GRACE: Duration = Duration::from_millis(GRACE_MS);
 
 /// How many signs of life may be missing.
 const SIGNS_MISSED: u32 = 5;
@@ -61,16 +51,12 @@ pub(super) enum Message {
     Input(Input),
     /// An effect whose moment has come.
     Due(Effect),
-    /// A command judge can be started.
-    Prepared(Box<Prepared>),
+    /// A command that had to be prepared can be started.
+    Ready(Box<Ready>),
     /// A turn of a model that works with tools ended.
     Worked(Box<TurnEnd>),
     /// Protected files were looked at before a part of judging.
     Looked(Box<(Effect, Result<Seen, Vec<String>>)>),
-    /// The command of a stage can be started.
-    StepPrepared(Box<PreparedStep>),
-    /// A consulted command can be started.
-    ConsultPrepared(Box<PreparedConsult>),
     /// An input, with what was looked at before it was handed on.
     FilesLooked(Vec<Input>),
     /// What the prompt of a turn quotes was read.
@@ -89,51 +75,26 @@ pub(super) enum Message {
     },
 }
 
-/// A child of the supervisor, by what it does for us.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Child {
-    Turn(TurnId),
-    Check {
-        task: TaskId,
-        attempt: u32,
-        check: u32,
-    },
-    Finish {
-        turn: TurnId,
-        command: u32,
-    },
-    Seat {
-        task: TaskId,
-        seat: SeatId,
-    },
-    Probe {
-        round: Round,
-        command: u32,
-    },
-    Step(StepRun),
-    Approver(Question),
-    Consult {
-        id: ConsultId,
-        purpose: Purpose,
-    },
-    /// Somebody waits for it, who is found by its key.
-    Errand(ErrandOwner),
+/// The command of an effect that can be started, or what comes of it that it cannot.
+pub(super) struct Ready {
+    /// What it is for.
+    pub effect: Effect,
+    pub command: Result<CommandRequest, Box<Input>>,
 }
+
+/// Where messages for the loop are handed in.
+pub(super) type Sender = mpsc::UnboundedSender<Message>;
 
 /// Everything outside of the loop.
 pub(super) struct World {
     pub(super) folder: RunFolder,
     pub(super) programs: Programs,
-    pub(super) sender: mpsc::UnboundedSender<Message>,
-    pub(super) children: HashMap<u64, (Child, Arc<Plan>)>,
+    pub(super) sender: Sender,
+    /// Commands at work.
+    pub(super) runner: Runner,
     /// The processes of running turns.
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
-    /// What command judges that are at work were asked.
-    pub(super) judgements: HashMap<(TaskId, SeatId), Judgement>,
-    /// The same of consulted commands.
-    pub(super) consulted: HashMap<ConsultId, Judgement>,
-    pub(super) gatherings: Vec<Gathering>,
     /// Agents that are not offered tools any more.
     pub(super) toolless: Toolless,
     /// What must not change while the session lives.
@@ -153,11 +114,9 @@ pub(super) struct World {
     background: Vec<AbortHandle>,
     /// Deliveries of notifications.
     pub(super) deliveries: Vec<AbortHandle>,
-    /// Who waits for a command of a channel, by its key.
-    pub(super) waiting_for: HashMap<u64, Waiting>,
-    /// Where commands of channels are handed in; the loop takes them.
-    pub(super) errands: Errands,
-    /// The plan by which the last turn was started.
+    /// Where commands are handed in by what works beside the loop, which takes them.
+    pub(super) commands: Commands,
+    /// The plan by which the last command or turn was started.
     pub(super) newest_plan: Option<Arc<Plan>>,
     /// Folders for messages that no turn uses.
     pub(super) messages: MessageFolders,
@@ -168,8 +127,7 @@ pub(super) struct World {
     /// Failed operations that go to the dead-letter queue with the effects of this turn of the loop.
     letters_due: Vec<String>,
     http: HashMap<AgentId, reqwest::Client>,
-    supervisor: supervisor::Client,
-    next_key: u64,
+    pub(super) supervisor: supervisor::Client,
     /// Signs of life that the supervisor was asked for since it said anything.
     unanswered: u32,
     stopping: bool,
@@ -180,8 +138,8 @@ impl World {
         folder: RunFolder,
         supervisor: supervisor::Client,
         programs: Programs,
-        sender: mpsc::UnboundedSender<Message>,
-        errands: Errands,
+        sender: Sender,
+        commands: Commands,
     ) -> Self {
         Self {
             frozen: frozen(&folder),
@@ -193,19 +151,15 @@ impl World {
             folder,
             programs,
             sender,
-            children: HashMap::new(),
+            runner: Runner::default(),
             processes: BTreeMap::new(),
             model_turns: HashMap::new(),
-            judgements: HashMap::new(),
-            consulted: HashMap::new(),
-            gatherings: Vec::new(),
             toolless: Toolless::default(),
             progress: Progress::default(),
             silences: Silences::default(),
             background: Vec::new(),
             deliveries: Vec::new(),
-            waiting_for: HashMap::new(),
-            errands,
+            commands,
             newest_plan: None,
             messages: MessageFolders::default(),
             upstream: Remembered::default(),
@@ -213,7 +167,6 @@ impl World {
             letters_due: Vec::new(),
             http: HashMap::new(),
             supervisor,
-            next_key: 1,
             unanswered: 0,
             stopping: false,
         }
@@ -236,7 +189,7 @@ impl World {
 
     /// Whether the supervisor has anything to do for this session.
     pub fn something_runs(&self) -> bool {
-        !self.children.is_empty()
+        self.runner.at_work().next().is_some()
     }
 
     /// Asks the supervisor for a sign of life. Called once in a while.
@@ -314,100 +267,36 @@ impl World {
     }
 
     /// The same of an effect that is wanted, with protected files as they must be.
-    pub(super) fn perform_guarded(&mut self, state: &State, effect: Effect) -> Result<(), RunError> {
+    pub(super) fn perform_guarded(&mut self, state: &State, mut effect: Effect) -> Result<(), RunError> {
         if self.stopping || !is_wanted(state, &effect) || !may_be_made(state, &effect) {
             return Ok(());
         }
+        if let Some(at) = not_before(&mut effect) {
+            self.later(at, effect);
+            return Ok(());
+        }
         match effect {
-            Effect::RunTurn {
-                not_before: Some(at),
-                turn,
-            } => {
-                self.later(
-                    at,
-                    Effect::RunTurn {
-                        not_before: None,
-                        turn,
-                    },
-                );
-            }
-            Effect::CallSeat {
-                not_before: Some(at),
-                task,
-                seat,
-                agent,
-                strict,
-            } => {
-                self.later(
-                    at,
-                    Effect::CallSeat {
-                        not_before: None,
-                        task,
-                        seat,
-                        agent,
-                        strict,
-                    },
-                );
-            }
-            Effect::Consult {
-                not_before: Some(at),
-                id,
-                purpose,
-                agent,
-            } => self.later(
-                at,
-                Effect::Consult {
-                    not_before: None,
-                    id,
-                    purpose,
-                    agent,
-                },
-            ),
             Effect::ScanArtifacts { task, dependency } => self.scan_artifacts(state, task, dependency),
-            Effect::Consult {
-                id, purpose, agent, ..
-            } => return self.consult(state, id, purpose, agent),
+            effect @ Effect::Ask { .. } => self.ask(state, effect),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { turn, number } => self.scan_files(state, turn, number),
             Effect::Audit { number } => self.audit(state, number),
             Effect::RunFinish { turn, command } => return self.run_finish(state, turn, command),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
-            Effect::Grade { task, attempt, round } => {
-                return self.grade(state, Round { task, attempt, round });
-            }
-            Effect::RunStep {
-                task,
-                attempt,
-                step,
-                round,
-            } => self.run_step(
-                state,
-                StepRun {
-                    task,
-                    attempt,
-                    step,
-                    round,
-                },
-            ),
-            Effect::CallSeat {
-                task,
-                seat,
-                agent,
-                strict,
-                ..
-            } => self.call_seat(state, task, seat, agent, strict),
+            Effect::Grade { task, attempt, round } => return self.grade(state, task, attempt, round),
+            effect @ Effect::RunStep { .. } => self.run_step(state, effect),
             Effect::AskApprover {
                 task,
                 number,
                 approver,
             } => {
-                let question = Question {
+                let id = ApproverId {
                     task,
                     number,
                     approver,
                 };
-                return self.ask_approver(state, question);
+                return self.ask_approver(state, id);
             }
             Effect::KillTurn { turn, idle } => return self.kill_turn(state, turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),
@@ -424,61 +313,19 @@ impl World {
         }
     }
 
-    /// Starts a command of a channel, or of a turn that is still at work: what a turn does after its end nobody would see.
-    pub fn run_errand(&mut self, plan: &Arc<Plan>, errand: Errand) -> Result<(), RunError> {
-        let Errand { spawn, owner, reply } = errand;
-        if matches!(owner, ErrandOwner::Turn(turn) if !self.is_at_work(turn)) {
-            // Who no longer waits does not want to know.
-            let _ = reply.send(Err("its turn has ended".to_owned()));
+    /// Starts a command that had to be prepared, if it is still wanted.
+    pub fn start_ready(&mut self, state: &State, ready: Ready) -> Result<(), RunError> {
+        let Ready { effect, command } = ready;
+        if self.stopping || !is_wanted(state, &effect) {
             return Ok(());
         }
-        let process = None;
-        self.waiting_for.insert(self.next_key, Waiting { reply, process });
-        self.spawn(plan, Child::Errand(owner), spawn)
-    }
-
-    /// Starts a child of the supervisor.
-    pub(super) fn spawn(&mut self, plan: &Arc<Plan>, child: Child, mut spawn: Spawn) -> Result<(), RunError> {
-        if let Some(task) = child.task() {
-            self.begun.count(task);
-        }
-        spawn.key = self.next_key;
-        spawn.grace_ms = GRACE_MS;
-        spawn.max_output = Some(plan.rules.max_output);
-        self.next_key += 1;
-        self.children.insert(spawn.key, (child, plan.clone()));
-        let key = spawn.key;
-        if let Err(error) = make_workspace(plan, &spawn.cwd) {
-            let message = format!("cannot make the workspace {}: {error}", spawn.cwd.display());
-            self.not_spawned(key, error.raw_os_error(), message);
-            return Ok(());
-        }
-        match self.supervisor.send(&Command::Spawn(spawn)) {
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                self.not_spawned(key, None, error.to_string());
+        match command {
+            Ok(request) => self.start(&state.plan, request),
+            Err(input) => {
+                self.post(*input);
                 Ok(())
             }
-            other => other.map_err(RunError::Supervisor),
         }
-    }
-
-    /// What can never be started: that is the child's failure, not the run's.
-    fn not_spawned(&mut self, key: u64, errno: Option<i32>, message: String) {
-        let mut inputs = Vec::new();
-        let event = supervisor::Event::SpawnFailed { key, errno, message };
-        self.take(event, &mut inputs);
-        inputs.into_iter().for_each(|input| self.post(input));
-    }
-
-    /// Looks at the files of a task, and hands an input to the loop behind what was seen.
-    pub(super) fn look_before(&mut self, state: &State, task: TaskId, input: Input) {
-        let (plan, attempt) = (state.plan.clone(), state.task(task).attempt);
-        let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
-            let files = super::children::files_of(&plan, task);
-            let seen = Input::FilesSeen { task, attempt, files };
-            let _ = sender.send(Message::FilesLooked(vec![seen, input]));
-        });
     }
 
     /// Hands an input to the loop.
@@ -535,11 +382,11 @@ impl World {
     /// Takes over what outlived an earlier session.
     pub fn adopt(&mut self, state: &State, adopted: Adopted, inputs: &mut Vec<Input>) {
         let plan = &state.plan;
-        self.next_key = self.next_key.max(adopted.next_key);
+        self.runner.is_taken_up_to(adopted.next_key.saturating_sub(1));
         for (key, running) in adopted.running {
             let turn = running.turn;
             self.remember_kept(state, turn);
-            self.children.insert(key, (Child::Turn(turn), plan.clone()));
+            self.runner.adopt(key, turn, self.turn_outputs(plan, turn));
             self.processes.insert(turn, running.process.clone());
             if !running.known {
                 let process = Some(running.process);
@@ -614,15 +461,10 @@ impl World {
             task.abort();
             self.post(Input::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
         }
-        // A channel's command is not the run's work: it ends within its own time-out.
-        let children = self
-            .children
-            .iter()
-            .filter(|(_, (child, _))| !matches!(child, Child::Errand(ErrandOwner::Channel)));
-        let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
-        for key in keys {
-            let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) {
-                GRACE_MS
+        // A delivery is not the run's work: it ends within its own time-out.
+        for (key, owner) in self.runner.keys(|owner| owner != Owner::Nobody) {
+            let grace_ms = if matches!(owner, Owner::Turn(_)) {
+                GRACE.0
             } else {
                 0
             };
@@ -639,11 +481,13 @@ impl World {
             }
             turn.task != task
         });
-        let of_task = |child: &Child| child.task() == Some(task);
-        let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
-        let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
-        for key in keys {
-            let grace_ms = GRACE_MS;
+        self.terminate(|owner| owner.task() == Some(task))
+    }
+
+    /// Ends the commands of some owners.
+    pub(super) fn terminate(&mut self, is_meant: impl Fn(Owner) -> bool) -> Result<(), RunError> {
+        for (key, _) in self.runner.keys(is_meant) {
+            let grace_ms = GRACE.0;
             self.send(&Command::Terminate { key, grace_ms })?;
         }
         Ok(())
@@ -667,90 +511,11 @@ impl World {
     }
 }
 
-/// Whether the task is still where the effect expects it.
-fn is_wanted(state: &State, effect: &Effect) -> bool {
+/// Takes from an effect the moment before which it is not to be performed.
+fn not_before(effect: &mut Effect) -> Option<Timestamp> {
     match effect {
-        Effect::RunTurn { turn, .. } | Effect::KillTurn { turn, .. } => {
-            state.task(turn.task).running.is_some() && state.current_turn(turn.task) == *turn
-        }
-        Effect::NoteFiles { turn, .. } => {
-            let task = state.task(turn.task);
-            let waits =
-                task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
-            waits && task.attempt == turn.attempt && task.turn < turn.turn
-        }
-        Effect::RunFinish { turn, command } => {
-            let judging = state.task(turn.task).judging.as_deref();
-            let is_open = judging.is_some_and(|judging| judging.finish_open() == Some(*command));
-            is_open && state.current_turn(turn.task) == *turn
-        }
-        Effect::Audit { number } => state.audit.out && state.audit.number == *number,
-        Effect::ScanFiles { turn, .. } => {
-            state.task(turn.task).status == Status::Review && state.current_turn(turn.task) == *turn
-        }
-        Effect::RunCheck { task, attempt, .. } => {
-            state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt
-        }
-        Effect::Grade { task, attempt, round } => {
-            let task = state.task(*task);
-            let judging = task.judging.as_deref();
-            let grading = judging.and_then(|judging| judging.grading);
-            task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
-        }
-        Effect::RunStep {
-            task,
-            attempt,
-            step,
-            round,
-        } => {
-            let run = StepRun {
-                task: *task,
-                attempt: *attempt,
-                step: *step,
-                round: *round,
-            };
-            run.is_wanted(state)
-        }
-        Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
-        Effect::ScanArtifacts { task, dependency } => {
-            let remedies = state.task(*task).remedies.as_deref();
-            remedies.is_some_and(|remedies| remedies.scanning.contains(dependency))
-        }
-        Effect::AskApprover {
-            task,
-            number,
-            approver,
-        } => {
-            let waiting = state.task(*task).waiting.as_ref();
-            waiting.is_some_and(|waiting| waiting.number == *number && waiting.asking == Some(*approver))
-        }
-        Effect::Consult { id, .. } => state.task(id.task).consults.iter().any(|open| open.id == *id),
-        Effect::PreparePrompt(_)
-        | Effect::StopTask(_)
-        | Effect::StopAll
-        | Effect::Deliver { .. }
-        | Effect::File { .. } => true,
-    }
-}
-
-/// The folder a task works in, absolute.
-pub(super) fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
-    match &plan.task(task).workspace {
-        Some(own) => plan.rules.workspace.join(own.as_ref()),
-        None => plan.rules.workspace.clone(),
-    }
-}
-
-/// Makes the folder that something of the run is about to work in. The mission's own was made when the session started; a
-/// task's own may be needed by a check, a reviewer or a stage before any agent has worked there.
-///
-/// # Errors
-/// Whatever the file system says.
-pub(super) fn make_workspace(plan: &Plan, cwd: &Path) -> io::Result<()> {
-    let all = &plan.rules.workspace;
-    match cwd != all && cwd.starts_with(all) {
-        true => std::fs::create_dir_all(cwd),
-        false => Ok(()),
+        Effect::RunTurn { not_before, .. } | Effect::Ask { not_before, .. } => not_before.take(),
+        _ => None,
     }
 }
 
@@ -765,14 +530,6 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
 /// Randomness for a back-off, 0 to 1000: calls that failed in the same moment must not come back in the same moment.
 pub(super) fn jitter() -> u16 {
     fastrand::u16(0..=1000)
-}
-
-/// This moment at this place, by which agents tell times of day.
-pub(super) fn here_and_now() -> Moment {
-    Moment {
-        now: Timestamp::now(),
-        ahead: chrono::Local::now().offset().local_minus_utc(),
-    }
 }
 
 /// An environment problem in the middle of a run: nothing was started.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::domain::{Points, QualityFlag, Status, Timestamp, TurnId};
+use crate::domain::{Points, Purpose, QualityFlag, Status, Timestamp, TurnId};
 use crate::engine::simulation::{Answer, Simulation, options, plan_of};
 use crate::engine::{Effect, Event, Fact, State};
 use crate::mission::Plan;
@@ -36,14 +36,19 @@ qualityGates:
 fn world(state: &State, effect: &Effect) -> Answer {
     match effect {
         Effect::RunCheck { attempt, .. } => Answer::Check(*attempt > 1),
-        Effect::CallSeat { seat, .. } if seat.seat == 2 => Answer::Unreadable,
-        Effect::CallSeat { seat, task, .. } => {
-            Answer::Score(if seat.attempt > 1 || state.task(*task).attempt > 1 {
-                80
-            } else {
-                40
-            })
-        }
+        Effect::Ask {
+            purpose: Purpose::Score(seat),
+            ..
+        } if seat.seat == 2 => Answer::Unreadable,
+        Effect::Ask {
+            id,
+            purpose: Purpose::Score(seat),
+            ..
+        } => Answer::Score(if seat.attempt > 1 || state.task(id.task).attempt > 1 {
+            80
+        } else {
+            40
+        }),
         Effect::ScanFiles { .. } => Answer::Files(Some(1), 0),
         _ => Answer::Finished,
     }
@@ -265,7 +270,7 @@ fn the_middle_of_a_panel() {
     // Two of three seats have replied: after the crash only the third is asked.
     let plan = plan_of(MISSION, &options());
     let mut simulation = Simulation::new(MISSION, options());
-    let is_seat = |effect: &Effect| matches!(effect, Effect::CallSeat { task, seat, .. } if task.0 == 0 && seat.attempt == 2);
+    let is_seat = |effect: &Effect| matches!(effect, Effect::Ask { id, purpose: Purpose::Score(seat), .. } if id.task.0 == 0 && seat.attempt == 2);
     let panel_seats =
         |simulation: &Simulation| simulation.todo.iter().filter(|effect| is_seat(effect)).count();
     while panel_seats(&simulation) < 3 {

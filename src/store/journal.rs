@@ -530,7 +530,7 @@ mod tests {
 
     #[test]
     fn what_a_killed_process_wrote_is_synced_before_anything_is_written_behind_it() {
-        // Found by `store::simulation`, seed 269: killed before its sync, resumed, and then the power failed in the
+        // Found by `simulation`, seed 269: killed before its sync, resumed, and then the power failed in the
         // middle of the first batch of the new session. The hole in the old batch looked like damage.
         let mut log = MemoryLog::default();
         journal(&mut log, &[1]).unwrap();

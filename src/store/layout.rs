@@ -7,8 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::domain::{ConsultId, RunId, Timestamp, TurnId};
-use crate::engine::SeatId;
+use crate::domain::{AskId, RunId, Timestamp, TurnId};
 
 use super::file_util::{create_dir_durable, read_regular, replace_file};
 use super::journal::{DamagedJournal, Reader, first_record};
@@ -147,7 +146,12 @@ impl StateFolder {
                 Ok(found) if found < FORMAT => Err(FolderError::Older {
                     path,
                     found,
-                    folder: self.root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                    folder: self
+                        .root
+                        .file_name()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned(),
                 }),
                 Ok(_) => Ok(()),
                 Err(_) => Err(FolderError::NotAFolder { path }),
@@ -469,48 +473,48 @@ pub enum SpoolName {
     StageOut(crate::domain::TaskId, u32, u32, u32),
     /// What it was given, as JSON.
     StageReview(crate::domain::TaskId, u32, u32, u32),
-    /// What a reviewer was asked.
-    Request(crate::domain::TaskId, SeatId),
-    /// The same as JSON, for command judges.
-    Review(crate::domain::TaskId, SeatId),
-    /// What a reviewer replied.
-    Reply(crate::domain::TaskId, SeatId),
-    /// What its verdict rests on beside the reply.
-    Judgement(crate::domain::TaskId, SeatId),
-    /// What a command judge wrote to standard error.
-    ReplyErr(crate::domain::TaskId, SeatId),
-    /// What it claims in its result file.
-    ReplyResult(crate::domain::TaskId, SeatId),
-    /// What a reviewer did with its tools, one line a call.
-    Tools(crate::domain::TaskId, SeatId),
-    /// What a consulted agent was asked.
-    ConsultRequest(ConsultId),
-    /// The same as JSON, where it is to grade.
-    ConsultReview(ConsultId),
+    /// What belongs to one try of an ask.
+    Ask(AskId, AskFile),
+}
+
+/// A file that belongs to one try of an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AskFile {
+    /// What the agent was asked.
+    Request,
+    /// The same as JSON, for a command that judges.
+    Review,
     /// What was handed over to it, where it is to grade.
-    ConsultHandoff(ConsultId),
+    Handoff,
     /// What it replied.
-    ConsultReply(ConsultId),
-    /// What its verdict rests on beside the reply, where it is to grade.
-    ConsultJudgement(ConsultId),
-    /// What a consulted command wrote to standard error.
-    ConsultErr(ConsultId),
+    Reply,
+    /// What its verdict rests on beside the reply.
+    Judgement,
+    /// What a command wrote to standard error.
+    Err,
     /// What it claims in its result file.
-    ConsultResult(ConsultId),
-    /// What a consulted agent did with its tools, one line a call.
-    ConsultTools(ConsultId),
+    Result,
+    /// What it did with its tools, one line a call.
+    Tools,
+}
+
+impl AskFile {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Review => "review",
+            Self::Handoff => "handoff",
+            Self::Reply => "reply",
+            Self::Judgement => "judgement",
+            Self::Err => "err",
+            Self::Result => "result",
+            Self::Tools => "tools",
+        }
+    }
 }
 
 impl fmt::Display for SpoolName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seat = |f: &mut fmt::Formatter<'_>, task: crate::domain::TaskId, seat: &SeatId, kind: &str| {
-            // Rounds count on within an attempt and tries within a round: no name is used twice.
-            write!(
-                f,
-                "{}.{}.judge.{}.{}-{}.{kind}",
-                task.0, seat.attempt, seat.seat, seat.round, seat.attempt_try
-            )
-        };
         // Eight times for every task, so without the general way of numbers through padding and signs.
         let of_turn = |f: &mut fmt::Formatter<'_>, turn: &TurnId, kind: &str| {
             let mut digits = itoa::Buffer::new();
@@ -546,21 +550,7 @@ impl fmt::Display for SpoolName {
             Self::StageReview(task, attempt, n, round) => {
                 write!(f, "{}.{attempt}.stages.{n}.{round}.review", task.0)
             }
-            Self::Request(task, id) => seat(f, *task, id, "request"),
-            Self::Review(task, id) => seat(f, *task, id, "review"),
-            Self::Reply(task, id) => seat(f, *task, id, "reply"),
-            Self::Judgement(task, id) => seat(f, *task, id, "judgement"),
-            Self::ReplyErr(task, id) => seat(f, *task, id, "err"),
-            Self::ReplyResult(task, id) => seat(f, *task, id, "result"),
-            Self::ConsultRequest(id) => write!(f, "{id}.request"),
-            Self::ConsultReview(id) => write!(f, "{id}.review"),
-            Self::ConsultHandoff(id) => write!(f, "{id}.handoff"),
-            Self::ConsultReply(id) => write!(f, "{id}.reply"),
-            Self::ConsultJudgement(id) => write!(f, "{id}.judgement"),
-            Self::ConsultErr(id) => write!(f, "{id}.err"),
-            Self::ConsultResult(id) => write!(f, "{id}.result"),
-            Self::ConsultTools(id) => write!(f, "{id}.tools"),
-            Self::Tools(task, id) => seat(f, *task, id, "tools"),
+            Self::Ask(id, file) => write!(f, "{id}.{}", file.as_str()),
         }
     }
 }

@@ -22,9 +22,7 @@ mod survey;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
-mod double;
-#[cfg(test)]
-mod simulation;
+pub(crate) mod double;
 
 pub use dead_letters::{DeadLetters, MOST_LETTERS, QueueError};
 pub use file_util::{
@@ -33,7 +31,7 @@ pub use file_util::{
 };
 pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader, first_record};
-pub use layout::{FolderError, KnownRun, RunFolder, SpoolName, StateFolder};
+pub use layout::{AskFile, FolderError, KnownRun, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::support::events::is;
 use crate::support::{
     Running, Workspace, attempts, is_alive, parent, read_pid, standing, task, wait_for, wait_for_file,
 };
@@ -89,13 +90,15 @@ impl Scene {
 
     pub fn count(&self, event: &str) -> usize {
         let events = self.workspace.events();
-        events.iter().filter(|seen| seen["event"] == event).count()
+        events.iter().filter(|seen| is(seen, event)).count()
     }
 
     /// Starts `resume` and waits until it has taken the turns over.
     pub fn adopted(&self, times: usize) -> Running {
         let resumed = self.workspace.start(&["resume", "--json"]);
-        wait_for("the turn is adopted", || self.count("turn:adopted") == times);
+        wait_for("the turn is adopted", || {
+            self.count("work:progressed turn adopted") == times
+        });
         resumed
     }
 
@@ -121,7 +124,7 @@ impl Scene {
         assert_eq!(self.workspace.calls("judge"), 1);
         let logs = self.workspace.quorum(&["logs", "work"]).exits(0);
         assert_eq!(logs.stdout, "work began\nwork ended\n");
-        assert_eq!(self.count("turn:lost"), 0);
+        assert_eq!(self.count("work:ended turn lost"), 0);
         self.supervisor_has_ended();
     }
 }
@@ -153,7 +156,7 @@ fn an_agent_that_ended_while_nobody_looked_has_done_its_work() {
     scene.supervisor_has_ended();
     let document = scene.workspace.resume_json(0, &[]);
     scene.assert_done_once(&document);
-    assert_eq!(scene.count("turn:adopted"), 1);
+    assert_eq!(scene.count("work:progressed turn adopted"), 1);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::operator::{on_record, only_approval};
+use crate::support::events::named;
 use crate::support::{Workspace, standing, task, wait_for};
 
 /// One task that `asks` so, behind another, and one that hangs on it.
@@ -19,10 +20,6 @@ tasks:
   - {{title: next, assignTo: worker, dependsOn: [work]}}
 "
     ))
-}
-
-fn named<'e>(events: &'e [Value], name: &str) -> Vec<&'e Value> {
-    events.iter().filter(|event| event["event"] == name).collect()
 }
 
 #[test]
@@ -142,7 +139,7 @@ fn a_command_agrees_refuses_or_leaves_it_open() {
     workspace.write("code", "3");
     workspace.run_json(8, &[]);
     let events = workspace.events();
-    let open = named(&events, "approval:undecided");
+    let open = named(&events, "work:ended approver");
     assert_eq!(open[0]["reason"], "it exited 3: the build is not ready");
     workspace.write("code", "0");
     let document = workspace.resume_json(0, &[]);

@@ -193,13 +193,13 @@ tasks:
         assert_eq!(failure(&document, title)["mode"], "cancelled", "{title}");
     }
     assert_eq!(attempts(&document, "second"), ["execute"]);
-    assert_eq!(on_record(&workspace, "turn:started"), 2);
+    assert_eq!(on_record(&workspace, "work:started turn"), 2);
     assert_eq!(document["resumable"], false);
     workspace
         .quorum(&["resume"])
         .exits(3)
         .says(&["nothing to resume"]);
-    assert_eq!(on_record(&workspace, "turn:started"), 2);
+    assert_eq!(on_record(&workspace, "work:started turn"), 2);
 }
 
 #[test]

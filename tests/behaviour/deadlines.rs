@@ -1,7 +1,8 @@
 //! Deadlines: warnings and violations, said once over all sessions; they change the exit code only where they fail work.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::support::events::named;
 use crate::support::{Workspace, attempts, standing, task};
 
 /// A task whose agent works until `go` is there. The channel keeps what it is told.
@@ -18,10 +19,6 @@ fn scene(sla: &str, task: &str, more: &str) -> Workspace {
          tasks: [{{title: work{task}}}]\n"
     ));
     workspace
-}
-
-fn named<'e>(events: &'e [Value], name: &str) -> Vec<&'e Value> {
-    events.iter().filter(|event| event["event"] == name).collect()
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The design pages are those of this source tree: what comments cite is there, every module stands in the architecture,
-//! and imports point where it says.
+//! The design pages are those of this source tree: what comments cite is there, and every module stands in the architecture.
+//! That imports point where it says is counted by `tests/tidy.rs`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -150,38 +150,6 @@ fn files_that_the_architecture_names_are_there() {
         let gone = sources.filter(|name| !is_source(name));
         let gone = gone.chain(folders.filter(|name| is_ours(name) && !is_folder(name)));
         wrong.extend(gone.map(|name| format!("{ARCHITECTURE}:{number}: there is no {name}")));
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn imports_point_only_downwards() {
-    let page = Page::read(ARCHITECTURE);
-    let (_, rest) = page
-        .text
-        .split_once("### Imports")
-        .expect("the page says how imports point");
-    let (_, rest) = rest.split_once("```text\n").expect("it has the list");
-    let (list, _) = rest.split_once("```").expect("the list has an end");
-    let order: Vec<&str> = list.lines().collect();
-    let listed: BTreeSet<String> = order.iter().map(|name| (*name).to_owned()).collect();
-    let own: BTreeSet<String> = modules()
-        .into_iter()
-        .filter(|name| name != "test_clock")
-        .collect();
-    assert_eq!(listed, own);
-    let used = Regex::new(r"crate::(?:\{[^;]*?\b)?([a-z]+)::").expect("it is an expression");
-    let mut wrong = Vec::new();
-    for (path, text) in sources("src") {
-        let module = path.split(['/', '.']).nth(1).unwrap_or_default();
-        let Some(own) = order.iter().position(|name| *name == module) else {
-            continue;
-        };
-        for found in used.captures_iter(&text) {
-            if order[..own].contains(&&found[1]) {
-                wrong.push(format!("{path} imports `{}`, which stands above it", &found[1]));
-            }
-        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

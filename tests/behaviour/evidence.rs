@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::events::is;
 use crate::support::{RUN_AS_R1, Workspace, attempts, gate, standing, task, wait_for_file};
 
 /// One task with these keys, whose agent is this shell script.
@@ -25,7 +26,7 @@ tasks:
 
 fn of_kind(workspace: &Workspace, event: &str) -> Vec<Value> {
     let events = workspace.events().into_iter();
-    events.filter(|line| line["event"] == event).collect()
+    events.filter(|line| is(line, event)).collect()
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn what_a_finish_gate_misses_is_told_in_the_same_attempt() {
         told.contains("looking for b") && !told.contains("the test a is not green"),
         "{told}"
     );
-    let checked: Vec<_> = of_kind(&workspace, "finish:checked")
+    let checked: Vec<_> = of_kind(&workspace, "work:ended finish")
         .iter()
         .map(|event| (event["label"].clone(), event["passed"].clone()))
         .collect();
@@ -142,7 +143,7 @@ fn a_test_that_only_claims_to_be_green_is_not() {
         "{}",
         finished.stderr
     );
-    assert_eq!(of_kind(&workspace, "turn:started").len(), 3, "two nudges");
+    assert_eq!(of_kind(&workspace, "work:started turn").len(), 3, "two nudges");
     workspace.quorum(&["status", "--exit-code"]).exits(5);
     let junit = workspace.quorum(&["report", "--junit", "out.xml"]);
     assert_eq!(junit.code(), Some(0), "{}", junit.stderr);
@@ -182,7 +183,7 @@ fn tests_that_a_file_names_are_frozen_when_the_run_starts() {
         workspace.write("list", list);
         let document = workspace.run_json(5, &[]);
         assert_eq!(standing(&document, "work"), ("done", "unverified"), "{list}");
-        let labels: Vec<_> = of_kind(&workspace, "finish:checked")
+        let labels: Vec<_> = of_kind(&workspace, "work:ended finish")
             .iter()
             .map(|event| event["label"].clone())
             .collect();
@@ -276,7 +277,7 @@ fn a_run_that_is_killed_in_the_middle_of_a_gate_goes_on_with_it() {
     );
     assert_eq!(attempts(&document, "work"), ["execute"]);
     assert_eq!(
-        of_kind(&workspace, "turn:started").len(),
+        of_kind(&workspace, "work:started turn").len(),
         1,
         "the worker is not started again"
     );

@@ -1,5 +1,6 @@
 //! Declared checks: commands, files, metrics, and the files a task promises.
 
+use crate::support::events::is;
 use crate::support::{Workspace, attempts, standing, task};
 
 /// One attempt at a task whose worker is this script and that expects this.
@@ -140,10 +141,7 @@ fn a_check_that_takes_too_long_fails_and_is_killed() {
     let pid = crate::support::read_pid(&workspace.path("check.pid"));
     assert!(!crate::support::is_alive(pid));
     let events = workspace.events();
-    let finished = events
-        .iter()
-        .find(|event| event["event"] == "check:finished")
-        .unwrap();
+    let finished = events.iter().find(|event| is(event, "work:ended check")).unwrap();
     let message = finished["message"].to_string();
     assert!(
         message.contains("time-out") && message.contains("so far"),

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::events::is;
 use crate::support::model::{Model, refuses};
 use crate::support::{Workspace, attempts, task};
 
@@ -196,6 +197,6 @@ fn a_refused_connection_of_a_worker_is_repeated_once_a_turn_and_named_with_its_p
     let events = workspace.events();
     let repeated = events
         .iter()
-        .filter(|event| event["event"] == "turn:request:failed");
+        .filter(|event| is(event, "work:progressed turn retry"));
     assert_eq!(repeated.count(), 1, "{events:#?}");
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::support::events::is;
 use crate::support::{Workspace, attempts, gate, standing, task};
 
 /// One worker and a scripted judge.
@@ -62,7 +63,7 @@ tasks:
         "{told}"
     );
     let events = workspace.events();
-    let finished = events.iter().find(|event| event["event"] == "check:finished");
+    let finished = events.iter().find(|event| is(event, "work:ended check"));
     let shown = finished.expect("the check is on record")["message"].to_string();
     assert!(shown.contains("two of three are red"), "{shown}");
 }

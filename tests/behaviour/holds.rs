@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::operator::{on_record, only_approval};
+use crate::support::events::is;
 use crate::support::{Running, Workspace, standing, task, wait_for};
 
 fn held(by: &str) -> Workspace {
@@ -28,7 +29,7 @@ const CHECKPOINT: &str =
 
 fn events(workspace: &Workspace, name: &str) -> Vec<Value> {
     let all = workspace.events().into_iter();
-    all.filter(|event| event["event"] == name).collect()
+    all.filter(|event| is(event, name)).collect()
 }
 
 #[test]
@@ -58,7 +59,7 @@ fn a_checkpoint_waits_for_a_person_once() {
         )
     );
     workspace.resume_json(8, &[]);
-    assert_eq!(events(&workspace, "checkpoint:reached").len(), 1);
+    assert_eq!(events(&workspace, "hold:opened checkpoint").len(), 1);
     assert_eq!(workspace.lines("done.log"), ["build"]);
     let page = workspace.quorum(&["status"]).exits(0).stdout;
     assert!(page.contains("checkpoint go: reached"), "{page}");
@@ -71,11 +72,14 @@ fn a_checkpoint_waits_for_a_person_once() {
     let document = workspace.resume_json(0, &[]);
     assert_eq!(document["checkpoints"][0]["state"], "passed");
     assert_eq!(workspace.lines("done.log"), ["build", "ship", "tell"]);
-    assert_eq!(events(&workspace, "checkpoint:resumed")[0]["resolvedBy"], "ada");
+    assert_eq!(
+        events(&workspace, "hold:closed checkpoint yes")[0]["resolvedBy"],
+        "ada"
+    );
     // What was behind it is done again, and it is asked about again.
     let document = workspace.resume_json(8, &["--redo", "build"]);
     assert_eq!(document["checkpoints"][0]["state"], "reached");
-    assert_eq!(events(&workspace, "checkpoint:reached").len(), 2);
+    assert_eq!(events(&workspace, "hold:opened checkpoint").len(), 2);
 }
 
 #[test]
@@ -141,8 +145,8 @@ fn a_delay_waits_and_keeps_the_session_alive() {
     assert_eq!(workspace.lines("done.log"), ["build", "ship", "tell"]);
     assert_eq!(
         (
-            events(&workspace, "delay:started").len(),
-            events(&workspace, "delay:expired").len()
+            events(&workspace, "hold:opened delay").len(),
+            events(&workspace, "hold:closed delay expired").len()
         ),
         (1, 1)
     );
@@ -150,7 +154,7 @@ fn a_delay_waits_and_keeps_the_session_alive() {
 
 fn delayed(workspace: &Workspace) -> Running {
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
-    wait_for("the delay", || on_record(workspace, "delay:started") == 1);
+    wait_for("the delay", || on_record(workspace, "hold:opened delay") == 1);
     running
 }
 
@@ -172,8 +176,8 @@ fn a_kill_does_not_begin_a_delay_anew() {
         assert_eq!(document["delays"][0]["until"], until);
     }
     resumed.finish().exits(0);
-    assert_eq!(events(&workspace, "delay:started").len(), 1);
-    let over = events(&workspace, "delay:expired")[0]["at"].clone();
+    assert_eq!(events(&workspace, "hold:opened delay").len(), 1);
+    let over = events(&workspace, "hold:closed delay expired")[0]["at"].clone();
     assert!(over.as_str() >= until.as_str(), "{over} {until}");
 }
 
@@ -188,7 +192,7 @@ fn a_delay_that_passed_while_nobody_looked_is_over() {
         until.as_str().is_some_and(|until| *until < *now)
     });
     workspace.resume_json(0, &[]);
-    assert_eq!(events(&workspace, "delay:started").len(), 1);
+    assert_eq!(events(&workspace, "hold:opened delay").len(), 1);
 }
 
 #[test]

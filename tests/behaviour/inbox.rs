@@ -61,7 +61,7 @@ delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 60s}]
 ",
     );
     let running = workspace.start(&["run", "--run-id", "r1"]);
-    wait_for("the delay", || on_record(&workspace, "delay:started") == 1);
+    wait_for("the delay", || on_record(&workspace, "hold:opened delay") == 1);
     let document = inbox(&workspace);
     let row = &document["approvals"][0];
     assert_eq!((&row["id"], &row["task"]), (&Value::Null, &Value::Null));

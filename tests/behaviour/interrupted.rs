@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
+use crate::support::events::is;
 use crate::support::{
     AtTerminal, Running, Workspace, attempts, gate, is_alive, parent, read_pid, standing, task, wait_for,
     wait_for_file,
@@ -333,7 +334,7 @@ tasks:
         workspace
             .events()
             .iter()
-            .any(|event| event["event"] == "seat:replied")
+            .any(|event| is(event, "work:ended score ok"))
     };
     wait_for("the first reply on record", replied);
     running.kill();

@@ -4,6 +4,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
+use crate::support::events::is;
 use crate::support::model::{Model, offered, refuses, results, says, scores, wants};
 use crate::support::{Workspace, standing, task};
 
@@ -61,7 +62,7 @@ fn a_stub_is_found_by_a_reviewer_that_reads_the_file() {
     let events = workspace.events();
     let replied = events
         .iter()
-        .find(|event| event["event"] == "seat:replied")
+        .find(|event| is(event, "work:ended score ok"))
         .unwrap();
     assert_eq!(
         (&replied["tools"]["calls"], &replied["tools"]["requests"]),
@@ -142,7 +143,7 @@ fn a_provider_that_fails_while_a_reviewer_looks_is_a_fault_and_no_low_score() {
     let events = workspace.events();
     let failed: Vec<_> = events
         .iter()
-        .filter(|event| event["event"] == "seat:failed")
+        .filter(|event| is(event, "work:ended score failed"))
         .collect();
     assert!(
         failed
@@ -381,7 +382,7 @@ fn a_judge_that_grades_by_a_rubric_looks_too() {
     let events = workspace.events();
     let replied = events
         .iter()
-        .find(|event| event["event"] == "consult:replied")
+        .find(|event| is(event, "work:ended ask ok"))
         .unwrap();
     assert_eq!(replied["tools"]["calls"], 1, "{replied}");
     assert_eq!(standing(&document, "work").0, "failed", "{document:#}");

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::operator::only_approval;
+use crate::support::events::is;
 use crate::support::model::{Model, results, says, wants};
 use crate::support::{Workspace, attempts, standing, task};
 
 fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
     let events = workspace.events().into_iter();
-    events.filter(|event| event["event"] == name).collect()
+    events.filter(|event| is(event, name)).collect()
 }
 
 /// One task of an agent that keeps its prompt, does this, and says what `says.N` holds in its N-th attempt.
@@ -106,7 +107,7 @@ fn a_broken_assumption_goes_to_a_person_before_anything_is_judged() {
     assert_eq!(escalated[0]["kind"], "dependency_failed");
     assert_eq!(escalated[0]["evidence"], "The dependency failed completely.");
     assert!(
-        named(&workspace, "check:finished").is_empty(),
+        named(&workspace, "work:ended check").is_empty(),
         "judged before a person was asked"
     );
 

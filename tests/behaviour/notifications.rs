@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use crate::support::Workspace;
+use crate::support::events::named;
 use crate::support::{DEADLINE, poll};
 
 /// What a receiver does with a request.
@@ -124,10 +125,6 @@ fn of<'v>(documents: &'v [Value], key: &str) -> Vec<&'v str> {
         .collect()
 }
 
-fn named<'v>(events: &'v [Value], name: &str) -> Vec<&'v Value> {
-    events.iter().filter(|event| event["event"] == name).collect()
-}
-
 #[test]
 fn a_webhook_is_told_of_gates_failures_and_the_end() {
     let receiver = Receiver::that(&[Answer::Status(200)]);
@@ -173,8 +170,8 @@ fn a_webhook_is_told_of_gates_failures_and_the_end() {
     );
     // All of it stands in the events, and the end of the run is the last of them.
     let events = workspace.events();
-    assert_eq!(named(&events, "notification:requested").len(), 3);
-    assert_eq!(named(&events, "notification:sent").len(), 3);
+    assert_eq!(named(&events, "work:requested notify").len(), 3);
+    assert_eq!(named(&events, "work:ended notify ok").len(), 3);
     assert_eq!(events.last().expect("there are events")["event"], "run:finished");
     let none = workspace.quorum(&["dlq", "list"]).exits(0).stdout;
     assert_eq!(none, "there are no dead letters\n");
@@ -206,7 +203,7 @@ fn a_receiver_that_fails_once_is_told_again_under_the_same_id() {
     assert_eq!(told.len(), 2);
     assert_eq!(told[0]["id"], told[1]["id"]);
     let events = workspace.events();
-    let retry = named(&events, "notification:retry");
+    let retry = named(&events, "work:progressed notify retry");
     assert_eq!(
         (retry.len(), &retry[0]["class"]),
         (1, &"provider_transient".into())
@@ -249,7 +246,7 @@ fn after_three_tries_it_is_a_dead_letter_and_no_task_failed() {
     );
     assert_eq!(workspace.status()["outcome"], "ok");
     let events = workspace.events();
-    assert_eq!(named(&events, "notification:failed").len(), 1);
+    assert_eq!(named(&events, "work:ended notify failed").len(), 1);
     // An address may be a secret as a whole: it stands in the frozen mission and nowhere else.
     let letters = workspace.read(".polpo/dead-letters.jsonl");
     let journal = std::fs::read_to_string(workspace.journal()).expect("there is a journal");
@@ -408,8 +405,8 @@ fn a_runner_that_is_killed_while_it_tells_tells_again_when_it_is_resumed() {
     assert_eq!(of(&told, "event").last(), Some(&"run:finished"));
     let events = workspace.events();
     let (requested, sent) = (
-        named(&events, "notification:requested"),
-        named(&events, "notification:sent"),
+        named(&events, "work:requested notify"),
+        named(&events, "work:ended notify ok"),
     );
     assert_eq!(requested.len(), sent.len(), "nothing is left open");
 }

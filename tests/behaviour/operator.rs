@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::events::is;
 use crate::support::{BINARY, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file};
 
 /// One task that nobody may review, one that hangs on it, and more tasks.
@@ -37,9 +38,9 @@ pub fn only_approval(workspace: &Workspace) -> String {
 /// How many such events the latest run has; none while there is no run yet.
 pub fn on_record(workspace: &Workspace, event: &str) -> usize {
     let listed = workspace.quorum(&["events", "--format", "jsonl"]);
-    let named = format!("\"event\":\"{event}\"");
     let lines = listed.stdout.lines();
-    lines.filter(|line| line.contains(&named)).count()
+    let events = lines.filter_map(|line| serde_json::from_str(line).ok());
+    events.filter(|found| is(found, event)).count()
 }
 
 pub fn waits(workspace: &Workspace) {

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::Command;
 
+use crate::support::events::is;
 use crate::support::{BINARY, Workspace, attempts, standing};
 
 use super::adoption::MISSION;
@@ -98,6 +99,12 @@ fn strangers_with_the_numbers_of_a_dead_agent_and_its_supervisor_are_neither_ado
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(attempts(&document, "work"), ["execute"]);
     let events = workspace.events();
-    let count = |name: &str| events.iter().filter(|event| event["event"] == name).count();
-    assert_eq!((count("turn:lost"), count("turn:adopted")), (1, 0));
+    let count = |name: &str| events.iter().filter(|event| is(event, name)).count();
+    assert_eq!(
+        (
+            count("work:ended turn lost"),
+            count("work:progressed turn adopted")
+        ),
+        (1, 0)
+    );
 }

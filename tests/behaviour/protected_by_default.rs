@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::operator::{on_record, only_approval};
+use crate::support::events::is;
 use crate::support::{Workspace, standing, task, wait_for, wait_for_file};
 
 fn mission(worker: &str, task: &str) -> Workspace {
@@ -144,10 +145,10 @@ tasks:
         "echo > asked; until test -e swapped; do sleep 0.02; done; exit 0\n",
     );
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for("its word", || on_record(&workspace, "approval:undecided") == 1);
+    wait_for("its word", || on_record(&workspace, "work:ended approver") == 1);
     let undecided = workspace.events().into_iter();
     let undecided: Vec<_> = undecided
-        .filter(|event| event["event"] == "approval:undecided")
+        .filter(|event| is(event, "work:ended approver"))
         .collect();
     let why = undecided[0]["reason"].as_str().unwrap();
     assert!(

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
+use crate::support::events::is;
 use crate::support::model::{Model, says};
 use crate::support::{Workspace, attempts, standing, task};
 
@@ -46,7 +47,7 @@ fn what_is_not_plainly_a_reply_is_a_fault_and_never_a_verdict() {
         let events = workspace.events();
         let failed = events
             .iter()
-            .find(|event| event["event"] == "seat:failed")
+            .find(|event| is(event, "work:ended score failed"))
             .expect("the seat failed");
         assert!(
             failed["error"].to_string().contains(said) || failed.to_string().contains(said),

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::operator::{only_approval, waits};
+use crate::support::events::is;
 use crate::support::{BINARY, Workspace, attempts, standing, task, wait_for};
 
 /// A worker that asks until its prompt holds an answer.
@@ -30,7 +31,7 @@ const LEAD: &str = "  lead: {run: [/bin/sh, lead.sh]}\nsettings: {orchestrator: 
 
 fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
     let events = workspace.events().into_iter();
-    events.filter(|event| event["event"] == name).collect()
+    events.filter(|event| is(event, name)).collect()
 }
 
 #[test]
@@ -109,7 +110,7 @@ fn the_orchestrator_answers_before_any_person_is_asked() {
     assert!(workspace.read("asked.txt").contains("Which database?"));
     assert_eq!(workspace.lines("purposes"), ["answer"]);
     assert_eq!(named(&workspace, "task:answered")[0]["by"], "lead");
-    assert_eq!(named(&workspace, "consult:replied").len(), 1);
+    assert_eq!(named(&workspace, "work:ended ask ok").len(), 1);
 }
 
 #[test]
@@ -157,7 +158,7 @@ fn after_so_many_questions_the_output_is_judged_as_it_is() {
     let document = workspace.run_json(3, &[]);
     assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
     assert_eq!(named(&workspace, "task:question").len(), 2);
-    assert_eq!(named(&workspace, "turn:started").len(), 3);
+    assert_eq!(named(&workspace, "work:started turn").len(), 3);
 }
 
 #[test]
@@ -254,7 +255,7 @@ fn the_mission_with_a_coordinator_runs_as_it_stands() {
     workspace.mission(&std::fs::read_to_string(folder.join("coordinator.yaml")).expect("it is there"));
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "Write release notes").0, "done");
-    let consults = named(&workspace, "consult:requested");
+    let consults = named(&workspace, "work:requested ask");
     let purposes: Vec<&Value> = consults.iter().map(|event| &event["purpose"]).collect();
     assert_eq!(purposes, ["resolve", "confirm", "answer"]);
 }
@@ -299,8 +300,8 @@ fn the_last_word_of_progress_is_kept_however_soon_the_agent_ends_after_it() {
     assert_eq!(told, ["almost there"]);
     // Before the end of its turn.
     let events = workspace.events();
-    let at = |name: &str| events.iter().position(|event| event["event"] == name);
-    assert!(at("agent:activity") < at("turn:finished"));
+    let at = |name: &str| events.iter().position(|event| is(event, name));
+    assert!(at("agent:activity") < at("work:ended turn !lost"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::storage::{interrupted, without_privileges};
+use crate::support::events::is;
 use crate::support::{Finished, Running, Workspace, standing, task, wait_for_file};
 
 const TASKS: usize = 6;
@@ -75,7 +76,7 @@ fn assert_stopped_with_what_was_durable(workspace: &Workspace, finished: &Finish
 /// As `logger.sh` writes them.
 fn finished_turns(workspace: &Workspace) -> Vec<String> {
     let events = workspace.events().into_iter();
-    let ended = events.filter(|event| event["event"] == "turn:finished");
+    let ended = events.filter(|event| is(event, "work:ended turn !lost"));
     ended
         .map(|event| {
             let title = event["title"].as_str().expect("a title").to_owned();

@@ -4,6 +4,7 @@
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::support::events::is;
 use crate::support::{
     BINARY, Finished, RUN_AS_R1, Workspace, is_alive, read_pid, standing, wait_for, wait_for_file,
 };
@@ -187,7 +188,7 @@ fn an_agent_of_a_user_without_rights_is_taken_over_though_its_supervisor_hides()
     assert!(is_alive(agent));
     let resumed = workspace.start_unprivileged(&["resume", "--json"]);
     wait_for("the adoption", || {
-        let adopted = |event: &serde_json::Value| event["event"] == "turn:adopted";
+        let adopted = |event: &serde_json::Value| is(event, "work:progressed turn adopted");
         workspace.events().iter().any(adopted)
     });
     assert!(is_alive(agent));

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
+use crate::support::events::is;
 use crate::support::model::{Model, offered, refuses, results, says, wants};
 use crate::support::{Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file};
 
@@ -31,7 +32,7 @@ fn doing(calls: Vec<(&'static str, Value)>, last: &'static str) -> Model {
 /// The end of the only task's last turn, as an event.
 fn finished(workspace: &Workspace) -> Value {
     let events = workspace.events();
-    let mut ends = events.iter().filter(|event| event["event"] == "turn:finished");
+    let mut ends = events.iter().filter(|event| is(event, "work:ended turn !lost"));
     ends.next_back().expect("a turn ended").clone()
 }
 
@@ -321,7 +322,7 @@ fn a_turn_that_dies_with_its_runner_is_started_anew_and_with_side_effects_parked
             assert_eq!(document["approvals"][0]["reason"], "side-effects");
         } else {
             let lost = workspace.events();
-            assert!(lost.iter().any(|event| event["event"] == "turn:lost"));
+            assert!(lost.iter().any(|event| is(event, "work:ended turn lost")));
         }
     }
 }

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 pub use life::{at_work_in, child_of, number};
 
 use super::events::assert_lawful;
+use crate::support::events::is;
 use crate::support::{Running, Workspace, is_alive, wait_for};
 
 const TASKS: u32 = 40;
@@ -149,7 +150,7 @@ fn kill_at(mut running: Running, journal: &Path, reached: u64) -> bool {
 
 /// `(task, attempt, turn)` of every event of this name.
 fn turns(events: &[Value], name: &str) -> Vec<(String, u64, u64)> {
-    let of_name = events.iter().filter(|event| event["event"] == name);
+    let of_name = events.iter().filter(|event| is(event, name));
     of_name
         .map(|event| {
             let number = |key: &str| event[key].as_u64().expect("a number");
@@ -184,7 +185,7 @@ fn assert_nothing_repeated(workspace: &Workspace, events: &[Value]) {
             .or_default()
             .push(number(words[2]));
     }
-    for (task, attempt, turn) in turns(events, "turn:finished") {
+    for (task, attempt, turn) in turns(events, "work:ended turn !lost") {
         let started = log
             .get(&(task.clone(), attempt))
             .expect("what finished was started");

@@ -5,6 +5,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::operator::on_record;
+use crate::support::events::is;
 use crate::support::{Workspace, attempts, standing, task, wait_for};
 
 /// A shell that says this once and works from then on.
@@ -41,13 +42,8 @@ fn a_worker_that_meets_a_limit_goes_on_in_a_new_turn_of_the_same_attempt() {
     assert_eq!(attempts(&document, "t"), ["execute"]);
     assert_eq!(workspace.lines("turns").len(), 2);
     let events = workspace.events();
-    let of = |name: &str| {
-        events
-            .iter()
-            .filter(|event| event["event"] == name)
-            .collect::<Vec<_>>()
-    };
-    let (window, turns) = (of("task:window"), of("turn:started"));
+    let of = |name: &str| events.iter().filter(|event| is(event, name)).collect::<Vec<_>>();
+    let (window, turns) = (of("task:window"), of("work:started turn"));
     assert_eq!((window.len(), turns.len()), (1, 2), "{events:#?}");
     assert!(document["resumableAt"].is_null());
 }

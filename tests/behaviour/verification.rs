@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::events::is;
 use crate::support::{Workspace, attempts, standing, task, wait_for_file};
 
 /// One worker, whose script is `work.sh`, and criteria.
@@ -94,12 +95,12 @@ fn work_that_meets_its_criteria_is_clean_and_says_what_was_checked() {
         workspace
             .events()
             .into_iter()
-            .filter(|event| event["event"] == name)
+            .filter(|event| is(event, name))
             .count()
     };
     assert_eq!(
         (
-            named("grading:requested"),
+            named("work:requested grade"),
             named("stage:verdict"),
             named("assessment:complete")
         ),
@@ -199,7 +200,7 @@ fn lost_evidence_is_nobodys_verdict() {
     let failed = workspace
         .events()
         .into_iter()
-        .filter(|event| event["event"] == "grading:failed");
+        .filter(|event| is(event, "work:ended grade failed"));
     assert_eq!(failed.count(), 2, "it was tried again");
 }
 

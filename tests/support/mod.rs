@@ -3,6 +3,7 @@
 //! Every start of the binary has a deadline; one that does not end is killed with all that it started and fails its
 //! test, so that a hang is a red test and never a stuck suite.
 
+pub mod events;
 pub mod junit;
 pub mod model;
 mod run;

@@ -8,14 +8,18 @@ mod build;
 mod find;
 mod play;
 mod render;
+mod sample;
 mod values;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 
-const USAGE: &str = "usage: quorum-mutants [--work DIR] [--jobs N] [--only TEXT] [--again FILE] [--quick] [--list] [ROOM…]
+use sample::Sample;
+
+const USAGE: &str = "usage: quorum-mutants [--work DIR] [--jobs N] [--only TEXT] [--again FILE] [--quick]
+                      [--sample N --seed S] [--list] [ROOM…]
 
 Puts every mutant of the ROOMs (default: src/engine src/judging) into a copy of this repository under DIR (default:
 target/mutants), builds it once, notes which library test reaches which mutant, and runs each mutant's tests against it.
@@ -24,6 +28,8 @@ The mutants that no test noticed end up on the screen and in DIR/survivors.txt; 
   --only TEXT   only mutants whose name contains TEXT
   --again FILE  only mutants that FILE names (such as an earlier survivors.txt), wherever they stand by now
   --quick       only the tests of the mutant's own room
+  --sample N    draws N of the mutants that compile, by a fixed --seed S (a whole number), and says which share of them
+                was killed. The same names and seed give the same sample on every machine
   --jobs N      so many mutants at a time (default 1)
   --list        only list the mutants";
 
@@ -41,6 +47,8 @@ struct Options {
     again: Option<BTreeSet<String>>,
     /// Leave the tests of other rooms out.
     quick: bool,
+    /// Play only so many mutants, drawn by a seed.
+    sample: Option<Sample>,
     jobs: usize,
     list: bool,
 }
@@ -56,9 +64,11 @@ fn options() -> Result<Option<Options>> {
         only: None,
         again: None,
         quick: false,
+        sample: None,
         jobs: 1,
         list: false,
     };
+    let (mut size, mut seed) = (None, None);
     let mut args = std::env::args().skip(1);
     let missing = |flag: &str| anyhow::anyhow!("{flag} needs a value\n\n{USAGE}");
     while let Some(arg) = args.next() {
@@ -69,11 +79,22 @@ fn options() -> Result<Option<Options>> {
             "--only" => options.only = Some(args.next().ok_or_else(|| missing(&arg))?),
             "--again" => options.again = Some(names_in(&args.next().ok_or_else(|| missing(&arg))?)?),
             "--quick" => options.quick = true,
+            "--sample" => size = Some(args.next().ok_or_else(|| missing(&arg))?.parse::<usize>()?.max(1)),
+            "--seed" => seed = Some(args.next().ok_or_else(|| missing(&arg))?.parse::<u64>()?),
             "--jobs" => options.jobs = args.next().ok_or_else(|| missing(&arg))?.parse::<usize>()?.max(1),
             flag if flag.starts_with('-') => bail!("unknown flag {flag}\n\n{USAGE}"),
             room => options.rooms.push(room.to_owned()),
         }
     }
+    options.sample = match (size, seed) {
+        (Some(size), Some(seed)) => Some(Sample { size, seed }),
+        (None, None) => None,
+        _ => bail!("--sample and --seed go together\n\n{USAGE}"),
+    };
+    ensure!(
+        options.sample.is_none() || !options.list,
+        "--list comes before the build, --sample draws from what compiles\n\n{USAGE}"
+    );
     if options.rooms.is_empty() {
         options.rooms = vec!["src/engine".to_owned(), "src/judging".to_owned()];
     }

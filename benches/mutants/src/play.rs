@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -17,8 +17,14 @@ use crate::render::{Mutant, Source};
 
 /// Tests of the mutant's own room are run before all others; first those that each take less than this.
 const INSTANT: Duration = Duration::from_millis(250);
-/// What tests may take with a mutant: so much, and so many times what they take without one.
+/// What tests may take of the processor with a mutant: so much, and so many times what they take without one. Time on the
+/// clock would say more of what else the machine does.
 const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 10);
+/// How much longer they may take on the clock, for those that wait for what never comes.
+const WAIT: Duration = Duration::from_secs(600);
+/// What the kernel ends a process with that has used up its processor time.
+const SIGKILL: i32 = 9;
+const SIGXCPU: i32 = 24;
 /// Memory a test may use, so that a loop without end does not take the machine's.
 const MAX_KILOBYTES: &str = "4000000";
 /// Survivors that need no test, each with the reason.
@@ -48,12 +54,13 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    fn command(&self, tests: &[&str]) -> Command {
+    fn command(&self, tests: &[&str], cpu_limit: Option<Duration>) -> Command {
+        let seconds = cpu_limit.map_or("unlimited".to_owned(), |limit| limit.as_secs().to_string());
         let mut command = Command::new("sh");
         command
             .args([
                 "-c",
-                &format!("ulimit -v {MAX_KILOBYTES}; exec nice -n 5 \"$@\""),
+                &format!("ulimit -v {MAX_KILOBYTES}; ulimit -t {seconds}; exec nice -n 5 \"$@\""),
                 "sh",
             ])
             .arg(self.path)
@@ -103,7 +110,7 @@ impl Program<'_> {
         let _ = std::fs::remove_file(log);
         let start = Instant::now();
         let status = self
-            .command(&[&name])
+            .command(&[&name], None)
             .env("QUORUM_MUTANTS_REACHED", log)
             .stdout(Stdio::null())
             .status()
@@ -122,9 +129,10 @@ impl Program<'_> {
     fn play(&self, mutant: u32, tests: &[&Test]) -> Result<Option<End>> {
         let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
         let usual: Duration = tests.iter().map(|test| test.takes).sum();
-        let deadline = Instant::now() + PATIENCE.0 + usual * PATIENCE.1;
+        let cpu_limit = PATIENCE.0 + usual * PATIENCE.1;
+        let deadline = Instant::now() + cpu_limit + WAIT;
         let mut child = self
-            .command(&names)
+            .command(&names, Some(cpu_limit))
             .env("QUORUM_MUTANT", mutant.to_string())
             .stdout(Stdio::piped())
             .spawn()
@@ -150,7 +158,12 @@ impl Program<'_> {
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = child.wait()?;
-                    return Ok((!status.success()).then(|| End::Caught(String::new())));
+                    let is_out_of_time = matches!(status.signal(), Some(SIGKILL | SIGXCPU));
+                    return Ok(match status.success() {
+                        true => None,
+                        false if is_out_of_time => Some(End::TimedOut),
+                        false => Some(End::Caught(String::new())),
+                    });
                 }
             }
         }
@@ -203,7 +216,15 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
         .filter(|mutant| options.wants(&mutant.name))
         .collect();
     let refused = all.iter().filter(|mutant| !mutant.compiles).count();
-    let mutants: Vec<&Mutant> = all.into_iter().filter(|mutant| mutant.compiles).collect();
+    let mut mutants: Vec<&Mutant> = all.into_iter().filter(|mutant| mutant.compiles).collect();
+    let counts = Counts {
+        compile: mutants.len(),
+        refused,
+    };
+    if let Some(sample) = options.sample {
+        mutants = sample.draw(&mutants);
+    }
+    let played: BTreeSet<u32> = mutants.iter().map(|mutant| mutant.id).collect();
 
     let start = Instant::now();
     let mut names = program.tests()?;
@@ -218,6 +239,9 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
         program.reach(name.clone(), &log)
     })?;
     let mut tests: Vec<Test> = reached.into_iter().flatten().collect();
+    for test in &mut tests {
+        test.reaches.retain(|id| played.contains(id));
+    }
     tests.retain(|test| !test.reaches.is_empty());
     tests.sort_by_key(|test| test.takes);
     eprintln!(
@@ -252,7 +276,7 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
         }
     }
     let ends: Vec<End> = ends.into_iter().map(|end| end.unwrap_or(End::Survived)).collect();
-    report(&mutants, &ends, refused, start.elapsed(), options)
+    report(&mutants, &ends, &counts, start.elapsed(), options)
 }
 
 /// Which of the tests that reach a mutant are its turn.
@@ -306,10 +330,16 @@ pub fn lasting_name(name: &str) -> String {
     format!("{file}:{}", parts.nth(2).unwrap_or_default())
 }
 
+/// Mutants by what the compiler said.
+struct Counts {
+    compile: usize,
+    refused: usize,
+}
+
 fn report(
     mutants: &[&Mutant],
     ends: &[End],
-    refused: usize,
+    counts: &Counts,
     took: Duration,
     options: &Options,
 ) -> Result<()> {
@@ -334,17 +364,30 @@ fn report(
         }
     }
     std::fs::write(options.work.join("mutants.txt"), list)?;
-    std::fs::write(options.work.join("survivors.txt"), survivors)?;
+    std::fs::write(options.work.join("survivors.txt"), &survivors)?;
     println!(
-        "{} mutants, {refused} more do not compile; {} s",
-        mutants.len(),
+        "{} mutants, {} more do not compile; {} s",
+        counts.compile,
+        counts.refused,
         took.as_secs()
     );
     for (kind, count) in totals {
         println!("{count:6} {kind}");
     }
-    for name in &unexplained {
-        println!("{name}");
+    if let Some(sample) = options.sample {
+        let survived = survivors.lines().count();
+        let killed = mutants.len() - survived;
+        println!(
+            "sample of {} by seed {}: {killed} killed, {survived} not; {:.1} % killed",
+            mutants.len(),
+            sample.seed,
+            100.0 * killed as f64 / mutants.len().max(1) as f64
+        );
+        print!("{survivors}");
+    } else {
+        for name in &unexplained {
+            println!("{name}");
+        }
     }
     ensure!(
         unexplained.is_empty(),

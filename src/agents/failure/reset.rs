@@ -20,6 +20,17 @@ pub struct Moment {
     pub ahead: i32,
 }
 
+impl Moment {
+    /// This moment at this place.
+    #[must_use]
+    pub fn here() -> Self {
+        Self {
+            now: Timestamp::now(),
+            ahead: chrono::Local::now().offset().local_minus_utc(),
+        }
+    }
+}
+
 /// A time of day that has just passed is not meant for tomorrow: the one who said it rounds.
 const JUST_PASSED: Millis = Millis::from_secs(15 * 60);
 /// How long to wait then.

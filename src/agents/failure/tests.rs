@@ -380,11 +380,11 @@ fn what_adapters_write_to_standard_error() {
     assert!(TEXTS.len() >= 80, "{}", TEXTS.len());
     let mut wrong = Vec::new();
     for (text, want) in TEXTS {
-        let end = CommandEnd {
+        let end = FailedCommand {
             code: Some(1),
             stderr: text,
             declared: &["src/auth.ts"],
-            ..CommandEnd::default()
+            ..FailedCommand::default()
         };
         let class = read_command(&end).class;
         if class != *want {
@@ -421,12 +421,12 @@ fn the_last_error_decides_and_what_came_before_it_does_not() {
 #[test]
 fn our_timer_and_known_exit_codes_come_before_words() {
     let end = |program, code, timed_out, stderr| {
-        read_command(&CommandEnd {
+        read_command(&FailedCommand {
             program,
             code,
             timed_out,
             stderr,
-            ..CommandEnd::default()
+            ..FailedCommand::default()
         })
         .class
     };
@@ -500,7 +500,7 @@ fn limits_are_told_from_failures_wherever_an_adapter_says_so() {
             .map(|out| (out.as_str(), "WARN nothing"))
             .chain([("", *text)])
         {
-            let told = read_command(&CommandEnd {
+            let told = read_command(&FailedCommand {
                 program: "agent",
                 code: Some(1),
                 stdout,
@@ -509,7 +509,7 @@ fn limits_are_told_from_failures_wherever_an_adapter_says_so() {
                     now: Timestamp(1_795_393_800_000),
                     ahead: 0,
                 },
-                ..CommandEnd::default()
+                ..FailedCommand::default()
             });
             let want = match (want, stdout.is_empty()) {
                 // The status says more than such words.
@@ -527,10 +527,10 @@ fn limits_are_told_from_failures_wherever_an_adapter_says_so() {
 #[test]
 fn of_what_an_agent_prints_only_the_last_structured_error_is_read() {
     let read = |stdout: &str| {
-        let told = read_command(&CommandEnd {
+        let told = read_command(&FailedCommand {
             code: Some(1),
             stdout,
-            ..CommandEnd::default()
+            ..FailedCommand::default()
         });
         (told.class, told.reason)
     };
@@ -558,11 +558,11 @@ fn of_what_an_agent_prints_only_the_last_structured_error_is_read() {
 #[test]
 fn a_reason_is_the_message_of_the_error_and_not_its_last_line() {
     let stderr = "Error when talking to Gemini API\n{\n  \"error\": {\n    \"message\": \"API key not valid\",\n    \"code\": 401\n  }\n}\n";
-    let told = read_command(&CommandEnd {
+    let told = read_command(&FailedCommand {
         program: "gemini",
         code: Some(145),
         stderr,
-        ..CommandEnd::default()
+        ..FailedCommand::default()
     });
     assert_eq!((told.class, told.reason.as_str()), (Auth, "API key not valid"));
 }

@@ -22,10 +22,11 @@ use crate::domain::{
     Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId, is_same_name,
 };
 use crate::engine::{Event, State, outcome};
+use crate::executor::spool::read_output;
 use crate::mission::{self, ConfigLayer, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
 use crate::report::sanitize;
-use crate::runtime::{Observer, read_output};
+use crate::runtime::Observer;
 use crate::store::{StateFolder, read_regular};
 
 use crate::cli::args::SessionFlags;

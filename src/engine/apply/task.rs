@@ -1,16 +1,16 @@
 //! What events change of one task. What other tasks feel of it is the business of [`super::apply`].
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, ConsultId, FailureClass, Millis, Phase, Purpose, QualityFlag, Stage, Status,
-    Timestamp, TurnId, Verdict, WaitingReason,
+    Advice, AgentId, AskId, AttemptKind, Cause, Digest, FailureClass, Millis, Phase, Purpose, QualityFlag,
+    SeatPlace, Stage, Status, Timestamp, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::Event;
-use crate::engine::payload::{Exit, FileFact, SeatResult, StageReport, ToolCalls, TurnFiles};
+use crate::engine::payload::{Exit, FileFact, StageReport, ToolCalls, TurnFiles};
 use crate::judging::parser::Unparsed;
 
 use crate::engine::state::{
-    APPROVED, Answer, Calls, Consult, Deferral, Evidence, Feedback, Grading, Heard, Judging, Noted, Nudged,
+    APPROVED, Answer, Ask, Calls, Deferral, Evidence, Feedback, Grading, Heard, Judging, Noted, Nudged,
     OpenStep, OutputRefs, PersonsWord, Seat, SeatState, Streak, TaskState, Turn, Waiting,
 };
 
@@ -68,15 +68,8 @@ impl TaskState {
                 ..
             } => {
                 // What goes on behind a stage waits for nobody who was asked before.
-                if stage.is_some()
-                    && let Some(judging) = &mut self.judging
-                {
-                    let mut open = judging
-                        .seats
-                        .iter_mut()
-                        .filter(|seat| seat.state == SeatState::Asked);
-                    open.by_ref()
-                        .for_each(|seat| seat.state = SeatState::Failed(FailureClass::Unknown));
+                if stage.is_some() {
+                    self.asks.retain(|open| !open.purpose.is_judging());
                 }
                 self.deferral = Some(Box::new(Deferral {
                     why: *why,
@@ -199,6 +192,7 @@ impl TaskState {
                 round, unreviewed, ..
             } => {
                 self.forget_what_was_heard(*round);
+                self.forget_reviewers();
                 self.judging_mut().grading = Some(Grading {
                     round: *round,
                     open: true,
@@ -214,6 +208,7 @@ impl TaskState {
                 ..
             } => {
                 self.forget_what_was_heard(*round);
+                self.forget_reviewers();
                 // In its first round a vision check only looks.
                 self.judging_mut().stale |= *plain && *round > 0;
                 self.judging_mut().step = Some(OpenStep {
@@ -225,18 +220,6 @@ impl TaskState {
                 });
             }
             Event::StepFailed { .. } => self.end_step(),
-            Event::SeatRequested { seat, .. } => {
-                self.rounds = self.rounds.max(seat.round);
-                self.judging_mut().apply_seat(event);
-            }
-            Event::SeatReplied { .. } => {
-                self.streak.windows = 0;
-                self.judging_mut().apply_seat(event);
-            }
-            Event::SeatFailed { until, .. } => {
-                self.streak.windows += u32::from(until.is_some());
-                self.judging_mut().apply_seat(event);
-            }
             Event::StageVerdict(report) => self.take_verdict(report),
             Event::ApprovalRequested {
                 number,
@@ -292,31 +275,62 @@ impl TaskState {
                     self.phase = Some(self.kind.phase());
                 }
             }
-            Event::ConsultRequested {
+            Event::AskRequested {
                 id,
                 purpose,
                 agent,
+                strict,
                 not_before,
-            } => self.consult(*id, *purpose, *agent, *not_before),
-            Event::ConsultReplied { id, .. }
-            | Event::ConsultFailed {
-                id, gave_up: true, ..
             } => {
-                self.hear(event);
-                let ended = self.consults.iter().find(|open| open.id == *id);
-                if let Some(Purpose::Resolve { dependency }) = ended.map(|ended| ended.purpose)
-                    && let Some(remedies) = self.remedies.as_deref_mut()
-                    && let Some(entry) = remedies.entry_mut(dependency)
-                {
-                    // Where it knew a way, the entry goes with the next event.
-                    entry.unresolvable = true;
+                self.ask(*id, *purpose, *agent, strict.as_ref(), *not_before);
+                if let Purpose::Score(place) = purpose {
+                    self.rounds = self.rounds.max(place.round);
+                    self.judging_mut().seat_asked(*place, *agent);
                 }
-                self.consults.retain(|open| open.id != *id);
             }
-            // The next try stands behind it in the same record, or a limit must reset first.
-            Event::ConsultFailed { id, until, .. } => {
+            Event::AskReplied {
+                id,
+                purpose,
+                reply,
+                advice,
+                ..
+            } => {
+                let strict = self.end_ask(*id).and_then(|open| open.strict);
+                match purpose {
+                    Purpose::Score(place) => {
+                        self.streak.windows = 0;
+                        let judging = self.judging_mut();
+                        judging.seat_replied(*place, advice, reply.file.digest, strict.as_deref());
+                    }
+                    _ if purpose.is_judging() => {
+                        self.judging_mut().heard = Some(Box::new(Heard {
+                            advice: advice.clone(),
+                            reply: reply.file.digest,
+                            id: *id,
+                        }));
+                    }
+                    _ => self.no_way_yet(*purpose),
+                }
+            }
+            Event::AskFailed {
+                id,
+                purpose,
+                gave_up,
+                class,
+                message,
+                until,
+                ..
+            } => {
                 self.streak.windows += u32::from(until.is_some());
-                if let Some(open) = self.consults.iter_mut().find(|open| open.id == *id) {
+                if let Purpose::Score(place) = purpose {
+                    let class = gave_up.then_some(*class);
+                    self.judging_mut().seat_failed(*place, class, message);
+                }
+                if *gave_up {
+                    self.end_ask(*id);
+                    self.no_way_yet(*purpose);
+                } else if let Some(open) = self.asks.iter_mut().find(|open| open.id == *id) {
+                    // The next try stands behind it in the same record, or a limit must reset first.
                     open.failed_requests += u32::from(until.is_none());
                     open.window = *until;
                 }
@@ -411,23 +425,47 @@ impl TaskState {
         }
     }
 
-    /// A consult, or another try of one.
-    fn consult(&mut self, id: ConsultId, purpose: Purpose, agent: AgentId, not_before: Option<Timestamp>) {
-        self.consulted = self.consulted.max(id.number);
+    /// An ask, or another try of one: of the same agent, or of one that is asked instead and has failed nobody yet.
+    fn ask(
+        &mut self,
+        id: AskId,
+        purpose: Purpose,
+        agent: AgentId,
+        strict: Option<&String>,
+        not_before: Option<Timestamp>,
+    ) {
+        self.asked_agents = self.asked_agents.max(id.number);
         if matches!(purpose, Purpose::Resolve { .. }) && id.attempt_try == 1 {
             self.remedies.get_or_insert_default().resolutions += 1;
         }
-        let open = self.consults.iter_mut().find(|open| open.id.number == id.number);
-        match open {
-            Some(open) => (open.id, open.not_before, open.window) = (id, not_before, None),
-            None => self.consults.push(Consult {
-                id,
-                purpose,
-                agent,
-                failed_requests: 0,
-                not_before,
-                window: None,
-            }),
+        let before = self.asks.iter().position(|open| open.id.number == id.number);
+        let before = before.map(|at| self.asks.remove(at));
+        let failed = before.filter(|before| before.agent == agent);
+        self.asks.push(Ask {
+            id,
+            purpose,
+            agent,
+            failed_requests: failed.map_or(0, |before| before.failed_requests),
+            strict: strict.cloned(),
+            not_before,
+            window: None,
+        });
+    }
+
+    fn end_ask(&mut self, id: AskId) -> Option<Ask> {
+        let at = self.asks.iter().position(|open| open.id == id)?;
+        Some(self.asks.remove(at))
+    }
+
+    /// Whoever was asked for a way around a dependency came back: where it knew one, the entry goes with the next event.
+    fn no_way_yet(&mut self, purpose: Purpose) {
+        if let Purpose::Resolve { dependency } = purpose
+            && let Some(entry) = self
+                .remedies
+                .as_deref_mut()
+                .and_then(|remedies| remedies.entry_mut(dependency))
+        {
+            entry.unresolvable = true;
         }
     }
 
@@ -462,19 +500,9 @@ impl TaskState {
         }
     }
 
-    /// Keeps what a judge replied.
-    fn hear(&mut self, event: &Event) {
-        let Event::ConsultReplied { id, reply, advice } = event else {
-            return;
-        };
-        let mut consults = self.consults.iter();
-        if consults.any(|open| open.id == *id && open.purpose.is_judging()) {
-            self.judging_mut().heard = Some(Box::new(Heard {
-                advice: advice.clone(),
-                reply: reply.file.digest,
-                id: *id,
-            }));
-        }
+    /// Once the criteria, or a stage behind them, are asked about, no reviewer is waited for any more.
+    fn forget_reviewers(&mut self) {
+        self.asks.retain(|open| open.purpose.seat().is_none());
     }
 
     /// In its first round a judge has said nothing yet.
@@ -542,7 +570,7 @@ impl TaskState {
             self.running = None;
             self.delegations.clear();
         }
-        self.consults.clear();
+        self.asks.clear();
         if let Some(remedies) = &mut self.remedies {
             remedies.failed.clear();
             remedies.scanning.clear();
@@ -729,87 +757,60 @@ fn is_envelope_again(why: &str, before: Option<&str>) -> bool {
 }
 
 impl Judging {
-    fn apply_seat(&mut self, event: &Event) {
-        match event {
-            Event::SeatRequested {
-                seat,
-                agent,
-                strict,
-                not_before,
-                ..
-            } => {
-                if self.round != seat.round {
-                    self.round = seat.round;
-                    self.rounds += 1;
-                    self.seats.clear();
+    fn seat_asked(&mut self, place: SeatPlace, agent: AgentId) {
+        if self.round != place.round {
+            self.round = place.round;
+            self.rounds += 1;
+            self.seats.clear();
+        }
+        let asked = |instead_of| Seat {
+            agent,
+            instead_of,
+            unreached: None,
+            first: None,
+            unread: None,
+            repeats: false,
+            state: SeatState::Asked,
+        };
+        match self.seats.get_mut(place.seat as usize) {
+            Some(existing) if existing.agent == agent => {
+                if let SeatState::Replied(result) = &existing.state {
+                    existing.first = Some(result.clone());
                 }
-                let asked = |failed_requests, instead_of| Seat {
-                    agent: *agent,
-                    instead_of,
-                    tries: seat.attempt_try,
-                    failed_requests,
-                    strict: strict.clone(),
-                    unreached: None,
-                    first: None,
-                    unread: None,
-                    repeats: false,
-                    not_before: *not_before,
-                    state: SeatState::Asked,
+                *existing = Seat {
+                    first: existing.first.take(),
+                    unread: existing.unread,
+                    ..asked(existing.instead_of)
                 };
-                match self.seats.get_mut(seat.seat as usize) {
-                    Some(existing) if existing.agent == *agent => {
-                        let first = match &existing.state {
-                            SeatState::Replied(result) => Some(result.clone()),
-                            _ => existing.first.take(),
-                        };
-                        let unread = existing.unread;
-                        *existing = Seat {
-                            first,
-                            unread,
-                            ..asked(existing.failed_requests, existing.instead_of)
-                        };
-                    }
-                    // Somebody else is asked, who has failed nobody yet.
-                    Some(existing) => {
-                        *existing = asked(0, Some(existing.instead_of.unwrap_or(existing.agent)));
-                    }
-                    None => self.seats.push(asked(0, None)),
-                }
             }
-            Event::SeatReplied {
-                seat, result, reply, ..
-            } => {
-                if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
-                    if let SeatResult::Unparsed { why, .. } = result {
-                        let is_same = existing.unread == Some(reply.file.digest);
-                        existing.repeats = is_same || is_envelope_again(why, existing.strict.as_deref());
-                        existing.unread = Some(reply.file.digest);
-                    }
-                    existing.state = match (result, existing.first.take()) {
-                        // What was said first could be read.
-                        (SeatResult::Unparsed { .. }, Some(first)) => SeatState::Replied(first),
-                        (SeatResult::Unparsed { .. }, None) => SeatState::Unparsed(result.clone()),
-                        (SeatResult::Scores { .. } | SeatResult::Evaluation { .. }, _) => {
-                            SeatState::Replied(result.clone())
-                        }
-                    };
-                }
+            Some(existing) => *existing = asked(Some(existing.instead_of.unwrap_or(existing.agent))),
+            None => self.seats.push(asked(None)),
+        }
+    }
+
+    fn seat_replied(&mut self, place: SeatPlace, advice: &Advice, reply: Digest, strict: Option<&str>) {
+        let Some(seat) = self.seats.get_mut(place.seat as usize) else {
+            return;
+        };
+        if let Advice::Unreadable { why, .. } = advice {
+            seat.repeats = seat.unread == Some(reply) || is_envelope_again(why, strict);
+            seat.unread = Some(reply);
+        }
+        seat.state = match (advice, seat.first.take()) {
+            // What was said first could be read.
+            (Advice::Unreadable { .. }, Some(first)) => SeatState::Replied(first),
+            (Advice::Unreadable { .. }, None) => SeatState::Unparsed(advice.clone()),
+            (advice, _) => SeatState::Replied(advice.clone()),
+        };
+    }
+
+    /// `class` where it is not asked again.
+    fn seat_failed(&mut self, place: SeatPlace, class: Option<FailureClass>, message: &str) {
+        if let Some(seat) = self.seats.get_mut(place.seat as usize) {
+            seat.unreached = Some(message.into());
+            if let Some(class) = class {
+                seat.state = SeatState::Failed(class);
             }
-            Event::SeatFailed {
-                seat,
-                class,
-                until,
-                message,
-                ..
-            } => {
-                if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
-                    existing.unreached = Some(message.as_str().into());
-                    existing.failed_requests += u32::from(until.is_none());
-                    existing.not_before = *until;
-                    existing.state = SeatState::Failed(*class);
-                }
-            }
-            _ => {}
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::engine::payload::DeferralReason;
 use crate::engine::state::{RunPhase, State};
 
 use super::draft::Draft;
-use super::{consult, seats, stages};
+use super::{ask, stages};
 
 /// What whoever watches is told of work that must wait.
 pub(super) const NO_SLOT: &str = "its judging goes on once a slot is free";
@@ -122,9 +122,6 @@ pub(super) fn release(draft: &mut Draft<'_>) {
     match behind {
         Some((stage, step)) => stages::go_on_behind(draft, stage, step),
         None if draft.task.status == Status::Review && stages::call_off_in_vain(draft) => {}
-        None => {
-            seats::ask_limited_again(draft);
-            consult::ask_limited_again(draft);
-        }
+        None => ask::ask_limited_again(draft),
     }
 }

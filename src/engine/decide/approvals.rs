@@ -16,7 +16,7 @@ use super::admission::Work;
 use super::draft::Draft;
 use super::evidence::{self, must_note};
 use super::schedule::needs_prompt;
-use super::{admission, budget, consult, questions, routes, side_effects, turns};
+use super::{admission, ask, budget, questions, routes, side_effects, turns};
 
 /// How an approval ends whose time is up.
 pub(super) const TIMED_OUT: &str = "timeout";
@@ -75,7 +75,7 @@ fn message(plan: &Plan, approval: &ApprovalPlan) -> String {
     let names: Vec<String> = approval
         .approvers
         .iter()
-        .map(|approver| name(plan, approver))
+        .map(|approver| approver.name(plan))
         .collect();
     let by = match names.split_last() {
         None => String::new(),
@@ -85,15 +85,6 @@ fn message(plan: &Plan, approval: &ApprovalPlan) -> String {
     match &approval.gate {
         Some(gate) => format!("approval gate '{gate}': to be approved{by} before it starts"),
         None => format!("to be approved{by} before it starts"),
-    }
-}
-
-/// An approver as the record names it.
-fn name(plan: &Plan, approver: &ApproverPlan) -> String {
-    match approver {
-        ApproverPlan::Person(name) => name.to_string(),
-        ApproverPlan::Agent(agent) => plan.agent(*agent).name.to_string(),
-        ApproverPlan::Command(command) => format!("the command '{command}'"),
     }
 }
 
@@ -109,7 +100,7 @@ fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
         approver,
     });
     if let Some(ApproverPlan::Agent(agent)) = approval.approvers.get(approver as usize) {
-        consult::ask(draft, Purpose::Approve { number, approver }, *agent);
+        ask::ask(draft, Purpose::Approve { number, approver }, *agent);
     }
 }
 
@@ -215,7 +206,7 @@ fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &Ap
     if asking != Some(approver) {
         return;
     }
-    let by = name(draft.plan(), asked);
+    let by = asked.name(draft.plan());
     match said {
         ApproverSaid::Yes => agree(draft, &by, now),
         ApproverSaid::No(reason) => refuse(draft, REJECTED, reason, &by),

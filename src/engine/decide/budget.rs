@@ -81,7 +81,7 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
     events.iter().for_each(|event| apply(&mut after, event));
     let ids = after.plan.every_task_id();
     let waiting: Vec<(CallId, AgentId)> = ids
-        .flat_map(|id| crate::engine::ledger::calls_of(after.task(id), id))
+        .flat_map(|id| crate::engine::ledger::calls_of(after.task(id)))
         .collect();
     for (call, agent) in &waiting {
         apply(
@@ -157,41 +157,14 @@ fn price(state: &State, event: &mut Event) {
         Event::TurnFinished {
             turn, usage, model, ..
         } => fill(plan, plan.task(turn.task).agent, model.as_deref(), usage),
-        Event::SeatReplied {
-            task, seat, reply, ..
-        } => {
-            let judging = state.task(*task).judging.as_deref();
-            let asked = judging.and_then(|judging| judging.seats.get(seat.seat as usize));
-            if let Some(asked) = asked {
-                fill(plan, asked.agent, reply.model.as_deref(), &mut reply.usage);
-            }
+        Event::AskReplied { agent, reply, .. } => {
+            fill(plan, *agent, reply.model.as_deref(), &mut reply.usage);
         }
-        Event::ConsultReplied { id, reply, .. } => {
-            let open = state.task(id.task).consults.iter().find(|open| open.id == *id);
-            if let Some(open) = open {
-                fill(plan, open.agent, reply.model.as_deref(), &mut reply.usage);
-            }
-        }
-        Event::SeatFailed {
-            task,
-            seat,
+        Event::AskFailed {
+            agent,
             used: Some(used),
             ..
-        } => {
-            let judging = state.task(*task).judging.as_deref();
-            let asked = judging.and_then(|judging| judging.seats.get(seat.seat as usize));
-            if let Some(asked) = asked {
-                fill(plan, asked.agent, None, &mut used.usage);
-            }
-        }
-        Event::ConsultFailed {
-            id, used: Some(used), ..
-        } => {
-            let open = state.task(id.task).consults.iter().find(|open| open.id == *id);
-            if let Some(open) = open {
-                fill(plan, open.agent, None, &mut used.usage);
-            }
-        }
+        } => fill(plan, *agent, None, &mut used.usage),
         _ => {}
     }
 }

@@ -5,10 +5,10 @@
 //! waited for: not beyond the session's own limit, a deadline, or `maxWindowWait`. Else the run ends when nothing else
 //! can be done (outcome limit), and a later session goes on.
 
-use crate::domain::{FailureClass, Millis, Status, TaskId, Timestamp};
+use crate::domain::{Millis, Status, TaskId, Timestamp};
 use crate::engine::event::Event;
 use crate::engine::payload::DeferralReason;
-use crate::engine::state::{Deferral, SeatState, State};
+use crate::engine::state::{Deferral, State};
 
 use super::draft::Draft;
 use super::{admission, side_effects};
@@ -42,28 +42,22 @@ pub(super) fn resets(told: Option<Millis>, met: u32, now: Timestamp) -> Timestam
     now.plus(told.unwrap_or(UNTOLD).max(least))
 }
 
-/// Whoever is asked about the task met limits that reset: the task waits for the last of them.
+/// Whoever is asked about the task met limits that reset, and no judge is out any more: the task waits for the last of them.
 pub(super) fn judges_wait(draft: &mut Draft<'_>, now: Timestamp) {
-    let seats = draft
-        .task
-        .judging
-        .as_deref()
-        .map_or(&[][..], |judging| &judging.seats);
-    let limited = seats.iter().filter(|seat| seat.state == LIMITED);
-    let seats = limited.filter_map(|seat| Some((seat.agent, seat.not_before?)));
-    let consults = draft.task.consults.iter();
-    let consults = consults.filter_map(|open| Some((open.agent, open.window?)));
-    let all: Vec<_> = seats.chain(consults).collect();
-    let agents: Vec<_> = all.iter().map(|(agent, _)| *agent).collect();
-    if let Some(until) = all.iter().map(|(_, until)| *until).max() {
+    if draft.task.judges_are_out() {
+        return;
+    }
+    let limited = draft.task.asks.iter();
+    let limited: Vec<_> = limited
+        .filter_map(|open| Some((open.agent, open.window?)))
+        .collect();
+    let agents: Vec<_> = limited.iter().map(|(agent, _)| *agent).collect();
+    if let Some(until) = limited.iter().map(|(_, until)| *until).max() {
         let names = super::stages::names(draft.plan(), &agents, "and");
         let message = format!("{names} met a limit of a subscription");
         defer(draft, DeferralReason::Window, until, &message, now);
     }
 }
-
-/// What a seat says whose judge met such a limit.
-const LIMITED: SeatState = SeatState::Failed(FailureClass::UsageWindow);
 
 /// The pause before the attempt that was just planned; `told` is what the provider asked for.
 pub(super) fn back_off(

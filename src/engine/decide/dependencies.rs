@@ -9,7 +9,7 @@ use crate::engine::state::State;
 use crate::mission::model::{CoordinationMiddleware, Remedy};
 
 use super::draft::Draft;
-use super::{again, consult, fixups};
+use super::{again, ask, fixups};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
@@ -60,7 +60,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
                 if let Some(orchestrator) = rules.orchestrator {
                     nowhere = gets_nowhere(draft);
                     if nowhere.is_none() {
-                        return consult::ask(draft, Purpose::Resolve { dependency }, orchestrator);
+                        return ask::ask(draft, Purpose::Resolve { dependency }, orchestrator);
                     }
                 }
             }

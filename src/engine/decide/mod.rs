@@ -13,15 +13,15 @@
 //! | `finish` | what must hold before a worker may call itself finished (6) |
 //! | `breaker` | too many rejections in a row (7) |
 //! | `prior` | why a judge is asked once more, points of an earlier review (4) |
-//! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
+//! | `seats` | panel and evaluation: seats, rounds, reprompts (7, 9) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
 //! | `scrutiny` | the stages behind it: the mission's own, the red team, the vision check (6, 15) |
+//! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
 //! | `holds` | checkpoints and delays (14) |
 //! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
-//! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
 //! | `questions` | what an agent asks instead of working, and who answers (5) |
 //! | `dependencies` | what becomes of a task whose dependency failed (11) |
 //! | `again` | failed and done work tried again by a person's word (5) |
@@ -40,12 +40,12 @@
 mod admission;
 mod again;
 mod approvals;
+mod ask;
 mod audit;
 mod breaker;
 mod budget;
 mod change;
 mod conclude;
-mod consult;
 mod deferral;
 mod delegation;
 mod dependencies;
@@ -182,22 +182,15 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
             result,
             never_began,
         } => scrutiny::judged(state, *task, *attempt, (*step, *round), result, *never_began),
-        Fact::SeatReplied {
-            task,
-            seat,
-            reply,
-            result,
-        } => seats::replied(state, *task, *seat, (reply, result), now),
-        Fact::SeatFailed(failure) => seats::failed(state, failure, now),
         Fact::ApproverSaid { .. } => approvals::said(state, fact, now),
         Fact::ArtifactsScanned {
             task,
             dependency,
             files,
         } => dependencies::scanned(state, *task, *dependency, files),
-        Fact::HandedOver { id, file } => consult::handed_over(state, *id, file),
-        Fact::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice, now),
-        Fact::ConsultFailed(failure) => consult::failed(state, failure, now),
+        Fact::HandedOver { id, file } => ask::handed_over(state, *id, file),
+        Fact::AskReplied { id, reply, advice } => ask::replied(state, *id, reply, advice, now),
+        Fact::AskFailed(failure) => ask::failed(state, failure, now),
         Fact::Delivered {
             number,
             tried,

@@ -21,7 +21,7 @@ use crate::engine::event::Event;
 use crate::engine::fact::Undelivered;
 use crate::engine::notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic};
 use crate::engine::outcome::outcome;
-use crate::engine::payload::{SeatId, StopCause};
+use crate::engine::payload::StopCause;
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
 
@@ -48,8 +48,7 @@ pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -
     let mut follow = FollowUp::new(state, now);
     for event in &events {
         match event {
-            Event::SeatFailed { task, seat, .. } => follow.judge_failed(event, &events, *task, *seat),
-            Event::ConsultFailed { gave_up: true, .. } => follow.asked_in_vain(event),
+            Event::AskFailed { gave_up: true, .. } => follow.asked_in_vain(event),
             // Most missions have no channels.
             _ if !state.plan.channels.is_empty() => follow.notify(event),
             _ => {}
@@ -152,35 +151,23 @@ impl<'s> FollowUp<'s> {
         }
     }
 
-    /// A call to a judge that is not made again. One dead letter stands for all calls to it about one attempt.
-    fn judge_failed(&mut self, event: &Event, events: &[Event], task: TaskId, seat: SeatId) {
-        let Event::SeatFailed { class, message, .. } = event else {
-            return;
-        };
-        let is_asked_again = events.iter().any(|event| {
-            matches!(event, Event::SeatRequested { task: of, seat: again, .. }
-                if *of == task && again.round == seat.round && again.seat == seat.seat)
-        });
-        let judging = self.state.task(task).judging.as_deref();
-        let asked = judging.and_then(|judging| judging.seats.get(seat.seat as usize));
-        if let Some(agent) = asked.map(|seat| seat.agent).filter(|_| !is_asked_again) {
-            self.judge_died(agent, task, seat.attempt, *class, message);
-        }
-    }
-
-    /// Any other judge that could not be asked: one that grades, cuts criteria into probes, is a stage, attacks or looks at
-    /// pictures. One that is called off because reviews are switched off has not failed.
+    /// A judge that could not be asked. One dead letter stands for all calls to it about one attempt. One that is cancelled
+    /// because reviews are switched off has not failed.
     fn asked_in_vain(&mut self, event: &Event) {
-        let Event::ConsultFailed {
-            id, class, message, ..
+        let Event::AskFailed {
+            id,
+            purpose,
+            agent,
+            class,
+            message,
+            ..
         } = event
         else {
             return;
         };
-        let task = self.state.task(id.task);
-        let open = task.consults.iter().find(|open| open.id == *id);
-        if let Some(open) = open.filter(|open| open.purpose.is_judging() && self.state.plan.rules.evaluate) {
-            self.judge_died(open.agent, id.task, task.attempt, *class, message);
+        if purpose.is_judging() && self.state.plan.rules.evaluate {
+            let attempt = self.state.task(id.task).attempt;
+            self.judge_died(*agent, id.task, attempt, *class, message);
         }
     }
 

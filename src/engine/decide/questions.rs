@@ -12,7 +12,7 @@ use crate::engine::state::{ANSWERED, APPROVED, Known, REJECTED, State};
 
 use super::approvals::TIMED_OUT;
 use super::draft::Draft;
-use super::{admission, approvals, consult, escalation, stages};
+use super::{admission, approvals, ask, escalation, stages};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
 const TOOL_CALLS_OF_WORK: u32 = 5;
@@ -34,7 +34,7 @@ pub(super) fn or_go_on(
         _ if let Some(broken) = broken => escalation::raise(draft, broken),
         (Some(_), _) if is_used_up => judge(draft),
         (Some(_), Some(orchestrator)) if !has_worked(draft) => {
-            consult::ask(draft, Purpose::Confirm, orchestrator);
+            ask::ask(draft, Purpose::Confirm, orchestrator);
         }
         _ => judge(draft),
     }
@@ -80,7 +80,7 @@ fn pose(draft: &mut Draft<'_>, asked: &Asked, now: Timestamp) {
     });
     match orchestrator(draft) {
         // What an agent may do is for a person to say.
-        Some(orchestrator) if asked.call.is_none() => consult::ask(draft, Purpose::Answer, orchestrator),
+        Some(orchestrator) if asked.call.is_none() => ask::ask(draft, Purpose::Answer, orchestrator),
         _ => ask_person(draft, now),
     }
 }

@@ -19,8 +19,8 @@ use crate::judging::scrutiny::route;
 use crate::mission::model::{Adapter, OnMissing, VisionKind};
 use crate::mission::{Plan, RedTeamPlan, StageJudge, VisionPlan};
 
+use super::ask;
 use super::conclude::{self, Accepted};
-use super::consult;
 use super::draft::Draft;
 use super::prior::{answers, carry_on, heard_before, open_points, prior_points};
 use super::seats::{MAX_REPROMPTS, fell_back};
@@ -343,7 +343,7 @@ fn ask(draft: &mut Draft<'_>, step: Step, round: u32, grounds: Accepted) {
         grounds: grounds.on_record(),
     });
     if let Some(agent) = agent {
-        consult::ask(draft, Purpose::Scrutinise { step, round }, agent);
+        ask::ask(draft, Purpose::Scrutinise { step, round }, agent);
     }
 }
 
@@ -678,7 +678,7 @@ pub(super) fn withdraw(draft: &mut Draft<'_>) {
     let Some(open) = draft.task.judging.as_deref().and_then(|judging| judging.step) else {
         return;
     };
-    consult::call_off(draft);
+    ask::call_off(draft);
     let scrutiny = &draft.task_plan().scrutiny;
     let before = scrutiny.steps().take_while(|step| *step < open.step).last();
     go_on(draft, before, open.grounds.into());

@@ -4,16 +4,14 @@
 //! A judge that fails never costs the worker an attempt.
 
 use crate::domain::{
-    AgentId, Cause, DimensionScore, FailureClass, Finding, Points, PriorAnswer, Severity, Stage, TaskId,
-    Timestamp, Verdict,
+    Advice, AgentId, Cause, DimensionScore, Finding, Points, PriorAnswer, Purpose, SeatPlace, Severity,
+    Stage, TaskId, Timestamp, Verdict,
 };
 use crate::engine::audit::AfterScan;
 use crate::engine::event::Event;
-use crate::engine::fact::SeatFailure;
-use crate::engine::payload::{ReplyRef, SeatId, SeatResult};
-use crate::engine::state::{Judging, Seat, SeatState, State};
+use crate::engine::state::{Ask, Judging, Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
-use crate::judging::eligibility::{independence, next_judge};
+use crate::judging::eligibility::independence;
 use crate::judging::independence::{Dependence, Mind};
 use crate::judging::prior;
 use crate::mission::model::PanelMode;
@@ -23,9 +21,8 @@ use super::conclude;
 use super::deferral;
 use super::draft::Draft;
 use super::prior::{carry_on, open_points, prior_points};
-use super::stages::{JudgedBy, in_review, judged_by, names};
-use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
-use super::{stages, verification};
+use super::stages::{JudgedBy, judged_by, names};
+use super::{ask, stages, verification};
 
 /// Strict reprompts of one seat in one round.
 pub(super) const MAX_REPROMPTS: u32 = 1;
@@ -47,24 +44,17 @@ pub(super) fn ask_round(draft: &mut Draft<'_>, agents: &[AgentId]) {
         agents.len()
     };
     for (seat, agent) in agents[..at_once].iter().enumerate() {
-        ask(draft, round, seat, *agent);
+        ask_seat(draft, round, seat, *agent);
     }
 }
 
-fn ask(draft: &mut Draft<'_>, round: u32, seat: usize, agent: AgentId) {
-    let seat = SeatId {
+fn ask_seat(draft: &mut Draft<'_>, round: u32, seat: usize, agent: AgentId) {
+    let place = SeatPlace {
         attempt: draft.task.attempt,
         round,
         seat: u32::try_from(seat).expect("the loader limits the seats of a panel"),
-        attempt_try: 1,
     };
-    draft.emit(Event::SeatRequested {
-        task: draft.id,
-        seat,
-        agent,
-        strict: None,
-        not_before: None,
-    });
+    ask::ask(draft, Purpose::Score(place), agent);
 }
 
 /// Whether a panel asks its later seats only while they could change the verdict. Where anything else consumes the score
@@ -92,56 +82,44 @@ fn all_seats(state: &State, task: TaskId) -> Vec<AgentId> {
     }
 }
 
+/// A reviewer replied: it is asked once more where its reply lacks something, and has not been asked again.
 pub(super) fn replied(
-    state: &State,
-    task: TaskId,
-    seat: SeatId,
-    (reply, result): (&ReplyRef, &SeatResult),
+    draft: &mut Draft<'_>,
+    open: &Ask,
+    advice: &Advice,
+    was_asked_again: bool,
     now: Timestamp,
-) -> Vec<Event> {
-    let Some((mut draft, asked)) = asked(state, task, seat) else {
-        return Vec::new();
-    };
-    draft.emit(Event::SeatReplied {
-        task,
-        seat,
-        reply: reply.clone(),
-        result: result.clone(),
-    });
-    if let Some(dependence) = dependence(&draft, asked.agent, reply.model.as_deref()) {
-        // What it says does not count, and asking it again would be answered by the same model.
-        draft.emit(Event::SeatFailed {
-            task,
-            seat,
-            class: FailureClass::PolicyBlocked,
-            message: format!(
-                "'{}' is not independent: {dependence}",
-                draft.plan().agent(asked.agent).name
-            ),
-            used: None,
-            until: None,
-        });
-        settle(&mut draft, now);
-        return draft.into_events();
+) {
+    let lacking = what_it_lacks(draft, advice);
+    match lacking.filter(|_| open.strict.is_none() && !was_asked_again) {
+        Some(why) => ask::ask_again(draft, open, open.agent, Some(why), None),
+        None => settle(draft, now),
     }
-    // One that was asked again while it still knew what it had seen has had its reprompt.
-    let was_asked_again = reply.tools.as_deref().is_some_and(|tools| tools.asked_again);
-    let lacking = what_it_lacks(&draft, result);
-    match lacking.filter(|_| asked.strict.is_none() && !was_asked_again) {
-        Some(why) => ask_again(&mut draft, seat, &asked, Some(why), None),
-        None => settle(&mut draft, now),
-    }
-    draft.into_events()
+}
+
+fn seat<'d>(draft: &'d Draft<'_>, place: SeatPlace) -> Option<&'d Seat> {
+    draft.task.judging.as_deref()?.seats.get(place.seat as usize)
+}
+
+/// Whether a seat has said something that counts, while it is asked for the second time.
+pub(super) fn has_said(draft: &Draft<'_>, place: SeatPlace) -> bool {
+    seat(draft, place).is_some_and(|seat| seat.first.is_some())
+}
+
+/// Who was to sit on a seat.
+pub(super) fn first_asked(draft: &Draft<'_>, place: SeatPlace) -> Option<AgentId> {
+    seat(draft, place)?.instead_of
 }
 
 /// Why a reply would be asked for once more: it cannot be read, or leaves points of the earlier review without an answer.
-fn what_it_lacks(draft: &Draft<'_>, result: &SeatResult) -> Option<String> {
-    match result {
-        SeatResult::Unparsed { why, .. } => Some(why.clone()),
-        SeatResult::Scores { prior, .. } | SeatResult::Evaluation { prior, .. } => {
+fn what_it_lacks(draft: &Draft<'_>, advice: &Advice) -> Option<String> {
+    match advice {
+        Advice::Unreadable { why, .. } => Some(why.clone()),
+        Advice::Scores { prior, .. } | Advice::Evaluation { prior, .. } => {
             let points = prior_points(draft.plan(), draft.id, &draft.task);
             prior::unanswered(points.len(), prior)
         }
+        _ => None,
     }
 }
 
@@ -163,122 +141,14 @@ pub(super) fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<
     })
 }
 
-pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Vec<Event> {
-    let Some((mut draft, asked)) = asked(state, failure.task, failure.seat) else {
-        return Vec::new();
-    };
-    let fallback = stand_in(&draft, &asked).filter(|_| !failure.ours);
-    // What it said first counts, where it did.
-    let waits = fallback.is_none() && asked.first.is_none();
-    let is_limited = failure.class == FailureClass::UsageWindow && waits;
-    let until = is_limited.then(|| deferral::resets(failure.retry_after, draft.task.streak.windows, now));
-    draft.emit(Event::SeatFailed {
-        task: failure.task,
-        seat: failure.seat,
-        class: failure.class,
-        message: failure.message.clone(),
-        used: failure.used.clone(),
-        until,
-    });
-    let pause = pause_before_retry(asked.failed_requests, failure.retry_after, failure.jitter);
-    let may_retry = failure.class.request_retried() && asked.failed_requests < MAX_REQUEST_RETRIES;
-    match pause.filter(|_| may_retry) {
-        Some(pause) => {
-            let not_before = Some(now.plus(pause));
-            ask_again(&mut draft, failure.seat, &asked, asked.strict.clone(), not_before);
-        }
-        // What it said first counts.
-        None if asked.first.is_some() => settle(&mut draft, now),
-        None => match fallback {
-            Some(next) => {
-                draft.emit(Event::FellBack {
-                    task: failure.task,
-                    from: asked.agent,
-                    to: next,
-                    class: failure.class,
-                    message: failure.message.clone(),
-                });
-                let next = Seat { agent: next, ..asked };
-                ask_again(&mut draft, failure.seat, &next, None, None);
-            }
-            None => settle(&mut draft, now),
-        },
-    }
-    draft.into_events()
-}
-
-/// Whether a reviewer met a limit that resets: it did not fail, and is asked again.
-fn is_limited(seat: &Seat) -> bool {
-    seat.state == SeatState::Failed(FailureClass::UsageWindow) && seat.first.is_none()
-}
-
-/// The limits that reviewers met have reset: they are asked again.
-pub(super) fn ask_limited_again(draft: &mut Draft<'_>) {
-    let seats = draft
-        .task
-        .judging
-        .as_deref()
-        .map_or(0, |judging| judging.seats.len());
-    for index in 0..seats {
-        let limited = draft
-            .task
-            .judging
-            .as_deref()
-            .map(|judging| judging.seats[index].clone());
-        let limited = limited.filter(is_limited);
-        if let Some((seat, id)) = limited.zip(draft.task.seat_id(index)) {
-            ask_again(draft, id, &seat, seat.strict.clone(), None);
-        }
-    }
-}
-
-/// Who is asked instead of a reviewer that cannot be reached.
-fn stand_in(draft: &Draft<'_>, seat: &Seat) -> Option<AgentId> {
-    let first = seat.instead_of.unwrap_or(seat.agent);
-    next_judge(draft.plan(), draft.id, first, seat.agent, None)
-}
-
-fn ask_again(
-    draft: &mut Draft<'_>,
-    seat: SeatId,
-    asked: &Seat,
-    strict: Option<String>,
-    not_before: Option<Timestamp>,
-) {
-    let seat = SeatId {
-        attempt_try: seat.attempt_try + 1,
-        ..seat
-    };
-    draft.emit(Event::SeatRequested {
-        task: draft.id,
-        seat,
-        agent: asked.agent,
-        strict,
-        not_before,
-    });
-}
-
-/// The seat that this reply or failure belongs to, if its call is still out.
-fn asked(state: &State, task: TaskId, seat: SeatId) -> Option<(Draft<'_>, Seat)> {
-    let draft = in_review(state, task, seat.attempt)?;
-    let judging = draft.task.judging.as_ref().filter(|judging| {
-        judging.round == seat.round && judging.grading.is_none() && judging.step.is_none()
-    })?;
-    let current = judging.seats.get(seat.seat as usize)?.clone();
-    (current.state == SeatState::Asked && current.tries == seat.attempt_try).then_some((draft, current))
-}
-
 /// Once every seat has come to an end: the stage's verdict.
-fn settle(draft: &mut Draft<'_>, now: Timestamp) {
+pub(super) fn settle(draft: &mut Draft<'_>, now: Timestamp) {
+    if draft.task.asks.iter().any(|open| open.purpose.is_judging()) {
+        return deferral::judges_wait(draft, now);
+    }
     let Some(judging) = draft.task.judging.as_deref() else {
         return;
     };
-    if judging.seats.iter().any(|seat| seat.state == SeatState::Asked) {
-        return;
-    }
-    if judging.seats.iter().any(is_limited) {
-        return deferral::judges_wait(draft, now);
-    }
     let (mut seats, round) = (judging.seats.clone(), judging.round);
     match stages::must_be_asked_again(draft) {
         Some(Ok(())) => return stages::scan(draft, AfterScan::Repeat),
@@ -298,7 +168,7 @@ fn settle(draft: &mut Draft<'_>, now: Timestamp) {
     let more = all.len().saturating_sub(seats.len());
     let bar = draft.plan().relieved(draft.id, panel.bar);
     if more > 0 && could_change(panel, bar.points, &seats, more) {
-        return ask(draft, round, seats.len(), all[seats.len()]);
+        return ask_seat(draft, round, seats.len(), all[seats.len()]);
     }
     settle_panel(draft, &seats, &all[all.len() - more..]);
 }
@@ -316,7 +186,7 @@ fn scored(seats: &[Seat]) -> Vec<Scored<'_>> {
     (0..)
         .zip(seats)
         .filter_map(|(index, seat)| match &seat.state {
-            SeatState::Replied(SeatResult::Scores {
+            SeatState::Replied(Advice::Scores {
                 dimensions,
                 findings,
                 prior,
@@ -468,7 +338,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
     let states: Vec<&SeatState> = seats.iter().map(|seat| &seat.state).collect();
     match states[..] {
         [
-            SeatState::Replied(SeatResult::Evaluation {
+            SeatState::Replied(Advice::Evaluation {
                 points,
                 reasoning,
                 findings,
@@ -500,7 +370,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
                 conclude::not_good_enough(draft);
             }
         }
-        [SeatState::Unparsed(SeatResult::Unparsed { excerpt, .. })] => {
+        [SeatState::Unparsed(Advice::Unreadable { excerpt, .. })] => {
             let excerpt = excerpt.clone();
             unparsed_evaluation(draft, excerpt);
         }
@@ -563,7 +433,7 @@ fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
         .filter(|seat| matches!(seat.state, SeatState::Unparsed(_)))
         .count();
     let mut whys = seats.iter().filter_map(|seat| match &seat.state {
-        SeatState::Unparsed(SeatResult::Unparsed { why, .. }) => Some(why.as_str()),
+        SeatState::Unparsed(Advice::Unreadable { why, .. }) => Some(why.as_str()),
         _ => None,
     });
     let why = whys

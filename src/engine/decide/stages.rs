@@ -15,7 +15,7 @@ use crate::mission::{Expectations, Plan, Reviewers};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{breaker, consult, preflight, scrutiny, seats, verification};
+use super::{ask, breaker, preflight, scrutiny, seats, verification};
 
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -432,7 +432,7 @@ pub(super) fn call_off_in_vain(draft: &mut Draft<'_>) -> bool {
     if scrutiny::asks_in_vain(draft.state, draft.id) {
         scrutiny::withdraw(draft);
     } else if asks_the_panel_in_vain(draft.state, draft.id) {
-        consult::call_off(draft);
+        ask::call_off(draft);
         judge(draft);
     } else {
         return false;

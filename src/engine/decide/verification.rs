@@ -16,8 +16,8 @@ use crate::judging::{prior, probes, rubric};
 use crate::mission::Plan;
 use crate::mission::model::OnRefer;
 
+use super::ask;
 use super::conclude::{self, Accepted};
-use super::consult;
 use super::draft::Draft;
 use super::prior::{carry_on, heard_before, open_points, prior_points, repeats_itself};
 use super::routes;
@@ -53,8 +53,8 @@ fn ask(draft: &mut Draft<'_>, round: u32, unreviewed: bool) {
         unreviewed,
     });
     match (judge, decomposer) {
-        (Some(_), Some(agent)) => consult::ask(draft, Purpose::Decompose { round }, agent),
-        (Some(judge), None) => consult::ask(draft, Purpose::Grade { round }, judge),
+        (Some(_), Some(agent)) => ask::ask(draft, Purpose::Decompose { round }, agent),
+        (Some(judge), None) => ask::ask(draft, Purpose::Grade { round }, judge),
         (None, _) => {}
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
                 task: draft.id,
                 probes,
             });
-            consult::ask(draft, Purpose::Grade { round }, judge);
+            ask::ask(draft, Purpose::Grade { round }, judge);
         }
         (Ok(_), None) => stages::nobody_may(draft, Stage::Verification),
         (Err(why), _) => {

@@ -1,14 +1,14 @@
 //! The state of one task.
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, DimensionScore, Edge, FailureClass, FailureMode,
-    Finding, Phase, Points, Probe, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId,
-    WaitingReason,
+    Advice, AgentId, AskId, AttemptKind, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode,
+    Finding, Phase, Points, Probe, Purpose, QualityFlag, SeatPlace, Stage, Status, Step, TaskId, Timestamp,
+    TurnId, WaitingReason,
 };
 use crate::engine::audit::{Acceptance, AfterScan, AskedStage};
 use crate::engine::dialog::Dialog;
 use crate::engine::payload::{
-    CheckResult, DeferralReason, FileFact, FileRef, Grounds, SeatId, SeatResult, StageReport, ToolCalls, Way,
+    CheckResult, DeferralReason, FileFact, FileRef, Grounds, StageReport, ToolCalls, Way,
 };
 use crate::engine::remedies::Remedies;
 use crate::mission::SubTask;
@@ -73,10 +73,10 @@ pub struct TaskState {
     pub acted: bool,
     /// Whether a person let the agent act again; good for one turn.
     pub allowed_again: bool,
-    /// Agents that are consulted about the task and have not answered. They end with the task's next transition.
-    pub consults: Vec<Consult>,
-    /// How often an agent was consulted about it; numbers the consults.
-    pub consulted: u32,
+    /// Agents that are asked about the task and have not answered. They end with the task's next transition.
+    pub asks: Vec<Ask>,
+    /// How often an agent was asked about it; numbers the asks.
+    pub asked_agents: u32,
     /// Sub-tasks that its agent wants to hand down, by title.
     pub delegations: Vec<SubTask>,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
@@ -309,17 +309,19 @@ impl Waiting {
             )
     }
 }
-/// An agent that is consulted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Consult {
+/// An agent that is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
     /// The call that is out.
-    pub id: ConsultId,
+    pub id: AskId,
     /// What about.
     pub purpose: Purpose,
     /// Who.
     pub agent: AgentId,
     /// Requests that the provider refused so far.
     pub failed_requests: u32,
+    /// Why the last reply of a reviewer could not be read, while a strict reprompt is out.
+    pub strict: Option<String>,
     /// When the call out may be made.
     pub not_before: Option<Timestamp>,
     /// Where it met a limit that resets, so that no call is out: when.
@@ -395,7 +397,7 @@ pub struct Heard {
     /// Its text.
     pub reply: Digest,
     /// The call that it came of.
-    pub id: ConsultId,
+    pub id: AskId,
 }
 /// A stage behind the verification that was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -428,35 +430,27 @@ pub struct Seat {
     pub agent: AgentId,
     /// Who was to sit on it and could not be reached.
     pub instead_of: Option<AgentId>,
-    /// The last call's try number.
-    pub tries: u32,
-    /// Requests that the provider refused so far in this round.
-    pub failed_requests: u32,
     /// Why the last request failed, in words.
     pub unreached: Option<Box<str>>,
-    /// Why the last reply could not be read, while a strict reprompt is out.
-    pub strict: Option<String>,
     /// What the first reply said, where it can be read and left points of the earlier review without an answer: it counts
     /// if the second one cannot be read.
-    pub first: Option<SeatResult>,
+    pub first: Option<Advice>,
     /// The last reply that could not be read.
     pub unread: Option<Digest>,
     /// Whether the strict reprompt brought the same text once more.
     pub repeats: bool,
-    /// When the call out may be made.
-    pub not_before: Option<Timestamp>,
     /// Where it stands.
     pub state: SeatState,
 }
 /// Where a seat stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeatState {
-    /// A call is out.
+    /// It is asked.
     Asked,
     /// It gave scores.
-    Replied(SeatResult),
+    Replied(Advice),
     /// It could not be read to the end.
-    Unparsed(SeatResult),
+    Unparsed(Advice),
     /// It could not be asked.
     Failed(FailureClass),
 }
@@ -506,7 +500,7 @@ impl TaskState {
     #[must_use]
     pub(in crate::engine) fn is_looked_at(&self) -> bool {
         // Whoever is asked for grades is a call, and one that has no room is held: nobody looks then.
-        let mut consults = self.consults.iter();
+        let mut consults = self.asks.iter();
         let asks =
             consults.any(|open| matches!(open.purpose, Purpose::Grade { .. } | Purpose::Decompose { .. }));
         self.judging.as_deref().is_some_and(|judging| {
@@ -522,7 +516,7 @@ impl TaskState {
     #[must_use]
     pub(in crate::engine) fn is_clarified(&self) -> bool {
         let open = self.dialog.as_deref().is_some_and(|dialog| dialog.open.is_some());
-        let confirming = self.status == Status::InProgress && !self.consults.is_empty();
+        let confirming = self.status == Status::InProgress && !self.asks.is_empty();
         open || confirming
     }
 
@@ -533,7 +527,7 @@ impl TaskState {
             .remedies
             .as_deref()
             .map_or(0, |remedies| remedies.scanning.len());
-        let asked = self.consults.iter().filter(|open| open.window.is_none());
+        let asked = self.asks.iter().filter(|open| open.window.is_none());
         u32::try_from(asked.count() + scans).unwrap_or(u32::MAX)
     }
 
@@ -557,20 +551,21 @@ impl TaskState {
         without.any(|known| matches!(known.way, Way::Artifacts | Way::Partial))
     }
 
-    /// The call to a seat that is out.
+    /// What a seat of the round that is out is asked.
     #[must_use]
-    pub fn seat_id(&self, seat: usize) -> Option<SeatId> {
-        // Once the criteria are asked about, whoever was asked before is not waited for any more.
-        let judging = self
-            .judging
-            .as_ref()
-            .filter(|judging| judging.grading.is_none() && judging.step.is_none())?;
-        let seat_state = judging.seats.get(seat)?;
-        Some(SeatId {
-            attempt: self.attempt,
-            round: judging.round,
-            seat: u32::try_from(seat).ok()?,
-            attempt_try: seat_state.tries,
-        })
+    pub fn ask_of_seat(&self, seat: u32) -> Option<&Ask> {
+        let round = self.judging.as_deref()?.round;
+        let is_meant =
+            |place: SeatPlace| place.attempt == self.attempt && place.round == round && place.seat == seat;
+        self.asks
+            .iter()
+            .find(|open| open.purpose.seat().is_some_and(is_meant))
+    }
+
+    /// Judges that are asked and have not met a limit that resets.
+    #[must_use]
+    pub(in crate::engine) fn judges_are_out(&self) -> bool {
+        let mut asks = self.asks.iter();
+        asks.any(|open| open.purpose.is_judging() && open.window.is_none())
     }
 }

@@ -1,6 +1,6 @@
 //! The judge breaker: so many rejections in a row, and a model's work is not judged any more in its wave (section 7).
 
-use crate::domain::{Cause, OutcomeClass, QualityFlag, Stage, Status, TaskId, Verdict};
+use crate::domain::{AskId, Cause, OutcomeClass, Purpose, QualityFlag, Stage, Status, TaskId, Verdict};
 use crate::engine::{Command, Effect, Event, Input, OperatorInput, State, outcome};
 
 use super::simulation::{Answer, Simulation, good, options};
@@ -16,7 +16,10 @@ fn run(agents: &str, settings: &str, tasks: &str, points: &[u8]) -> Simulation {
     let mut simulation = Simulation::new(&yaml, options);
     let mut call = 0;
     simulation.run(|state, effect| match effect {
-        Effect::CallSeat { .. } => {
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => {
             call += 1;
             Answer::Score(points[(call - 1) % points.len()])
         }
@@ -41,7 +44,15 @@ fn flags(simulation: &Simulation) -> Vec<QualityFlag> {
 }
 
 fn calls(simulation: &Simulation) -> usize {
-    simulation.count(|event| matches!(event, Event::SeatRequested { .. }))
+    simulation.count(|event| {
+        matches!(
+            event,
+            Event::AskRequested {
+                purpose: Purpose::Score(_),
+                ..
+            }
+        )
+    })
 }
 
 const W: &str = "w: {run: [/bin/true]}";
@@ -216,7 +227,10 @@ fn what_failed_its_checks_was_not_sent_back_by_its_judges() {
             checks += 1;
             Answer::Check(checks > 1)
         }
-        Effect::CallSeat { .. } => Answer::Score(40),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(40),
         other => good(state, other),
     });
     assert_eq!(
@@ -240,7 +254,10 @@ fn what_judges_said_before_the_work_began_anew_does_not_make_it_theirs() {
     }
     simulation.resume();
     simulation.run(|state: &State, effect: &Effect| match effect {
-        Effect::CallSeat { .. } => Answer::Score(40),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(40),
         other => good(state, other),
     });
     assert_eq!(calls(&simulation), 7, "three more, and the last is not judged");
@@ -263,8 +280,15 @@ fn a_fixup_is_of_the_judges_that_rejected_what_it_mends() {
         let mut simulation = Simulation::new(&yaml, options);
         simulation.run(|state, effect| match effect {
             Effect::RunCheck { task, .. } => Answer::Check(*task != TaskId(0)),
-            Effect::CallSeat { task, .. } if state.plan.mended_by(*task).is_some() => Answer::Score(90),
-            Effect::CallSeat { .. } => Answer::Score(40),
+            Effect::Ask {
+                id: AskId { task, .. },
+                purpose: Purpose::Score(_),
+                ..
+            } if state.plan.mended_by(*task).is_some() => Answer::Score(90),
+            Effect::Ask {
+                purpose: Purpose::Score(_),
+                ..
+            } => Answer::Score(40),
             other => good(state, other),
         });
         (calls(&simulation), simulation.state.task(TaskId(3)).flag)

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Millis, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AskId, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::ledger::{CallId, Room, drop_what_nobody_waits_for};
 use crate::engine::{
-    Ceiling, Effect, Event, Input, SeatId, State, StopCause, SupervisorRef, Timer, apply, decide, effects,
+    Ceiling, Effect, Event, Input, State, StopCause, SupervisorRef, Timer, apply, decide, effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -49,7 +49,7 @@ fn in_the_middle() -> (State, CallId) {
     }
     perform(&|effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == JUDGED));
     let seat = simulation.todo.iter().find_map(|effect| match effect {
-        Effect::CallSeat { task, seat, .. } => Some(CallId::seat(*task, *seat)),
+        Effect::Ask { id, .. } => Some(CallId::ask(*id)),
         _ => None,
     });
     let mut state = simulation.state;
@@ -166,11 +166,9 @@ fn what_has_room_again_is_asked_and_nobody_beside_it() {
             "{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [i, j]}]}",
         );
     let mut simulation = Simulation::new(&panel, options());
-    let asked = |simulation: &Simulation| -> Vec<SeatId> {
+    let asked = |simulation: &Simulation| -> Vec<AskId> {
         let seats = simulation.todo.iter().filter_map(|effect| match effect {
-            Effect::CallSeat {
-                task: JUDGED, seat, ..
-            } => Some(*seat),
+            Effect::Ask { id, .. } if id.task == JUDGED => Some(*id),
             _ => None,
         });
         seats.collect()
@@ -181,7 +179,7 @@ fn what_has_room_again_is_asked_and_nobody_beside_it() {
     let seats = asked(&simulation);
     assert_eq!(seats.len(), 2);
     for seat in seats {
-        let call = CallId::seat(JUDGED, seat);
+        let call = CallId::ask(seat);
         let mut state = simulation.state.clone();
         let released = Event::CallReleased { call };
         for event in [held(&state, call), released.clone()] {
@@ -189,7 +187,7 @@ fn what_has_room_again_is_asked_and_nobody_beside_it() {
         }
         let effects = effects(&state, &released);
         assert!(
-            matches!(effects.as_slice(), [Effect::CallSeat { seat: of, .. }] if *of == seat),
+            matches!(effects.as_slice(), [Effect::Ask { id, .. }] if *id == seat),
             "{effects:?}"
         );
     }

@@ -1,7 +1,7 @@
 //! Deadlines: said once, kept over sessions, and never a change of the outcome by themselves.
 
-use crate::domain::{Digest, FailureMode, Millis, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{DeadlineStep, Effect, Event, Input, State, StopCause, Timer, outcome};
+use crate::domain::{Digest, FailureClass, FailureMode, Millis, OutcomeClass, Status, TaskId, Timestamp};
+use crate::engine::{DeadlineEvent, DeadlineStep, Effect, Event, Input, State, StopCause, Timer, outcome};
 use crate::mission::Part;
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
@@ -246,4 +246,134 @@ fn a_clock_that_was_set_back_does_not_make_a_moment_come_twice() {
     };
     assert_eq!(said_at(at.0 - 500), at.0);
     assert_eq!(said_at(at.0 + 500), at.0 + 500, "it was late");
+}
+
+const CHANNELS: &str =
+    "channels: {near: {type: file, path: n}, over: {type: file, path: o}, ops: {type: file, path: p}}\n";
+
+fn timed(sla: &str, more: &str) -> String {
+    format!(
+        "name: m\nagents: {{w: {{run: [/bin/true]}}}}\n{CHANNELS}settings: {{evaluate: false, maxRetries: 1, \
+         defaultChannels: [ops], sla: {{warningChannels: [near], violationChannels: [over]{sla}}}}}\n{more}\n"
+    )
+}
+
+fn said(simulation: &Simulation) -> Vec<DeadlineEvent> {
+    let events = simulation.journal.iter().flatten();
+    let said = events.filter_map(|event| match event {
+        Event::Deadline(event) => Some(**event),
+        _ => None,
+    });
+    said.collect()
+}
+
+#[test]
+fn a_mission_that_failed_met_nothing() {
+    let yaml = timed("", "deadline: 2h\ntasks: [{title: a}, {title: b}]");
+    let mut simulation = Simulation::new(&yaml, options());
+    simulation.run(|state, effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => {
+            Answer::AgentFailed(FailureClass::ProviderAuth)
+        }
+        effect => good(state, effect),
+    });
+    assert_eq!(steps(&simulation, None), [DeadlineStep::Set]);
+}
+
+#[test]
+fn in_time_is_up_to_and_with_the_last_moment() {
+    let ends = |span: u64| {
+        let yaml = timed("", &format!("tasks: [{{title: a, deadline: {span}}}]"));
+        let mut simulation = at_work(&yaml);
+        while !simulation.todo.is_empty() {
+            simulation.perform(0, &mut good);
+        }
+        let said = said(&simulation);
+        let end = said.last().unwrap();
+        (end.step, end.at.since(end.since.unwrap()).0)
+    };
+    let (_, took) = ends(3_600_000);
+    assert_eq!(ends(took).0, DeadlineStep::Met);
+    assert_eq!(ends(took - 1).0, DeadlineStep::Violated);
+}
+
+#[test]
+fn a_warning_that_comes_late_is_none() {
+    let warned = |span: u64| {
+        let yaml = timed("", &format!("tasks: [{{title: a, deadline: {span}}}]"));
+        let mut simulation = at_work(&yaml);
+        let (at, timer) = simulation.state.next_timer().unwrap();
+        simulation.feed(&Input::TimerDue { at, timer });
+        let said = said(&simulation);
+        let last = *said.last().unwrap();
+        (last.step, last.at, last.since.unwrap(), at)
+    };
+    let (step, when, since, due) = warned(3_600_000);
+    assert_eq!(step, DeadlineStep::Warned);
+    assert_eq!(when, due, "a clock that was set back does not make it earlier");
+    // With little time the timer is due long before anybody looks.
+    let (_, looked, _, _) = warned(10);
+    let gap = looked.since(since).0;
+    assert_eq!(warned(gap).0, DeadlineStep::Warned, "the last moment is in time");
+    assert_eq!(warned(gap - 1).0, DeadlineStep::Violated);
+}
+
+#[test]
+fn who_is_to_be_warned_at_the_end_is_warned() {
+    let yaml = timed(", warningThreshold: 1", "tasks: [{title: a, deadline: 1h}]");
+    let simulation = at_work(&yaml);
+    let due = said(&simulation)[0].due;
+    let next = simulation.state.next_timer();
+    assert_eq!(next, Some((due, Timer::DeadlineNear(TASK))));
+}
+
+#[test]
+fn where_a_deadline_stands_has_a_word() {
+    let yaml = timed(
+        "",
+        "tasks: [{title: a, deadline: 1h}, {title: b, dependsOn: [a], deadline: '1970-01-02T00:00:00'}]",
+    );
+    let mut simulation = at_work(&yaml);
+    let status = |simulation: &Simulation, task: u32| {
+        let known = simulation.state.deadlines.of(Some(TaskId(task)));
+        known.map(|known| known.status())
+    };
+    assert_eq!(status(&simulation, 0), Some("running"));
+    assert_eq!(status(&simulation, 1), Some("waiting"));
+    assert!(simulation.time_passes());
+    assert_eq!(status(&simulation, 0), Some("warning"));
+    assert!(simulation.time_passes());
+    assert_eq!(status(&simulation, 0), Some("violated"));
+    simulation.run(good);
+    assert_eq!(status(&simulation, 1), Some("met"));
+}
+
+#[test]
+fn the_share_of_the_time_that_is_gone() {
+    let share = |since: u64, due: u64, at: u64| {
+        let event = DeadlineEvent {
+            step: DeadlineStep::Warned,
+            task: None,
+            since: Some(Timestamp(since)),
+            due: Timestamp(due),
+            at: Timestamp(at),
+        };
+        (event.share_used() * 100.0).round()
+    };
+    assert_eq!(share(5, 5, 5), 100.0, "there was none to use");
+    assert_eq!(share(5, 6, 5), 0.0);
+    assert_eq!(share(0, 200, 150), 75.0);
+}
+
+#[test]
+fn a_second_try_after_a_crash_begins_no_second_time() {
+    let mut simulation = at_work(&timed(
+        "",
+        "deadline: 2h\nqualityThreshold: 60\ntasks: [{title: a, deadline: 1h}]",
+    ));
+    simulation.resume();
+    simulation.run(good);
+    use DeadlineStep::{Met, Set};
+    assert_eq!(steps(&simulation, None), [Set, Met]);
+    assert_eq!(steps(&simulation, TASK), [Set, Met]);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::domain::{QualityFlag, Status, TaskId};
+use crate::domain::{AskId, Purpose, QualityFlag, Status, TaskId};
 use crate::engine::{Effect, Event, Input, State};
 use crate::mission::{Part, SubTask, read_delegations};
 
@@ -73,7 +73,7 @@ fn what_waits_for_the_task_waits_for_what_it_handed_down() {
     );
     // Reviewed by who handed it down.
     let seats = simulation.count(|event| {
-        matches!(event, Event::SeatRequested { task, agent, .. } if *task == a && Some(*agent) == lead)
+        matches!(event, Event::AskRequested { id: AskId { task, .. }, purpose: Purpose::Score(_), agent, .. } if *task == a && Some(*agent) == lead)
     });
     assert_eq!(seats, 1);
 }

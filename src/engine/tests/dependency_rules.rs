@@ -167,7 +167,7 @@ fn nothing_more_is_tried_about_a_dependency_once_a_failure_is_the_last_start() {
     let mut simulation = Simulation::new(&yaml, options);
     simulation.run(|_, _| Answer::AgentFailed(FailureClass::Unknown));
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::ConsultRequested { .. })),
+        simulation.count(|event| matches!(event, Event::AskRequested { .. })),
         0
     );
     assert_eq!(simulation.state.tasks[1].mode, Some(FailureMode::Cascade));

@@ -22,9 +22,7 @@ fn mission(keys: [&str; 4], task: &str) -> String {
 /// Whoever is asked among these cannot be reached.
 fn without(unreachable: &'static [u32], class: FailureClass) -> impl FnMut(&State, &Effect) -> Answer {
     move |state, effect| match effect {
-        Effect::CallSeat { agent, .. } | Effect::Consult { agent, .. } if unreachable.contains(&agent.0) => {
-            Answer::Unreachable(class)
-        }
+        Effect::Ask { agent, .. } if unreachable.contains(&agent.0) => Answer::Unreachable(class),
         _ => good(state, effect),
     }
 }
@@ -40,7 +38,7 @@ fn asked(simulation: &Simulation) -> Vec<u32> {
     let events = simulation.journal.iter().flatten();
     events
         .filter_map(|event| match event {
-            Event::SeatRequested { agent, .. } | Event::ConsultRequested { agent, .. } => Some(agent.0),
+            Event::AskRequested { agent, .. } => Some(agent.0),
             _ => None,
         })
         .collect()
@@ -126,7 +124,7 @@ fn nobody_stands_in_who_is_not_independent() {
 #[test]
 fn nobody_stands_in_for_a_judge_that_was_never_asked() {
     let never = |state: &State, effect: &Effect| match effect {
-        Effect::CallSeat { .. } | Effect::Consult { .. } => Answer::NeverAsked,
+        Effect::Ask { .. } => Answer::NeverAsked,
         _ => good(state, effect),
     };
     for (task, times) in [
@@ -195,8 +193,8 @@ fn whoever_grades_by_a_rubric_instead_is_named_with_how_sure_it_is() {
         };
         reply.confidence = crate::domain::Points::new(confidence.parse().unwrap()).unwrap();
         let simulation = run(&yaml, move |state: &State, effect: &Effect| match effect {
-            Effect::Consult { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
-            Effect::Consult { .. } => Answer::Advice(Advice::Grades(reply.clone())),
+            Effect::Ask { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
+            Effect::Ask { .. } => Answer::Advice(Advice::Grades(reply.clone())),
             _ => good(state, effect),
         });
         let asked = simulation.journal.iter().flatten().find_map(|event| match event {

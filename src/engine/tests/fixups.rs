@@ -1,6 +1,8 @@
 //! Fixups: what they are made from, who waits for them, and what their end means.
 
-use crate::domain::{AttemptKind, FailureMode, OutcomeClass, QualityFlag, Status, TaskId, WaitingReason};
+use crate::domain::{
+    AttemptKind, FailureMode, OutcomeClass, Purpose, QualityFlag, Status, TaskId, WaitingReason,
+};
 use crate::engine::{Command, Effect, Event, Input, OperatorInput, State, StopCause, apply, outcome};
 use crate::mission::{Origin, Part};
 
@@ -134,7 +136,10 @@ fn done_is_not_enough_where_it_is_not_clean() {
     let yaml = yaml.replace("agents:\n", "agents:\n  j: {run: [/bin/true], role: reviewer}\n");
     let mut simulation = Simulation::new(&yaml, options());
     let bad = |state: &State, effect: &Effect| match effect {
-        Effect::CallSeat { .. } => Answer::Score(20),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(20),
         _ => good(state, effect),
     };
     while simulation.state.tasks.len() == 4 {
@@ -430,7 +435,7 @@ fn the_orchestrator_is_asked_only_when_the_fixup_has_failed_too() {
     let mut simulation = Simulation::new(&yaml, options());
     let mut tries = 0;
     simulation.run(|state, effect| match effect {
-        Effect::Consult { .. } => {
+        Effect::Ask { .. } => {
             assert!(state.task(FIXUP).status.is_terminal());
             Answer::Advice(crate::domain::Advice::Retry {
                 reason: "once more".to_owned(),

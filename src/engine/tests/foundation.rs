@@ -1,6 +1,8 @@
 //! Foundation tasks: a lower bar and one more attempt, and nothing of it unsaid.
 
-use crate::domain::{AttemptKind, BarOrigin, FailureMode, Points, QualityFlag, Status, TaskId};
+use crate::domain::{
+    AskId, AttemptKind, BarOrigin, FailureMode, Points, Purpose, QualityFlag, Status, TaskId,
+};
 use crate::engine::{Effect, Event, State, bar, worst_case};
 
 use super::simulation::{Answer, Simulation, good, options, plan_of};
@@ -31,7 +33,16 @@ tasks:
 fn run(yaml: &str, points: u8) -> Simulation {
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(move |state: &State, effect: &Effect| match effect {
-        Effect::CallSeat { task, .. } | Effect::Grade { task, .. } if *task == BASE => Answer::Score(points),
+        Effect::Ask {
+            id: AskId { task, .. },
+            purpose: Purpose::Score(_),
+            ..
+        }
+        | Effect::Grade { task, .. }
+            if *task == BASE =>
+        {
+            Answer::Score(points)
+        }
         _ => good(state, effect),
     });
     simulation
@@ -159,8 +170,16 @@ fn its_fixup_comes_after_the_extra_attempt_and_is_held_to_the_full_bar() {
     let fixup = TaskId(4);
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(|state: &State, effect: &Effect| match effect {
-        Effect::CallSeat { task, .. } if *task == BASE => Answer::Score(20),
-        Effect::CallSeat { task, .. } if *task == fixup => Answer::Score(50),
+        Effect::Ask {
+            id: AskId { task, .. },
+            purpose: Purpose::Score(_),
+            ..
+        } if *task == BASE => Answer::Score(20),
+        Effect::Ask {
+            id: AskId { task, .. },
+            purpose: Purpose::Score(_),
+            ..
+        } if *task == fixup => Answer::Score(50),
         _ => good(state, effect),
     });
     let state = &simulation.state;

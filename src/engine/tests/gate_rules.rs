@@ -1,6 +1,6 @@
 //! Gates, and what a command about them meets, as tables.
 
-use crate::domain::{FailureMode, GateId, HoldId, Points, QualityFlag, Status, TaskId};
+use crate::domain::{FailureMode, GateId, HoldId, Points, Purpose, QualityFlag, Status, TaskId};
 use crate::engine::tests::operator::says;
 use crate::engine::tests::simulation::{Answer, Simulation, good, options};
 use crate::engine::{Command, CommandResult, Effect, Event, RunPhase, apply, decide, evaluate_gate, meets};
@@ -202,7 +202,10 @@ fn a_gate_that_nobody_came_to_evaluate_is_evaluated_before_it_is_overridden() {
     for (score, expected) in [(70, 2), (90, 0)] {
         let mut simulation = simulation(&yaml);
         simulation.run(|state, effect| match effect {
-            Effect::CallSeat { .. } => Answer::Score(score),
+            Effect::Ask {
+                purpose: Purpose::Score(_),
+                ..
+            } => Answer::Score(score),
             other => good(state, other),
         });
         // The runner died before it.

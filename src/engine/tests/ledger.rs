@@ -1,17 +1,18 @@
 //! What a run's ledger holds after every kind of event, and whom that leaves room for.
 
 mod room;
+mod spent;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::domain::{
-    Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Money, Purpose, TaskId, Timestamp, TurnId,
+    Advice, AgentId, AskId, Digest, FailureClass, Millis, Money, Purpose, SeatPlace, TaskId, Timestamp,
+    TurnId,
 };
 use crate::engine::ledger::{CallId, Room};
 use crate::engine::{
-    Ceiling, Event, Exit, FileRef, Ledger, Overshoot, ReplyRef, SeatId, SeatResult, ToolLedgerRef, Usage,
-    Used,
+    Ceiling, Event, Exit, FileRef, Ledger, Overshoot, ReplyRef, Spent, ToolLedgerRef, Usage, Used,
 };
 use crate::mission::Plan;
 use crate::mission::model::Budget;
@@ -36,6 +37,12 @@ const M: u32 = 0;
 const C: u32 = 1;
 const U: u32 = 2;
 const E: u32 = 3;
+/// What a reviewer is asked.
+const SCORE: Purpose = Purpose::Score(SeatPlace {
+    attempt: 1,
+    round: 1,
+    seat: 0,
+});
 
 /// A ledger and what became of it, event by event.
 struct Book {
@@ -55,34 +62,93 @@ impl Book {
         }
     }
 
-    /// Follows an event and tells all that the ledger holds then.
-    fn note(&mut self, what: &str, event: &Event) {
+    /// Follows an event; what the ledger says then is this.
+    fn note(&mut self, what: &str, event: &Event, expected: &str) {
         self.ledger.follow(&self.plan, event);
-        let held = format!("{:?}", self.ledger);
-        let held: Vec<&str> = held.split(", ").filter(|part| !is_empty(part)).collect();
-        let _ = writeln!(self.text, "{what}\n    {}", held.join(", "));
+        assert_eq!(self.told(), expected, "{what}");
     }
 
-    /// Follows an event and tells for whom there is room then.
-    fn rooms(&mut self, what: &str, event: &Event) {
-        self.ledger.follow(&self.plan, event);
-        let _ = write!(self.text, "{what:32}");
-        for agent in [M, C, U, E] {
-            let room = match self.ledger.room(&self.plan, AgentId(agent)) {
-                Room::Exhausted(ceiling) => format!("{ceiling:?}"),
-                other => format!("{other:?}"),
-            };
-            let _ = write!(self.text, " {room:28}");
+    /// What was spent; from which ceilings on the provider would wait for room and have it, which shows what is
+    /// reserved; and what is told apart from that.
+    fn told(&self) -> String {
+        let spent = self.ledger.spent();
+        let known = |tokens: Option<u64>| tokens.map_or("?".to_owned(), |tokens| tokens.to_string());
+        let cost = spent.cost.map_or("?".to_owned(), |cost| cost.to_string());
+        let Spent {
+            requests,
+            untold,
+            charged,
+            claimed,
+            ..
+        } = spent;
+        let mut text = format!("{requests} requests, {untold} untold, ");
+        let (read, written) = (known(spent.input_tokens), known(spent.output_tokens));
+        let _ = write!(
+            text,
+            "{read}+{written} tokens, {cost}, {charged} charged, {claimed} claimed"
+        );
+        let requests = self.ceilings(|n| Budget {
+            max_requests: Some(n.into()),
+            ..Budget::default()
+        });
+        let tokens = self.ceilings(|n| Budget {
+            max_tokens: Some(u64::from(n) * 20),
+            ..Budget::default()
+        });
+        let quarters = self.ceilings(|n| Budget {
+            max_cost: Some(money(&(f64::from(n) * 0.25).to_string())),
+            ..Budget::default()
+        });
+        let _ = write!(
+            text,
+            "; requests {requests}; tokens {tokens}; quarters {quarters}"
+        );
+        let open = self.ledger.known().len();
+        let held = self.ledger.first_held().map(|(call, _)| call.task.0);
+        let (used, since) = self.ledger.time();
+        let _ = write!(text, "; {open} known");
+        if let Some(task) = held {
+            let _ = write!(text, ", of t{task} held");
         }
-        self.text.truncate(self.text.trim_end().len());
-        self.text.push('\n');
+        if let Some(limit) = self.ledger.limit() {
+            let _ = write!(text, ", {}", limit.key());
+        }
+        if let Some(since) = since {
+            let _ = write!(text, ", {} ms since {}", used.0, since.0);
+        }
+        text
     }
-}
 
-fn is_empty(part: &str) -> bool {
-    [": None", ": {}", ": 0", ": Money(0)", ": Millis(0)"]
-        .iter()
-        .any(|empty| part.ends_with(empty))
+    /// The lowest ceilings with which the provider waits, and has room.
+    fn ceilings(&self, budget: impl Fn(u32) -> Budget) -> String {
+        let rooms = (0..40).map(|n| {
+            let mut plan = self.plan.clone();
+            Arc::make_mut(&mut plan).rules.budget = budget(n);
+            self.ledger.room(&plan, AgentId(M))
+        });
+        let rooms: Vec<Room> = rooms.collect();
+        let first = |wanted: Room| {
+            let found = rooms.iter().position(|room| *room == wanted);
+            found.map_or("-".to_owned(), |n| n.to_string())
+        };
+        format!("{}/{}", first(Room::Wait), first(Room::Fits))
+    }
+
+    /// Follows an event and tells for whom there is room then, a letter an agent: Fits, Waits, or the ceiling.
+    fn rooms(&mut self, event: &Event) {
+        self.ledger.follow(&self.plan, event);
+        let letter = |agent| match self.ledger.room(&self.plan, AgentId(agent)) {
+            Room::Fits => 'F',
+            Room::Wait => 'W',
+            Room::Exhausted(Ceiling::Requests) => 'r',
+            Room::Exhausted(Ceiling::Cost) => 'c',
+            Room::Exhausted(Ceiling::Tokens) => 't',
+            Room::Exhausted(other) => panic!("{other:?}"),
+        };
+        let letters: String = [M, C, U, E].map(letter).iter().collect();
+        self.text.push_str(&letters);
+        self.text.push(' ');
+    }
 }
 
 fn money(text: &str) -> Money {
@@ -97,19 +163,19 @@ fn turn_id(task: u32) -> TurnId {
     }
 }
 
-fn seat_id(seat: u32) -> SeatId {
-    SeatId {
-        attempt: 1,
-        round: 1,
-        seat,
+fn seat_id(seat: u32) -> AskId {
+    AskId {
+        task: TaskId(0),
+        number: seat + 1,
         attempt_try: 1,
     }
 }
 
-fn consult_id(number: u32) -> ConsultId {
-    ConsultId {
+/// Behind all reviewers.
+fn consult_id(number: u32) -> AskId {
+    AskId {
         task: TaskId(0),
-        number,
+        number: 100 + number,
         attempt_try: 1,
     }
 }
@@ -171,9 +237,9 @@ fn lost(task: u32) -> Event {
 }
 
 fn seat(seat: u32, agent: u32) -> Event {
-    Event::SeatRequested {
-        task: TaskId(0),
-        seat: seat_id(seat),
+    Event::AskRequested {
+        id: seat_id(seat),
+        purpose: SCORE,
         agent: AgentId(agent),
         strict: None,
         not_before: None,
@@ -194,21 +260,25 @@ fn reply(usage: Usage) -> ReplyRef {
 }
 
 fn replied(seat: u32, usage: Usage) -> Event {
-    Event::SeatReplied {
-        task: TaskId(0),
-        seat: seat_id(seat),
+    Event::AskReplied {
+        id: seat_id(seat),
+        purpose: SCORE,
+        agent: AgentId(0),
         reply: reply(usage),
-        result: SeatResult::Unparsed {
+        advice: Advice::Unreadable {
             why: String::new(),
             excerpt: String::new(),
+            grave: false,
         },
     }
 }
 
 fn seat_failed(seat: u32, class: FailureClass) -> Event {
-    Event::SeatFailed {
-        task: TaskId(0),
-        seat: seat_id(seat),
+    Event::AskFailed {
+        id: seat_id(seat),
+        purpose: SCORE,
+        agent: AgentId(0),
+        gave_up: true,
         class,
         message: String::new(),
         used: None,
@@ -217,25 +287,30 @@ fn seat_failed(seat: u32, class: FailureClass) -> Event {
 }
 
 fn consult(number: u32, agent: u32) -> Event {
-    Event::ConsultRequested {
+    Event::AskRequested {
         id: consult_id(number),
         purpose: Purpose::Answer,
         agent: AgentId(agent),
+        strict: None,
         not_before: None,
     }
 }
 
 fn advised(number: u32, usage: Usage) -> Event {
-    Event::ConsultReplied {
+    Event::AskReplied {
         id: consult_id(number),
+        purpose: Purpose::Answer,
+        agent: AgentId(0),
         reply: reply(usage),
         advice: Advice::NoAnswer,
     }
 }
 
 fn consult_failed(number: u32, class: FailureClass) -> Event {
-    Event::ConsultFailed {
+    Event::AskFailed {
         id: consult_id(number),
+        purpose: Purpose::Answer,
+        agent: AgentId(0),
         gave_up: false,
         class,
         message: String::new(),
@@ -249,146 +324,6 @@ fn held(call: CallId, agent: u32) -> Event {
         call,
         agent: AgentId(agent),
     }
-}
-
-#[test]
-fn what_turns_leave_in_the_ledger() {
-    let known = used(Some(30), Some(7), Some("0.1"));
-    let mut book = Book::with(Budget::default());
-    book.note("a turn is decided", &starts(M));
-    book.note("it became a request", &spawned(M));
-    book.note("which failed", &request_failed(M));
-    book.note("nothing fails twice", &request_failed(M));
-    book.note("another was made", &spawned(M));
-    book.note("and told all", &finished(M, None, known));
-    book.note("what is not out does not end", &finished(M, None, known));
-    book.note("nor is it lost", &lost(M));
-    book.note("a command's turn", &starts(C));
-    book.note("a second beside it", &starts(U));
-    book.note(
-        "ends, its beginning not on record, on its own word",
-        &finished(C, None, known),
-    );
-    book.note("the other came to be", &spawned(U));
-    book.note(
-        "and says nothing of what it used",
-        &finished(U, None, Usage::default()),
-    );
-    book.note("echo", &starts(E));
-    book.note(
-        "costs nothing",
-        &finished(E, None, used(Some(1), Some(0), Some("0"))),
-    );
-    insta::assert_snapshot!(book.text);
-}
-
-#[test]
-fn what_turns_that_fail_leave_in_the_ledger() {
-    let unknown = Usage::default();
-    let mut book = Book::with(Budget::default());
-    for (what, task, reached, failure, usage) in [
-        ("a provider refuses", M, true, FailureClass::RateLimited, unknown),
-        ("a provider goes silent", M, true, FailureClass::Timeout, unknown),
-        (
-            "a provider fails in mid-reply, and tells",
-            M,
-            true,
-            FailureClass::Unknown,
-            used(Some(3), None, None),
-        ),
-        ("nobody was reached", M, false, FailureClass::Timeout, unknown),
-        ("no process came to be", C, false, FailureClass::Unknown, unknown),
-        (
-            "none came to be that yet tells",
-            C,
-            false,
-            FailureClass::Unknown,
-            used(None, Some(2), None),
-        ),
-        ("a command fails", C, true, FailureClass::RateLimited, unknown),
-        ("echo fails", E, true, FailureClass::Timeout, unknown),
-    ] {
-        book.ledger.follow(&book.plan, &starts(task));
-        if reached {
-            book.ledger.follow(&book.plan, &spawned(task));
-        }
-        book.note(what, &finished(task, Some(failure), usage));
-    }
-    for (what, reached) in [
-        ("a turn that never began is lost", false),
-        ("one that had begun is lost", true),
-    ] {
-        book.ledger.follow(&book.plan, &starts(C));
-        if reached {
-            book.ledger.follow(&book.plan, &spawned(C));
-        }
-        book.note(what, &lost(C));
-    }
-    book.ledger.follow(&book.plan, &starts(U));
-    book.ledger.follow(&book.plan, &spawned(U));
-    book.note("so is one without a highest price", &lost(U));
-    insta::assert_snapshot!(book.text);
-}
-
-#[test]
-fn what_calls_of_reviewers_and_consulted_agents_leave_in_the_ledger() {
-    let known = used(Some(30), Some(7), Some("0.1"));
-    let mut book = Book::with(Budget::default());
-    book.note("a seat of the provider", &seat(0, M));
-    book.note("a seat of the command", &seat(1, C));
-    book.note("the first replies", &replied(0, known));
-    book.note("the second tells half", &replied(1, used(Some(5), None, None)));
-    book.note("again a seat", &seat(2, M));
-    book.note("refused", &seat_failed(2, FailureClass::ProviderAuth));
-    book.note("again a seat", &seat(3, M));
-    book.note("silent", &seat_failed(3, FailureClass::Timeout));
-    book.note("a failure of nobody", &seat_failed(4, FailureClass::Timeout));
-    book.note("a consult", &consult(1, C));
-    book.note("another", &consult(2, U));
-    book.note("replied", &advised(1, known));
-    book.note("failed", &consult_failed(2, FailureClass::Unknown));
-    book.note("a failure of nobody", &consult_failed(3, FailureClass::Unknown));
-    book.note("a seat", &seat(5, M));
-    book.note("without room", &held(CallId::seat(TaskId(0), seat_id(5)), M));
-    book.note(
-        "has room",
-        &Event::CallReleased {
-            call: CallId::seat(TaskId(0), seat_id(5)),
-        },
-    );
-    book.note("is asked again: what was out is lost", &seat(5, M));
-    book.note("without room", &held(CallId::seat(TaskId(0), seat_id(5)), M));
-    book.note("and asked all the same", &seat(5, M));
-    book.note("a turn without room", &held(CallId::turn(turn_id(C)), C));
-    book.note(
-        "has room, and is yet to start",
-        &Event::CallReleased {
-            call: CallId::turn(turn_id(C)),
-        },
-    );
-    book.note(
-        "what was not held is not released",
-        &Event::CallReleased {
-            call: CallId::turn(turn_id(U)),
-        },
-    );
-    book.note("a turn without room", &held(CallId::turn(turn_id(C)), C));
-    book.note("ends before it begins", &lost(C));
-    book.note(
-        "the clock",
-        &Event::BudgetClock {
-            since: Timestamp(5),
-            used: Millis(7),
-            until: Timestamp(50),
-        },
-    );
-    book.note(
-        "the end",
-        &Event::LimitReached {
-            ceiling: Ceiling::Time,
-        },
-    );
-    insta::assert_snapshot!(book.text);
 }
 
 #[test]
@@ -484,7 +419,7 @@ fn every_request_of_a_conversation_counts_and_what_is_beyond_the_ceiling_is_told
     let seat_used = |made: Option<Box<ToolLedgerRef>>| {
         let mut book = Book::with(Budget::default());
         let mut event = seat_failed(0, FailureClass::Unknown);
-        if let Event::SeatFailed { used, .. } = &mut event {
+        if let Event::AskFailed { used, .. } = &mut event {
             *used = made.map(|tools| {
                 Box::new(Used {
                     usage: Usage::default(),

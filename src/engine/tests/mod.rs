@@ -1,6 +1,7 @@
 //! The engine against a scripted world, a random world, and every crash in between.
 
 mod audit;
+mod bookkeeping;
 mod breaker;
 mod budget;
 mod calls;
@@ -18,20 +19,18 @@ mod fixups;
 mod foundation;
 mod gate_rules;
 mod intake;
-mod kept;
+mod invariants;
 mod ledger;
-mod marks;
 mod notices;
 mod operator;
 mod probes;
-mod properties;
+pub(crate) mod properties;
 pub(crate) mod random;
 mod rules;
 mod scenarios;
 mod scrutiny;
 mod seats;
 pub(crate) mod simulation;
-mod stories;
 mod task;
 mod turns;
 mod verification;

@@ -1,6 +1,6 @@
 //! Who is told of what, and what becomes of what could not be done (sections 13 and 18).
 
-use crate::domain::{FailureClass, Millis, Status, TaskId};
+use crate::domain::{FailureClass, Millis, Purpose, Status, TaskId};
 use crate::engine::{
     Command, Effect, Event, FailedOperation, Input, NoticeEvent, Operation, RunPhase, State, StopCause,
     Topic, Undelivered, holds_the_end, pending_effects,
@@ -150,7 +150,10 @@ fn work_that_is_accepted_below_the_bar_is_told_of() {
         tasks: [{title: a, assignTo: w}]\n";
     let mut simulation = Simulation::new(mission, options());
     simulation.run(|state, effect| match effect {
-        Effect::CallSeat { .. } => Answer::Score(30),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(30),
         _ => good(state, effect),
     });
     assert_eq!(
@@ -373,7 +376,10 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     let mut simulation = Simulation::new(mission, options());
     let mut asked = 0;
     simulation.run(|state, effect| match effect {
-        Effect::CallSeat { .. } => {
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => {
             asked += 1;
             Answer::Unreachable(FailureClass::ProviderTransient)
         }
@@ -399,7 +405,10 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     let mut simulation = Simulation::new(mission, options());
     let mut asked = 0;
     simulation.run(|state, effect| match effect {
-        Effect::CallSeat { .. } if asked < 3 => {
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } if asked < 3 => {
             asked += 1;
             Answer::Unreachable(FailureClass::RateLimited)
         }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::domain::{
-    AttemptKind, Cause, FailureClass, FailureMode, GateId, OutcomeClass, QualityFlag, Status, TaskId,
+    AttemptKind, Cause, FailureClass, FailureMode, GateId, OutcomeClass, Purpose, QualityFlag, Status, TaskId,
 };
 use crate::engine::{
     Answer as Given, Command, CommandResult, Effect, Event, HoldStage, Input, OperatorInput, RunPhase, State,
@@ -91,7 +91,10 @@ fn consistent(state: &State) {
 fn agent_fails(_: &State, effect: &Effect) -> Answer {
     match effect {
         Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::AgentFailed(FailureClass::Unknown),
-        Effect::CallSeat { .. } => Answer::Score(90),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(90),
         _ => Answer::Finished,
     }
 }
@@ -148,7 +151,10 @@ const GATED: &str = "tasks:\n  - {title: a, assignTo: w, maxAttempts: 1}\n  - {t
 
 fn scores(points: u8) -> impl FnMut(&State, &Effect) -> Answer {
     move |state, effect| match effect {
-        Effect::CallSeat { .. } => Answer::Score(points),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(points),
         other => good(state, other),
     }
 }
@@ -196,7 +202,10 @@ const PARKED: &str = "tasks:\n  - {title: a, assignTo: w, expectations: [{type: 
 
 fn no_judge(state: &State, effect: &Effect) -> Answer {
     match effect {
-        Effect::CallSeat { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     }
 }
@@ -271,7 +280,15 @@ fn people_who_are_named_as_reviewers_are_asked_and_nobody_else() {
                          criteria: c, reviewers: [p]}]}\n";
     let mut simulation = run(NAMED, good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
-    let asked = |event: &Event| matches!(event, Event::SeatRequested { .. });
+    let asked = |event: &Event| {
+        matches!(
+            event,
+            Event::AskRequested {
+                purpose: Purpose::Score(_),
+                ..
+            }
+        )
+    };
     assert!(!simulation.journal.iter().flatten().any(asked));
     simulation.resume();
     simulation.run(good);
@@ -286,7 +303,15 @@ const MIXED: &str = "  k: {run: [/bin/true], role: qa}\n  p: {adapter: human}\n 
 fn seats_asked(simulation: &Simulation) -> usize {
     let events = simulation.journal.iter().flatten();
     events
-        .filter(|event| matches!(event, Event::SeatRequested { .. }))
+        .filter(|event| {
+            matches!(
+                event,
+                Event::AskRequested {
+                    purpose: Purpose::Score(_),
+                    ..
+                }
+            )
+        })
         .count()
 }
 
@@ -326,7 +351,10 @@ fn people_have_the_last_word_about_what_a_panel_lets_pass() {
 #[test]
 fn people_are_not_asked_about_what_a_panel_sends_back() {
     let poor = |_: &State, effect: &Effect| match effect {
-        Effect::CallSeat { .. } => Answer::Score(40),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(40),
         _ => Answer::Finished,
     };
     let simulation = run(MIXED, poor);
@@ -413,9 +441,10 @@ fn a_paused_session_finishes_what_it_started_and_waits_for_a_person() {
 fn what_a_panel_found_stays_with_the_work_that_a_person_accepts() {
     let mut reached = false;
     let mut simulation = run(MIXED, move |state, effect| match effect {
-        Effect::CallSeat { .. } if std::mem::replace(&mut reached, true) => {
-            Answer::Unreachable(FailureClass::ProviderAuth)
-        }
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } if std::mem::replace(&mut reached, true) => Answer::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     });
     assert!(simulation.say(&says(approve(1))));

@@ -26,11 +26,11 @@ tasks:
 /// Whoever cuts says this, and whoever grades is content.
 fn cut(said: Answer) -> impl FnMut(&State, &Effect) -> Answer {
     move |state, effect| match effect {
-        Effect::Consult {
+        Effect::Ask {
             purpose: Purpose::Decompose { .. },
             ..
         } => said.clone(),
-        Effect::Consult {
+        Effect::Ask {
             purpose: Purpose::Grade { .. },
             ..
         } => Answer::Advice(grades(100)),
@@ -49,7 +49,7 @@ fn asked(simulation: &Simulation) -> Vec<(&'static str, u32)> {
     let events = simulation.journal.iter().flatten();
     events
         .filter_map(|event| match event {
-            Event::ConsultRequested { purpose, agent, .. } => Some((purpose.as_str(), agent.0)),
+            Event::AskRequested { purpose, agent, .. } => Some((purpose.as_str(), agent.0)),
             _ => None,
         })
         .collect()
@@ -67,7 +67,7 @@ fn without_the_second() -> Answer {
 fn they_are_cut_once_and_hold_for_every_attempt() {
     let mut graded = 0;
     let simulation = run(MISSION, |state, effect| match effect {
-        Effect::Consult {
+        Effect::Ask {
             purpose: Purpose::Grade { .. },
             ..
         } => {
@@ -120,7 +120,7 @@ fn a_criterion_without_a_probe_is_asked_about_again_and_is_never_a_verdict() {
 fn what_was_asked_about_again_and_is_whole_then_counts() {
     let mut said = 0;
     let simulation = run(MISSION, |state, effect| {
-        said += u32::from(matches!(effect, Effect::Consult { .. }));
+        said += u32::from(matches!(effect, Effect::Ask { .. }));
         cut(if said == 1 { without_the_second() } else { whole() })(state, effect)
     });
     assert_eq!(
@@ -136,7 +136,7 @@ fn another_cuts_where_one_cannot_be_reached_but_never_the_author() {
         let own = format!("  p: {{run: [/bin/true], fallback: {fallback}}}");
         let yaml = MISSION.replace("  p: {run: [/bin/true]}", &own);
         run(&yaml, |state, effect| match effect {
-            Effect::Consult { agent, .. } if agent.0 == 2 => Answer::Unreachable(FailureClass::ProviderAuth),
+            Effect::Ask { agent, .. } if agent.0 == 2 => Answer::Unreachable(FailureClass::ProviderAuth),
             _ => cut(whole())(state, effect),
         })
     };
@@ -188,7 +188,7 @@ fn without_reviews_nobody_is_asked_to_cut() {
     assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Unreviewed));
     // Nor is anybody waited for who was asked before they were switched off.
     let mut simulation = Simulation::new(MISSION, options());
-    while !matches!(simulation.todo.front(), Some(Effect::Consult { .. })) {
+    while !matches!(simulation.todo.front(), Some(Effect::Ask { .. })) {
         simulation.perform(0, &mut good);
     }
     let mut resumed = Simulation::recovered(plan_of(MISSION, &off), &simulation.journal);
@@ -233,7 +233,7 @@ fn a_task_that_begins_anew_has_its_criteria_cut_anew() {
 fn what_is_handed_over_to_nobody_who_is_asked_is_no_event() {
     let simulation = run(MISSION, cut(whole()));
     let late = Input::HandedOver {
-        id: crate::domain::ConsultId {
+        id: crate::domain::AskId {
             task: T,
             number: 2,
             attempt_try: 1,

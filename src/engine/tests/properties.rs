@@ -1,6 +1,8 @@
 //! Random missions in a random world: no illegal transition, no false `ok`, and a state that can go on after every
 //! prefix of the journal.
 
+use std::collections::VecDeque;
+
 use proptest::prelude::*;
 
 use crate::domain::{AgentId, GateId, HoldId, OutcomeClass, QualityFlag, Status, TaskId, Timestamp, TurnId};
@@ -143,7 +145,7 @@ fn soiled(state: &State) -> State {
 }
 
 /// That everything which is kept up to date event by event is what follows from the plan and from where tasks stand.
-pub(super) fn is_up_to_date(state: &State) {
+pub(crate) fn is_up_to_date(state: &State) {
     let mut anew = soiled(state);
     anew.derive();
     let tasks = state.plan.every_task_id().map(Some);
@@ -193,6 +195,22 @@ fn same_call(a: &Effect, b: &Effect) -> bool {
         (Effect::NoteFiles { turn: a, .. }, Effect::NoteFiles { turn: b, .. }) => a == b,
         _ => a == b,
     }
+}
+
+/// How what a restart of a running session would ask for differs from what is out, in words.
+pub(crate) fn forgotten_by_a_restart(state: &State, out: &VecDeque<Effect>) -> Option<String> {
+    if state.phase != RunPhase::Running {
+        return None;
+    }
+    let pending = pending_effects(state);
+    let is_out = |effect: &Effect| out.iter().any(|out| same_call(out, effect));
+    if let Some(effect) = pending.iter().find(|effect| !is_out(effect)) {
+        return Some(format!("{effect:?} was never asked for"));
+    }
+    let is_pending = |out: &Effect| pending.iter().any(|effect| same_call(effect, out));
+    let mut awaited = out.iter().filter(|out| is_awaited(state, out));
+    let forgotten = awaited.find(|out| !is_pending(out))?;
+    Some(format!("{forgotten:?} is forgotten"))
 }
 
 /// The first of the lives that the properties below are about: a mistake shows in them at once.
@@ -260,14 +278,7 @@ proptest! {
             if simulation.state.phase != RunPhase::Running {
                 break;
             }
-            let pending = pending_effects(&simulation.state);
-            for effect in &pending {
-                let is_out = |out: &Effect| same_call(out, effect);
-                prop_assert!(simulation.todo.iter().any(is_out), "{effect:?} was never asked for\n{yaml}");
-            }
-            for out in simulation.todo.iter().filter(|out| is_awaited(&simulation.state, out)) {
-                prop_assert!(pending.iter().any(|effect| same_call(effect, out)), "{out:?} is forgotten\n{yaml}");
-            }
+            prop_assert_eq!(forgotten_by_a_restart(&simulation.state, &simulation.todo), None, "{}", yaml);
         }
     }
 
@@ -277,8 +288,7 @@ proptest! {
         let state = &simulation.state;
         let calls = |wanted| simulation.journal.iter().flatten().filter(
             |event| match event {
-                Event::SeatRequested { task, .. } => *task == wanted,
-                Event::ConsultRequested { id, purpose, .. } => id.task == wanted && purpose.is_judging(),
+                Event::AskRequested { id, purpose, .. } => id.task == wanted && purpose.is_judging(),
                 _ => false,
             }).count() as u64;
         // What a verification may take is of one visit.

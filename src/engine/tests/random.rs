@@ -327,9 +327,11 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         }),
         Effect::RunTurn { .. } => Answer::Finished,
         Effect::ScanArtifacts { .. } => Answer::Files(random.chance(50).then_some(1), 0),
-        Effect::Consult { .. } if random.chance(4) => Answer::Unreachable(window),
-        Effect::Consult { .. } if random.chance(10) => Answer::Unreachable(class),
-        Effect::Consult { purpose, .. } => Answer::Advice(random_advice(random, *purpose)),
+        Effect::Ask { purpose, .. } if purpose.seat().is_none() => match random {
+            random if random.chance(4) => Answer::Unreachable(window),
+            random if random.chance(10) => Answer::Unreachable(class),
+            random => Answer::Advice(random_advice(random, *purpose)),
+        },
         Effect::NoteFiles { .. } if random.chance(5) => Answer::Unreachable(class),
         Effect::NoteFiles { .. } => Answer::Finished,
         Effect::ScanFiles { .. } if random.chance(25) => Answer::Files(None, 0),
@@ -338,7 +340,10 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         Effect::Audit { .. } => Answer::Audit(random.next()),
         Effect::RunCheck { .. } => Answer::Check(random.chance(65)),
         Effect::RunStep { .. } if random.chance(80) => Answer::Check(random.chance(70)),
-        Effect::CallSeat { .. } if random.chance(8) => Answer::Unreachable(window),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } if random.chance(8) => Answer::Unreachable(window),
         _ if random.chance(15) => Answer::Unreachable(class),
         _ if random.chance(15) => Answer::Unreadable,
         _ => Answer::Score(u8::try_from(20 + random.below(81)).unwrap()),
@@ -377,7 +382,7 @@ fn random_sub_tasks(random: &mut Random, by: TaskId) -> Vec<SubTask> {
 fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
     let reason = String::new();
     match (purpose, random.below(4)) {
-        (_, 0) => Advice::Unreadable {
+        (Purpose::Score(_), _) | (_, 0) => Advice::Unreadable {
             why: "no".to_owned(),
             excerpt: String::new(),
             grave: random.chance(30),

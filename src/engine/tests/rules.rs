@@ -1,14 +1,14 @@
 //! Small rules as tables: what counts, how long it takes, what it is measured against.
 
 use crate::domain::{
-    Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Millis, OutcomeClass, Points, RunId, Stage,
-    TaskId, Timestamp, TurnId, Verdict,
+    Advice, AskId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Millis, OutcomeClass, Points,
+    Purpose, RunId, Stage, TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::decide::signature;
 use crate::engine::{
     CheckResult, Command, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, Judging, RunPhase,
-    RunStarted, SeatId, SeatResult, StageReport, State, StopCause, SupervisorRef, Timer, ToolCalls, Usage,
-    decide, outcome, worst_case,
+    RunStarted, StageReport, State, StopCause, SupervisorRef, Timer, ToolCalls, Usage, decide, outcome,
+    worst_case,
 };
 use crate::mission::RunOptions;
 
@@ -427,13 +427,20 @@ fn what_does_not_fit_the_moment_means_nothing() {
     let criteria = ", acceptance: [c], verification: {grader: heuristic}, expectations: [{type: llm_review, criteria: c}]";
     let yaml = mission("", &format!("  - {{title: a, assignTo: w{criteria}}}\n"));
     let mut judged = simulation(&yaml);
-    let seat = until(&mut judged, |effect| matches!(effect, Effect::CallSeat { .. }));
-    let Effect::CallSeat { seat, .. } = seat else {
+    let seat = until(&mut judged, |effect| {
+        matches!(
+            effect,
+            Effect::Ask {
+                purpose: Purpose::Score(_),
+                ..
+            }
+        )
+    });
+    let Effect::Ask { id: seat, .. } = seat else {
         unreachable!()
     };
-    let reply = |seat: SeatId| Input::SeatReplied {
-        task: TaskId(0),
-        seat,
+    let reply = |id: AskId| Input::AskReplied {
+        id,
         reply: crate::engine::ReplyRef {
             file: FileRef {
                 len: 1,
@@ -444,13 +451,20 @@ fn what_does_not_fit_the_moment_means_nothing() {
             tools: None,
             judgement: None,
         },
-        result: SeatResult::Unparsed {
+        advice: Advice::Unreadable {
             why: String::new(),
             excerpt: String::new(),
+            grave: false,
         },
     };
     assert!(!decide(&judged.state, &reply(seat), NOW).is_empty());
-    none(&judged.state, &reply(SeatId { round: 2, ..seat }));
+    none(
+        &judged.state,
+        &reply(AskId {
+            attempt_try: 2,
+            ..seat
+        }),
+    );
     let graded = |attempt, round| Input::Graded {
         task: TaskId(0),
         attempt,
@@ -534,7 +548,10 @@ fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
         let mut simulation = simulation(yaml);
         let mut calls = 0;
         simulation.run(|state, effect| match effect {
-            Effect::CallSeat { seat, .. } => {
+            Effect::Ask {
+                purpose: Purpose::Score(seat),
+                ..
+            } => {
                 calls += 1;
                 answers[seat.seat as usize].clone()
             }
@@ -630,7 +647,10 @@ fn work_without_judges_is_indeterminate_and_waits_for_nobody() {
     let yaml = mission("", "  - {title: a, assignTo: w, review: required}\n");
     let mut simulation = simulation(&yaml);
     simulation.run(|state, effect| match effect {
-        Effect::CallSeat { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     });
     assert_eq!(

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use crate::domain::{
-    AttemptKind, Cause, FailureClass, FailureMode, OutcomeClass, QualityFlag, Stage, Status, TaskId, Verdict,
+    AskId, AttemptKind, Cause, FailureClass, FailureMode, OutcomeClass, Purpose, QualityFlag, Stage, Status,
+    TaskId, Verdict,
 };
 use crate::engine::{Command, Effect, Event, Input, OperatorInput, StopCause, outcome};
 use crate::mission::RunOptions;
@@ -52,7 +53,10 @@ fn failing_checks(_: &crate::engine::State, effect: &Effect) -> Answer {
 
 fn scores(points: u8) -> impl FnMut(&crate::engine::State, &Effect) -> Answer {
     move |state, effect| match effect {
-        Effect::CallSeat { .. } => Answer::Score(points),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(points),
         other => good(state, other),
     }
 }
@@ -136,11 +140,31 @@ fn a_score_at_the_bar_passes() {
 #[test]
 fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
     let simulation = run(EVALUATED, |state, effect| match effect {
-        Effect::CallSeat { .. } => Answer::Unreadable,
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Unreadable,
         other => good(state, other),
     });
-    let asked = simulation.count(|event| matches!(event, Event::SeatRequested { .. }));
-    let strict = |event: &Event| matches!(event, Event::SeatRequested { strict: Some(_), .. });
+    let asked = simulation.count(|event| {
+        matches!(
+            event,
+            Event::AskRequested {
+                purpose: Purpose::Score(_),
+                ..
+            }
+        )
+    });
+    let strict = |event: &Event| {
+        matches!(
+            event,
+            Event::AskRequested {
+                purpose: Purpose::Score(_),
+                strict: Some(_),
+                ..
+            }
+        )
+    };
     assert_eq!(
         (asked, simulation.count(strict)),
         (4, 2),
@@ -164,8 +188,14 @@ fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
 fn work_that_passes_unread_has_no_score_of_earlier_work() {
     let tasks = format!("settings: {{failOpenOnUnparsedEval: true}}\n{EVALUATED}");
     let simulation = run(&tasks, |state, effect| match effect {
-        Effect::CallSeat { .. } if state.task(TaskId(0)).attempt == 1 => Answer::Score(40),
-        Effect::CallSeat { .. } => Answer::Unreadable,
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } if state.task(TaskId(0)).attempt == 1 => Answer::Score(40),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Unreadable,
         other => good(state, other),
     });
     let task = simulation.state.task(TaskId(0));
@@ -196,14 +226,25 @@ fn work_that_only_checks_judged_has_no_score_of_a_rejected_attempt() {
 fn a_judge_that_is_down_costs_no_attempt_and_is_no_score() {
     for tasks in [PANEL, EVALUATED] {
         let simulation = run(tasks, |state, effect| match effect {
-            Effect::CallSeat { .. } => Answer::Unreachable(FailureClass::ProviderTransient),
+            Effect::Ask {
+                purpose: Purpose::Score(_),
+                ..
+            } => Answer::Unreachable(FailureClass::ProviderTransient),
             other => good(state, other),
         });
         assert_eq!(attempts(&simulation).len(), 1);
         assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
         assert_eq!(simulation.state.tasks[0].points, None);
         assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
-        let calls = simulation.count(|event| matches!(event, Event::SeatRequested { .. }));
+        let calls = simulation.count(|event| {
+            matches!(
+                event,
+                Event::AskRequested {
+                    purpose: Purpose::Score(_),
+                    ..
+                }
+            )
+        });
         // Each seat: one call and three retries; a panel has three seats and is run twice.
         assert_eq!(calls, if tasks == PANEL { 24 } else { 4 });
     }
@@ -214,7 +255,10 @@ fn resume_asks_missing_judges_again() {
     let yaml = mission(PANEL);
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(|state, effect| match effect {
-        Effect::CallSeat { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     });
     assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
@@ -227,7 +271,10 @@ fn resume_asks_missing_judges_again() {
 #[test]
 fn one_seat_of_three_is_enough_and_says_so() {
     let simulation = run(PANEL, |state, effect| match effect {
-        Effect::CallSeat { seat, .. } if seat.seat > 0 => Answer::Unreadable,
+        Effect::Ask {
+            purpose: Purpose::Score(seat),
+            ..
+        } if seat.seat > 0 => Answer::Unreadable,
         other => good(state, other),
     });
     let report = simulation.journal.iter().flatten().find_map(|event| match event {
@@ -257,7 +304,13 @@ fn nobody_reviews_their_own_work() {
         assert_eq!(simulation.state.tasks[0].flag, flag, "{review}");
         assert_eq!(outcome(&simulation.state).class, class, "{review}");
         assert_eq!(
-            simulation.count(|event| matches!(event, Event::SeatRequested { .. })),
+            simulation.count(|event| matches!(
+                event,
+                Event::AskRequested {
+                    purpose: Purpose::Score(_),
+                    ..
+                }
+            )),
             0
         );
     }
@@ -299,7 +352,13 @@ fn missing_files_are_rejected_before_any_judge_and_never_accepted() {
         other => good(state, other),
     });
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::SeatRequested { .. })),
+        simulation.count(|event| matches!(
+            event,
+            Event::AskRequested {
+                purpose: Purpose::Score(_),
+                ..
+            }
+        )),
         0
     );
     assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Hollow));
@@ -493,7 +552,11 @@ fn the_mission_threshold_weighs_by_priority() {
         )
     };
     let script = |state: &crate::engine::State, effect: &Effect| match effect {
-        Effect::CallSeat { task, .. } => Answer::Score(if *task == TaskId(0) { 80 } else { 60 }),
+        Effect::Ask {
+            id: AskId { task, .. },
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(if *task == TaskId(0) { 80 } else { 60 }),
         other => good(state, other),
     };
     assert_eq!(class(&run(&tasks("3.75"), script)), OutcomeClass::Ok);
@@ -600,7 +663,10 @@ fn feedback_is_carried_into_the_next_attempt() {
             }
             Answer::Finished
         }
-        Effect::CallSeat { seat, .. } => Answer::Score(if seat.attempt == 1 { 30 } else { 70 }),
+        Effect::Ask {
+            purpose: Purpose::Score(seat),
+            ..
+        } => Answer::Score(if seat.attempt == 1 { 30 } else { 70 }),
         other => good(state, other),
     });
     assert_eq!((class(&simulation), seen.get()), (OutcomeClass::Ok, 1));

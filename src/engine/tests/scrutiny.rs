@@ -60,7 +60,7 @@ fn named(
 fn steps(agent: Answer, command: Answer) -> impl FnMut(&State, &Effect) -> Answer {
     move |state, effect| match effect {
         Effect::RunStep { .. } => command.clone(),
-        Effect::Consult {
+        Effect::Ask {
             purpose: Purpose::Scrutinise { .. },
             ..
         } => agent.clone(),
@@ -77,13 +77,13 @@ fn findings(severity: Severity) -> Answer {
 /// Stages pass the work, and the red team finds little.
 fn content(state: &State, effect: &Effect) -> Answer {
     match effect {
-        Effect::Consult {
+        Effect::Ask {
             purpose: Purpose::Scrutinise {
                 step: Step::RedTeam, ..
             },
             ..
         } => findings(Severity::Low),
-        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        Effect::Ask { .. } => word(DeclaredVerdict::Pass),
         _ => good(state, effect),
     }
 }
@@ -319,7 +319,7 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
 /// How often agents were asked in steps.
 fn asked(simulation: &Simulation) -> usize {
     let is_step = |purpose: &Purpose| matches!(purpose, Purpose::Scrutinise { .. });
-    simulation.count(|event| matches!(event, Event::ConsultRequested { purpose, .. } if is_step(purpose)))
+    simulation.count(|event| matches!(event, Event::AskRequested { purpose, .. } if is_step(purpose)))
 }
 
 #[test]
@@ -371,8 +371,11 @@ fn a_model_that_turns_out_to_be_the_authors_counts_as_one_that_was_never_there()
 fn one_stage_does_not_make_up_for_the_review_that_nobody_gave() {
     let top = "settings: {failOpenOnUnparsedEval: true}\nstages: [{name: licence, agent: x}]";
     let simulation = run(top, "", |state: &State, effect: &Effect| match effect {
-        Effect::CallSeat { .. } => Answer::Unreadable,
-        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Unreadable,
+        Effect::Ask { .. } => word(DeclaredVerdict::Pass),
         _ => good(state, effect),
     });
     let task = simulation.state.task(T);
@@ -393,8 +396,8 @@ fn whoever_stood_in_is_on_record() {
         );
         let mut simulation = Simulation::new(&yaml, options());
         simulation.run(|state: &State, effect: &Effect| match effect {
-            Effect::Consult { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
-            Effect::Consult { .. } => said.clone(),
+            Effect::Ask { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
+            Effect::Ask { .. } => said.clone(),
             _ => good(state, effect),
         });
         let events = simulation.journal.iter().flatten();
@@ -418,13 +421,13 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
     let top = format!("{BOTH}\nredTeam: {{agent: x}}");
     let yaml = mission(&top, "");
     let script = |state: &State, effect: &Effect| match effect {
-        Effect::Consult {
+        Effect::Ask {
             purpose: Purpose::Scrutinise {
                 step: Step::RedTeam, ..
             },
             ..
         } => findings(Severity::Low),
-        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        Effect::Ask { .. } => word(DeclaredVerdict::Pass),
         _ => good(state, effect),
     };
     let mut whole = Simulation::new(&yaml, options());
@@ -441,7 +444,7 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
             let pending = pending_effects(&again.state);
             let is_it = |effect: &Effect| match effect {
                 Effect::RunStep { step, .. } => *step == open.step && open.plain,
-                Effect::Consult {
+                Effect::Ask {
                     purpose: Purpose::Scrutinise { step, .. },
                     ..
                 } => *step == open.step && !open.plain,
@@ -467,7 +470,7 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
     let mut script = steps(word(DeclaredVerdict::Pass), Answer::Check(false));
     while !matches!(
         simulation.todo.front(),
-        Some(Effect::Consult {
+        Some(Effect::Ask {
             purpose: Purpose::Scrutinise { .. },
             ..
         })
@@ -475,9 +478,9 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
         simulation.perform(0, &mut script);
     }
     let mut later = simulation.resumed_without_reviews(&mission(BOTH, ""));
-    let called_off = |event: &Event| matches!(event, Event::ConsultFailed { gave_up: true, .. });
+    let called_off = |event: &Event| matches!(event, Event::AskFailed { gave_up: true, .. });
     assert_eq!(later.count(called_off), 1);
-    assert!(later.state.task(T).consults.is_empty());
+    assert!(later.state.task(T).asks.is_empty());
     later.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
     let task = later.state.task(T);
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Seats: whose word counts, and what is said of how a verdict came about.
 
-use crate::domain::{AgentId, FailureClass, Finding, TaskId, Timestamp};
-use crate::engine::{Effect, Event, Input, SeatId, SeatResult, State, decide};
+use crate::domain::{Advice, FailureClass, Finding, Purpose, TaskId, Timestamp};
+use crate::engine::{Effect, Event, Input, State, decide};
 
 use super::simulation::{Answer, Simulation, good, inputs, options};
 
@@ -21,7 +21,13 @@ const PANEL: &str = ", expectations: [{type: llm_review, criteria: c, reviewers:
 
 /// Performs until a seat is called.
 fn until_asked(simulation: &mut Simulation) -> Effect {
-    while !matches!(simulation.todo.front(), Some(Effect::CallSeat { .. })) {
+    while !matches!(
+        simulation.todo.front(),
+        Some(Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        })
+    ) {
         simulation.perform(0, &mut good);
     }
     simulation.todo.pop_front().unwrap()
@@ -43,20 +49,22 @@ fn a_reply_that_the_authors_model_gave_does_not_count() {
         let mut simulation = Simulation::new(&mission(&[("j", "big")], PANEL), options());
         let effect = until_asked(&mut simulation);
         for mut input in inputs(&simulation.state, &effect, &Answer::Score(90)) {
-            if let Input::SeatReplied { reply, .. } = &mut input {
+            if let Input::AskReplied { reply, .. } = &mut input {
                 reply.model = served.map(str::to_owned);
             }
             simulation.feed(&input);
         }
         let refused = simulation.count(|event| {
-            matches!(event, Event::SeatFailed { class: FailureClass::PolicyBlocked, message, .. }
+            matches!(event, Event::AskFailed { class: FailureClass::PolicyBlocked, message, .. }
                 if message == "'j' is not independent: uses the author's model, small")
         });
         assert_eq!(refused > 0, !counts, "{served:?}");
         assert_eq!(simulation.state.task(TaskId(0)).points.is_some(), counts);
         // A panel without a usable word is asked anew at once.
         let mut left = simulation.todo.iter();
-        let anew = left.any(|effect| matches!(effect, Effect::CallSeat { seat, .. } if seat.round == 2));
+        let anew = left.any(
+            |effect| matches!(effect, Effect::Ask { purpose: Purpose::Score(seat), .. } if seat.round == 2),
+        );
         assert_eq!(anew, !counts, "{served:?}");
     }
 }
@@ -67,35 +75,30 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
     let yaml = mission(&[("i", "big"), ("j", "large")], task);
     let mut simulation = Simulation::new(&yaml, options());
     let mut down = |state: &State, effect: &Effect| match effect {
-        Effect::CallSeat { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Unreachable(FailureClass::ProviderAuth),
         _ => good(state, effect),
     };
     let round = |simulation: &Simulation| simulation.state.task(TaskId(0)).rounds;
+    let mut first = None;
     while round(&simulation) < 2 {
+        let next = simulation.todo.front();
+        let asked = next.filter(|effect| matches!(effect, Effect::Ask { .. }));
+        first = asked.cloned().or(first);
         simulation.perform(0, &mut down);
     }
-    let says = |round: u32| {
-        let seat = SeatId {
-            attempt: 1,
-            round,
-            seat: 0,
-            attempt_try: 1,
-        };
-        let called = Effect::CallSeat {
-            task: TaskId(0),
-            seat,
-            agent: AgentId(1),
-            strict: None,
-            not_before: None,
-        };
-        inputs(&simulation.state, &called, &Answer::Score(90)).remove(0)
-    };
-    let decided = |round| decide(&simulation.state, &says(round), Timestamp(9)).len();
-    assert_eq!((decided(1), decided(2)), (0, 1));
+    let says = |effect: &Effect| inputs(&simulation.state, effect, &Answer::Score(90)).remove(0);
+    let decided = |effect: &Effect| decide(&simulation.state, &says(effect), Timestamp(9)).len();
+    let of_round = |effect: &&Effect, wanted: u32| matches!(effect, Effect::Ask { purpose: Purpose::Score(seat), .. } if seat.round == wanted);
+    let first = first.expect("somebody was asked in the first round");
+    let second = simulation.todo.iter().find(|effect| of_round(effect, 2)).unwrap();
+    assert_eq!((decided(&first), decided(second)), (0, 1));
     assert!(matches!(
-        says(2),
-        Input::SeatReplied {
-            result: SeatResult::Scores { .. },
+        says(second),
+        Input::AskReplied {
+            advice: Advice::Scores { .. },
             ..
         }
     ));

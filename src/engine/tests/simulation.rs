@@ -12,10 +12,9 @@ use crate::domain::{
     Status, Step, Timestamp, TurnId,
 };
 use crate::engine::{
-    ApproverSaid, Asked, AuditReport, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact,
-    FileRef, Input, Looks, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, SupervisorRef,
-    ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects,
-    prior_points,
+    ApproverSaid, AskFailure, Asked, AuditReport, CheckResult, Effect, Event, Exit, FORMAT, FileFact,
+    FileRef, Input, Looks, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, ToolCalls, TurnEnd,
+    TurnFiles, Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -99,7 +98,8 @@ pub struct Simulation {
     pub turns: Vec<TurnId>,
     /// Turns that were taken over from an earlier session.
     pub adopted: BTreeSet<TurnId>,
-    now: u64,
+    /// The moment of the last decision.
+    pub now: u64,
 }
 
 impl Simulation {

@@ -1,13 +1,13 @@
 //! What events do to one task: what an attempt and a transition begin with, what a verdict leaves.
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, ConsultId, Digest, FailureClass, Finding, Millis, Phase, Points, Purpose,
+    AgentId, AskId, AttemptKind, Cause, Digest, FailureClass, Finding, Millis, Phase, Points, Purpose,
     QualityFlag, Severity, Stage, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::event::Event;
 use crate::engine::state::{Calls, Grading, Judging, Known, Nudged, OutputRefs, TaskState, Turn, Waiting};
 use crate::engine::{
-    Asked, CheckResult, Consult, Dialog, Evidence, Exit, FailedDependency, FileRef, Remedies, StageReport,
+    Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Remedies, StageReport,
     ToolCalls, Usage,
 };
 use crate::mission::SubTask;
@@ -27,8 +27,8 @@ fn turn(turn: u32) -> TurnId {
     }
 }
 
-fn consult(number: u32, attempt_try: u32) -> ConsultId {
-    ConsultId {
+fn consult(number: u32, attempt_try: u32) -> AskId {
+    AskId {
         task: TASK,
         number,
         attempt_try,
@@ -96,11 +96,12 @@ fn worn() -> TaskState {
         })),
         agreed: vec![None],
         allowed_again: true,
-        consults: vec![Consult {
+        asks: vec![Ask {
             id: consult(1, 1),
             purpose: Purpose::Answer,
             agent: AgentId(1),
             failed_requests: 0,
+            strict: None,
             not_before: None,
             window: None,
         }],
@@ -219,7 +220,7 @@ fn a_transition_leaves_behind_what_belonged_to_the_status_before() {
             (to == Pending, to != Pending)
         );
         let remedies = task.remedies.unwrap();
-        assert!(task.consults.is_empty() && remedies.failed.is_empty() && remedies.scanning.is_empty());
+        assert!(task.asks.is_empty() && remedies.failed.is_empty() && remedies.scanning.is_empty());
         let is_open = task.dialog.unwrap().open.is_some();
         assert_eq!(is_open, matches!(to, InProgress | AwaitingApproval), "{to:?}");
     }
@@ -494,17 +495,20 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
 
 #[test]
 fn consults_are_counted_with_their_tries() {
-    let asked = |id, purpose| Event::ConsultRequested {
+    let asked = |id, purpose| Event::AskRequested {
         id,
         purpose,
         agent: AgentId(1),
+        strict: None,
         not_before: None,
     };
     let dependency = TaskId(1);
     let resolve = Purpose::Resolve { dependency };
     let mut task = after(worn(), asked(consult(2, 1), resolve));
-    let refused = |number, gave_up| Event::ConsultFailed {
+    let refused = |number, gave_up| Event::AskFailed {
         id: consult(number, 1),
+        purpose: resolve,
+        agent: AgentId(1),
         gave_up,
         class: FailureClass::RateLimited,
         message: "no".to_owned(),
@@ -514,27 +518,29 @@ fn consults_are_counted_with_their_tries() {
     task.apply(&refused(2, false));
     task.apply(&asked(consult(2, 2), resolve));
     let open: Vec<_> = task
-        .consults
+        .asks
         .iter()
         .map(|open| (open.id, open.failed_requests))
         .collect();
     assert_eq!(open, [(consult(1, 1), 0), (consult(2, 2), 1)]);
     assert_eq!(
-        (task.consulted, task.remedies.as_ref().unwrap().resolutions),
+        (task.asked_agents, task.remedies.as_ref().unwrap().resolutions),
         (2, 1)
     );
     // Another purpose resolves nothing.
     task.apply(&asked(consult(3, 1), Purpose::Confirm));
     assert_eq!(
-        (task.consulted, task.remedies.as_ref().unwrap().resolutions),
+        (task.asked_agents, task.remedies.as_ref().unwrap().resolutions),
         (3, 1)
     );
     task.apply(&refused(1, true));
-    let numbers: Vec<u32> = task.consults.iter().map(|open| open.id.number).collect();
+    let numbers: Vec<u32> = task.asks.iter().map(|open| open.id.number).collect();
     assert_eq!(numbers, [2, 3]);
     assert!(!task.remedies.as_ref().unwrap().failed[0].unresolvable);
-    let gave_up = Event::ConsultFailed {
+    let gave_up = Event::AskFailed {
         id: consult(2, 2),
+        purpose: resolve,
+        agent: AgentId(1),
         gave_up: true,
         class: FailureClass::ProviderAuth,
         message: "no".to_owned(),

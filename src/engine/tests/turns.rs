@@ -1,7 +1,7 @@
 //! Turns: how long a refused request waits, and what may not be spoken to once more.
 
-use crate::domain::{FailureClass, TaskId, Timestamp, WaitingReason};
-use crate::engine::{Command, Effect, Event, Input, State};
+use crate::domain::{FailureClass, Purpose, TaskId, Timestamp, WaitingReason};
+use crate::engine::{Asked, Command, Effect, Event, Input, State, ToolCalls, TurnEnd, TurnFiles};
 
 use super::operator::says;
 use super::rules::{is_turn, mission, simulation, until};
@@ -95,7 +95,10 @@ fn a_person_who_lets_it_act_again_is_told_what_the_last_attempt_failed_by() {
     let mut checks = vec![true, false];
     let mut script = |state: &State, effect: &Effect| match effect {
         Effect::RunCheck { .. } => Answer::Check(checks.pop().unwrap_or(true)),
-        Effect::CallSeat { .. } => Answer::Score(40),
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Score(40),
         _ => good(state, effect),
     };
     play(&mut simulation, &mut script);
@@ -111,5 +114,49 @@ fn a_person_who_lets_it_act_again_is_told_what_the_last_attempt_failed_by() {
             message.contains(&format!("the last attempt failed {why}")),
             "{message}"
         );
+    }
+}
+
+#[test]
+fn whoever_has_worked_asks_nothing() {
+    let yaml = "name: m
+agents: {w: {run: [/bin/true]}, o: {run: [/bin/true]}}
+settings: {maxQuestionRounds: 2, orchestrator: o}
+tasks: [{title: a, assignTo: w, review: none, targetFiles: [f], verify: {requireFileChanges: true}}]
+";
+    let detected = Asked {
+        text: "Which one?".to_owned(),
+        detected: true,
+        call: None,
+    };
+    let consulted = |calls: Option<u32>, changed: Option<u32>| {
+        let mut simulation = Simulation::new(yaml, options());
+        while let Some(effect) = simulation.todo.front().cloned() {
+            if let Effect::RunTurn { turn, .. } = effect {
+                simulation.todo.pop_front();
+                simulation.feed(&Input::TurnEnded(Box::new(TurnEnd {
+                    asked: Some(detected.clone()),
+                    tool_calls: calls.map(|calls| ToolCalls { calls, writes: 0 }),
+                    files: Some(TurnFiles {
+                        changed,
+                        written: changed,
+                        ..TurnFiles::default()
+                    }),
+                    ..TurnEnd::clean(turn)
+                })));
+                break;
+            }
+            simulation.perform(0, &mut good);
+        }
+        !simulation.state.tasks[0].asks.is_empty()
+    };
+    for (calls, changed, is_asked) in [
+        (None, Some(0), true),
+        (Some(4), Some(0), true),
+        (Some(5), Some(0), false),
+        (None, Some(1), false),
+        (None, None, true),
+    ] {
+        assert_eq!(consulted(calls, changed), is_asked, "{calls:?} {changed:?}");
     }
 }

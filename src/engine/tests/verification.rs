@@ -1,6 +1,8 @@
 //! The verification stage: when it comes, what its grades lead to, and what a person decides instead.
 
-use crate::domain::{Cause, FailureClass, OutcomeClass, Points, QualityFlag, Stage, Status, TaskId, Verdict};
+use crate::domain::{
+    Cause, FailureClass, OutcomeClass, Points, Purpose, QualityFlag, Stage, Status, TaskId, Verdict,
+};
 use crate::engine::{Command, Effect, Event, Input, OperatorInput, StageReport, State, outcome};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
@@ -159,7 +161,10 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
         let mut simulation = Simulation::new(&fail_open, options());
         simulation.run(|state: &State, effect: &Effect| match effect {
             Effect::Grade { .. } => grader.clone(),
-            Effect::CallSeat { .. } => Answer::Unreadable,
+            Effect::Ask {
+                purpose: Purpose::Score(_),
+                ..
+            } => Answer::Unreadable,
             _ => good(state, effect),
         });
         let question = asked(&simulation);
@@ -180,7 +185,10 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
     // The same work passed unread without a person's word stays unreviewed.
     let mut unread = Simulation::new(&fail_open, options());
     unread.run(|state: &State, effect: &Effect| match effect {
-        Effect::CallSeat { .. } => Answer::Unreadable,
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            ..
+        } => Answer::Unreadable,
         _ => good(state, effect),
     });
     assert_eq!(unread.state.task(T).flag, Some(QualityFlag::Unreviewed));
@@ -291,14 +299,30 @@ fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_agai
                 .replace(", ,", ",")
         };
         let mut simulation = Simulation::new(&yaml, options());
-        while !matches!(simulation.todo.front(), Some(Effect::CallSeat { .. })) {
+        while !matches!(
+            simulation.todo.front(),
+            Some(Effect::Ask {
+                purpose: Purpose::Score(_),
+                ..
+            })
+        ) {
             simulation.perform(0, &mut good);
         }
         let mut resumed = simulation.resumed_without_reviews(&yaml);
         resumed.run(good);
         // Whoever performs effects asks nobody who is not waited for; and nobody is.
-        let judged =
-            resumed.count(|event| matches!(event, Event::SeatReplied { .. } | Event::SeatFailed { .. }));
+        let judged = resumed.count(|event| {
+            matches!(
+                event,
+                Event::AskReplied {
+                    purpose: Purpose::Score(_),
+                    ..
+                } | Event::AskFailed {
+                    purpose: Purpose::Score(_),
+                    ..
+                }
+            )
+        });
         assert_eq!(judged, 0, "a judge was heard");
         assert_eq!(
             resumed.state.task(T).flag,
@@ -342,7 +366,7 @@ fn graded_by_rubric(agents: &str) -> (Option<Cause>, Stage, usize) {
     );
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(good);
-    let judges = simulation.count(|event| matches!(event, Event::ConsultRequested { .. }));
+    let judges = simulation.count(|event| matches!(event, Event::AskRequested { .. }));
     let waiting = simulation.state.task(T).waiting.as_ref();
     let waiting = waiting.expect("a person is asked");
     (waiting.cause, waiting.stage, judges)
@@ -422,10 +446,10 @@ fn a_grader_that_turns_out_dependent_is_not_asked_again_and_is_no_reviewer() {
         let mut simulation = Simulation::new(&yaml, options());
         let advice = crate::domain::Advice::NoAnswer;
         simulation.run(|state, effect| match effect {
-            Effect::Consult { .. } => Answer::AdviceOf("gpt-4o", advice.clone()),
+            Effect::Ask { .. } => Answer::AdviceOf("gpt-4o", advice.clone()),
             _ => good(state, effect),
         });
-        let asked = simulation.count(|event| matches!(event, Event::ConsultRequested { .. }));
+        let asked = simulation.count(|event| matches!(event, Event::AskRequested { .. }));
         assert_eq!(asked, 1, "{criteria}");
         let failed = simulation.count(|event| matches!(event, Event::GradingFailed { round: 1, .. }));
         assert_eq!(failed, 1, "{criteria}");
@@ -486,11 +510,11 @@ fn a_grader_that_is_not_wanted_any_more_is_called_off() {
         "{AGENTS}stages: [{{name: lint, command: c}}]\ntasks:\n  - {{title: t, assignTo: w, review: none, verification: {{rubric: default-task}}}}\n"
     );
     let mut simulation = Simulation::new(&yaml, options());
-    while !matches!(simulation.todo.front(), Some(Effect::Consult { .. })) {
+    while !matches!(simulation.todo.front(), Some(Effect::Ask { .. })) {
         simulation.perform(0, &mut good);
     }
     let mut resumed = simulation.resumed_without_reviews(&yaml);
-    let is_consult = |effect: &Effect| matches!(effect, Effect::Consult { .. });
+    let is_consult = |effect: &Effect| matches!(effect, Effect::Ask { .. });
     assert!(
         !crate::engine::pending_effects(&resumed.state)
             .iter()

@@ -1,7 +1,7 @@
 //! `--wait-approvals`: when a session is kept alive for a person's answer, and what ends the wait.
 
 use crate::domain::{FailureClass, Millis, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{Command, Effect, Event, Input, RunPhase, StopCause, Timer, outcome};
+use crate::engine::{ApproverSaid, Command, Effect, Event, Input, RunPhase, StopCause, Timer, outcome};
 use crate::mission::RunOptions;
 
 use super::operator::says;
@@ -130,4 +130,32 @@ fn what_stops_a_session_stops_its_wait() {
         other => good(state, other),
     });
     assert_eq!(waits(&simulation), []);
+}
+
+#[test]
+fn an_approver_that_nobody_asked_or_that_comes_too_late_decides_nothing() {
+    let yaml = "name: m
+agents: {w: {run: [/bin/true]}}
+tasks: [{title: a, review: none, requiresApproval: {approvers: [{command: x}, {command: y}]}}]
+";
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.perform(0, &mut |_, _| Answer::Unreadable);
+    let answers = |simulation: &mut Simulation, number, approver| {
+        simulation.say(&Input::ApproverSaid {
+            task: TaskId(0),
+            number,
+            approver,
+            said: ApproverSaid::Yes,
+        })
+    };
+    // The second is being asked.
+    for (number, approver) in [(1, 0), (2, 1), (1, 7)] {
+        assert!(!answers(&mut simulation, number, approver), "{number} {approver}");
+    }
+    simulation.feed(&says(Command::Reject {
+        task: TaskId(0),
+        number: 1,
+        reason: "no".to_owned(),
+    }));
+    assert!(!answers(&mut simulation, 1, 1));
 }

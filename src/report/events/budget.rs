@@ -1,8 +1,7 @@
 //! Public names and payloads of the budget.
 
 use crate::domain::Timestamp;
-use crate::engine::{Call, CallId, Ceiling, Event};
-use crate::report::ids::task_key;
+use crate::engine::{Ceiling, Event};
 
 use super::explode::{Exploder, Named};
 use super::payload::Payload;
@@ -20,10 +19,6 @@ impl Exploder {
                 let payload = Payload::default().with("limit", ceiling.key());
                 ("budget:exhausted", payload.maybe("unknownOf", unknown))
             }
-            Event::CallHeld { call, agent: id } => {
-                ("budget:held", self.held_call(call).with("agentName", agent(*id)))
-            }
-            Event::CallReleased { call } => ("budget:released", self.held_call(call)),
             Event::BudgetClock { since, used, until } => (
                 "budget:clock",
                 Payload::default()
@@ -37,17 +32,5 @@ impl Exploder {
             ),
             _ => unreachable!("name() sends only the budget's events here"),
         }
-    }
-
-    fn held_call(&self, call: &CallId) -> Payload {
-        let kind = match call.call {
-            Call::Turn(..) => "turn",
-            Call::Seat(_) => "review",
-            Call::Consult(..) => "consult",
-        };
-        Payload::default()
-            .with("taskId", task_key(call.task))
-            .with("title", &*self.plan.task(call.task).title)
-            .with("call", kind)
     }
 }

@@ -7,23 +7,22 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::domain::{
-    AgentId, AttemptKind, FailureClass, FailureMode, GateId, Phase, Points, QualityFlag, TaskId, Timestamp,
-    TurnId,
+    AgentId, AttemptKind, FailureMode, GateId, Phase, Points, QualityFlag, TaskId, Timestamp, TurnId,
 };
-use crate::engine::{Event, Exit, GateResult, MissionChange, RunStarted};
+use crate::engine::{Event, GateResult, MissionChange, RunStarted};
 use crate::mission::{Addition, Part, Plan, succeed};
-use crate::report::events::consult::probe_rows;
+use crate::report::events::asks::probe_rows;
 use crate::report::ids::task_key;
 use crate::report::view::{AttemptView, RunView};
 
 use judging::flag_in;
 
 use super::PublicEvent;
+use super::holds::OpenHolds;
 use super::ledgers::Ledgers;
-use super::notices::notice_event;
-use super::payload::{
-    Payload, created_task, file, findings_of, run_finished, stop_cause, tool_ledger, turn_files,
-};
+use super::notices::letter_event;
+use super::payload::{Payload, created_task, file, findings_of, run_finished, stop_cause};
+use super::work::OpenWork;
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
 /// fixes come from what went before.
@@ -34,6 +33,10 @@ pub struct Exploder {
     pub(super) view: RunView,
     pub(super) run_id: Arc<str>,
     ledgers: Ledgers,
+    pub(super) work: OpenWork,
+    pub(super) holds: OpenHolds,
+    /// The task whose consulted agent has been told of in this record: why its word does not count was told with it.
+    pub(super) told: Option<TaskId>,
 }
 
 /// A name and what belongs to it.
@@ -48,6 +51,9 @@ impl Exploder {
             view: RunView::new(plan),
             run_id: Arc::from(""),
             ledgers: Ledgers::default(),
+            work: OpenWork::default(),
+            holds: OpenHolds::default(),
+            told: None,
         }
     }
 
@@ -63,6 +69,7 @@ impl Exploder {
         for event in events {
             self.follow(event);
         }
+        self.told = None;
         let plan = Arc::clone(&self.plan);
         (seq..)
             .zip(events)
@@ -74,7 +81,10 @@ impl Exploder {
                 }
                 let run_id = self.run_id.clone();
                 let mut named = Vec::from_iter(self.ledgers.before(&plan, event));
+                named.extend(self.ended_by(event));
                 named.extend(self.name(event, &events[index + 1..]));
+                named.extend(self.dropped_by(event));
+                named.extend(self.hold_events(event));
                 named.extend(self.ledgers.after(&plan, event));
                 let (all, added) = match event {
                     Event::RunStarted(_) => (Some(plan.every_task_id()), Vec::new()),
@@ -117,7 +127,7 @@ impl Exploder {
     }
 
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
-    fn name(&self, event: &Event, rest: &[Event]) -> Vec<Named> {
+    fn name(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
         match event {
             Event::RunStarted(started) => vec![("run:started", self.run_started(started))],
             Event::RunResumed { options, .. } => {
@@ -151,11 +161,9 @@ impl Exploder {
                     payload.with("idleMs", idle.0).with("action", action),
                 )]
             }
-            Event::LimitReached { .. }
-            | Event::CallHeld { .. }
-            | Event::CallReleased { .. }
-            | Event::SessionLimit { .. }
-            | Event::BudgetClock { .. } => vec![self.budget_event(event)],
+            Event::LimitReached { .. } | Event::SessionLimit { .. } | Event::BudgetClock { .. } => {
+                vec![self.budget_event(event)]
+            }
             Event::StateForeign { what } => {
                 vec![("state:foreign", Payload::default().with("what", what.as_str()))]
             }
@@ -174,7 +182,10 @@ impl Exploder {
                 let payload = payload.with("lostBytes", *bytes).with("lostRecords", *records);
                 vec![("run:salvaged", payload.with("file", file.as_str()))]
             }
-            Event::Notice(event) => vec![notice_event(&self.plan, &self.run_id, event)],
+            Event::Notice(notice) => match letter_event(&self.plan, &self.run_id, notice) {
+                Some(named) => vec![named],
+                None => self.work_event(event, rest),
+            },
             Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
             Event::TasksAdded(addition) => vec![("tasks:added", self.tasks_added(addition))],
             Event::TasksWithdrawn { tasks } => {
@@ -267,25 +278,29 @@ impl Exploder {
             | Event::TurnFinished { .. }
             | Event::TurnLost { .. }
             | Event::TurnAdopted { .. } => self.turn_event(event),
+            Event::FilesChanged { .. } | Event::AcceptanceRecorded { .. } | Event::Regressed { .. } => {
+                vec![self.check_event(event)]
+            }
             Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
-            | Event::FilesChanged { .. }
-            | Event::AcceptanceRecorded { .. }
             | Event::AuditRequested { .. }
             | Event::Audited { .. }
-            | Event::Regressed { .. }
             | Event::FinishRequested { .. }
             | Event::FinishChecked { .. }
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
-            | Event::GradingFailed { .. } => vec![self.check_event(event)],
-            Event::StepRequested { .. } | Event::StepFailed { .. } => vec![self.step_event(event)],
-            Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
-                vec![self.seat_event(event)]
-            }
-            Event::ConsultRequested { .. } | Event::ConsultReplied { .. } | Event::ConsultFailed { .. } => {
-                self.consult_event(event)
+            | Event::GradingFailed { .. }
+            | Event::StepRequested { .. }
+            | Event::StepFailed { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::ApproverAsked { .. }
+            | Event::ApproverUndecided { .. }
+            | Event::CallHeld { .. }
+            | Event::CallReleased { .. } => self.work_event(event, rest),
+            Event::AskRequested { .. } | Event::AskReplied { .. } | Event::AskFailed { .. } => {
+                self.ask_event(event, rest)
             }
             Event::StageVerdict(report) => self.stage_verdict(report, rest),
             Event::Transition { .. }
@@ -302,21 +317,16 @@ impl Exploder {
             | Event::Escalated { .. }
             | Event::Answered { .. }
             | Event::DeadlockDetected { .. }
-            | Event::ArtifactsRequested { .. }
-            | Event::ArtifactsScanned { .. }
             | Event::DependencyResolved { .. }
             | Event::TaskDeferred { .. }
             | Event::TaskReleased { .. }
             | Event::DependencyFailed { .. } => vec![self.waiting_event(event)],
             Event::ApprovalRequested { .. }
-            | Event::ApproverAsked { .. }
-            | Event::ApproverUndecided { .. }
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }
             | Event::ApprovalResolved { .. } => vec![self.approval_event(event)],
-            Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => {
-                vec![self.hold_event(event)]
-            }
+            // Told as a hold.
+            Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => Vec::new(),
         }
     }
 
@@ -470,114 +480,6 @@ impl Exploder {
             }
         };
         (name, payload.with("attemptNumber", number))
-    }
-
-    fn turn_event(&self, event: &Event) -> Vec<Named> {
-        match event {
-            Event::TurnStarted { turn, prompt } => vec![(
-                "turn:started",
-                self.turn(*turn)
-                    .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
-                    .maybe("promptDigest", prompt.map(|digest| digest.to_string())),
-            )],
-            Event::AgentSpawned { turn, process } => vec![(
-                "agent:spawned",
-                self.turn(*turn)
-                    .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
-                    .with("taskTitle", &*self.plan.task(turn.task).title)
-                    .maybe("pid", process.as_ref().map(|process| process.pid)),
-            )],
-            Event::AgentActivity { turn, summary } => vec![(
-                "agent:activity",
-                self.turn(*turn)
-                    .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
-                    .with("summary", summary.as_str()),
-            )],
-            Event::TurnRequestFailed {
-                turn,
-                class,
-                message,
-                not_before,
-                of,
-            } => vec![(
-                "turn:request:failed",
-                self.turn(*turn)
-                    .failure(*class, Some(message))
-                    .with("notBefore", not_before.to_rfc3339())
-                    .maybe("maxRequests", (*of > 0).then_some(*of)),
-            )],
-            Event::TurnFinished { turn, exit, .. } => {
-                let mut named = vec![("turn:finished", self.turn_finished(event))];
-                if exit.failure == Some(FailureClass::Timeout) {
-                    named.push(("task:timeout", self.timeout(*turn, event)));
-                }
-                named
-            }
-            Event::FilesNoted {
-                turn, file: record, ..
-            } => {
-                vec![("files:noted", self.turn(*turn).with("record", file(record)))]
-            }
-            Event::TurnLost { turn } => vec![("turn:lost", self.turn(*turn))],
-            Event::TurnAdopted { turn } => vec![("turn:adopted", self.turn(*turn))],
-            _ => unreachable!("name() sends only a turn's events here"),
-        }
-    }
-
-    fn turn_finished(&self, event: &Event) -> Payload {
-        let Event::TurnFinished {
-            turn,
-            exit,
-            output,
-            stderr,
-            result,
-            duration,
-            usage,
-            model,
-            files,
-            tool_calls,
-            tools,
-            asked: _,
-        } = event
-        else {
-            unreachable!("called for the end of a turn");
-        };
-        let Exit {
-            code,
-            signal,
-            failure,
-            message,
-            retry_after,
-        } = exit;
-        let payload = self
-            .turn(*turn)
-            .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
-            .maybe("exitCode", *code)
-            .maybe("signal", *signal)
-            .with("duration", duration.0)
-            .maybe("model", model.as_deref())
-            .usage(usage)
-            .maybe("output", output.as_ref().map(file))
-            .maybe("stderr", stderr.as_ref().map(file))
-            .maybe("result", result.as_ref().map(file))
-            .maybe("files", files.as_ref().map(turn_files))
-            .maybe("toolCalls", tool_calls.map(|calls| calls.calls))
-            .maybe("tools", tools.as_deref().map(tool_ledger))
-            .maybe("retryAfterMs", retry_after.map(|pause| pause.0));
-        match failure {
-            Some(class) => payload.failure(*class, message.as_deref()),
-            None => payload,
-        }
-    }
-
-    fn timeout(&self, turn: TurnId, event: &Event) -> Payload {
-        let elapsed = match event {
-            Event::TurnFinished { duration, .. } => duration.0,
-            _ => 0,
-        };
-        self.task(turn.task)
-            .with("elapsed", elapsed)
-            .with("timeout", self.plan.task(turn.task).turn_timeout.0)
     }
 
     fn gate_event(&self, event: &Event) -> Named {

@@ -10,7 +10,7 @@ use crate::report::text::sanitize;
 use super::PublicEvent;
 
 /// Keys that repeat what a line already says, and references that only a machine follows.
-const LEFT_OUT: [&str; 14] = [
+const LEFT_OUT: [&str; 15] = [
     "taskId",
     "title",
     "taskTitle",
@@ -22,7 +22,8 @@ const LEFT_OUT: [&str; 14] = [
     "options",
     "output",
     "stderr",
-    "result",
+    "place",
+    "resultFile",
     "reply",
     "facts",
 ];

@@ -4,15 +4,18 @@
 //! (`t<index>`, stable within the run) and `title`; keys without a value are left out. One engine event may mean
 //! several public ones: they share its `seq`, so `seq` never decreases and is unique per event of the engine.
 
+mod approvals;
+mod asks;
 mod budget;
-mod consult;
 mod explode;
+mod holds;
 mod human;
 mod ledgers;
 mod notices;
 mod payload;
 mod sla;
-mod waits;
+mod turns;
+mod work;
 
 use std::sync::Arc;
 

@@ -4,10 +4,27 @@ use crate::engine::{FailedOperation, NoticeEvent, Operation};
 use crate::mission::Plan;
 use crate::report::ids::{notification_id, task_key};
 
+use super::explode::Named;
 use super::payload::Payload;
 
-/// The public event; `run` is the run's id.
-pub(super) fn notice_event(plan: &Plan, run: &str, event: &NoticeEvent) -> (&'static str, Payload) {
+/// The public event of a dead letter; `run` is the run's id.
+pub(super) fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<Named> {
+    match event {
+        NoticeEvent::Died(letter) => Some(("dlq:requested", dead_letter(plan, run, letter))),
+        NoticeEvent::Filed { ids } => {
+            let ids = ids.iter().map(|id| format!("{run}.{id}"));
+            let ids = ids.collect::<Vec<_>>();
+            Some(("dlq:added", Payload::default().with("ids", ids)))
+        }
+        NoticeEvent::Requested { .. }
+        | NoticeEvent::Sent { .. }
+        | NoticeEvent::Retried { .. }
+        | NoticeEvent::Failed { .. } => None,
+    }
+}
+
+/// What is told of a notification; `run` is the run's id.
+pub(super) fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Payload {
     let of = |number: u32, channel: &str| {
         Payload::default()
             .with("notificationId", notification_id(run, number))
@@ -18,47 +35,31 @@ pub(super) fn notice_event(plan: &Plan, run: &str, event: &NoticeEvent) -> (&'st
             number,
             channel,
             notice,
-        } => (
-            "notification:requested",
-            of(*number, channel)
-                .with("about", notice.topic.event())
-                .maybe("taskId", notice.task.map(task_key))
-                .maybe("title", notice.task.map(|task| &*plan.task(task).title))
-                .maybe("gateName", notice.gate.map(|gate| &*plan.gate(gate).name))
-                .maybe("holdName", notice.hold.map(|hold| &*plan.hold(hold).name))
-                .with("message", notice.text.as_str()),
-        ),
-        NoticeEvent::Sent { number, channel } => ("notification:sent", of(*number, channel)),
+        } => of(*number, channel)
+            .with("about", notice.topic.event())
+            .maybe("taskId", notice.task.map(task_key))
+            .maybe("title", notice.task.map(|task| &*plan.task(task).title))
+            .maybe("gateName", notice.gate.map(|gate| &*plan.gate(gate).name))
+            .maybe("holdName", notice.hold.map(|hold| &*plan.hold(hold).name))
+            .with("message", notice.text.as_str()),
+        NoticeEvent::Sent { number, channel } => of(*number, channel),
         NoticeEvent::Retried {
             number,
             channel,
             class,
             message,
             not_before,
-        } => (
-            "notification:retry",
-            of(*number, channel)
-                .failure(*class, Some(message))
-                .with("notBefore", not_before.to_rfc3339()),
-        ),
+        } => of(*number, channel)
+            .failure(*class, Some(message))
+            .with("notBefore", not_before.to_rfc3339()),
         NoticeEvent::Failed {
             number,
             channel,
             class,
             message,
             ..
-        } => (
-            "notification:failed",
-            of(*number, channel).failure(*class, Some(message)),
-        ),
-        NoticeEvent::Died(letter) => ("dlq:requested", dead_letter(plan, run, letter)),
-        NoticeEvent::Filed { ids } => {
-            let ids = ids.iter().map(|id| format!("{run}.{id}"));
-            (
-                "dlq:added",
-                Payload::default().with("ids", ids.collect::<Vec<_>>()),
-            )
-        }
+        } => of(*number, channel).failure(*class, Some(message)),
+        NoticeEvent::Died(_) | NoticeEvent::Filed { .. } => Payload::default(),
     }
 }
 

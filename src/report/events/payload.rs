@@ -24,6 +24,14 @@ impl Payload {
         }
     }
 
+    /// The same with what another one says beside it: what is there already stays as it is.
+    pub fn extend(mut self, other: Self) -> Self {
+        for (key, value) in other.0 {
+            self.0.entry(key).or_insert(value);
+        }
+        self
+    }
+
     pub fn usage(self, usage: &Usage) -> Self {
         self.maybe("inputTokens", usage.input_tokens)
             .maybe("outputTokens", usage.output_tokens)

@@ -5,7 +5,7 @@ mod samples;
 use samples::{TASK, notice_samples, review_samples, run_samples, task_samples, turn_samples};
 
 use super::*;
-use crate::domain::{FailureClass, Millis, TaskId};
+use crate::domain::{FailureClass, Millis, Purpose, TaskId};
 use crate::engine::Event;
 use crate::mission::{HoldKind, HoldPlan, Part};
 use crate::report::testing::{Mission, SCREENS, START, Scene, assert_fits, eventful, play_eventful};
@@ -46,9 +46,18 @@ fn variant(event: &Event) -> &'static str {
         Event::GradingFailed { .. } => "GradingFailed",
         Event::StepRequested { .. } => "StepRequested",
         Event::StepFailed { .. } => "StepFailed",
-        Event::SeatRequested { .. } => "SeatRequested",
-        Event::SeatReplied { .. } => "SeatReplied",
-        Event::SeatFailed { .. } => "SeatFailed",
+        Event::AskRequested {
+            purpose: Purpose::Score(_),
+            ..
+        } => "SeatRequested",
+        Event::AskReplied {
+            purpose: Purpose::Score(_),
+            ..
+        } => "SeatReplied",
+        Event::AskFailed {
+            purpose: Purpose::Score(_),
+            ..
+        } => "SeatFailed",
         Event::AgentActivity { .. } => "AgentActivity",
         Event::AuthorityCues { .. } => "AuthorityCues",
         Event::DelegationDrift { .. } => "DelegationDrift",
@@ -60,9 +69,9 @@ fn variant(event: &Event) -> &'static str {
         Event::ArtifactsRequested { .. } => "ArtifactsRequested",
         Event::ArtifactsScanned { .. } => "ArtifactsScanned",
         Event::DependencyResolved { .. } => "DependencyResolved",
-        Event::ConsultRequested { .. } => "ConsultRequested",
-        Event::ConsultReplied { .. } => "ConsultReplied",
-        Event::ConsultFailed { .. } => "ConsultFailed",
+        Event::AskRequested { .. } => "AskRequested",
+        Event::AskReplied { .. } => "AskReplied",
+        Event::AskFailed { .. } => "AskFailed",
         Event::StageVerdict(_) => "StageVerdict",
         Event::EvalUnparsed { .. } => "EvalUnparsed",
         Event::ForceAccepted { .. } => "ForceAccepted",
@@ -152,7 +161,12 @@ fn every_variant_has_its_name_and_keys() {
         hold("go", HoldKind::Checkpoint),
         hold("cool down", HoldKind::Delay(Millis::from_secs(60))),
     ]);
-    let events: Vec<_> = Exploder::new(&plan).explode(7, START, &samples).collect();
+    let mut exploder = Exploder::new(&plan);
+    let mut events = Vec::new();
+    // Each stands in a record of its own: what follows in the same record says what became of it.
+    for (seq, sample) in (7..).zip(&samples) {
+        events.extend(exploder.explode(seq, START, std::slice::from_ref(sample)));
+    }
     insta::assert_snapshot!(lines(&events));
 }
 
@@ -175,10 +189,17 @@ fn numbers_never_decrease_and_only_one_event_of_the_engine_shares_one() {
     play_eventful(&mut scene);
     let events = exploded(&scene);
     assert!(events.is_sorted_by_key(|event| event.seq));
-    let engine_events: usize = scene.records.iter().map(|record| record.events.len()).sum();
+    let of_engine = || scene.records.iter().flat_map(|record| &record.events);
+    // Where an agent is asked, the ask alone is told; that it is asked once more, by what went wrong before.
+    let is_told_by_another = |event: &&Event| match event {
+        Event::AskRequested { id, .. } => id.attempt_try > 1,
+        Event::GradingRequested { .. } | Event::StepRequested { plain: false, .. } => true,
+        _ => false,
+    };
+    let silent = of_engine().filter(is_told_by_another).count();
     let mut numbers: Vec<_> = events.iter().map(|event| event.seq).collect();
     numbers.dedup();
-    assert_eq!(numbers.len(), engine_events);
+    assert_eq!(numbers.len() + silent, of_engine().count());
     assert_eq!(events.last().unwrap().name, "run:finished");
 }
 
@@ -253,7 +274,12 @@ fn a_reply_names_its_reviewer() {
     let mut scene = Scene::start(Mission::new("m").task("a", &[]).panel());
     scene.works(0).scored(0, 1, 4, 4);
     let events = exploded(&scene);
-    assert_eq!(named(&events, "seat:replied")[0].payload["agentName"], "lead");
+    let replied = named(&events, "work:ended");
+    let replied = replied
+        .iter()
+        .find(|event| event.payload["kind"] == "ask")
+        .unwrap();
+    assert_eq!(replied.payload["agentName"], "lead");
 }
 
 #[test]
@@ -265,5 +291,57 @@ fn people_read_one_harmless_line_each() {
         let lines: Vec<_> = events.iter().map(|event| human_line(event, &screen)).collect();
         assert_fits(&lines.join("\n"), &screen);
         insta::assert_snapshot!(format!("events_{name}"), lines[..40].join("\n"));
+    }
+}
+
+#[test]
+fn work_is_requested_once_and_ends_once() {
+    let mut scene = Scene::start(eventful());
+    play_eventful(&mut scene);
+    let events = exploded(&scene);
+    let mut open: Vec<String> = Vec::new();
+    for event in &events {
+        let keys = [
+            "title",
+            "kind",
+            "purpose",
+            "place",
+            "index",
+            "turn",
+            "consult",
+            "notificationId",
+        ];
+        let id = keys.map(|key| event.payload.get(key).map_or_else(String::new, Value::to_string));
+        let id = id.join(" ");
+        let known = open.iter().position(|open| *open == id);
+        match (event.name, known) {
+            ("work:requested", None) => open.push(id),
+            ("work:requested", Some(_)) => panic!("requested twice: {event:?}"),
+            ("work:started" | "work:progressed" | "work:ended" | "work:dropped", None) => {
+                panic!("never requested: {event:?}")
+            }
+            ("work:ended" | "work:dropped", Some(known)) => {
+                open.remove(known);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(open, Vec::<String>::new());
+}
+
+#[test]
+fn holds_open_and_close_once() {
+    let mut scene = Scene::start(eventful());
+    play_eventful(&mut scene);
+    let events = exploded(&scene);
+    let mut open = std::collections::BTreeSet::new();
+    for event in &events {
+        let key = |key: &str| event.payload.get(key).map(Value::to_string);
+        let id = (key("taskId"), key("requestId"), key("reason"), key("delayName"));
+        match event.name {
+            "hold:opened" => assert!(open.insert(id), "opened twice: {event:?}"),
+            "hold:closed" => assert!(open.remove(&id), "never opened: {event:?}"),
+            _ => {}
+        }
     }
 }

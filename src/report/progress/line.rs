@@ -7,7 +7,7 @@ mod waits;
 
 use std::fmt::Write as _;
 
-use crate::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
+use crate::domain::{Millis, Purpose, QualityFlag, RunId, TaskId, Timestamp};
 use crate::engine::{Event, GateResult, NoticeEvent, State, Way};
 use crate::report::events::no_progress;
 use crate::report::style::{Role, Screen, Symbols};
@@ -253,10 +253,8 @@ impl Lines {
             | Event::TurnRequestFailed { turn, .. }
             | Event::TurnLost { turn }
             | Event::TurnAdopted { turn } => self.of_turn(state, *turn, event),
-            Event::SeatReplied { task, .. }
-            | Event::SeatFailed { task, .. }
-            | Event::EvalUnparsed { task } => {
-                let trouble = self.review_trouble(state, *task, event)?;
+            Event::EvalUnparsed { task } => {
+                let trouble = "no score could be read, twice";
                 Some(Line::new(Verb::Review, Role::Warn, title(state, *task), trouble))
             }
             Event::Nudged { task, missing, .. } => {
@@ -269,14 +267,13 @@ impl Lines {
                 let detail = format!("its finish gate misses: {detail}");
                 Some(Line::new(Verb::Check, Role::Warn, title(state, *task), detail))
             }
-            Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
-                let trouble = self.consult_trouble(state, *id, event)?;
-                Some(Line::new(
-                    Verb::Answer,
-                    Role::Warn,
-                    title(state, id.task),
-                    trouble,
-                ))
+            Event::AskReplied { id, purpose, .. } | Event::AskFailed { id, purpose, .. } => {
+                let trouble = self.ask_trouble(state, event)?;
+                let verb = match purpose {
+                    Purpose::Score(_) => Verb::Review,
+                    _ => Verb::Answer,
+                };
+                Some(Line::new(verb, Role::Warn, title(state, id.task), trouble))
             }
             Event::GradingFailed { task, message, .. } => Some(Line::new(
                 Verb::Review,
@@ -371,10 +368,9 @@ impl Lines {
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
             | Event::StepRequested { .. }
-            | Event::SeatRequested { .. }
             | Event::HandedOver { .. }
             | Event::Probed { .. }
-            | Event::ConsultRequested { .. }
+            | Event::AskRequested { .. }
             | Event::ForceAccepted { .. }
             | Event::DelegationRequested { .. }
             | Event::CommandTaken { .. }

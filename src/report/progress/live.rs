@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::line::passed_words;
-use crate::domain::{AgentId, Millis, Status, TaskId, Timestamp};
-use crate::engine::{Event, ProcessRef, Seat, SeatResult, SeatState, State, TaskState};
+use crate::domain::{Advice, Millis, Purpose, Status, TaskId, Timestamp};
+use crate::engine::{Event, ProcessRef, Seat, SeatState, State, TaskState};
 
 /// What runs, and since when the session does. Holds at most one row per slot.
 #[derive(Debug, Default)]
@@ -14,17 +14,6 @@ pub(super) struct Live {
     running: BTreeMap<TaskId, Running>,
     /// Tasks that ended in this session.
     ended: u32,
-    /// Who was asked last by each call of a task that holds a slot.
-    asked: BTreeMap<(TaskId, Call), AgentId>,
-}
-
-/// A call to a judge or an adviser of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Call {
-    /// By its seat.
-    Seat(u32),
-    /// By its number.
-    Consult(u32),
 }
 
 /// A task that holds a slot.
@@ -87,26 +76,24 @@ impl Live {
                     self.update(report.task, |running| running.passed.push(words));
                 }
             }
-            Event::ConsultRequested { id, agent, .. } => {
-                self.asked.insert((id.task, Call::Consult(id.number)), *agent);
-            }
-            Event::CheckFinished { task, .. } => self.update(*task, |running| running.checks += 1),
-            Event::SeatRequested {
-                task, seat, agent, ..
-            } => {
-                self.asked.insert((*task, Call::Seat(seat.seat)), *agent);
-                if seat.attempt_try == 1 {
-                    self.update(*task, |running| {
-                        if seat.seat == 0 {
-                            running.scored = 0;
-                        }
-                        running.seats = seat.seat + 1;
-                    });
+            Event::AskRequested {
+                id,
+                purpose: Purpose::Score(place),
+                ..
+            } if id.attempt_try == 1 => self.update(id.task, |running| {
+                if place.seat == 0 {
+                    running.scored = 0;
                 }
-            }
-            Event::SeatReplied { task, result, .. } if !matches!(result, SeatResult::Unparsed { .. }) => {
+                running.seats = place.seat + 1;
+            }),
+            Event::CheckFinished { task, .. } => self.update(*task, |running| running.checks += 1),
+            Event::AskReplied {
+                id,
+                advice: Advice::Scores { .. } | Advice::Evaluation { .. },
+                ..
+            } => {
                 // Who is asked once more replies once more: that is one seat all the same.
-                self.update(*task, |running| {
+                self.update(id.task, |running| {
                     running.scored = (running.scored + 1).min(running.seats)
                 });
             }
@@ -137,13 +124,7 @@ impl Live {
             )
         {
             self.running.remove(task);
-            self.asked.retain(|(asked, _), _| asked != task);
         }
-    }
-
-    /// Who was asked by a call.
-    pub fn asked(&self, task: TaskId, call: Call) -> Option<AgentId> {
-        self.asked.get(&(task, call)).copied()
     }
 
     /// Time passes without an event.

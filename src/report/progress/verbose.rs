@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::domain::{DimensionScore, TaskId, TurnId};
-use crate::engine::{CheckResult, Event, Exit, ReplyRef, SeatId, SeatResult, State, Usage};
+use crate::domain::{Advice, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
+use crate::engine::{CheckResult, Event, Exit, ReplyRef, State, Usage};
 use crate::report::show::check_words;
 use crate::report::style::Role;
 use crate::report::text::seconds;
@@ -87,9 +87,9 @@ impl Details {
                 })
                 .collect(),
             Event::CheckFinished { task, check, result } => vec![of_check(state, *task, *check, result)],
-            Event::SeatRequested {
-                task,
-                seat,
+            Event::AskRequested {
+                id,
+                purpose: Purpose::Score(seat),
                 agent,
                 strict,
                 ..
@@ -100,14 +100,15 @@ impl Details {
                 };
                 let agent = &state.plan.agent(*agent).name;
                 let detail = format!("asks judge {}: {agent}{again}", seat.seat + 1);
-                vec![dim(Verb::Review, title(state, *task), detail)]
+                vec![dim(Verb::Review, title(state, id.task), detail)]
             }
-            Event::SeatReplied {
-                task,
-                seat,
+            Event::AskReplied {
+                id,
+                purpose: Purpose::Score(seat),
                 reply,
-                result,
-            } => of_reply(state, *task, *seat, reply, result),
+                advice,
+                ..
+            } => of_reply(state, id.task, *seat, reply, advice),
             _ => Vec::new(),
         }
     }
@@ -142,14 +143,14 @@ fn of_check(state: &State, task: TaskId, check: u32, result: &CheckResult) -> Li
 }
 
 /// A reply that could not be read is told of without `-v`.
-fn of_reply(state: &State, task: TaskId, seat: SeatId, reply: &ReplyRef, result: &SeatResult) -> Vec<Line> {
-    let said = match result {
-        SeatResult::Evaluation { points, .. } => points.to_string(),
-        SeatResult::Scores { dimensions, .. } => {
+fn of_reply(state: &State, task: TaskId, seat: SeatPlace, reply: &ReplyRef, advice: &Advice) -> Vec<Line> {
+    let said = match advice {
+        Advice::Evaluation { points, .. } => points.to_string(),
+        Advice::Scores { dimensions, .. } => {
             let score = |scored: &DimensionScore| format!("{} {}", scored.dimension, scored.points);
             dimensions.iter().map(score).collect::<Vec<_>>().join(", ")
         }
-        SeatResult::Unparsed { .. } => return Vec::new(),
+        _ => return Vec::new(),
     };
     let model = reply
         .model

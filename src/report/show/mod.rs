@@ -8,17 +8,13 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::domain::{
-    Advice, Cause, DimensionScore, FailureClass, Finding, Points, Purpose, Stage, Step, Verdict,
-};
-use crate::engine::{SeatResult, State, ToolLedgerRef};
+use crate::domain::{Advice, Cause, DimensionScore, FailureClass, Finding, Points, Purpose, Stage, Verdict};
+use crate::engine::{State, ToolLedgerRef};
 use crate::mission::model::{Check, CommandCheck};
-use crate::store::SpoolName;
+use crate::store::{AskFile, SpoolName};
 
 use super::asked::window_of;
-use super::history::{
-    Answer, AttemptHistory, CallHistory, CallId, Said, TaskHistory, TurnHistory, TurnStanding,
-};
+use super::history::{Answer, AttemptHistory, CallHistory, TaskHistory, TurnHistory, TurnStanding};
 use super::json::{TaskRow, task_row};
 use super::reviews::{CriterionRow, criterion_rows, share};
 use super::view::RunView;
@@ -330,7 +326,7 @@ fn attempt_row<'a>(
             .map(|(id, agent, file)| HandoffRow {
                 to: &state.plan.agent(*agent).name,
                 digest: file.digest.to_string(),
-                record: files(&SpoolName::ConsultHandoff(*id)),
+                record: files(&SpoolName::Ask(*id, AskFile::Handoff)),
             })
             .collect(),
         stages: attempt
@@ -391,39 +387,30 @@ fn call_row<'a>(
     call: &'a CallHistory,
     files: &Files<'_>,
 ) -> CallRow<'a> {
-    let task = history.task;
-    let (mut row, ledger) = match call.id {
-        CallId::Seat(id) => (
-            CallRow {
-                round: id.round,
-                seat: Some(id.seat),
-                attempt_try: id.attempt_try,
-                request: files(&SpoolName::Request(task, id)),
-                reply: files(&SpoolName::Reply(task, id)),
-                ..CallRow::of(state, call, Stage::Judge)
-            },
-            SpoolName::Tools(task, id),
-        ),
-        CallId::Consult(id, purpose) => {
-            let step = match purpose {
-                Purpose::Scrutinise { step, .. } => Some(step),
-                _ => None,
-            };
-            let scrutiny = &state.plan.task(task).scrutiny;
-            let own = step.filter(|step| step.stage() == Stage::Stages);
-            let row = CallRow {
-                name: own.map(|step| scrutiny.name(step)),
-                purpose: Some(purpose.as_str()),
-                round: purpose.round().unwrap_or(1),
-                attempt_try: id.attempt_try,
-                request: files(&SpoolName::ConsultRequest(id)),
-                reply: files(&SpoolName::ConsultReply(id)),
-                ..CallRow::of(state, call, step.map_or(Stage::Verification, Step::stage))
-            };
-            (row, SpoolName::ConsultTools(id))
-        }
+    let (id, purpose) = (call.id, call.purpose);
+    let step = match purpose {
+        Purpose::Scrutinise { step, .. } => Some(step),
+        _ => None,
     };
-    let ledger = || files(&ledger);
+    let seat = purpose.seat();
+    let stage = match (seat, step) {
+        (Some(_), _) => Stage::Judge,
+        (None, Some(step)) => step.stage(),
+        (None, None) => Stage::Verification,
+    };
+    let scrutiny = &state.plan.task(history.task).scrutiny;
+    let own = step.filter(|step| step.stage() == Stage::Stages);
+    let mut row = CallRow {
+        name: own.map(|step| scrutiny.name(step)),
+        purpose: seat.is_none().then(|| purpose.as_str()),
+        round: purpose.round().unwrap_or(1),
+        seat: seat.map(|place| place.seat),
+        attempt_try: id.attempt_try,
+        request: files(&SpoolName::Ask(id, AskFile::Request)),
+        reply: files(&SpoolName::Ask(id, AskFile::Reply)),
+        ..CallRow::of(state, call, stage)
+    };
+    let ledger = || files(&SpoolName::Ask(id, AskFile::Tools));
     match &call.answer {
         Answer::Open => {}
         Answer::Failed(class, message, used) => {
@@ -432,37 +419,40 @@ fn call_row<'a>(
             row.failure = Some(class.as_str());
             row.reasoning = Some(message);
         }
-        Answer::Reply(reply, result) => {
+        Answer::Reply(reply, advice) => {
             row.state = "scored";
             row.tools = reply.tools.as_deref().map(|tools| ToolsRow::of(tools, ledger()));
             row.model = reply.model.as_deref();
-            match result {
-                Said::Seat(SeatResult::Scores {
-                    dimensions, findings, ..
-                }) => {
-                    row.dimensions = dimensions.iter().map(score_row).collect();
-                    row.findings = findings;
-                }
-                Said::Seat(SeatResult::Evaluation {
-                    points,
-                    reasoning,
-                    findings,
-                    ..
-                }) => {
-                    row.points = Some(points.to_f64());
-                    row.reasoning = Some(reasoning.as_str()).filter(|text| !text.is_empty());
-                    row.findings = findings;
-                }
-                Said::Seat(SeatResult::Unparsed { why, .. })
-                | Said::Consult(Advice::Unreadable { why, .. }) => {
-                    row.state = "unparsed";
-                    row.reasoning = Some(why);
-                }
-                Said::Consult(_) => row.state = "replied",
-            }
+            take_advice(&mut row, advice);
         }
     }
     row
+}
+
+fn take_advice<'a>(row: &mut CallRow<'a>, advice: &'a Advice) {
+    match advice {
+        Advice::Scores {
+            dimensions, findings, ..
+        } => {
+            row.dimensions = dimensions.iter().map(score_row).collect();
+            row.findings = findings;
+        }
+        Advice::Evaluation {
+            points,
+            reasoning,
+            findings,
+            ..
+        } => {
+            row.points = Some(points.to_f64());
+            row.reasoning = Some(reasoning.as_str()).filter(|text| !text.is_empty());
+            row.findings = findings;
+        }
+        Advice::Unreadable { why, .. } => {
+            row.state = "unparsed";
+            row.reasoning = Some(why);
+        }
+        _ => row.state = "replied",
+    }
 }
 
 fn score_row(scored: &DimensionScore) -> ScoreRow<'_> {

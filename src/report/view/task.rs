@@ -2,10 +2,10 @@
 
 use super::UsageView;
 use crate::domain::{
-    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points, QualityFlag,
-    Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
+    Advice, AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points,
+    QualityFlag, SeatPlace, Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
-use crate::engine::{ReplyRef, SeatId, SeatResult, StageReport, Way};
+use crate::engine::{ReplyRef, StageReport, Way};
 use crate::judging::parser::without_score_lines;
 use crate::mission::Plan;
 
@@ -318,13 +318,13 @@ impl TaskView {
         }
     }
 
-    pub(super) fn ask(&mut self, seat: SeatId, reviewer: AgentId) {
+    pub(super) fn ask(&mut self, seat: SeatPlace, is_first: bool, reviewer: AgentId) {
         let opens_round = self
             .review
             .as_ref()
             .is_none_or(|review| (review.attempt, review.round) != (seat.attempt, seat.round));
         // Asked anew about the same attempt and round: after a resume, judging begins again at its first try.
-        let begins_again = seat.seat == 0 && seat.attempt_try == 1;
+        let begins_again = seat.seat == 0 && is_first;
         if opens_round || begins_again {
             self.review = Some(Box::new(ReviewView {
                 attempt: seat.attempt,
@@ -351,17 +351,17 @@ impl TaskView {
     }
 
     /// The seat of a call, if it belongs to the review that is kept.
-    pub(super) fn seat_mut(&mut self, seat: SeatId) -> Option<&mut SeatView> {
+    pub(super) fn seat_mut(&mut self, seat: SeatPlace) -> Option<&mut SeatView> {
         let review = self.review.as_deref_mut()?;
         review.seats.get_mut(seat.seat as usize)
     }
 }
 
 impl SeatView {
-    pub(super) fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, result: &SeatResult) {
+    pub(super) fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, advice: &Advice) {
         self.model = reply.model.as_deref().map(Into::into);
-        match result {
-            SeatResult::Scores {
+        match advice {
+            Advice::Scores {
                 dimensions, findings, ..
             } => {
                 self.findings.clone_from(findings);
@@ -375,11 +375,11 @@ impl SeatView {
                     })
                     .collect();
             }
-            SeatResult::Evaluation { points, .. } => {
+            Advice::Evaluation { points, .. } => {
                 self.state = SeatStanding::Scored;
                 self.points = Some(*points);
             }
-            SeatResult::Unparsed { .. } => self.state = SeatStanding::Unparsed,
+            _ => self.state = SeatStanding::Unparsed,
         }
     }
 }

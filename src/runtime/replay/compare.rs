@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, Probe, Purpose, Stage, Step, TaskId};
-use crate::engine::{Event, SeatResult, StageReport, State};
+use crate::domain::{Advice, DimensionScore, Points, Probe, Purpose, Stage, Step, TaskId};
+use crate::engine::{Event, StageReport, State};
 
 use super::Standing;
 
@@ -24,67 +24,27 @@ pub(super) fn standing<T>(
 
 /// In which way two readings of one reply differ. Why one could not be read is said in words of our own, which may
 /// change from version to version.
-pub(super) fn seat_difference(recorded: &SeatResult, derived: &SeatResult) -> Option<&'static str> {
-    match (recorded, derived) {
-        (
-            SeatResult::Scores {
-                dimensions: was,
-                findings: found,
-                ..
-            },
-            SeatResult::Scores {
-                dimensions: is,
-                findings: finds,
-                ..
-            },
-        ) => {
-            let points = |scores: &[crate::domain::DimensionScore]| -> Vec<_> {
-                scores
-                    .iter()
-                    .map(|score| (score.dimension.clone(), score.points))
-                    .collect()
-            };
-            if points(was) != points(is) {
-                Some("the scores differ")
-            } else if was != is || found != finds {
-                Some("the reasons differ")
-            } else {
-                None
-            }
-        }
-        (
-            SeatResult::Evaluation {
-                points: was,
-                reasoning: said,
-                findings: found,
-                ..
-            },
-            SeatResult::Evaluation {
-                points: is,
-                reasoning: says,
-                findings: finds,
-                ..
-            },
-        ) => {
-            if was != is {
-                Some("the scores differ")
-            } else {
-                (said != says || found != finds).then_some("the reasons differ")
-            }
-        }
-        (SeatResult::Unparsed { excerpt: was, .. }, SeatResult::Unparsed { excerpt: is, .. }) => {
-            (was != is).then_some("the quoted replies differ")
-        }
-        (SeatResult::Unparsed { .. }, _) => Some("it can be read, and is recorded as one that cannot"),
-        (_, SeatResult::Unparsed { .. }) => Some("it cannot be read, and is recorded as one that can"),
-        _ => Some("it is of another kind"),
-    }
-}
-
 pub(super) fn advice_difference(recorded: &Advice, derived: &Advice) -> Option<&'static str> {
     match (recorded, derived) {
         (Advice::Unreadable { excerpt: was, .. }, Advice::Unreadable { excerpt: is, .. }) => {
             (was != is).then_some("the quoted replies differ")
+        }
+        (Advice::Scores { dimensions: was, .. }, Advice::Scores { dimensions: is, .. })
+            if points_of(was) != points_of(is) =>
+        {
+            Some("the scores differ")
+        }
+        (Advice::Evaluation { points: was, .. }, Advice::Evaluation { points: is, .. }) if was != is => {
+            Some("the scores differ")
+        }
+        (was @ (Advice::Scores { .. } | Advice::Evaluation { .. }), is) => {
+            if std::mem::discriminant(was) == std::mem::discriminant(is) {
+                (was != is).then_some("the reasons differ")
+            } else if matches!(is, Advice::Unreadable { .. }) {
+                Some("it cannot be read, and is recorded as one that can")
+            } else {
+                Some("it is of another kind")
+            }
         }
         (Advice::Unreadable { .. }, _) => Some("it can be read, and is recorded as one that cannot"),
         (_, Advice::Unreadable { .. }) => Some("it cannot be read, and is recorded as one that can"),
@@ -92,22 +52,23 @@ pub(super) fn advice_difference(recorded: &Advice, derived: &Advice) -> Option<&
     }
 }
 
-/// What a seat said, for readers.
-pub(super) fn said_by_seat(result: &SeatResult) -> Value {
-    match result {
-        SeatResult::Scores { dimensions, .. } => {
+fn points_of(scores: &[DimensionScore]) -> Vec<(&str, Points)> {
+    let scores = scores.iter();
+    scores
+        .map(|score| (score.dimension.as_ref(), score.points))
+        .collect()
+}
+
+/// What an agent said, for readers.
+pub(super) fn said_by_advice(advice: &Advice) -> Value {
+    match advice {
+        Advice::Scores { dimensions, .. } => {
             let scores = dimensions
                 .iter()
                 .map(|score| json!({"dimension": score.dimension, "score": score.points.score_f64()}));
             json!({"result": "scores", "dimensions": scores.collect::<Vec<_>>()})
         }
-        SeatResult::Evaluation { points, .. } => json!({"result": "score", "points": points.to_f64()}),
-        SeatResult::Unparsed { why, .. } => json!({"result": "unparsed", "why": why}),
-    }
-}
-
-pub(super) fn said_by_advice(advice: &Advice) -> Value {
-    match advice {
+        Advice::Evaluation { points, .. } => json!({"result": "score", "points": points.to_f64()}),
         Advice::Grades(reply) => {
             let grades = reply
                 .grades
@@ -178,6 +139,7 @@ impl Ground {
     /// What rests on an advice, if a verdict does.
     pub(super) fn of_advice(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
         let (stage, name) = match purpose {
+            Purpose::Score(_) => (Stage::Judge, None),
             // What the judge of criteria is asked rests on what they were cut into.
             Purpose::Grade { .. } | Purpose::Decompose { .. } => (Stage::Verification, None),
             Purpose::Scrutinise { step, .. } => {

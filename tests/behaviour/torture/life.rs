@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::{Dice, essence, length, mission, turns};
 use crate::events::assert_legal_steps;
+use crate::support::events::is;
 use crate::support::{Running, Workspace, is_alive, wait_for};
 
 /// Lives that every `cargo test` plays.
@@ -301,7 +302,7 @@ impl Life {
 
     /// A turn is started once, never beside another one of its task, and never without its record.
     fn assert_started_once(&self, events: &[Value]) {
-        let on_record: BTreeSet<_> = turns(events, "turn:started").into_iter().collect();
+        let on_record: BTreeSet<_> = turns(events, "work:started turn").into_iter().collect();
         assert_eq!(self.workspace.lines("two-at-once"), Vec::<String>::new());
         let mut all = BTreeSet::new();
         for line in self.workspace.lines("log") {
@@ -339,10 +340,13 @@ fn assert_turns_are_due(events: &[Value], has_side_effects: impl Fn(&str) -> boo
         let request = event["requestId"].as_str().unwrap_or_default();
         match event["event"].as_str().unwrap_or_default() {
             "task:created" => assert!(created.insert(title), "{title} was made twice"),
-            "task:fix" | "task:retry" | "task:execute" | "turn:lost" | "task:answered" | "task:nudge" => {
+            "task:fix" | "task:retry" | "task:execute" | "task:answered" | "task:nudge" => {
                 due.insert(title, true);
             }
-            "turn:started" => {
+            "work:ended" if is(event, "work:ended turn lost") => {
+                due.insert(title, true);
+            }
+            "work:started" => {
                 let is_due = due.insert(title, false).unwrap_or(true);
                 assert!(is_due, "no reason for {event}");
                 // What a fixup mends may have acted already.

@@ -1,6 +1,7 @@
 //! What a person's word in the place of a judge settles, in this session and in later ones.
 
 use super::*;
+use crate::domain::Purpose;
 
 #[test]
 fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
@@ -32,7 +33,7 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     let panel = ", expectations: [{type: llm_review, criteria: c, reviewers: [j, h]}]";
     let mut simulation = Simulation::new(&mission(top, panel), options());
     let down = |state: &State, effect: &Effect| match effect {
-        Effect::Consult { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
         _ => good(state, effect),
     };
     simulation.run(down);
@@ -55,8 +56,17 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
         asks(&simulation),
         (Stage::Stages, legal, Some(Cause::GateError), 3)
     );
-    let seats =
-        |simulation: &Simulation| simulation.count(|event| matches!(event, Event::SeatRequested { .. }));
+    let seats = |simulation: &Simulation| {
+        simulation.count(|event| {
+            matches!(
+                event,
+                Event::AskRequested {
+                    purpose: Purpose::Score(_),
+                    ..
+                }
+            )
+        })
+    };
     assert_eq!(seats(&simulation), 1);
     // Neither the panel, nor whoever was asked beside it, nor the owner is asked again, in no later session.
     for number in 4..6 {

@@ -9,7 +9,7 @@ fn pictures_are_looked_at_last_and_only_where_there_are_any() {
         move |state: &State, effect: &Effect| match effect {
             Effect::ScanFiles { .. } => Answer::Files(file, 1),
             Effect::RunStep { .. } => findings(Severity::Medium),
-            Effect::Consult { .. } => findings(Severity::Low),
+            Effect::Ask { .. } => findings(Severity::Low),
             _ => good(state, effect),
         }
     };

@@ -227,22 +227,17 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 _ => Ok(opinion(DeclaredVerdict::Pass)),
             },
         }],
-        (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
-            vec![Input::SeatFailed(Box::new(SeatFailure {
-                task: *task,
-                seat: *seat,
-                class: class_of(answer),
-                message: "no".to_owned(),
-                retry_after: None,
-                jitter: 0,
-                used: None,
-                ours: matches!(answer, Answer::NeverAsked),
-            }))]
-        }
-        (Effect::CallSeat { task, seat, .. }, answer) => {
+        (
+            Effect::Ask {
+                id,
+                purpose: Purpose::Score(_),
+                ..
+            },
+            answer,
+        ) if !matches!(answer, Answer::Unreachable(_) | Answer::NeverAsked) => {
             let file = FileRef {
                 len: 1,
-                digest: reply_digest(seat.attempt_try),
+                digest: reply_digest(id.attempt_try),
             };
             let reply = ReplyRef {
                 file,
@@ -253,38 +248,38 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
             };
             let panel = state
                 .plan
-                .task(*task)
+                .task(id.task)
                 .expectations
                 .as_deref()
                 .and_then(|e| e.panel.as_ref());
-            let result = match (answer, panel) {
-                (Answer::Score(points), Some(panel)) => SeatResult::Scores {
+            let advice = match (answer, panel) {
+                (Answer::Score(points), Some(panel)) => Advice::Scores {
                     dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
                     findings: Vec::new(),
                     prior: match points % 10 {
                         3 => Vec::new(),
-                        _ => answers(state, *task),
+                        _ => answers(state, id.task),
                     },
                 },
-                (Answer::Score(points), None) => SeatResult::Evaluation {
+                (Answer::Score(points), None) => Advice::Evaluation {
                     points: Points::whole(*points),
                     reasoning: String::new(),
                     findings: Vec::new(),
                     prior: match points % 10 {
                         3 => Vec::new(),
-                        _ => answers(state, *task),
+                        _ => answers(state, id.task),
                     },
                 },
-                _ => SeatResult::Unparsed {
+                _ => Advice::Unreadable {
                     why: "no".to_owned(),
                     excerpt: String::new(),
+                    grave: false,
                 },
             };
-            vec![Input::SeatReplied {
-                task: *task,
-                seat: *seat,
+            vec![Input::AskReplied {
+                id: *id,
                 reply,
-                result,
+                advice,
             }]
         }
         (
@@ -348,8 +343,8 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 files: targets.iter().map(|path| fact(path)).collect(),
             }]
         }
-        (Effect::Consult { id, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
-            vec![Input::ConsultFailed(Box::new(ConsultFailure {
+        (Effect::Ask { id, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
+            vec![Input::AskFailed(Box::new(AskFailure {
                 id: *id,
                 class: class_of(answer),
                 message: "no".to_owned(),
@@ -359,7 +354,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 ours: matches!(answer, Answer::NeverAsked),
             }))]
         }
-        (Effect::Consult { id, purpose, .. }, answer) => {
+        (Effect::Ask { id, purpose, .. }, answer) => {
             let (model, advice) = match answer {
                 Answer::Advice(advice) => (None, answering(state, id.task, advice.clone())),
                 Answer::AdviceOf(model, advice) => {
@@ -383,7 +378,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 id: *id,
                 file: file.clone(),
             });
-            let replied = Input::ConsultReplied {
+            let replied = Input::AskReplied {
                 id: *id,
                 reply: ReplyRef {
                     file,

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use crate::domain::{
-    Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, Step, TaskId, Timestamp, Verdict,
+    Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
 };
-use crate::engine::{AfterScan, CheckResult, Event, SeatId, SeatResult, StageReport};
+use crate::engine::{AfterScan, CheckResult, Event, StageReport};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
-use crate::report::events::payload::{Payload, facts, file, findings_of, scores, tool_ledger, with_answers};
+use crate::report::events::payload::{Payload, facts, findings_of, scores};
 use crate::report::reviews::share;
 
 use super::{Exploder, Named};
@@ -16,10 +16,6 @@ use super::{Exploder, Named};
 impl Exploder {
     pub(super) fn check_event(&self, event: &Event) -> Named {
         match event {
-            Event::ScanRequested { task, then } => {
-                let again = (*then == AfterScan::Repeat).then_some(true);
-                ("files:requested", self.task(*task).maybe("stageRepeated", again))
-            }
             Event::FilesChanged { task, paths, .. } => {
                 ("files:changed", self.task(*task).with("files", paths.as_slice()))
             }
@@ -27,9 +23,21 @@ impl Exploder {
                 let payload = self.task(*task).with("files", facts(files));
                 ("acceptance:recorded", payload.with("checks", checks.as_slice()))
             }
-            Event::AuditRequested { number } => {
-                ("audit:requested", Payload::default().with("number", *number))
+            Event::Regressed { task, reason } => {
+                ("task:regressed", self.task(*task).with("reason", reason.as_str()))
             }
+            _ => unreachable!("name() sends only events of accepted files here"),
+        }
+    }
+
+    /// What is told of files that are looked at, commands and grading by facts.
+    pub(in crate::report::events) fn check_details(&self, event: &Event) -> Payload {
+        match event {
+            Event::ScanRequested { task, then } => {
+                let again = (*then == AfterScan::Repeat).then_some(true);
+                self.task(*task).maybe("stageRepeated", again)
+            }
+            Event::AuditRequested { number } => Payload::default().with("number", *number),
             Event::Audited {
                 number,
                 checked,
@@ -42,55 +50,42 @@ impl Exploder {
                     let row = self.task(*id).with("files", facts(files));
                     Value::Object(row.0)
                 });
-                (
-                    "audit:finished",
-                    payload.with("changed", changed.collect::<Vec<_>>()),
-                )
-            }
-            Event::Regressed { task, reason } => {
-                ("task:regressed", self.task(*task).with("reason", reason.as_str()))
+                payload.with("changed", changed.collect::<Vec<_>>())
             }
             Event::FilesScanned { task, files, hollow } => {
                 let payload = self.task(*task).with("files", facts(files));
-                ("files:scanned", payload.maybe("hollow", hollow.as_deref()))
+                payload.maybe("hollow", hollow.as_deref())
             }
-            Event::FinishRequested { task, command } => {
-                ("finish:requested", self.finish_command(*task, *command))
-            }
+            Event::FinishRequested { task, command } => self.finish_command(*task, *command),
             Event::FinishChecked {
                 task,
                 command,
                 result,
             } => {
                 let payload = self.finish_command(*task, *command);
-                let payload = payload
+                payload
                     .with("passed", result.passed)
                     .with("message", result.message.as_str())
-                    .with("duration", result.duration.0);
-                ("finish:checked", payload)
+                    .with("duration", result.duration.0)
             }
-            Event::CheckRequested { task, check } => ("check:requested", self.check(*task, *check)),
+            Event::CheckRequested { task, check } => self.check(*task, *check),
             Event::CheckFinished { task, check, result } => {
                 let CheckResult {
                     passed,
                     message,
                     duration,
                 } = result;
-                let payload = self
-                    .check(*task, *check)
+                self.check(*task, *check)
                     .with("passed", *passed)
                     .with("message", message.as_str())
-                    .with("duration", duration.0);
-                ("check:finished", payload)
+                    .with("duration", duration.0)
             }
-            Event::GradingRequested { task, round, .. } => {
-                ("grading:requested", self.task(*task).with("round", *round))
-            }
+            Event::GradingRequested { task, round, .. } => self.task(*task).with("round", *round),
             Event::GradingFailed { task, round, message } => {
                 let payload = self.task(*task).with("round", *round);
-                ("grading:failed", payload.with("error", message.as_str()))
+                payload.with("error", message.as_str())
             }
-            _ => unreachable!("name() sends only events of checks here"),
+            _ => unreachable!("details() sends only events of scans and commands here"),
         }
     }
 
@@ -134,88 +129,8 @@ impl Exploder {
             .maybe("label", label)
     }
 
-    pub(super) fn seat_event(&self, event: &Event) -> Named {
-        match event {
-            Event::SeatRequested {
-                task,
-                seat,
-                agent: _,
-                strict,
-                not_before,
-            } => (
-                "seat:requested",
-                self.seat(*task, *seat)
-                    .maybe("strict", strict.as_deref())
-                    .maybe("notBefore", not_before.map(Timestamp::to_rfc3339)),
-            ),
-            Event::SeatReplied {
-                task,
-                seat,
-                reply,
-                result,
-            } => {
-                let payload = self
-                    .seat(*task, *seat)
-                    .maybe("model", reply.model.as_deref())
-                    .usage(&reply.usage)
-                    .with("reply", file(&reply.file))
-                    .maybe("tools", reply.tools.as_deref().map(tool_ledger))
-                    .maybe("judgement", reply.judgement.as_deref().map(file));
-                let payload = match result {
-                    SeatResult::Scores {
-                        dimensions,
-                        findings,
-                        prior,
-                    } => with_answers(payload, prior)
-                        .with("parsed", true)
-                        .with("scores", scores(dimensions))
-                        .with("findings", findings_of(findings)),
-                    SeatResult::Evaluation {
-                        points,
-                        reasoning,
-                        findings,
-                        prior,
-                    } => with_answers(payload, prior)
-                        .with("parsed", true)
-                        .with("points", points.to_f64())
-                        .with("reasoning", reasoning.as_str())
-                        .with("findings", findings_of(findings)),
-                    SeatResult::Unparsed { why, excerpt } => payload
-                        .with("parsed", false)
-                        .with("reason", why.as_str())
-                        .with("excerpt", excerpt.as_str()),
-                };
-                ("seat:replied", payload)
-            }
-            Event::SeatFailed {
-                task,
-                seat,
-                class,
-                message,
-                used,
-                until,
-            } => {
-                let payload = self.seat(*task, *seat).failure(*class, Some(message));
-                let payload = payload.maybe("until", until.map(Timestamp::to_rfc3339));
-                ("seat:failed", payload.used(used.as_deref()))
-            }
-            _ => unreachable!("name() sends only a seat's events here"),
-        }
-    }
-
-    pub(super) fn seat(&self, task: TaskId, seat: SeatId) -> Payload {
-        let review = self.view.task(task).review.as_deref();
-        let reviewer = review.and_then(|review| review.seats.get(seat.seat as usize));
-        self.task(task)
-            .with("attempt", seat.attempt)
-            .with("round", seat.round)
-            .with("seat", seat.seat)
-            .with("try", seat.attempt_try)
-            .maybe("agentName", reviewer.map(|seat| self.agent_name(seat.reviewer)))
-    }
-
-    /// What happens to a stage behind the verification, beside its verdict.
-    pub(super) fn step_event(&self, event: &Event) -> Named {
+    /// What is told of a stage behind the verification, beside its verdict.
+    pub(in crate::report::events) fn step_details(&self, event: &Event) -> Payload {
         let of = |task: &TaskId, step: &Step, round: &u32| {
             let payload = self.task(*task).with("stage", step.stage().as_str());
             payload
@@ -228,18 +143,15 @@ impl Exploder {
             } => {
                 let agent = self.plan.task(*task).scrutiny.agent(*step);
                 let agent = agent.map(|agent| self.agent_name(agent));
-                ("stage:requested", of(task, step, round).maybe("agentName", agent))
+                of(task, step, round).maybe("agentName", agent)
             }
             Event::StepFailed {
                 task,
                 step,
                 round,
                 message,
-            } => (
-                "stage:failed",
-                of(task, step, round).with("error", message.as_str()),
-            ),
-            _ => unreachable!("name() sends only events of stages here"),
+            } => of(task, step, round).with("error", message.as_str()),
+            _ => unreachable!("details() sends only events of stages here"),
         }
     }
 

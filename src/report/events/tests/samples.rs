@@ -3,15 +3,15 @@
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Addressed, Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, Edge,
+    Addressed, Advice, AgentId, AskId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, Edge,
     FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, PriorAnswer,
-    Probe, Purpose, QualityFlag, Severity, Stage, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
+    Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, Status, Step, TaskId, TurnId, Verdict,
+    WaitingReason,
 };
 use crate::engine::{
     Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason, Event, Exit,
     FailedOperation, FileFact, GateResult, Grounds, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef,
-    SeatId, SeatResult, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, Topic, TurnFiles,
-    Usage, Used, Way,
+    StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, Topic, TurnFiles, Usage, Used, Way,
 };
 use crate::engine::{JudgingPlace, VoidedStage};
 use crate::mission::model::TaskType;
@@ -26,16 +26,20 @@ pub(super) fn turn() -> TurnId {
         turn: 1,
     }
 }
-pub(super) fn seat() -> SeatId {
-    SeatId {
-        attempt: 1,
-        round: 1,
-        seat: 0,
+const SCORE: Purpose = Purpose::Score(SeatPlace {
+    attempt: 1,
+    round: 1,
+    seat: 0,
+});
+fn reviewer() -> AskId {
+    AskId {
+        task: TASK,
+        number: 7,
         attempt_try: 1,
     }
 }
-pub(super) fn consult() -> ConsultId {
-    ConsultId {
+pub(super) fn consult() -> AskId {
+    AskId {
         task: TASK,
         number: 1,
         attempt_try: 1,
@@ -52,8 +56,10 @@ pub(super) fn tool_ledger() -> ToolLedgerRef {
     }
 }
 pub(super) fn advised(advice: Advice) -> Event {
-    Event::ConsultReplied {
+    Event::AskReplied {
         id: consult(),
+        purpose: Purpose::Resolve { dependency: TASK },
+        agent: AgentId(1),
         reply: ReplyRef {
             file: file(),
             model: Some("m-1".to_owned()),
@@ -220,7 +226,7 @@ pub(super) fn run_samples() -> Vec<Event> {
         Event::CallHeld {
             call: CallId {
                 task: TASK,
-                call: Call::Seat(seat()),
+                call: Call::Ask(7, 1),
             },
             agent: AgentId(0),
         },
@@ -423,9 +429,10 @@ pub(super) fn turn_samples() -> Vec<Event> {
     ]
 }
 pub(super) fn review_samples() -> Vec<Event> {
-    let replied = |result| Event::SeatReplied {
-        task: TASK,
-        seat: seat(),
+    let replied = |advice| Event::AskReplied {
+        id: reviewer(),
+        purpose: SCORE,
+        agent: AgentId(1),
         reply: ReplyRef {
             file: file(),
             model: Some("judge-1".to_owned()),
@@ -433,7 +440,7 @@ pub(super) fn review_samples() -> Vec<Event> {
             tools: Some(Box::new(tool_ledger())),
             judgement: None,
         },
-        result,
+        advice,
     };
     let score = DimensionScore {
         dimension: "correctness".to_owned(),
@@ -441,14 +448,14 @@ pub(super) fn review_samples() -> Vec<Event> {
         reasoning: "sound".to_owned(),
     };
     vec![
-        Event::SeatRequested {
-            task: TASK,
-            seat: seat(),
+        Event::AskRequested {
+            id: reviewer(),
+            purpose: SCORE,
             agent: crate::domain::AgentId(1),
             strict: Some("no SCORE line".to_owned()),
             not_before: Some(START),
         },
-        replied(SeatResult::Scores {
+        replied(Advice::Scores {
             dimensions: vec![score.clone()],
             findings: vec![Finding::new(Severity::Low, "a typo")],
             prior: vec![PriorAnswer {
@@ -457,19 +464,22 @@ pub(super) fn review_samples() -> Vec<Event> {
                 note: "one is left".to_owned(),
             }],
         }),
-        replied(SeatResult::Evaluation {
+        replied(Advice::Evaluation {
             points: Points::whole(72),
             reasoning: "fine".to_owned(),
             findings: Vec::new(),
             prior: Vec::new(),
         }),
-        replied(SeatResult::Unparsed {
+        replied(Advice::Unreadable {
             why: "no SCORE line".to_owned(),
             excerpt: "I like it".to_owned(),
+            grave: false,
         }),
-        Event::SeatFailed {
-            task: TASK,
-            seat: seat(),
+        Event::AskFailed {
+            id: reviewer(),
+            purpose: SCORE,
+            agent: AgentId(1),
+            gave_up: true,
             class: FailureClass::ProviderAuth,
             message: "HTTP 401".to_owned(),
             used: Some(Box::new(Used {
@@ -541,10 +551,11 @@ pub(super) fn review_samples() -> Vec<Event> {
             way: Way::Absorb,
             note: "do without it".to_owned(),
         },
-        Event::ConsultRequested {
+        Event::AskRequested {
             id: consult(),
             purpose: Purpose::Resolve { dependency: TASK },
             agent: crate::domain::AgentId(1),
+            strict: None,
             not_before: Some(START),
         },
         advised(Advice::Absorb {
@@ -556,8 +567,10 @@ pub(super) fn review_samples() -> Vec<Event> {
             excerpt: String::new(),
             grave: true,
         }),
-        Event::ConsultFailed {
+        Event::AskFailed {
             id: consult(),
+            purpose: Purpose::Resolve { dependency: TASK },
+            agent: AgentId(1),
             gave_up: true,
             class: FailureClass::ProviderAuth,
             message: "HTTP 401".to_owned(),

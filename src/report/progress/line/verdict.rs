@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, AttemptKind, Cause, ConsultId, FailureMode, Points, Stage, Status, TaskId, Timestamp, Verdict,
+    Advice, AgentId, AttemptKind, Cause, FailureMode, Points, Stage, Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{self, Event, MAX_REQUEST_RETRIES, SeatId, SeatResult, SeatState, StageReport, State};
-use crate::report::progress::live::{Call, Running};
+use crate::engine::{self, Event, MAX_REQUEST_RETRIES, StageReport, State};
+use crate::report::progress::live::Running;
 use crate::report::progress::verb::Verb;
 use crate::report::scrutiny::stage_words;
 use crate::report::style::Role;
@@ -137,57 +137,40 @@ impl Lines {
 const SAID: usize = 60;
 
 impl Lines {
-    /// What went wrong with asking a reviewer; `None` for a reply that could be read: the verdict tells of it.
-    pub(super) fn review_trouble(&self, state: &State, task: TaskId, event: &Event) -> Option<String> {
-        let name = |seat: &SeatId| match self.live.asked(task, Call::Seat(seat.seat)) {
-            Some(agent) => state.plan.agent(agent).name.to_string(),
-            None => format!("judge {}", seat.seat + 1),
-        };
+    /// What went wrong with asking an agent; `None` for a reply that could be read: what it leads to is told.
+    pub(super) fn ask_trouble(&self, state: &State, event: &Event) -> Option<String> {
+        let name = |agent: &AgentId| &state.plan.agent(*agent).name;
         match event {
-            Event::SeatReplied {
-                seat,
-                result: SeatResult::Unparsed { why, excerpt },
+            Event::AskReplied {
+                agent,
+                purpose,
+                advice: Advice::Unreadable { why, excerpt, .. },
                 ..
-            } => Some(format!("{}: {why}{}", name(seat), said(excerpt))),
-            Event::SeatFailed {
-                seat, class, message, ..
             } => {
-                let judging = state.task(task).judging.as_deref();
-                let asked = judging.and_then(|judging| judging.seats.get(seat.seat as usize));
-                let asked = asked.filter(|asked| {
-                    asked.state == SeatState::Asked
-                        && asked.tries > seat.attempt_try
-                        && asked.failed_requests > 0
+                let said = purpose.seat().map_or_else(String::new, |_| said(excerpt));
+                Some(format!("{}: {why}{said}", name(agent)))
+            }
+            Event::AskFailed {
+                id,
+                agent,
+                class,
+                message,
+                ..
+            } => {
+                let mut open = state.task(id.task).asks.iter();
+                let asked = open.find(|open| {
+                    open.id.number == id.number
+                        && open.id.attempt_try > id.attempt_try
+                        && open.agent == *agent
                 });
                 let again = self.request_again(asked.map(|asked| (asked.failed_requests, asked.not_before)));
-                Some(format!("{}: {} {message}{again}", name(seat), class.as_str()))
-            }
-            Event::EvalUnparsed { .. } => Some("no score could be read, twice".to_owned()),
-            _ => None,
-        }
-    }
-
-    /// What went wrong with consulting an agent; `None` for a reply that could be read: what it leads to is told.
-    pub(super) fn consult_trouble(&self, state: &State, id: ConsultId, event: &Event) -> Option<String> {
-        let agent = self.live.asked(id.task, Call::Consult(id.number));
-        let name = agent.map_or("advice", |agent| &*state.plan.agent(agent).name);
-        match event {
-            Event::ConsultReplied {
-                advice: Advice::Unreadable { why, .. },
-                ..
-            } => Some(format!("{name}: {why}")),
-            Event::ConsultFailed { class, message, .. } => {
-                let mut open = state.task(id.task).consults.iter();
-                let asked =
-                    open.find(|open| open.id.number == id.number && open.id.attempt_try > id.attempt_try);
-                let again = self.request_again(asked.map(|asked| (asked.failed_requests, asked.not_before)));
-                Some(format!("{name}: {} {message}{again}", class.as_str()))
+                Some(format!("{}: {} {message}{again}", name(agent), class.as_str()))
             }
             _ => None,
         }
     }
 
-    /// `; retry 2 of 4 in 2.0s`: when a judge or another consulted agent is asked once more, after so many requests that
+    /// `; retry 2 of 4 in 2.0s`: when an agent is asked once more, after so many requests that
     /// failed; nothing where nobody asks it again.
     fn request_again(&self, asked: Option<(u32, Option<Timestamp>)>) -> String {
         let again = asked.and_then(|(failed, at)| Some(self.again((failed, MAX_REQUEST_RETRIES + 1), at?)));

@@ -1,0 +1,364 @@
+//! What a task keeps of its turns, its verdicts and those that were asked about it, and what a budget lets be made.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{
+    AskId, AttemptKind, Cause, Digest, Millis, Points, Purpose, Stage, Status, Step, TaskId, Timestamp,
+    TurnId, Verdict, WaitingReason,
+};
+use crate::engine::decide::signature;
+use crate::engine::state::{Judging, TaskState};
+use crate::engine::{
+    CallId, Effect, Event, Exit, FileFact, Grounds, StageReport, Usage, apply, effects, may_be_made,
+    pending_effects,
+};
+
+use super::simulation::{Simulation, good, options};
+
+const TASK: TaskId = TaskId(0);
+
+fn verdict(stage: Stage, relaxed: bool) -> Event {
+    Event::StageVerdict(Box::new(StageReport {
+        points: Some(Points::whole(50)),
+        relaxed,
+        ..StageReport::new(TASK, 1, stage, Verdict::Pass, None)
+    }))
+}
+
+#[test]
+fn a_task_knows_the_model_of_its_last_turn() {
+    let finished = |model: Option<&str>| Event::TurnFinished {
+        turn: TurnId {
+            task: TASK,
+            attempt: 1,
+            turn: 1,
+        },
+        exit: Exit::default(),
+        output: None,
+        stderr: None,
+        result: None,
+        duration: Millis(1),
+        usage: Usage::default(),
+        model: model.map(str::to_owned),
+        files: None,
+        tool_calls: None,
+        tools: None,
+        asked: None,
+    };
+    let mut task = TaskState::default();
+    task.apply(&finished(Some("small-1")));
+    assert_eq!(task.model.as_deref(), Some("small-1"));
+    task.apply(&finished(None));
+    assert_eq!(task.model, None, "of another turn nothing is known");
+}
+
+#[test]
+fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
+    let mut task = TaskState::default();
+    let requested = Event::ApprovalRequested {
+        task: TASK,
+        number: 1,
+        reason: WaitingReason::Approval,
+        cause: None,
+        stage: None,
+        message: String::new(),
+        step: None,
+        gate: None,
+        expires: None,
+    };
+    let undecided = |approver, again| Event::ApproverUndecided {
+        task: TASK,
+        number: 1,
+        approver,
+        message: String::new(),
+        again,
+    };
+    let next = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.undecided);
+    task.apply(&requested);
+    assert_eq!(next(&task), Some(0));
+    task.apply(&undecided(0, None));
+    assert_eq!(next(&task), Some(1));
+    task.apply(&undecided(2, None));
+    assert_eq!(next(&task), Some(3));
+    task.apply(&undecided(3, Some(Timestamp(9))));
+    assert_eq!(next(&task), Some(0));
+}
+
+#[test]
+fn relief_that_any_judge_needed_is_kept_until_the_next_attempt() {
+    let mut task = TaskState::default();
+    for (judged, verified) in [(false, false), (false, true), (true, false), (true, true)] {
+        task.plan_attempt(1, AttemptKind::Execute);
+        assert!(!task.relaxed, "the last attempt's relief is not this one's");
+        task.apply(&verdict(Stage::Judge, judged));
+        task.apply(&verdict(Stage::Verification, verified));
+        assert_eq!(task.relaxed, judged || verified);
+    }
+}
+
+#[test]
+fn done_anew_by_a_persons_word_it_is_agreed_to_anew() {
+    for (attempt, agreed) in [(1, 1), (2, 0), (3, 0)] {
+        let mut task = TaskState {
+            agreed: vec![None],
+            ..TaskState::default()
+        };
+        task.plan_attempt(attempt, AttemptKind::Execute);
+        assert_eq!(task.agreed.len(), agreed, "{attempt}");
+    }
+}
+
+/// A judge grades by a rubric.
+const GRADED: &str = "name: m
+agents: {w: {run: [/bin/true]}, j: {run: [/bin/true], role: reviewer}}
+tasks: [{title: a, assignTo: w, review: none, verification: {rubric: default-task}}]
+";
+
+#[test]
+fn what_a_judge_grades_by_a_rubric_is_not_graded_by_facts() {
+    let mut simulation = Simulation::new(GRADED, options());
+    let mut graded = false;
+    let grades = |effects: &[Effect]| {
+        effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Grade { .. }))
+    };
+    while !simulation.todo.is_empty() && !graded {
+        simulation.perform(0, &mut good);
+        graded = simulation.count(|event| matches!(event, Event::GradingRequested { .. })) > 0;
+    }
+    assert!(graded);
+    assert!(!grades(&pending_effects(&simulation.state)));
+    let requested = simulation.journal.iter().flatten();
+    for event in requested.filter(|event| matches!(event, Event::GradingRequested { .. })) {
+        assert!(!grades(&effects(&simulation.state, event)));
+    }
+    let by_facts = GRADED.replace("{rubric: default-task}", "{grader: heuristic}, acceptance: [c]");
+    let mut simulation = Simulation::new(&by_facts, options());
+    while !simulation.todo.is_empty() && !grades(simulation.todo.make_contiguous()) {
+        simulation.perform(0, &mut good);
+    }
+    assert!(grades(&pending_effects(&simulation.state)));
+}
+
+#[test]
+fn a_call_without_room_may_not_be_made() {
+    let mut simulation = Simulation::new(GRADED, options());
+    let asks = |effect: &Effect| matches!(effect, Effect::Ask { .. });
+    while !simulation.todo.iter().any(asks) {
+        simulation.perform(0, &mut good);
+    }
+    let consult = simulation
+        .todo
+        .iter()
+        .find(|effect| asks(effect))
+        .cloned()
+        .unwrap();
+    let Effect::Ask { id, agent, .. } = consult.clone() else {
+        unreachable!()
+    };
+    assert!(may_be_made(&simulation.state, &consult));
+    apply(
+        &mut simulation.state,
+        &Event::CallHeld {
+            call: CallId::ask(id),
+            agent,
+        },
+    );
+    assert!(!may_be_made(&simulation.state, &consult));
+    let seat = Effect::Ask {
+        id: AskId {
+            number: id.number + 1,
+            ..id
+        },
+        purpose: Purpose::Confirm,
+        agent,
+        strict: None,
+        not_before: None,
+    };
+    assert!(!may_be_made(&simulation.state, &seat), "nobody asked for it");
+    assert!(may_be_made(&simulation.state, &Effect::StopTask(TASK)));
+}
+
+fn transition(to: Status) -> Event {
+    Event::Transition {
+        task: TASK,
+        from: Status::InProgress,
+        to,
+        phase: None,
+        mode: None,
+        flag: None,
+        reason: None,
+    }
+}
+
+fn referred(cause: Cause) -> TaskState {
+    let mut task = TaskState::default();
+    let report = StageReport::new(TASK, 1, Stage::Judge, Verdict::Refer, Some(cause));
+    task.apply(&Event::StageVerdict(Box::new(report)));
+    task.apply(&transition(Status::AwaitingApproval));
+    task.apply(&Event::ApprovalRequested {
+        task: TASK,
+        number: 1,
+        reason: WaitingReason::Refer,
+        cause: Some(cause),
+        stage: Some(Stage::Judge),
+        message: String::new(),
+        step: None,
+        gate: None,
+        expires: None,
+    });
+    task
+}
+
+#[test]
+fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_asked_again() {
+    assert!(!referred(Cause::Person).indeterminate);
+    let resolved = Event::ApprovalResolved {
+        task: TASK,
+        number: 1,
+        resolution: "approved".to_owned(),
+        by: "ada".to_owned(),
+    };
+    for event in [resolved.clone(), transition(Status::Review)] {
+        let mut task = referred(Cause::NoReviewer);
+        assert!(task.indeterminate);
+        task.apply(&event);
+        assert!(!task.indeterminate);
+    }
+    // What was left open by something else than missing judges stays so.
+    let mut task = referred(Cause::Person);
+    task.indeterminate = true;
+    task.apply(&resolved);
+    assert!(task.indeterminate);
+}
+
+#[test]
+fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
+    let fact = FileFact {
+        path: "f".to_owned(),
+        size: Some(1),
+        digest: None,
+        obstacle: None,
+    };
+    let scanned = Event::FilesScanned {
+        task: TASK,
+        files: vec![fact.clone()],
+        hollow: None,
+    };
+    let asked = || {
+        let mut task = TaskState::default();
+        task.apply(&transition(Status::Review));
+        assert!(task.judging.is_none(), "nothing was seen before");
+        task.apply(&scanned);
+        task.apply(&transition(Status::AwaitingApproval));
+        assert_eq!(task.seen, std::slice::from_ref(&fact));
+        task
+    };
+    let mut task = asked();
+    task.apply(&transition(Status::Review));
+    let files = task.judging.as_deref().map(|judging| judging.files.clone());
+    assert_eq!((files, task.seen), (Some(vec![fact.clone()]), vec![]));
+    let mut task = asked();
+    task.apply(&transition(Status::Pending));
+    assert_eq!(task.seen, []);
+}
+
+#[test]
+fn a_step_is_open_until_it_has_its_verdict() {
+    for stage in [Stage::Stages, Stage::RedTeam, Stage::Vision, Stage::Checks] {
+        let mut task = TaskState::default();
+        task.apply(&Event::StepRequested {
+            task: TASK,
+            step: Step::RedTeam,
+            round: 1,
+            plain: false,
+            grounds: Grounds::Reviewed,
+        });
+        let is_open = |task: &TaskState| {
+            let judging = task.judging.as_deref();
+            judging.and_then(|judging| judging.step).map(|step| step.open)
+        };
+        assert_eq!(is_open(&task), Some(true));
+        let report = StageReport::new(TASK, 1, stage, Verdict::Pass, None);
+        task.apply(&Event::StageVerdict(Box::new(report)));
+        assert_eq!(is_open(&task), Some(stage == Stage::Checks));
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
+    let mut simulation = Simulation::new(&GRADED.replace("review: none", "review: required"), options());
+    while !simulation.todo.iter().any(|effect| {
+        matches!(
+            effect,
+            Effect::Ask {
+                purpose: Purpose::Score(_),
+                ..
+            }
+        )
+    }) {
+        simulation.perform(0, &mut good);
+    }
+    let mut task = simulation.state.task(TASK).clone();
+    assert!(task.ask_of_seat(0).is_some());
+    let graded = Event::GradingRequested {
+        task: TASK,
+        round: 1,
+        unreviewed: false,
+    };
+    let step = Event::StepRequested {
+        task: TASK,
+        step: Step::RedTeam,
+        round: 1,
+        plain: false,
+        grounds: Grounds::Reviewed,
+    };
+    for event in [graded, step] {
+        let mut task = task.clone();
+        task.apply(&event);
+        assert_eq!(task.ask_of_seat(0), None, "{event:?}");
+    }
+    task.judging = None;
+    assert_eq!(task.ask_of_seat(0), None);
+}
+
+#[test]
+fn only_a_red_team_or_a_look_that_gave_no_report_marks_the_attempt() {
+    for (stage, marked) in [
+        (Stage::RedTeam, true),
+        (Stage::Vision, true),
+        (Stage::Judge, false),
+        (Stage::Stages, false),
+    ] {
+        let mut task = TaskState::default();
+        let report = StageReport::new(TASK, 1, stage, Verdict::Fault, Some(Cause::GateError));
+        task.apply(&Event::StageVerdict(Box::new(report)));
+        assert_eq!(task.faulted, marked, "{stage:?}");
+        task.plan_attempt(2, AttemptKind::Retry);
+        assert!(!task.faulted);
+    }
+}
+
+#[test]
+fn work_that_different_stages_send_back_does_not_look_the_same() {
+    let judging = Judging {
+        files: vec![FileFact {
+            path: "f".to_owned(),
+            size: Some(1),
+            digest: Some(Digest::of(b"f")),
+            obstacle: None,
+        }],
+        ..Judging::default()
+    };
+    let looks = |name: Option<&str>| {
+        let report = StageReport {
+            name: name.map(str::to_owned),
+            ..StageReport::new(TASK, 1, Stage::Stages, Verdict::Fail, Some(Cause::Stage))
+        };
+        signature(&report, Some(&judging)).unwrap()
+    };
+    let all = [looks(None), looks(Some("legal")), looks(Some("lint"))];
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 3);
+    assert_eq!(looks(Some("lint")), all[2]);
+}

@@ -1,0 +1,72 @@
+//! Approvers that are commands (semantics, section 5). One runs in the task's workspace with the variables of a check:
+//! exit 0 agrees, 1 refuses and what it printed is the reason, anything else leaves it open.
+
+use crate::agents::command::check_argv;
+use crate::domain::{Millis, TaskId};
+use crate::engine::{ApproverSaid, Input};
+use crate::store::SpoolName;
+use crate::test_clock::scaled_ms;
+
+use super::command::{CommandEnd, CommandJob, How};
+use super::task_command::TaskCommands;
+
+/// How long a command may take to decide.
+const LIMIT: Millis = Millis::from_secs(600);
+/// How much of what it printed is its reason, in bytes.
+const REASON: u64 = 2_000;
+
+/// Which approver of which approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApproverId {
+    /// The task.
+    pub task: TaskId,
+    /// The approval, by its number within the task.
+    pub number: u32,
+    /// The approver, by position.
+    pub approver: u32,
+}
+
+/// How it is started.
+pub fn job(commands: &TaskCommands, id: ApproverId, command: &str) -> CommandJob {
+    let output = SpoolName::Approver(id.task, id.number, id.approver);
+    CommandJob {
+        label: format!("{}.approval.{}.{}", id.task.0, id.number, id.approver),
+        sealed: true,
+        ..commands.plain(
+            "",
+            check_argv(command),
+            Vec::new(),
+            &output,
+            Millis(scaled_ms(LIMIT.0)),
+        )
+    }
+}
+
+/// What its end says. Blocks.
+pub fn answered(id: ApproverId, end: &CommandEnd) -> Input {
+    Input::ApproverSaid {
+        task: id.task,
+        number: id.number,
+        approver: id.approver,
+        said: said(end),
+    }
+}
+
+fn said(end: &CommandEnd) -> ApproverSaid {
+    if let Some(lost) = end.lost() {
+        return ApproverSaid::Open(format!("what it said is lost: {lost}"));
+    }
+    let printed = end.stdout_tail(REASON);
+    let printed = printed.trim();
+    let how = match end.how() {
+        How::Exited(0) => return ApproverSaid::Yes,
+        How::Exited(1) if printed.is_empty() => return ApproverSaid::No("it exited 1".to_owned()),
+        How::Exited(1) => return ApproverSaid::No(printed.to_owned()),
+        How::NotStarted(why) => format!("it could not be asked: {why}"),
+        How::TimedOut => "it took too long".to_owned(),
+        How::Exited(code) => format!("it exited {code}"),
+        How::Killed(signal) => format!("it was killed by signal {signal}"),
+    };
+    let last = printed.lines().last().map(|line| format!(": {line}"));
+    ApproverSaid::Open(how + &last.unwrap_or_default())
+}

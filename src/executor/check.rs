@@ -1,0 +1,93 @@
+//! Checks: how the command of one is started, and what its end says (semantics, section 6.4).
+
+use crate::agents::command::check_argv;
+use crate::domain::{Millis, TaskId};
+use crate::engine::CheckResult;
+use crate::mission::Plan;
+use crate::mission::model::Check;
+use crate::review::checks::{command_result, files_result};
+use crate::store::SpoolName;
+
+use super::command::{CommandEnd, CommandJob, SHOWN};
+use super::spool::read_head;
+use super::task_command::TaskCommands;
+use super::workspace::workspace;
+
+/// A check of a task, by position.
+pub fn declared(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
+    plan.task(task)
+        .expectations
+        .as_deref()?
+        .checks
+        .get(check as usize)
+}
+
+/// How the command of a check is started; `None` for one that runs none.
+pub fn job(commands: &TaskCommands, check: u32, output: &SpoolName) -> Option<CommandJob> {
+    let declared = declared(&commands.plan, commands.task, check)?;
+    let (command, timeout, cwd) = match declared {
+        Check::Command {
+            command,
+            timeout,
+            cwd,
+            ..
+        } => (command, *timeout, cwd.as_ref()),
+        Check::Metric { command, timeout, .. } => (command, *timeout, None),
+        Check::FileExists { .. } => return None,
+    };
+    let mut job = commands.plain(
+        &format!("check.{check}"),
+        check_argv(command),
+        Vec::new(),
+        output,
+        timeout,
+    );
+    if let Some(cwd) = cwd {
+        job.cwd = job.cwd.join(cwd);
+    }
+    if matches!(declared, Check::Metric { .. }) {
+        // What a metric prints decides, of the others it is how they end: its number must stand alone.
+        job.sealed = true;
+        job.outputs.stderr = None;
+    }
+    Some(job)
+}
+
+/// What the end of a check's command says. Blocks.
+pub fn result(plan: &Plan, task: TaskId, check: u32, end: &CommandEnd) -> CheckResult {
+    let outcome = match (declared(plan, task, check), &end.outputs().stdout) {
+        // A metric prints one number and nothing else, so that more than this is none.
+        (Some(Check::Metric { .. }), Some(output)) => {
+            let read = read_head(output, SHOWN).map(|mut head| {
+                if end.exit.stdout_len > SHOWN {
+                    head.push('…');
+                }
+                head
+            });
+            end.outcome_with(read)
+        }
+        _ => end.outcome(),
+    };
+    match declared(plan, task, check) {
+        Some(declared) => command_result(declared, &outcome),
+        None => CheckResult {
+            passed: false,
+            message: "there is no such check".to_owned(),
+            duration: Millis(0),
+        },
+    }
+}
+
+/// What a check says that looks at files; `None` for one that runs a command. Blocks.
+pub fn files(plan: &Plan, task: TaskId, check: u32) -> Option<CheckResult> {
+    let Check::FileExists {
+        paths,
+        min_bytes,
+        contains,
+    } = declared(plan, task, check)?
+    else {
+        return None;
+    };
+    let folder = workspace(plan, task);
+    Some(files_result(&folder, paths, *min_bytes, contains.as_deref()))
+}

@@ -1,0 +1,283 @@
+//! One command: every process that a run starts begins as a [`CommandJob`] and ends as a [`CommandEnd`]. What an end
+//! means is its caller's business; what holds for all of them is done here: the working folder is made, outputs are
+//! bounded, secrets are taken out of all that it left, and an output that is lost is told from an empty one.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::agents::command::{ChildEnv, Placeholders, Program};
+use crate::agents::secrets::Secrets;
+use crate::domain::Millis;
+use crate::engine::FileRef;
+use crate::review::checks::CommandOutcome;
+use crate::supervisor::{Exit, Spawn, Told};
+
+use super::spool::{ResultClaims, clean_file, is_as_printed, read_claims, read_tail};
+use super::workspace::make_folder;
+
+/// From SIGTERM to SIGKILL (semantics, section 5).
+pub const GRACE: Millis = Millis::from_secs(3);
+/// How much of what a command of the mission printed is kept in its result, in bytes.
+pub const SHOWN: u64 = 4_000;
+/// How much of standard error is read when an agent fails, in bytes: its last line is quoted, its class is found in it.
+const STDERR_TAIL: u64 = 8_000;
+/// How much of an agent's output may be its last structured error, in bytes: some quote their whole answer in it.
+const STDOUT_TAIL: u64 = 1024 * 1024;
+/// Characters of what a failed agent says of itself that are quoted.
+pub const LONGEST_QUOTE: usize = 500;
+
+/// A command that is to be run, with all that it needs.
+#[derive(Debug, Clone, Default)]
+pub struct CommandJob {
+    /// What people and the record of exits call it.
+    pub label: String,
+    /// The program as an absolute path, and its arguments.
+    pub argv: Vec<String>,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// A folder that is there already: where it works is made, if that lies below. Without one it must be there.
+    pub within: Option<PathBuf>,
+    /// A file to read as standard input.
+    pub stdin: Option<PathBuf>,
+    /// Files that it is asked by: see [`Spawn::told`].
+    pub told: Vec<Told>,
+    /// Whether what it prints decides, so that nobody may write over it: see [`Spawn::sealed`].
+    pub sealed: bool,
+    /// What it may leave behind.
+    pub outputs: Outputs,
+    /// How long it may take.
+    pub timeout: Millis,
+    /// Whether it goes on when the session dies, for the next one to take over.
+    pub outlives_session: bool,
+}
+
+/// What a command may leave behind, and what is done with that once it has ended.
+#[derive(Debug, Clone, Default)]
+pub struct Outputs {
+    /// The file of its standard output; without one nothing is kept of it.
+    pub stdout: Option<PathBuf>,
+    /// The same of standard error. The same file as `stdout` holds both as they were printed.
+    pub stderr: Option<PathBuf>,
+    /// The file in which it may claim something of its work.
+    pub result: Option<PathBuf>,
+    /// What nobody may read of any of them.
+    pub secrets: Arc<Secrets>,
+    /// How many bytes it may print in all.
+    pub limit: u64,
+}
+
+impl Outputs {
+    /// Where errors are to stand where they happened: one file for all that is printed.
+    pub fn together(self, file: PathBuf) -> Self {
+        Self {
+            stderr: Some(file.clone()),
+            stdout: Some(file),
+            ..self
+        }
+    }
+
+    /// What is left of a command that has ended, or never began: without secrets, and only what it printed itself. Blocks.
+    pub fn end(self, result: Result<Exit, String>) -> CommandEnd {
+        let mut exit = match result {
+            Ok(exit) => exit,
+            Err(why) => return CommandEnd::not_started(why),
+        };
+        // What came by a pipe is bounded by what any reader of it takes, which may be more.
+        exit.output_cut |= exit.stdout_len.saturating_add(exit.stderr_len) > self.limit;
+        if let Some(stdout) = &self.stdout {
+            let cleaned = is_as_printed(stdout, &exit).and_then(|()| clean_file(&self.secrets, stdout));
+            if let Err(why) = cleaned {
+                exit.output_lost.get_or_insert(why);
+            }
+        }
+        // What it complained of is no evidence: where that cannot be cleaned, there is none.
+        if let Some(stderr) = self
+            .stderr
+            .as_ref()
+            .filter(|file| self.stdout.as_ref() != Some(file))
+        {
+            let _ = clean_file(&self.secrets, stderr);
+        }
+        let result = self.result.as_ref();
+        let unclean = result.and_then(|result| clean_file(&self.secrets, result).err());
+        if !self.secrets.is_empty() {
+            // Without what nobody may read it is not what was printed.
+            exit.stdout_digest = None;
+        }
+        CommandEnd {
+            exit,
+            not_started: None,
+            outputs: self,
+            unclean,
+        }
+    }
+}
+
+impl CommandJob {
+    /// The command of an agent that is asked by files: what it reads on standard input, and maybe the same as JSON. What
+    /// it prints is its reply.
+    pub fn asking(
+        (program, env): (&Program, &ChildEnv),
+        (title, attempt): (&str, u32),
+        cwd: PathBuf,
+        (request, review): (Told, Option<Told>),
+        mut variables: Vec<(String, String)>,
+    ) -> Self {
+        let shown = request.path.to_string_lossy().into_owned();
+        variables.push(("QUORUM_PROMPT_FILE".to_owned(), shown.clone()));
+        if let Some(review) = &review {
+            let review = review.path.to_string_lossy().into_owned();
+            variables.push(("QUORUM_REVIEW_FILE".to_owned(), review));
+        }
+        Self {
+            argv: program.argv(&Placeholders {
+                task: title,
+                attempt: &attempt.to_string(),
+                prompt_file: &shown,
+                workspace: &cwd.to_string_lossy(),
+            }),
+            env: env.with(variables),
+            cwd,
+            stdin: Some(request.path.clone()),
+            told: [request].into_iter().chain(review).collect(),
+            sealed: true,
+            ..Self::default()
+        }
+    }
+
+    /// Makes its working folder. What the supervisor is asked for, under a name that is unique for the supervisor's life.
+    ///
+    /// # Errors
+    /// Why it cannot be started, in words.
+    pub(super) fn spawn(self, key: u64) -> Result<Spawn, String> {
+        if let Some(within) = &self.within {
+            make_folder(&self.cwd, within)?;
+        }
+        Ok(Spawn {
+            key,
+            label: self.label,
+            argv: self.argv,
+            env: self.env,
+            cwd: self.cwd,
+            stdin: self.stdin,
+            told: self.told,
+            sealed: self.sealed,
+            stdout: self.outputs.stdout,
+            stderr: self.outputs.stderr,
+            timeout_ms: Some(self.timeout.0),
+            grace_ms: GRACE.0,
+            max_output: Some(self.outputs.limit),
+            outlives_runner: self.outlives_session,
+        })
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How<'e> {
+    /// There never was a process: why.
+    NotStarted(&'e str),
+    /// It was killed after its time-out, whatever it then exited with.
+    TimedOut,
+    /// It exited with this code.
+    Exited(i32),
+    /// This signal ended it.
+    Killed(i32),
+}
+
+/// What is left of a command. What it printed lies where its job said, without secrets.
+#[derive(Debug, Clone, Default)]
+pub struct CommandEnd {
+    /// What the supervisor says of it. Of the digest of its output only as long as the file is still that output.
+    pub exit: Exit,
+    not_started: Option<String>,
+    outputs: Outputs,
+    /// Why what it claims cannot be read.
+    unclean: Option<String>,
+}
+
+impl CommandEnd {
+    /// There never was a process.
+    pub fn not_started(why: String) -> Self {
+        Self {
+            not_started: Some(why),
+            ..Self::default()
+        }
+    }
+
+    /// How it ended.
+    pub fn how(&self) -> How<'_> {
+        match (&self.not_started, self.exit.timed_out, self.exit.code) {
+            (Some(why), ..) => How::NotStarted(why),
+            (None, true, _) => How::TimedOut,
+            (None, false, Some(code)) => How::Exited(code),
+            (None, false, None) => How::Killed(self.exit.signal.unwrap_or_default()),
+        }
+    }
+
+    /// Why what it printed is not where it should be.
+    pub fn lost(&self) -> Option<&str> {
+        self.exit.output_lost.as_deref()
+    }
+
+    /// The files that it may have left.
+    pub fn outputs(&self) -> &Outputs {
+        &self.outputs
+    }
+
+    /// The last `most` bytes of its standard output; of what cannot be read nothing. Blocks.
+    pub fn stdout_tail(&self, most: u64) -> String {
+        tail(self.outputs.stdout.as_ref(), most).unwrap_or_default()
+    }
+
+    /// The same of standard error. Blocks.
+    pub fn stderr_tail(&self, most: u64) -> String {
+        tail(self.outputs.stderr.as_ref(), most).unwrap_or_default()
+    }
+
+    /// In what an agent that has failed says why: the ends of its output and of its standard error. Blocks.
+    pub fn last_words(&self) -> (String, String) {
+        (self.stdout_tail(STDOUT_TAIL), self.stderr_tail(STDERR_TAIL))
+    }
+
+    /// What it claims of its work, if anything. Claims, not evidence. Blocks.
+    ///
+    /// # Errors
+    /// Why that cannot be read, in words.
+    pub fn claims(&self) -> Result<Option<(FileRef, ResultClaims)>, String> {
+        match (&self.unclean, &self.outputs.result) {
+            (Some(why), _) => Err(why.clone()),
+            (None, Some(result)) => read_claims(result),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// What is told of a command of the mission: with the end of its output, where what went wrong stands. Blocks.
+    pub fn outcome(&self) -> CommandOutcome {
+        self.outcome_with(tail(self.outputs.stdout.as_ref(), SHOWN))
+    }
+
+    /// The same with what was read of its output.
+    pub fn outcome_with(&self, read: io::Result<String>) -> CommandOutcome {
+        let (output, unreadable) = match read {
+            Ok(output) => (output, None),
+            Err(error) => (String::new(), Some(error.to_string())),
+        };
+        CommandOutcome {
+            code: self.exit.code,
+            signal: self.exit.signal,
+            timed_out: self.exit.timed_out,
+            not_started: self.not_started.clone(),
+            output_lost: self.exit.output_lost.clone().or(unreadable),
+            output,
+            duration: Millis(self.exit.duration_ms),
+        }
+    }
+}
+
+fn tail(file: Option<&PathBuf>, most: u64) -> io::Result<String> {
+    file.map_or_else(|| Ok(String::new()), |file| read_tail(file, most))
+}

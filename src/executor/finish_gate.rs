@@ -1,0 +1,69 @@
+//! Commands of finish gates: run like checks, in the same clean environment (semantics, section 6.3).
+
+use crate::agents::command::{check_argv, test_argv};
+use crate::domain::{Millis, TurnId};
+use crate::engine::{CheckResult, Input};
+use crate::mission::model::{Check, CommandCheck};
+use crate::mission::{FinishCommand, Plan, Requirement};
+use crate::review::checks::{CommandOutcome, command_result};
+use crate::store::SpoolName;
+use crate::test_clock::scaled_ms;
+
+use super::command::{CommandEnd, CommandJob};
+use super::task_command::TaskCommands;
+
+/// How long a command may take: as long as a check that does not say (section 6).
+const COMMAND_TIMEOUT: Millis = Millis::from_secs(600);
+
+fn declared(plan: &Plan, turn: TurnId, command: u32) -> Option<&FinishCommand> {
+    let gate = plan.task(turn.task).finish.as_deref()?;
+    gate.commands.get(command as usize)
+}
+
+/// How a command of the gate is started.
+pub fn job(commands: &TaskCommands, turn: TurnId, command: u32) -> Option<CommandJob> {
+    let declared = declared(&commands.plan, turn, command)?;
+    let argv = match &declared.shows {
+        Requirement::Test(test) => test_argv(&declared.command, test),
+        Requirement::Compilation | Requirement::Command => check_argv(&declared.command),
+    };
+    let output = SpoolName::Finish(turn, command);
+    Some(commands.plain(
+        &format!("finish.{command}"),
+        argv,
+        Vec::new(),
+        &output,
+        Millis(scaled_ms(COMMAND_TIMEOUT.0)),
+    ))
+}
+
+/// What the end of such a command says: only exit 0 shows anything. Blocks.
+pub fn finished(plan: &Plan, turn: TurnId, command: u32, end: &CommandEnd) -> Input {
+    let result = match declared(plan, turn, command) {
+        Some(declared) => result(declared, &end.outcome()),
+        None => CheckResult {
+            passed: false,
+            message: "there is no such command".to_owned(),
+            duration: Millis(0),
+        },
+    };
+    Input::FinishChecked {
+        turn,
+        command,
+        result,
+    }
+}
+
+fn result(declared: &FinishCommand, outcome: &CommandOutcome) -> CheckResult {
+    let (kind, command) = match &declared.shows {
+        Requirement::Test(test) => (CommandCheck::Test, declared.command.replace("{test}", test)),
+        Requirement::Compilation | Requirement::Command => (CommandCheck::Script, declared.command.clone()),
+    };
+    let check = Check::Command {
+        kind,
+        command,
+        timeout: Millis(scaled_ms(COMMAND_TIMEOUT.0)),
+        cwd: None,
+    };
+    command_result(&check, outcome)
+}

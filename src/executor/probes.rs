@@ -1,0 +1,164 @@
+//! The heuristic grader at work: runs the commands that a task's criteria name, looks at the files, and grades.
+//!
+//! Only words of the mission are ever run, never words of the work. One effect is one round: if the session dies in
+//! between, the next one does all of it again.
+
+use crate::agents::command::check_argv;
+use crate::domain::{CriterionGrade, Millis, TurnId};
+use crate::engine::{Input, OutputRefs};
+use crate::judging::heuristic::{self, CommandFacts, Facts, Text};
+use crate::mission::Verification;
+use crate::review::facts::{MOST_SEARCHED, look_at};
+use crate::store::SpoolName;
+use crate::test_clock::scaled_ms;
+
+use super::command::{CommandEnd, CommandJob, How};
+use super::spool::{preview, read_output};
+use super::task_command::TaskCommands;
+
+/// How long a command may take: as long as a check that does not say (section 6).
+const COMMAND_TIMEOUT: Millis = Millis::from_secs(600);
+
+/// One round of grading.
+pub struct Grading {
+    /// The task whose criteria are graded.
+    pub commands: TaskCommands,
+    /// The number of the round.
+    pub round: u32,
+    /// The turns whose work is graded, and what they said.
+    pub judged: Vec<(TurnId, OutputRefs)>,
+}
+
+impl Grading {
+    fn verification(&self) -> Option<&Verification> {
+        self.commands
+            .plan
+            .task(self.commands.task)
+            .verification
+            .as_deref()
+    }
+
+    /// The commands that the criteria name.
+    pub fn jobs(&self) -> Vec<CommandJob> {
+        let named = self
+            .verification()
+            .map(|by| heuristic::named_commands(&by.criteria));
+        let named = named.unwrap_or_default();
+        let job = |(n, command): (u32, &String)| CommandJob {
+            sealed: true,
+            ..self.commands.plain(
+                &format!("verification.{n}"),
+                check_argv(command),
+                Vec::new(),
+                &SpoolName::Probe(self.commands.task, self.commands.attempt, self.round, n),
+                Millis(scaled_ms(COMMAND_TIMEOUT.0)),
+            )
+        };
+        (0..).zip(&named).map(job).collect()
+    }
+
+    /// The grades, once all of its commands have ended. Blocks.
+    pub fn graded(&self, ends: &[CommandEnd]) -> Input {
+        Input::Graded {
+            task: self.commands.task,
+            attempt: self.commands.attempt,
+            round: self.round,
+            result: self.grades(ends),
+        }
+    }
+
+    fn grades(&self, ends: &[CommandEnd]) -> Result<Vec<CriterionGrade>, String> {
+        let criteria = &self.verification().ok_or("the task has no criteria")?.criteria;
+        let named = heuristic::named_commands(criteria);
+        let facts = Facts {
+            files: look_at(&self.commands.workspace(), &heuristic::named_files(criteria))?,
+            commands: named
+                .iter()
+                .zip(ends)
+                .map(|(command, end)| command_facts(command, end))
+                .collect::<Result<_, _>>()?,
+            output: heuristic::speaks_of_output(criteria)
+                .then(|| self.output())
+                .transpose()?,
+        };
+        Ok(heuristic::grade(criteria, &facts))
+    }
+
+    /// What the work says. Of a long one only the beginning.
+    fn output(&self) -> Result<Text, String> {
+        let most = usize::try_from(MOST_SEARCHED).unwrap_or(usize::MAX);
+        let mut all = Text {
+            text: String::new(),
+            whole: true,
+        };
+        for (turn, output) in &self.judged {
+            let read = read_output(&self.commands.folder, *turn, output, most)
+                .map_err(|error| format!("the work's output is lost: {error}"))?;
+            all.text.push_str(&read.head);
+            all.whole &= read.missing == 0;
+        }
+        Ok(all)
+    }
+}
+
+fn command_facts(command: &str, end: &CommandEnd) -> Result<CommandFacts, String> {
+    let exit = match end.how() {
+        How::NotStarted(why) => return Err(format!("`{command}` could not be started: {why}")),
+        How::Exited(code) => Some(code),
+        How::TimedOut | How::Killed(_) => None,
+    };
+    if let Some(lost) = end.lost() {
+        return Err(format!("the output of `{command}` is lost: {lost}"));
+    }
+    let len = end.exit.stdout_len.max(end.exit.stderr_len);
+    let printed = end.outputs().stdout.as_ref();
+    let text = match printed.and_then(|output| preview(output, MOST_SEARCHED)) {
+        Some((text, found)) if found == len => text,
+        None if len == 0 => String::new(),
+        _ => return Err(format!("the output of `{command}` is not what it printed")),
+    };
+    // What a killed command would have printed later is not known.
+    let whole = exit.is_some() && len <= MOST_SEARCHED;
+    Ok(CommandFacts {
+        command: command.to_owned(),
+        exit,
+        output: Text { text, whole },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::command::Outputs;
+    use crate::supervisor::Exit;
+
+    #[test]
+    fn lost_evidence_is_no_fact() {
+        let facts = |exit| {
+            let outputs = Outputs::default().together("/nothing/there".into());
+            command_facts("x", &outputs.end(Ok(exit)))
+        };
+        let good = Exit {
+            code: Some(0),
+            ..Exit::default()
+        };
+        assert!(facts(good.clone()).unwrap().output.whole);
+        let lost = Exit {
+            output_lost: Some("the folder is gone".to_owned()),
+            ..good.clone()
+        };
+        assert!(facts(lost).unwrap_err().contains("the folder is gone"));
+        let gone = Exit {
+            stdout_len: 3,
+            ..good.clone()
+        };
+        assert!(facts(gone).is_err());
+        let killed = Exit {
+            timed_out: true,
+            ..good
+        };
+        let killed = facts(killed).unwrap();
+        assert_eq!((killed.exit, killed.output.whole), (None, false));
+        assert!(command_facts("x", &CommandEnd::not_started("no sh".to_owned())).is_err());
+    }
+}

@@ -1,0 +1,293 @@
+//! Starts commands below the supervisor, knows which of them are at work, and hands their ends on: in a session, whose
+//! loop has the supervisor, or outside of one.
+
+use std::collections::HashMap;
+use std::io;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::domain::{TaskId, TurnId};
+use crate::engine::ProcessRef;
+use crate::store::no_links::scratch_folder;
+use crate::supervisor::{Client, Command, Event, Exit};
+
+use super::command::{CommandEnd, CommandJob, Outputs};
+
+/// Whose work a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// A worker's turn itself.
+    Turn(TurnId),
+    /// A call of a tool within a turn: it ends with that.
+    Tool(TurnId),
+    /// A part of a task's judging, or an approver of it.
+    Task(TaskId),
+    /// A look at work that was accepted: it ends with the session.
+    Audit,
+    /// Nobody's in a run, as a delivery: it ends within its own time-out.
+    Nobody,
+}
+
+impl Owner {
+    /// The task that it works or judges for.
+    pub fn task(self) -> Option<TaskId> {
+        match self {
+            Self::Turn(turn) | Self::Tool(turn) => Some(turn.task),
+            Self::Task(task) => Some(task),
+            Self::Audit | Self::Nobody => None,
+        }
+    }
+
+    /// The turn that it is.
+    pub fn as_turn(self) -> Option<TurnId> {
+        match self {
+            Self::Turn(turn) => Some(turn),
+            Self::Tool(_) | Self::Task(_) | Self::Audit | Self::Nobody => None,
+        }
+    }
+
+    /// The turn that it is, or is a part of.
+    pub fn turn(self) -> Option<TurnId> {
+        match self {
+            Self::Turn(turn) | Self::Tool(turn) => Some(turn),
+            Self::Task(_) | Self::Audit | Self::Nobody => None,
+        }
+    }
+}
+
+/// What is done with the end of a command. May block.
+pub type Then = Box<dyn FnOnce(CommandEnd) + Send>;
+
+/// A command that is to be started.
+pub struct CommandRequest {
+    job: CommandJob,
+    owner: Owner,
+    then: Option<Then>,
+}
+
+impl CommandRequest {
+    /// One whose end is handed to `then`.
+    pub fn new(owner: Owner, job: CommandJob, then: Then) -> Self {
+        Self {
+            job,
+            owner,
+            then: Some(then),
+        }
+    }
+
+    /// A worker's turn. Its end is the loop's, which has more to look at than its outputs.
+    pub fn turn(turn: TurnId, job: CommandJob) -> Self {
+        Self {
+            job,
+            owner: Owner::Turn(turn),
+            then: None,
+        }
+    }
+
+    /// One whose end somebody waits for.
+    pub fn awaited(owner: Owner, job: CommandJob) -> (Self, impl Future<Output = CommandEnd> + Send + use<>) {
+        let (reply, end) = oneshot::channel();
+        // Who no longer waits does not want to know.
+        let then = Box::new(move |end| drop(reply.send(end)));
+        let nobody = |_| CommandEnd::not_started("there is nobody left to start it".to_owned());
+        let end = async move { end.await.unwrap_or_else(nobody) };
+        (Self::new(owner, job, then), end)
+    }
+
+    /// Whose work it is.
+    pub fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// It is not started: why.
+    pub fn refused(self, why: String) -> Ended {
+        Ended {
+            owner: self.owner,
+            result: Err(why),
+            outputs: self.job.outputs,
+            then: self.then,
+        }
+    }
+}
+
+/// A command that has ended, or never began. What it left is not looked at yet.
+pub struct Ended {
+    /// Whose work it was.
+    pub owner: Owner,
+    /// What the supervisor says of its end, or why it never began.
+    pub result: Result<Exit, String>,
+    /// What it may have left.
+    pub outputs: Outputs,
+    then: Option<Then>,
+}
+
+impl Ended {
+    /// Hands its end on to whoever asked for it. Blocks.
+    pub fn finish(self) {
+        if let Some(then) = self.then {
+            then(self.outputs.end(self.result));
+        }
+    }
+}
+
+struct Started {
+    owner: Owner,
+    process: Option<ProcessRef>,
+    outputs: Outputs,
+    then: Option<Then>,
+}
+
+/// The commands that are at work below one supervisor.
+#[derive(Default)]
+pub struct Runner {
+    started: HashMap<u64, Started>,
+    last_key: u64,
+}
+
+impl Runner {
+    /// Starts a command. One that can never be started has ended at once: that is its failure, not the supervisor's.
+    ///
+    /// # Errors
+    /// When the supervisor is gone; then it is nobody's failure.
+    pub fn start(&mut self, supervisor: &mut Client, request: CommandRequest) -> io::Result<Option<Ended>> {
+        self.last_key += 1;
+        let key = self.last_key;
+        let CommandRequest { job, owner, then } = request;
+        let outputs = job.outputs.clone();
+        self.started.insert(
+            key,
+            Started {
+                owner,
+                process: None,
+                outputs,
+                then,
+            },
+        );
+        let sent = match job.spawn(key) {
+            Ok(spawn) => supervisor.send(&Command::Spawn(spawn)),
+            Err(why) => return Ok(self.ended(key, Err(why))),
+        };
+        match sent {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                Ok(self.ended(key, Err(error.to_string())))
+            }
+            other => other.map(|()| None),
+        }
+    }
+
+    /// Takes over a turn that an earlier session had started.
+    pub fn adopt(&mut self, key: u64, turn: TurnId, outputs: Outputs) {
+        self.is_taken_up_to(key);
+        self.started.insert(
+            key,
+            Started {
+                owner: Owner::Turn(turn),
+                process: None,
+                outputs,
+                then: None,
+            },
+        );
+    }
+
+    /// Names that the supervisor knows already are not given again.
+    pub fn is_taken_up_to(&mut self, key: u64) {
+        self.last_key = self.last_key.max(key);
+    }
+
+    /// A command has its process. Whose it is.
+    pub fn spawned(&mut self, key: u64, process: ProcessRef) -> Option<Owner> {
+        let started = self.started.get_mut(&key)?;
+        started.process = Some(process);
+        Some(started.owner)
+    }
+
+    /// A command has ended, or could not be started. `None` for one that nobody knows.
+    pub fn ended(&mut self, key: u64, result: Result<Exit, String>) -> Option<Ended> {
+        let Started {
+            owner, outputs, then, ..
+        } = self.started.remove(&key)?;
+        Some(Ended {
+            owner,
+            result,
+            outputs,
+            then,
+        })
+    }
+
+    /// Whose commands are at work, in no order.
+    pub fn at_work(&self) -> impl Iterator<Item = Owner> {
+        self.started.values().map(|started| started.owner)
+    }
+
+    /// The names of the commands at work of some owners.
+    pub fn keys(&self, is_meant: impl Fn(Owner) -> bool) -> Vec<(u64, Owner)> {
+        let meant = self.started.iter().filter(|(_, started)| is_meant(started.owner));
+        meant.map(|(key, started)| (*key, started.owner)).collect()
+    }
+
+    /// The processes of the tools that a turn uses now.
+    pub fn tools_of(&self, turn: TurnId) -> impl Iterator<Item = &ProcessRef> {
+        let tools = self.started.values();
+        tools
+            .filter(move |started| started.owner == Owner::Tool(turn))
+            .filter_map(|started| started.process.as_ref())
+    }
+}
+
+/// Where commands are handed in by whoever works beside the loop.
+#[derive(Clone)]
+pub struct Commands(mpsc::UnboundedSender<CommandRequest>);
+
+impl Commands {
+    /// With the end at which they are taken.
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<CommandRequest>) {
+        let (sender, requests) = mpsc::unbounded_channel();
+        (Self(sender), requests)
+    }
+
+    /// Runs a command and waits for its end.
+    pub async fn run(&self, owner: Owner, job: CommandJob) -> CommandEnd {
+        let (request, end) = CommandRequest::awaited(owner, job);
+        // Where nobody takes it, it is dropped, and with it who would have told its end.
+        let _ = self.0.send(request);
+        end.await
+    }
+}
+
+/// Waits for `work`, running its commands by a supervisor of its own. For what is done outside of a session.
+///
+/// # Errors
+/// When the supervisor is gone.
+pub async fn with_commands<T>(
+    mut supervisor: Client,
+    work: impl AsyncFnOnce(Commands) -> T,
+) -> io::Result<T> {
+    let (commands, mut requests) = Commands::new();
+    // Nobody will look for what ended here.
+    let records = scratch_folder()?;
+    supervisor.send(&Command::Open {
+        exits_log: records.path().join("exits.log"),
+        socket: records.path().join("supervisor.sock"),
+    })?;
+    let mut runner = Runner::default();
+    let result = {
+        let work = work(commands);
+        tokio::pin!(work);
+        loop {
+            let ended = tokio::select! {
+                result = &mut work => break result,
+                Some(request) = requests.recv() => runner.start(&mut supervisor, request)?,
+                event = supervisor.recv() => match event? {
+                    Event::Exited(exit) => runner.ended(exit.key, Ok(exit)),
+                    Event::SpawnFailed { key, message, .. } => runner.ended(key, Err(message)),
+                    Event::Spawned { .. } | Event::Warning { .. } | Event::Alive | Event::Farewell => None,
+                },
+            };
+            if let Some(ended) = ended {
+                tokio::task::spawn_blocking(|| ended.finish());
+            }
+        }
+    };
+    supervisor.shutdown().await?;
+    Ok(result)
+}

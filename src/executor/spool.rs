@@ -1,0 +1,378 @@
+//! Files of the spool: sealing what a record will vouch for, and reading it back in bounded pieces.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::agents::secrets::Secrets;
+use crate::domain::{Digest, Hasher, TurnId};
+use crate::engine::{FileRef, OutputRefs, Usage};
+use crate::review::evidence;
+use crate::review::fence::Excerpt;
+use crate::store::{self, RunFolder, SpoolName};
+use crate::supervisor::{Exit, Told};
+
+/// The largest result file that is read.
+const LARGEST_RESULT: u64 = 1024 * 1024;
+/// The largest file that is taken for what somebody said. A file may claim to be far larger than the disk, and taking
+/// its digest would then hold the run up for hours.
+const LARGEST_SAID: u64 = 1 << 30;
+
+/// What an agent claims in its result file. Claims, not evidence.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResultClaims {
+    pub output: Option<String>,
+    pub question: Option<String>,
+    pub model: Option<String>,
+    pub usage: ClaimedUsage,
+    pub delegate: serde_json::Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClaimedUsage {
+    input_tokens: Option<i64>,
+    output_tokens: Option<i64>,
+    cost: Option<serde_json::Number>,
+}
+
+impl ClaimedUsage {
+    /// Missing or negative usage is unknown, never free.
+    pub fn as_usage(&self) -> Usage {
+        let known = |tokens: Option<i64>| tokens.and_then(|tokens| u64::try_from(tokens).ok());
+        Usage {
+            input_tokens: known(self.input_tokens),
+            output_tokens: known(self.output_tokens),
+            cost: self.cost.as_ref().and_then(|cost| cost.to_string().parse().ok()),
+        }
+    }
+}
+
+/// What is at a path of the spool, made durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sealed {
+    /// Nothing, or an empty file.
+    Nothing,
+    /// A file that is durable now.
+    File(FileRef),
+    /// Something that is not a regular file, or cannot be read.
+    Refused(String),
+}
+
+impl Sealed {
+    pub fn file(self) -> Option<FileRef> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Nothing | Self::Refused(_) => None,
+        }
+    }
+}
+
+/// Takes out of a file of the spool what nobody may read. One that cannot be cleaned is not kept. Blocks.
+///
+/// # Errors
+/// Why it is gone, in words.
+pub fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), String> {
+    secrets.blot_out_file(path).map_err(|error| {
+        let kept = store::remove_file(path).err();
+        let kept = kept.map_or_else(String::new, |error| format!(", nor can it be removed: {error}"));
+        format!("keys cannot be taken out of {}: {error}{kept}", path.display())
+    })
+}
+
+/// Whether a file is still what the supervisor took in of it, where that is known. Blocks.
+///
+/// # Errors
+/// That it is not, in words.
+pub fn is_as_printed(path: &Path, exit: &Exit) -> Result<(), String> {
+    let Some(printed) = exit.stdout_digest.filter(|_| exit.output_lost.is_none()) else {
+        return Ok(());
+    };
+    let found = digest(path, LARGEST_SAID).map_err(|error| error.to_string())?;
+    match found.map_or_else(|| Digest::of(b""), |(_, found)| found.digest) == printed {
+        true => Ok(()),
+        false => Err(format!("{} is not what was printed", path.display())),
+    }
+}
+
+/// Makes sure that there is nothing at a path of the spool. Blocks.
+///
+/// # Errors
+/// Why something is left, in words.
+pub fn clear(path: &Path) -> Result<(), String> {
+    store::remove_all(path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
+}
+
+/// Writes a file by which somebody is asked. Blocks.
+///
+/// # Errors
+/// Why it cannot be written, in words.
+pub fn write_told(path: &Path, bytes: &[u8]) -> Result<Told, String> {
+    store::write_new(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(Told {
+        path: path.to_owned(),
+        digest: Digest::of(bytes),
+    })
+}
+
+/// Makes a file durable and takes its length and digest, so that a record can name it. Blocks.
+pub fn seal(path: &Path) -> Sealed {
+    seal_within(path, LARGEST_SAID)
+}
+
+fn seal_within(path: &Path, largest: u64) -> Sealed {
+    match try_seal(path, largest) {
+        Ok(None) => Sealed::Nothing,
+        Ok(Some(file)) => Sealed::File(file),
+        Err(error) => Sealed::Refused(error.to_string()),
+    }
+}
+
+fn try_seal(path: &Path, largest: u64) -> io::Result<Option<FileRef>> {
+    let Some((file, found)) = digest(path, largest)? else {
+        return Ok(None);
+    };
+    file.sync_all()?;
+    Ok(Some(found))
+}
+
+/// Length and digest of what is at a path; `None` for nothing or an empty file.
+fn digest(path: &Path, largest: u64) -> io::Result<Option<(File, FileRef)>> {
+    let Some(file) = open_regular(path)? else {
+        return Ok(None);
+    };
+    let stated = file.metadata()?.len();
+    let too_large = |len: u64| io::Error::other(format!("it has {len} bytes, more than {largest}"));
+    if stated > largest {
+        return Err(too_large(stated));
+    }
+    // It may grow while it is read.
+    let (len, digest) = evidence::digest(&file, largest)?;
+    let digest = digest.ok_or_else(|| too_large(len))?;
+    Ok((len > 0).then_some((file, FileRef { len, digest })))
+}
+
+/// Opens a regular file without following a link and without waiting for a FIFO; `None` if there is nothing.
+fn open_regular(path: &Path) -> io::Result<Option<File>> {
+    match store::open_of_any_length(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The length of a regular file; `None` for anything else.
+pub fn open_regular_len(path: &Path) -> Option<u64> {
+    let file = open_regular(path).ok().flatten()?;
+    Some(file.metadata().ok()?.len())
+}
+
+/// Reads a result file: regular, at most 1 MiB, links not followed. `Ok(None)` if there is none.
+///
+/// # Errors
+/// In words, what is wrong with it.
+pub fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, String> {
+    let file = match seal_within(path, LARGEST_RESULT) {
+        Sealed::Nothing => return Ok(None),
+        Sealed::Refused(why) => return Err(format!("the result file cannot be read: {why}")),
+        Sealed::File(file) => file,
+    };
+    let text = read_head(path, LARGEST_RESULT)
+        .map_err(|error| format!("the result file cannot be read: {error}"))?;
+    let claims =
+        parse_claims(&text).map_err(|error| format!("the result file is not what it should be: {error}"))?;
+    Ok(Some((file, claims)))
+}
+
+/// An object and nothing else: a list would be taken for the fields in their order.
+fn parse_claims(text: &str) -> serde_json::Result<ResultClaims> {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
+    serde_json::from_value(object.into())
+}
+
+/// The first `most` bytes of a file as text; empty if there is none.
+pub fn read_head(path: &Path, most: u64) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&read_head_bytes(path, most)?).into_owned())
+}
+
+/// The first `most` bytes of a file as they stand there; empty if there is none.
+pub fn read_head_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(file) = open_regular(path)? {
+        file.take(most).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// The beginning of a file of the spool and its whole length; `None` if there is no such regular file. Blocks.
+pub fn preview(path: &Path, most: u64) -> Option<(String, u64)> {
+    let file = open_regular(path).ok().flatten()?;
+    let len = file.metadata().ok()?.len();
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some((String::from_utf8_lossy(&bytes).into_owned(), len))
+}
+
+/// The last `most` bytes of a file as text; empty if there is none.
+pub fn read_tail(path: &Path, most: u64) -> io::Result<String> {
+    use std::io::{Seek, SeekFrom};
+    let Some(mut file) = open_regular(path)? else {
+        return Ok(String::new());
+    };
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a task's last turn said, checked against the record that vouches for it while it is read. Of a long output the
+/// beginning and the end, each at most `most` bytes. Blocks.
+///
+/// # Errors
+/// When the file is not the one that the record names: then that evidence is lost.
+pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: usize) -> io::Result<Excerpt> {
+    if let Some(result) = &output.result {
+        let path = run.spool_file(&SpoolName::Result(turn));
+        let bytes = read_recorded(&path, result, LARGEST_RESULT, |file| {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map(|_| bytes)
+        })?;
+        let claims = parse_claims(&String::from_utf8_lossy(&bytes)).ok();
+        if let Some(claimed) = claims.and_then(|claims| claims.output) {
+            return Ok(Excerpt::whole(claimed));
+        }
+    }
+    let Some(stdout) = &output.stdout else {
+        return Ok(Excerpt::default());
+    };
+    let path = run.spool_file(&SpoolName::Out(turn));
+    read_recorded(&path, stdout, LARGEST_SAID, |file| ends(file, most))
+}
+
+/// A reader that takes the digest of what it hands out.
+struct Hashed<R> {
+    inner: R,
+    hasher: Hasher,
+    len: u64,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.hasher.update(&buffer[..read]);
+        self.len += read as u64;
+        Ok(read)
+    }
+}
+
+/// Reads a file that a record vouches for, of at most `largest` bytes. What is handed out is what was looked at.
+///
+/// # Errors
+/// When it is not as recorded, however it came to that.
+fn read_recorded<T>(
+    path: &Path,
+    expected: &FileRef,
+    largest: u64,
+    read: impl FnOnce(&mut dyn Read) -> io::Result<T>,
+) -> io::Result<T> {
+    let Some(file) = open_regular(path)? else {
+        return Err(is_gone(path));
+    };
+    if file.metadata()?.len() != expected.len || expected.len > largest {
+        return Err(is_another(path));
+    }
+    let mut file = Hashed {
+        inner: file.take(expected.len + 1),
+        hasher: Hasher::default(),
+        len: 0,
+    };
+    let found = read(&mut file)?;
+    io::copy(&mut file, &mut io::sink())?;
+    if (file.len, file.hasher.finish()) != (expected.len, expected.digest) {
+        return Err(is_another(path));
+    }
+    Ok(found)
+}
+
+/// The first and the last `most` bytes of a file as text, and how many characters lie between them.
+pub fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
+    match open_regular(path)? {
+        Some(mut file) => ends(&mut file, most),
+        None => Ok(Excerpt::default()),
+    }
+}
+
+fn ends(file: &mut dyn Read, most: usize) -> io::Result<Excerpt> {
+    let mut head = Vec::new();
+    file.take(most as u64).read_to_end(&mut head)?;
+    let mut tail: Vec<u8> = Vec::new();
+    let mut missing = 0;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        tail.extend_from_slice(&buffer[..read]);
+        if tail.len() > most {
+            let surplus = tail.len() - most;
+            missing += tail.drain(..surplus).filter(|byte| starts_char(*byte)).count();
+        }
+    }
+    if missing == 0 {
+        head.append(&mut tail);
+        return Ok(Excerpt::whole(String::from_utf8_lossy(&head)));
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Excerpt {
+        head: text(&head),
+        missing,
+        tail: text(&tail),
+    })
+}
+
+/// Whether a byte of UTF-8 begins a character.
+fn starts_char(byte: u8) -> bool {
+    byte & 0b1100_0000 != 0b1000_0000
+}
+
+pub fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
+    let recorded = Recorded {
+        len: Some(expected.len),
+        digest: expected.digest,
+    };
+    is_as_recorded(path, &recorded)
+}
+
+/// What a record says of a file's content.
+pub struct Recorded {
+    /// Its length, where that is recorded.
+    pub len: Option<u64>,
+    /// Its digest.
+    pub digest: Digest,
+}
+
+/// Whether a file is what was recorded.
+pub fn is_as_recorded(path: &Path, expected: &Recorded) -> io::Result<()> {
+    match digest(path, expected.len.unwrap_or(LARGEST_SAID))? {
+        Some((_, found))
+            if found.digest == expected.digest && expected.len.is_none_or(|len| len == found.len) =>
+        {
+            Ok(())
+        }
+        Some(_) => Err(is_another(path)),
+        None => Err(is_gone(path)),
+    }
+}
+
+fn is_another(path: &Path) -> io::Error {
+    io::Error::other(format!("{} is not what was recorded", path.display()))
+}
+
+fn is_gone(path: &Path) -> io::Error {
+    io::Error::other(format!("{} was recorded and is gone", path.display()))
+}

@@ -1,0 +1,128 @@
+//! What the commands have in common that work or judge for a task: its workspace, its variables, and the bounds and
+//! secrets of the run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::agents::command::{ChildEnv, Program, TASK_VARIABLE, environment};
+use crate::agents::secrets::Secrets;
+use crate::domain::{Millis, TaskId};
+use crate::mission::Plan;
+use crate::store::{RunFolder, SpoolName};
+use crate::supervisor::Told;
+
+use super::command::{CommandJob, Outputs};
+use super::spool::clear;
+use super::workspace::workspace;
+
+/// A task, as far as its commands depend on it.
+#[derive(Clone)]
+pub struct TaskCommands {
+    /// The plan of the run.
+    pub plan: Arc<Plan>,
+    /// Where its files lie.
+    pub folder: RunFolder,
+    /// What nobody may read of what they leave.
+    pub secrets: Arc<Secrets>,
+    /// The task.
+    pub task: TaskId,
+    /// The number of its attempt.
+    pub attempt: u32,
+}
+
+impl TaskCommands {
+    /// The variables that each of them is told (`docs/reference/agents.md`).
+    pub fn variables(&self) -> Vec<(String, String)> {
+        vec![
+            ("QUORUM_RUN_ID".to_owned(), self.folder.id().to_string()),
+            (TASK_VARIABLE.to_owned(), self.title().to_owned()),
+            ("QUORUM_ATTEMPT".to_owned(), self.attempt.to_string()),
+        ]
+    }
+
+    /// The title of the task.
+    pub fn title(&self) -> &str {
+        &self.plan.task(self.task).title
+    }
+
+    /// Where they work.
+    pub fn workspace(&self) -> PathBuf {
+        workspace(&self.plan, self.task)
+    }
+
+    /// A file of the run.
+    pub fn file(&self, name: &SpoolName) -> PathBuf {
+        self.folder.spool_file(name)
+    }
+
+    /// Outputs with the bounds and secrets of the run, without any file.
+    pub fn outputs(&self) -> Outputs {
+        Outputs {
+            secrets: self.secrets.clone(),
+            limit: self.plan.rules.max_output,
+            ..Outputs::default()
+        }
+    }
+
+    /// A command of the mission, in the clean environment; `told` are more variables. All that it prints comes into one
+    /// file.
+    pub fn plain(
+        &self,
+        what: &str,
+        argv: Vec<String>,
+        told: Vec<(String, String)>,
+        output: &SpoolName,
+        timeout: Millis,
+    ) -> CommandJob {
+        let mut variables = self.variables();
+        variables.extend(told);
+        CommandJob {
+            label: format!("{}.{}.{what}", self.task.0, self.attempt),
+            argv,
+            env: environment(variables),
+            cwd: self.workspace(),
+            outputs: self.outputs().together(self.file(output)),
+            timeout,
+            ..self.job()
+        }
+    }
+
+    /// The command of an agent that is asked about the task by files. It replies on standard output, may complain on
+    /// standard error and claim something in a file; `told` are more variables. Blocks.
+    ///
+    /// # Errors
+    /// When there is no room for that file, in words.
+    pub fn asking(
+        &self,
+        agent: (&Program, &ChildEnv),
+        asked: (Told, Option<Told>),
+        [reply, stderr, result]: [SpoolName; 3],
+        told: Vec<(String, String)>,
+    ) -> Result<CommandJob, String> {
+        let result = self.file(&result);
+        clear(&result)?;
+        let mut variables = self.variables();
+        variables.extend(told);
+        let shown = result.to_string_lossy().into_owned();
+        variables.push(("QUORUM_RESULT_FILE".to_owned(), shown));
+        let about = (self.title(), self.attempt);
+        Ok(CommandJob {
+            within: self.job().within,
+            outputs: Outputs {
+                stdout: Some(self.file(&reply)),
+                stderr: Some(self.file(&stderr)),
+                result: Some(result),
+                ..self.outputs()
+            },
+            ..CommandJob::asking(agent, about, self.workspace(), asked, variables)
+        })
+    }
+
+    /// One with nothing but where folders are made.
+    pub fn job(&self) -> CommandJob {
+        CommandJob {
+            within: Some(self.plan.rules.workspace.clone()),
+            ..CommandJob::default()
+        }
+    }
+}

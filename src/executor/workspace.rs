@@ -1,0 +1,27 @@
+//! The folder that a task works in.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::TaskId;
+use crate::mission::Plan;
+
+/// The folder that a task works in, absolute.
+pub fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
+    match &plan.task(task).workspace {
+        Some(own) => plan.rules.workspace.join(own.as_ref()),
+        None => plan.rules.workspace.clone(),
+    }
+}
+
+/// Makes a folder that something is about to work in, if it lies below `within`, which is there already. A task's own
+/// workspace may be needed by a check, a reviewer or a stage before any agent has worked there. Blocks.
+///
+/// # Errors
+/// That it cannot be made, in words.
+pub fn make_folder(path: &Path, within: &Path) -> Result<(), String> {
+    if path == within || !path.starts_with(within) {
+        return Ok(());
+    }
+    std::fs::create_dir_all(path)
+        .map_err(|error| format!("cannot make the workspace {}: {error}", path.display()))
+}

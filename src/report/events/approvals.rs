@@ -1,0 +1,97 @@
+//! Public names and payloads of what people are asked.
+
+use crate::domain::{Cause, Stage, TaskId, Timestamp};
+use crate::engine::Event;
+use crate::report::ids::ApprovalId;
+
+use super::explode::{Exploder, Named};
+use super::payload::Payload;
+
+impl Exploder {
+    /// What happens to an approval.
+    pub(super) fn approval_event(&self, event: &Event) -> Named {
+        match event {
+            Event::ApprovalRequested { .. } => ("approval:requested", self.approval_request(event)),
+            Event::ApprovalTimedOut { task, number } => (
+                "approval:timeout",
+                self.approval_of(*task, *number).with("action", "wait"),
+            ),
+            Event::ApprovalResolved {
+                task,
+                number,
+                resolution,
+                by,
+            } => (
+                "approval:resolved",
+                self.approval_of(*task, *number)
+                    .with("status", resolution.as_str())
+                    .with("resolvedBy", by.as_str()),
+            ),
+            Event::RetryBlocked { task, reason } => (
+                "task:retry:blocked",
+                self.task(*task).with("reason", reason.as_str()),
+            ),
+            _ => unreachable!("name() sends only an approval's events here"),
+        }
+    }
+
+    /// What is told of a request to a person.
+    pub(super) fn approval_request(&self, event: &Event) -> Payload {
+        let Event::ApprovalRequested {
+            task,
+            number,
+            reason,
+            cause,
+            stage,
+            step,
+            message,
+            gate,
+            expires,
+        } = event
+        else {
+            unreachable!("called for a request to a person");
+        };
+        self.approval_of(*task, *number)
+            .with("missionId", &*self.run_id)
+            .with("reason", reason.as_str())
+            .maybe("gateName", gate.as_deref())
+            .maybe("cause", cause.map(Cause::as_str))
+            .maybe("stage", stage.map(Stage::as_str))
+            .maybe("name", step.map(|step| self.step_name(*task, step)))
+            .with("message", message.as_str())
+            .maybe("expires", expires.map(Timestamp::to_rfc3339))
+    }
+
+    /// What is told of an approver that is asked.
+    pub(super) fn approver_details(&self, event: &Event) -> Payload {
+        match event {
+            Event::ApproverAsked {
+                task,
+                number,
+                approver,
+            } => self.approval_of(*task, *number).with("approver", *approver),
+            Event::ApproverUndecided {
+                task,
+                number,
+                approver,
+                message,
+                again,
+            } => self
+                .approval_of(*task, *number)
+                .with("approver", *approver)
+                .with("decision", "undecided")
+                .with("reason", message.as_str())
+                .maybe("again", again.map(Timestamp::to_rfc3339)),
+            _ => unreachable!("details() sends only an approver's events here"),
+        }
+    }
+
+    pub(super) fn approval_of(&self, task: TaskId, number: u32) -> Payload {
+        self.task(task).maybe("requestId", self.approval(task, number))
+    }
+
+    fn approval(&self, task: TaskId, number: u32) -> Option<String> {
+        let run = self.view.run_id.as_ref()?;
+        Some(ApprovalId { run, task, number }.to_string())
+    }
+}

@@ -1,0 +1,284 @@
+//! Public events of agents that are asked.
+
+use crate::domain::{Advice, AgentId, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
+use crate::engine::{DeferralReason, Event};
+use crate::mission::model::Remedy;
+use crate::report::ids::task_key;
+
+use super::explode::{Exploder, Named};
+use super::ledgers::no_progress;
+use super::payload::{Payload, facts, file, findings_of, scores, tool_ledger, with_answers};
+
+impl Exploder {
+    /// The public events of a call to an agent that is asked.
+    pub(super) fn ask_event(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
+        let mut named = self.work_event(event, rest);
+        if let Event::AskRequested {
+            id,
+            purpose: Purpose::Resolve { dependency },
+            ..
+        } = event
+            && id.attempt_try == 1
+        {
+            named.push(("deadlock:resolving", self.failed_dependency(id.task, *dependency)));
+        }
+        named
+    }
+
+    /// The public event of what holds a task up: a question, a dependency that failed.
+    pub(super) fn waiting_event(&self, event: &Event) -> Named {
+        match event {
+            Event::Question {
+                task,
+                question,
+                detected,
+                call,
+            } => match call {
+                None => {
+                    let payload = self.task(*task).with("question", question.as_str());
+                    ("task:question", payload.with("detected", *detected))
+                }
+                Some(_) => ("tool:asked", self.task(*task).with("call", question.as_str())),
+            },
+            Event::Answered { task, answer, by, .. } => {
+                let payload = self.task(*task).with("answer", answer.as_str());
+                ("task:answered", payload.with("by", by.as_str()))
+            }
+            Event::TaskDeferred {
+                task,
+                why,
+                until,
+                message,
+                ..
+            } => {
+                let name = match why {
+                    DeferralReason::Window => "task:window",
+                    DeferralReason::BackOff => "task:backoff",
+                    DeferralReason::Slot => return ("task:queued", self.task(*task)),
+                };
+                let payload = self.task(*task).with("until", until.to_rfc3339());
+                (name, payload.with("message", message.as_str()))
+            }
+            Event::TaskReleased { task } => ("task:released", self.task(*task)),
+            Event::AuthorityCues { turn, cues, result } => {
+                let place = if *result { "result" } else { "prompt" };
+                let payload = self.turn(*turn).with("cues", *cues);
+                ("authority:cues", payload.with("in", place))
+            }
+            Event::DelegationDrift { task, stored, now } => {
+                let payload = self.task(*task).with("storedHash", stored.to_string());
+                ("delegation:drift", payload.with("chainHash", now.to_string()))
+            }
+            Event::NoProgress { task, waves } => {
+                let payload = self.task(*task).with("kind", "no_progress");
+                ("task:escalated", payload.with("evidence", no_progress(*waves)))
+            }
+            Event::Escalated { turn, broken } => {
+                let payload = self.turn(*turn).with("kind", broken.kind.as_str());
+                (
+                    "task:escalated",
+                    payload.with("evidence", broken.evidence.as_str()),
+                )
+            }
+            Event::DeadlockDetected { task, dependency } => {
+                let payload = self.failed_dependency(*task, *dependency);
+                let tasks = vec![task_key(*task)];
+                let resolvable = u32::from(self.is_resolvable(*task));
+                (
+                    "deadlock:detected",
+                    payload.with("taskIds", tasks).with("resolvableCount", resolvable),
+                )
+            }
+            Event::DependencyResolved {
+                task,
+                dependency,
+                way,
+                note,
+            } => {
+                let payload = self.failed_dependency(*task, *dependency);
+                let payload = payload.with("action", way.as_str());
+                ("deadlock:resolved", payload.with("reason", note.as_str()))
+            }
+            Event::DependencyFailed { task, dependency } => {
+                let title = &self.plan().task(*dependency).title;
+                let payload = self.failed_dependency(*task, *dependency);
+                (
+                    "deadlock:unresolvable",
+                    payload.with("reason", format!("dependency '{title}' failed")),
+                )
+            }
+            _ => unreachable!("name() sends only events of waiting tasks here"),
+        }
+    }
+
+    /// What is told of files of a failed dependency.
+    pub(super) fn artifacts_details(&self, event: &Event) -> Payload {
+        match event {
+            Event::ArtifactsRequested { task, dependency } => self.failed_dependency(*task, *dependency),
+            Event::ArtifactsScanned {
+                task,
+                dependency,
+                files,
+            } => {
+                let payload = self.failed_dependency(*task, *dependency);
+                payload.with("files", facts(files))
+            }
+            _ => unreachable!("details() sends only events of artifacts here"),
+        }
+    }
+
+    fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
+        self.task(task).with("failedDepId", task_key(dependency))
+    }
+
+    /// Whether anything but skipping can be tried for a task.
+    fn is_resolvable(&self, task: TaskId) -> bool {
+        let rules = &self.plan().rules;
+        let own = self.plan().task(task).on_dependency_failed;
+        let order = own.unwrap_or(rules.on_dependency_failed);
+        order.iter().any(|remedy| match remedy {
+            Remedy::Skip => false,
+            Remedy::Resolve => rules.orchestrator.is_some(),
+            Remedy::Artifacts | Remedy::Partial => true,
+        })
+    }
+
+    /// What is told of a call to an agent that is asked.
+    pub(super) fn ask_details(&self, event: &Event) -> Payload {
+        match event {
+            Event::AskRequested {
+                id,
+                purpose,
+                agent,
+                strict,
+                not_before,
+            } => {
+                let payload = self.ask(*id, *purpose, *agent);
+                let payload = match purpose {
+                    Purpose::Resolve { dependency } => payload.with("failedDepId", task_key(*dependency)),
+                    Purpose::Grade { round } | Purpose::Decompose { round } => payload.with("round", *round),
+                    Purpose::Scrutinise { step, round } => {
+                        let payload = payload.with("name", self.step_name(id.task, *step));
+                        payload.with("round", *round)
+                    }
+                    Purpose::Score(_) | Purpose::Confirm | Purpose::Answer | Purpose::Approve { .. } => {
+                        payload
+                    }
+                };
+                let payload = payload.maybe("strict", strict.as_deref());
+                payload.maybe("notBefore", not_before.map(Timestamp::to_rfc3339))
+            }
+            Event::AskReplied {
+                id,
+                purpose,
+                agent,
+                reply,
+                advice,
+            } => {
+                let payload = self.ask(*id, *purpose, *agent);
+                let payload = payload.maybe("model", reply.model.as_deref());
+                let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
+                let payload = payload.maybe("tools", reply.tools.as_deref().map(tool_ledger));
+                let payload = payload.maybe("judgement", reply.judgement.as_deref().map(file));
+                advised(payload, advice)
+            }
+            Event::AskFailed {
+                id,
+                purpose,
+                agent,
+                gave_up,
+                class,
+                message,
+                used,
+                until,
+            } => {
+                let payload = self.ask(*id, *purpose, *agent).failure(*class, Some(message));
+                let payload = payload.maybe("until", until.map(Timestamp::to_rfc3339));
+                let payload = payload.used(used.as_deref());
+                payload.with("final", *gave_up)
+            }
+            _ => unreachable!("details() sends only events of asks here"),
+        }
+    }
+
+    fn ask(&self, id: AskId, purpose: Purpose, agent: AgentId) -> Payload {
+        let payload = match purpose {
+            Purpose::Score(place) => self
+                .task(id.task)
+                .with("attempt", place.attempt)
+                .with("round", place.round)
+                .with("seat", place.seat),
+            _ => self.task(id.task).with("ask", id.number),
+        };
+        payload
+            .with("try", id.attempt_try)
+            .with("agentName", self.agent_name(agent))
+    }
+}
+
+/// Probes, by the number of their criterion.
+pub(super) fn probe_rows(probes: &[Probe]) -> Vec<serde_json::Value> {
+    let row = |probe: &Probe| serde_json::json!({"criterion": probe.criterion, "probe": probe.text});
+    probes.iter().map(row).collect()
+}
+
+/// What was said, in the words it was asked for.
+fn advised(payload: Payload, advice: &Advice) -> Payload {
+    if let Advice::Unreadable { why, excerpt, .. } = advice {
+        let payload = payload.with("parsed", false).with("reason", why.as_str());
+        return payload.with("excerpt", excerpt.as_str());
+    }
+    let payload = payload.with("parsed", true);
+    match advice {
+        Advice::Scores {
+            dimensions,
+            findings,
+            prior,
+        } => with_answers(payload, prior)
+            .with("scores", scores(dimensions))
+            .with("findings", findings_of(findings)),
+        Advice::Evaluation {
+            points,
+            reasoning,
+            findings,
+            prior,
+        } => with_answers(payload, prior)
+            .with("points", points.to_f64())
+            .with("reasoning", reasoning.as_str())
+            .with("findings", findings_of(findings)),
+        Advice::IsQuestion(question) => payload.with("question", *question),
+        Advice::Answer(answer) => payload.with("answer", answer.as_str()),
+        Advice::NoAnswer => payload.with("answer", serde_json::Value::Null),
+        Advice::Absorb { prompt } => payload.with("action", "absorb").with("prompt", prompt.as_str()),
+        Advice::Retry { reason } => payload.with("action", "retry").with("reason", reason.as_str()),
+        Advice::Unresolvable { reason } => payload
+            .with("action", "unresolvable")
+            .with("reason", reason.as_str()),
+        Advice::Approve => payload.with("decision", "approve"),
+        Advice::Reject { reason } => payload.with("decision", "reject").with("reason", reason.as_str()),
+        Advice::Undecided { reason } => payload
+            .with("decision", "undecided")
+            .with("reason", reason.as_str()),
+        Advice::Probes(probes) => payload.with("probes", probe_rows(probes)),
+        Advice::Grades(reply) => {
+            let grade = |given: &GradeGiven| {
+                let row = Payload::default().with("criterion", given.criterion.as_str());
+                let row = row.with("points", given.points.to_f64());
+                serde_json::Value::Object(row.with("reasoning", given.reasoning.as_str()).0)
+            };
+            let grades: Vec<_> = reply.grades.iter().map(grade).collect();
+            payload
+                .with("verdict", serde_json::json!(reply.verdict))
+                .with("confidence", reply.confidence.to_f64() / 100.0)
+                .with("grades", grades)
+        }
+        Advice::Opinion(opinion) => payload
+            .with("verdict", serde_json::json!(opinion.verdict))
+            .with("reason", opinion.reason.as_str())
+            .with("findings", findings_of(&opinion.findings)),
+        Advice::Findings(report) => payload
+            .with("findings", findings_of(&report.findings))
+            .maybe("unread", report.unread.as_deref()),
+        Advice::Unreadable { .. } => payload,
+    }
+}

@@ -1,0 +1,246 @@
+//! Work under its public names: everything that is asked, run, looked at or told for a run.
+//!
+//! `work:requested` when it is on record, `work:started` when a turn is about to act, `work:progressed` with a `detail`,
+//! and one of `work:ended` (`result: ok | failed | lost`) and `work:dropped` (nobody waits for it any more). `kind` and
+//! `purpose` say what it is, `place` where in the run. `result` says whether an answer came, not whether it is a good one:
+//! a check that failed ended `ok` with `passed: false`.
+//!
+//! [`Exploder::work_of`] is the one table from the engine's events to kind, purpose and place, [`Exploder::step_of`] the
+//! one to names. What happened beside that is told under the keys of [`Exploder::details`].
+
+mod tables;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::domain::{Stage, Status, Step, TaskId};
+use crate::engine::Event;
+use crate::mission::ApproverPlan;
+
+use super::explode::{Exploder, Named};
+use super::payload::Payload;
+
+/// What tells pieces of work of one task apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    /// Attempt and turn.
+    Turn(u32, u32),
+    /// The files that the task's rules name.
+    Files,
+    /// What a failed dependency left behind.
+    Artifacts(TaskId),
+    /// A command of the finish gate.
+    Finish(u32),
+    /// A check.
+    Check(u32),
+    /// An agent that is asked.
+    Ask(u32),
+    /// Criteria that are graded by plain facts.
+    Facts,
+    /// A stage that no agent judges.
+    Stage(Step),
+    /// A command that approves.
+    Approver(u32, u32),
+    /// Of the run, not of a task.
+    OfRun,
+}
+
+/// A piece of work, as the outside names it.
+#[derive(Debug, Clone)]
+pub(super) struct Work {
+    task: Option<TaskId>,
+    key: Key,
+    kind: &'static str,
+    /// `None`: of a call whose request is not on record.
+    purpose: Option<&'static str>,
+    place: Place,
+}
+
+/// Where in the run: only what applies.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    attempt: Option<u32>,
+    stage: Option<Stage>,
+    round: Option<u32>,
+    seat: Option<u32>,
+}
+
+impl Work {
+    fn at(self, stage: Option<Stage>, round: Option<u32>) -> Self {
+        let place = Place {
+            stage,
+            round,
+            ..self.place
+        };
+        Self { place, ..self }
+    }
+}
+
+impl Place {
+    fn to_json(self) -> Option<Value> {
+        let place = Payload::default()
+            .maybe("attempt", self.attempt)
+            .maybe("stage", self.stage.map(Stage::as_str))
+            .maybe("round", self.round)
+            .maybe("seat", self.seat);
+        (!place.0.is_empty()).then_some(Value::Object(place.0))
+    }
+}
+
+/// What an event of the engine is in the life of its work.
+enum Life {
+    Requested,
+    Started,
+    /// It goes on, so.
+    Progressed(&'static str),
+    /// It came to an end, so.
+    Ended(&'static str),
+}
+
+/// Work that has been requested and has not ended.
+#[derive(Debug, Default)]
+pub(super) struct OpenWork(BTreeMap<TaskId, Vec<Work>>);
+
+impl OpenWork {
+    fn find(&self, task: TaskId, key: Key) -> Option<&Work> {
+        self.0.get(&task)?.iter().find(|work| work.key == key)
+    }
+
+    /// Whether it was not open before.
+    fn open(&mut self, work: &Work) -> bool {
+        let Some(task) = work.task else { return true };
+        let is_new = self.find(task, work.key).is_none();
+        if is_new {
+            self.0.entry(task).or_default().push(work.clone());
+        }
+        is_new
+    }
+
+    fn close(&mut self, work: &Work) {
+        if let Some(task) = work.task {
+            self.take(task, |open| open.key == work.key);
+        }
+    }
+
+    fn take(&mut self, task: TaskId, is_meant: impl Fn(&Work) -> bool) -> Vec<Work> {
+        let Some(open) = self.0.get_mut(&task) else {
+            return Vec::new();
+        };
+        let taken = open.extract_if(.., |work| is_meant(work)).collect();
+        if open.is_empty() {
+            self.0.remove(&task);
+        }
+        taken
+    }
+}
+
+impl Exploder {
+    /// The public events of what happens to a piece of work; `rest` is what was decided behind it in the same record.
+    pub(super) fn work_event(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
+        let Some(work) = self.work_of(event) else {
+            return Vec::new();
+        };
+        let Some(life) = self.step_of(event, &work, rest) else {
+            return Vec::new();
+        };
+        let mut named = Vec::new();
+        let is_held = matches!(event, Event::CallHeld { .. });
+        if matches!(life, Life::Requested | Life::Started) || is_held {
+            let is_new = self.work.open(&work);
+            // It was asked for before: by what went wrong then, it is known that this follows.
+            if !is_new && matches!(life, Life::Requested) {
+                return named;
+            }
+            if is_new && !matches!(life, Life::Requested) {
+                named.push(("work:requested", self.head(&work).extend(self.doer(event))));
+            }
+        }
+        if matches!(life, Life::Ended(_)) {
+            self.work.close(&work);
+        }
+        let head = self.head(&work);
+        let (name, head) = match life {
+            Life::Requested => ("work:requested", head),
+            Life::Started => ("work:started", head),
+            Life::Progressed(detail) => ("work:progressed", head.with("detail", detail)),
+            Life::Ended(result) => ("work:ended", head.with("result", result)),
+        };
+        named.push((name, head.extend(self.details(event, rest))));
+        named
+    }
+
+    /// What nobody waits for any more once an event has happened. To be told behind it.
+    pub(super) fn dropped_by(&mut self, event: &Event) -> Vec<Named> {
+        let dropped = match event {
+            // The first turn of an attempt starts with the step to in_progress.
+            Event::Transition {
+                task,
+                to: Status::InProgress,
+                ..
+            } => self.work.take(*task, |work| !matches!(work.key, Key::Turn(..))),
+            Event::Transition { task, .. } => self.work.take(*task, |_| true),
+            Event::StageVerdict(report) => self
+                .work
+                .take(report.task, |work| work.place.stage == Some(report.stage)),
+            // What goes on behind a stage waits for nobody who was asked before.
+            Event::TaskDeferred {
+                task, stage: Some(_), ..
+            } => self.work.take(*task, |work| {
+                matches!(work.key, Key::Ask(_)) && work.place.stage.is_some()
+            }),
+            // Whoever was to approve need not any more.
+            Event::ApprovalResolved { task, .. } => self
+                .work
+                .take(*task, |work| matches!(work.key, Key::Approver(..))),
+            Event::EdgeTaken {
+                stopped: tasks, left, ..
+            } => {
+                let tasks = tasks.iter().chain(left);
+                tasks.flat_map(|id| self.work.take(*id, |_| true)).collect()
+            }
+            Event::TasksWithdrawn { tasks } => tasks
+                .iter()
+                .flat_map(|id| self.work.take(*id, |_| true))
+                .collect(),
+            Event::MissionChanged(change) => {
+                let tasks = change.removed.iter().chain(&change.changed);
+                tasks.flat_map(|id| self.work.take(*id, |_| true)).collect()
+            }
+            _ => return Vec::new(),
+        };
+        dropped
+            .iter()
+            .map(|work| ("work:dropped", self.head(work)))
+            .collect()
+    }
+
+    /// What ends with an event that is about something else: what no agent judges has no event of its own for its end. To
+    /// be told before it.
+    pub(super) fn ended_by(&mut self, event: &Event) -> Vec<Named> {
+        let ended = match event {
+            Event::StageVerdict(report) => self.work.take(report.task, |work| {
+                matches!(work.key, Key::Facts | Key::Stage(_)) && work.place.stage == Some(report.stage)
+            }),
+            // Screenshots were looked at: next is whoever judges them.
+            Event::StepRequested { task, step, .. } => {
+                self.work.take(*task, |work| work.key == Key::Stage(*step))
+            }
+            Event::ApprovalResolved { task, by, .. } => {
+                let plan = Arc::clone(&self.plan);
+                let approvals = &plan.task(*task).approvals;
+                let mut commands = approvals.iter().flat_map(|approval| &approval.approvers);
+                let said = commands
+                    .any(|asked| matches!(asked, ApproverPlan::Command(_)) && asked.name(&plan) == *by);
+                self.work
+                    .take(*task, |work| said && matches!(work.key, Key::Approver(..)))
+            }
+            _ => return Vec::new(),
+        };
+        ended
+            .iter()
+            .map(|work| ("work:ended", self.head(work).with("result", "ok")))
+            .collect()
+    }
+}

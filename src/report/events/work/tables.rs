@@ -1,0 +1,334 @@
+//! The tables of work: which event of the engine is about which work, and what it is in its life.
+
+use crate::domain::{AskId, Purpose, Stage, Step, TaskId, Timestamp, TurnId};
+use crate::engine::{Call, Event, NoticeEvent};
+use crate::mission::model::Check;
+use crate::report::events::explode::Exploder;
+use crate::report::events::notices::notice_details;
+use crate::report::events::payload::Payload;
+use crate::report::ids::task_key;
+
+use super::{Key, Life, Place, Work};
+
+impl Exploder {
+    /// Which work an event is about: its kind, its purpose, its place.
+    pub(super) fn work_of(&self, event: &Event) -> Option<Work> {
+        match event {
+            Event::TurnStarted { turn, .. }
+            | Event::TurnRequestFailed { turn, .. }
+            | Event::TurnFinished { turn, .. }
+            | Event::TurnLost { turn }
+            | Event::TurnAdopted { turn } => Some(turn_work(*turn)),
+            Event::CallHeld { call, .. } | Event::CallReleased { call } => Some(match call.call {
+                Call::Turn(attempt, turn) => turn_work(TurnId {
+                    task: call.task,
+                    attempt,
+                    turn,
+                }),
+                Call::Ask(number, _) => self.open_ask(call.task, number),
+            }),
+            Event::AskRequested { id, purpose, .. }
+            | Event::AskReplied { id, purpose, .. }
+            | Event::AskFailed { id, purpose, .. } => Some(self.ask_work(*id, *purpose)),
+            Event::AuditRequested { .. } | Event::Audited { .. } => {
+                Some(of_run("scan", "audit").at(Some(Stage::Audit), None))
+            }
+            Event::Notice(_) => Some(of_run("deliver", "notify")),
+            _ => self.scan_or_command(event),
+        }
+    }
+
+    fn scan_or_command(&self, event: &Event) -> Option<Work> {
+        Some(match event {
+            Event::FilesScanned { task, .. } => {
+                let looking = self.work.find(*task, Key::Stage(Step::Vision)).cloned();
+                looking.unwrap_or_else(|| self.of_task(*task, Key::Files, ("scan", "files")))
+            }
+            Event::ScanRequested { task, .. } => self.of_task(*task, Key::Files, ("scan", "files")),
+            Event::ArtifactsRequested { task, dependency }
+            | Event::ArtifactsScanned { task, dependency, .. } => {
+                self.of_task(*task, Key::Artifacts(*dependency), ("scan", "artifacts"))
+            }
+            Event::FinishRequested { task, command } | Event::FinishChecked { task, command, .. } => {
+                let work = self.of_task(*task, Key::Finish(*command), ("command", "finish"));
+                work.at(Some(Stage::Finish), None)
+            }
+            Event::CheckRequested { task, check } | Event::CheckFinished { task, check, .. } => {
+                let kind = self.kind_of_check(*task, *check);
+                let work = self.of_task(*task, Key::Check(*check), (kind, "check"));
+                work.at(Some(Stage::Checks), None)
+            }
+            Event::GradingRequested { task, round, .. } | Event::GradingFailed { task, round, .. } => {
+                let work = self.of_task(*task, Key::Facts, ("scan", "grade"));
+                work.at(Some(Stage::Verification), Some(*round))
+            }
+            Event::StepRequested {
+                task, step, round, ..
+            }
+            | Event::StepFailed {
+                task, step, round, ..
+            } => {
+                // Of a vision check only whether the screenshots are there is seen without an agent.
+                let (kind, round) = match step {
+                    Step::Vision => ("scan", None),
+                    Step::Stage(_) | Step::RedTeam => ("command", Some(*round)),
+                };
+                let work = self.of_task(*task, Key::Stage(*step), (kind, step.as_str()));
+                work.at(Some(step.stage()), round)
+            }
+            Event::ApproverAsked {
+                task,
+                number,
+                approver,
+            }
+            | Event::ApproverUndecided {
+                task,
+                number,
+                approver,
+                ..
+            } => self.of_task(*task, Key::Approver(*number, *approver), ("command", "approver")),
+            _ => return None,
+        })
+    }
+
+    fn of_task(&self, task: TaskId, key: Key, (kind, purpose): (&'static str, &'static str)) -> Work {
+        let attempt = self.view.task(task).attempts.last();
+        Work {
+            task: Some(task),
+            key,
+            kind,
+            purpose: Some(purpose),
+            place: Place {
+                attempt: attempt.map(|attempt| attempt.number),
+                ..Place::default()
+            },
+        }
+    }
+
+    /// What an event is in the life of its work; `None`: nothing that other events do not tell.
+    pub(super) fn step_of(&mut self, event: &Event, work: &Work, rest: &[Event]) -> Option<Life> {
+        let is_open = work
+            .task
+            .is_some_and(|task| self.work.find(task, work.key).is_some());
+        Some(match event {
+            Event::TurnStarted { .. } => Life::Started,
+            Event::ScanRequested { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::AuditRequested { .. }
+            | Event::FinishRequested { .. }
+            | Event::CheckRequested { .. }
+            | Event::AskRequested { .. }
+            | Event::StepRequested { plain: true, .. } => Life::Requested,
+            // Of an agent that is asked, the ask itself is told.
+            Event::GradingRequested { .. } | Event::ApproverAsked { .. } => match rest.first() {
+                Some(Event::AskRequested { .. }) => return None,
+                _ => Life::Requested,
+            },
+            Event::TurnFinished { exit, .. } if exit.failure.is_some() => Life::Ended("failed"),
+            Event::TurnFinished { .. }
+            | Event::FilesScanned { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::Audited { .. }
+            | Event::FinishChecked { .. }
+            | Event::CheckFinished { .. } => Life::Ended("ok"),
+            Event::TurnLost { .. } => Life::Ended("lost"),
+            Event::TurnAdopted { .. } => Life::Progressed("adopted"),
+            Event::TurnRequestFailed { .. } => Life::Progressed("retry"),
+            Event::CallHeld { .. } => Life::Progressed("held"),
+            Event::CallReleased { .. } => Life::Progressed("released"),
+            Event::AskReplied { id, .. } | Event::AskFailed { id, .. } => {
+                self.told = Some(id.task);
+                of_ask(*id, event, rest)
+            }
+            // Where an agent was asked, its own end tells it.
+            Event::GradingFailed { task, .. } | Event::StepFailed { task, .. } => {
+                if !is_open && self.told == Some(*task) {
+                    return None;
+                }
+                Life::Ended("failed")
+            }
+            Event::ApproverUndecided { .. } if is_open || self.told != work.task => Life::Ended("ok"),
+            Event::Notice(event) => return of_notice(event),
+            _ => return None,
+        })
+    }
+
+    /// What an event says beside that, under its own keys.
+    pub(super) fn details(&self, event: &Event, rest: &[Event]) -> Payload {
+        match event {
+            Event::TurnStarted { .. }
+            | Event::TurnRequestFailed { .. }
+            | Event::TurnFinished { .. }
+            | Event::TurnLost { .. }
+            | Event::TurnAdopted { .. } => self.turn_details(event),
+            Event::AskRequested { .. } => self.ask_details(event),
+            Event::AskReplied { id, .. } | Event::AskFailed { id, .. } => {
+                let payload = self.ask_details(event).extend(asked_next(rest));
+                payload.extend(self.why_in_vain(id.task, rest))
+            }
+            Event::CallHeld { .. } | Event::CallReleased { .. } => self.doer(event),
+            Event::ApproverAsked { .. } | Event::ApproverUndecided { .. } => self.approver_details(event),
+            Event::StepRequested { .. } | Event::StepFailed { .. } => self.step_details(event),
+            Event::ArtifactsRequested { .. } | Event::ArtifactsScanned { .. } => {
+                self.artifacts_details(event)
+            }
+            Event::Notice(event) => notice_details(&self.plan, &self.run_id, event),
+            _ => self.check_details(event),
+        }
+    }
+
+    /// Who does it, where a turn or call is asked for.
+    pub(super) fn doer(&self, event: &Event) -> Payload {
+        match event {
+            Event::TurnStarted { turn, .. } => {
+                let agent = self.agent_name(self.plan.task(turn.task).agent);
+                self.turn(*turn).with("agentName", agent)
+            }
+            Event::CallHeld { agent, .. } => Payload::default().with("agentName", self.agent_name(*agent)),
+            _ => Payload::default(),
+        }
+    }
+
+    /// Why a reply does not count or settles nothing, where that is decided at once.
+    fn why_in_vain(&self, id: TaskId, rest: &[Event]) -> Payload {
+        let of_task = rest.iter().find_map(|event| match event {
+            Event::GradingFailed { task, message, .. } | Event::StepFailed { task, message, .. }
+                if *task == id =>
+            {
+                Some(Payload::default().with("error", message.as_str()))
+            }
+            Event::ApproverUndecided { task, .. } if *task == id => Some(self.approver_details(event)),
+            _ => None,
+        });
+        of_task.unwrap_or_default()
+    }
+
+    fn kind_of_check(&self, task: TaskId, check: u32) -> &'static str {
+        let expectations = self.plan.task(task).expectations.as_deref();
+        let check = expectations.and_then(|expectations| expectations.checks.get(check as usize));
+        match check {
+            Some(Check::FileExists { .. }) => "scan",
+            _ => "command",
+        }
+    }
+
+    /// What an agent is asked.
+    fn ask_work(&self, id: AskId, purpose: Purpose) -> Work {
+        let work = self.of_task(id.task, Key::Ask(id.number), ("ask", purpose.as_str()));
+        let stage = match purpose {
+            Purpose::Score(_) => Some(Stage::Judge),
+            Purpose::Grade { .. } | Purpose::Decompose { .. } => Some(Stage::Verification),
+            Purpose::Scrutinise { step, .. } => Some(step.stage()),
+            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
+        };
+        let mut work = work.at(stage, purpose.round());
+        if let Some(seat) = purpose.seat() {
+            work.place.attempt = Some(seat.attempt);
+            work.place.seat = Some(seat.seat);
+        }
+        work
+    }
+
+    /// The same, by the request that is on record.
+    fn open_ask(&self, task: TaskId, number: u32) -> Work {
+        let key = Key::Ask(number);
+        let open = self.work.find(task, key).cloned();
+        open.unwrap_or(Work {
+            task: Some(task),
+            key,
+            kind: "ask",
+            purpose: None,
+            place: Place::default(),
+        })
+    }
+
+    pub(super) fn head(&self, work: &Work) -> Payload {
+        let task = work.task.map(|task| self.task(task));
+        let head = task.unwrap_or_default().with("kind", work.kind);
+        let head = head
+            .maybe("purpose", work.purpose)
+            .maybe("place", work.place.to_json());
+        // What tells it apart from other work at that place.
+        match work.key {
+            Key::Turn(_, turn) => head.with("turn", turn),
+            Key::Finish(index) | Key::Check(index) => head.with("index", index),
+            Key::Artifacts(dependency) => head.with("failedDepId", task_key(dependency)),
+            Key::Ask(number) if work.place.seat.is_none() => head.with("ask", number),
+            Key::Approver(_, approver) => head.with("approver", approver),
+            Key::Files | Key::Ask(_) | Key::Facts | Key::Stage(_) | Key::OfRun => head,
+        }
+    }
+}
+
+fn turn_work(turn: TurnId) -> Work {
+    Work {
+        task: Some(turn.task),
+        key: Key::Turn(turn.attempt, turn.turn),
+        kind: "turn",
+        purpose: Some("work"),
+        place: Place {
+            attempt: Some(turn.attempt),
+            ..Place::default()
+        },
+    }
+}
+
+fn of_run(kind: &'static str, purpose: &'static str) -> Work {
+    Work {
+        task: None,
+        key: Key::OfRun,
+        kind,
+        purpose: Some(purpose),
+        place: Place::default(),
+    }
+}
+
+fn of_notice(event: &NoticeEvent) -> Option<Life> {
+    match event {
+        NoticeEvent::Requested { .. } => Some(Life::Requested),
+        NoticeEvent::Retried { .. } => Some(Life::Progressed("retry")),
+        NoticeEvent::Sent { .. } => Some(Life::Ended("ok")),
+        NoticeEvent::Failed { .. } => Some(Life::Ended("failed")),
+        NoticeEvent::Died(_) | NoticeEvent::Filed { .. } => None,
+    }
+}
+
+/// What came of a call to an agent: the same may be asked once more, of the same agent or of another one.
+fn of_ask(asked: AskId, event: &Event, rest: &[Event]) -> Life {
+    let until = match event {
+        Event::AskFailed { until, .. } => *until,
+        _ => None,
+    };
+    let replied = matches!(event, Event::AskReplied { .. });
+    let of_same = |event: &&Event| match event {
+        Event::AskRequested { id, .. } | Event::AskFailed { id, .. } => {
+            id.task == asked.task && id.number == asked.number
+        }
+        _ => false,
+    };
+    let falls_back = rest
+        .iter()
+        .any(|event| matches!(event, Event::FellBack { task, .. } if *task == asked.task));
+    match rest.iter().find(of_same) {
+        Some(Event::AskFailed { .. }) => Life::Progressed("refused"),
+        Some(_) if replied => Life::Progressed("reprompt"),
+        Some(_) if falls_back => Life::Progressed("fallback"),
+        Some(_) => Life::Progressed("retry"),
+        None if until.is_some() => Life::Progressed("window"),
+        None if replied => Life::Ended("ok"),
+        None => Life::Ended("failed"),
+    }
+}
+
+/// What is told of the next request of a call that is made once more.
+fn asked_next(rest: &[Event]) -> Payload {
+    let next = rest.iter().find(|event| !matches!(event, Event::FellBack { .. }));
+    match next {
+        Some(Event::AskRequested {
+            strict, not_before, ..
+        }) => Payload::default()
+            .maybe("strict", strict.as_deref())
+            .maybe("notBefore", not_before.map(Timestamp::to_rfc3339)),
+        _ => Payload::default(),
+    }
+}

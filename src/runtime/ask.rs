@@ -1,0 +1,516 @@
+//! Asking agents: what they are asked is written, they are started or called, their reply is stored and read.
+
+mod command;
+mod grading;
+mod scoring;
+
+pub(super) use scoring::panel_of;
+
+use std::sync::Arc;
+
+use crate::agents::cassette;
+use crate::agents::endpoint::Endpoint;
+use crate::agents::line::Line;
+use crate::agents::model::{Image, ModelRequest};
+use crate::agents::secrets::Secrets;
+use crate::domain::{Advice, AgentId, AskId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
+use crate::engine::{AskFailure, Effect, Input, ReplyRef, State, TaskState, prior_points, reprompt};
+use crate::executor::spool::read_output;
+use crate::executor::task_command::TaskCommands;
+use crate::judging::parser::Quoted;
+use crate::judging::probes::MOST_PROBES;
+use crate::mission::Plan;
+use crate::review::consult::{self as prompt, MAX_SAID, Subject};
+use crate::review::fence::Excerpt;
+use crate::review::judgement::{Inputs, Judgement};
+use crate::review::pictures::Picture;
+use crate::review::prompt::{JudgePrompt, panel_schema};
+use crate::review::verdict::{self, Reply};
+use crate::review::{self, rubric};
+use crate::store::{self, AskFile, RunFolder, SpoolName};
+
+use super::calls::review_timeout;
+use super::looking::{self, Answered, Looking, Offer, Question};
+use super::material::{Judged, judged};
+use super::reach::{Reach, Toolless};
+use super::reply::{self, Failed, Place, nothing, write_judgement};
+use super::scrutiny;
+use super::world::{Message, World, jitter};
+
+/// One call to an agent, with what it is about as it stood when the call was decided on.
+#[derive(Clone)]
+struct Call {
+    id: AskId,
+    purpose: Purpose,
+    agent: AgentId,
+    /// For a strict reprompt of a reviewer: why its reply before could not be read.
+    strict: Option<String>,
+    plan: Arc<Plan>,
+    folder: RunFolder,
+    secrets: Arc<Secrets>,
+    task: TaskState,
+    /// The task that the purpose names beside it.
+    other: Option<TaskState>,
+    /// Whose work is graded.
+    judged: Vec<Judged>,
+}
+
+/// What a model is asked.
+struct Asked {
+    system: Option<String>,
+    prompt: String,
+    judgement: Judgement,
+    images: Vec<Image>,
+    /// What it may look with.
+    looking: Option<Looking>,
+}
+
+impl World {
+    /// Asks an agent.
+    pub(super) fn ask(&mut self, state: &State, effect: Effect) {
+        let Effect::Ask {
+            id,
+            purpose,
+            agent,
+            ref strict,
+            ..
+        } = effect
+        else {
+            return;
+        };
+        let other = match purpose {
+            Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
+            Purpose::Score(_)
+            | Purpose::Confirm
+            | Purpose::Answer
+            | Purpose::Approve { .. }
+            | Purpose::Grade { .. }
+            | Purpose::Decompose { .. }
+            | Purpose::Scrutinise { .. } => None,
+        };
+        let call = Call {
+            id,
+            purpose,
+            agent,
+            strict: strict.clone(),
+            plan: state.plan.clone(),
+            folder: self.folder.clone(),
+            secrets: self.programs.secrets(),
+            task: state.task(id.task).clone(),
+            other,
+            judged: match purpose {
+                Purpose::Grade { .. } => judged(state, id.task),
+                _ => Vec::new(),
+            },
+        };
+        match self.programs.get(agent).cloned() {
+            None => {
+                let message = format!(
+                    "{} '{}' cannot be reached",
+                    call.who(),
+                    call.plan.agent(agent).name
+                );
+                self.post(failure(id, Failed::of(FailureClass::Unknown, message)));
+            }
+            Some(Reach::Command(program, env)) => {
+                let sender = self.sender.clone();
+                self.prepare(effect, move || call.prepare_command((&program, &env), sender));
+            }
+            Some(Reach::Echo) => self.blocking(move || call.echo()),
+            Some(Reach::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
+                Err(message) => self.post(failure(id, Failed::ours(message))),
+                Ok(line) => {
+                    let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
+                    let work = tokio::spawn(async move {
+                        // After the loop has ended nobody wants to know.
+                        let tell = |input| drop(sender.send(Message::Input(input)));
+                        match call.prepare(toolless, line.is_on_record()).await {
+                            Ok((handed_over, asked)) => {
+                                handed_over.into_iter().for_each(tell);
+                                call.ask_model(&line, &endpoint, asked)
+                                    .await
+                                    .into_iter()
+                                    .for_each(tell);
+                            }
+                            Err(message) => tell(call.failed(message)),
+                        }
+                    });
+                    self.keep_track(work.abort_handle());
+                }
+            },
+        }
+    }
+}
+
+impl Call {
+    fn commands(&self) -> TaskCommands {
+        TaskCommands {
+            plan: self.plan.clone(),
+            folder: self.folder.clone(),
+            secrets: self.secrets.clone(),
+            task: self.id.task,
+            attempt: self.task.attempt,
+        }
+    }
+
+    fn path(&self, name: SpoolName) -> std::path::PathBuf {
+        self.folder.spool_file(&name)
+    }
+
+    /// What the agent is, in a sentence.
+    fn who(&self) -> &'static str {
+        match self.purpose {
+            Purpose::Score(_) => "reviewer",
+            _ => "agent",
+        }
+    }
+
+    /// What a recorded reply is found by.
+    fn on_record(&self) -> cassette::Call {
+        let (stage, place) = match self.purpose {
+            Purpose::Score(place) => ("judge", vec![place.seat, place.round]),
+            Purpose::Resolve { dependency } => ("resolve", vec![dependency.0, self.resolutions()]),
+            Purpose::Approve { number, approver } => ("approve", vec![number, approver]),
+            purpose @ (Purpose::Confirm | Purpose::Answer) => (purpose.as_str(), vec![self.task.turn]),
+            purpose => (purpose.as_str(), purpose.round().into_iter().collect()),
+        };
+        cassette::Call {
+            task: self.plan.task(self.id.task).title.to_string(),
+            agent: self.plan.agent(self.agent).name.to_string(),
+            attempt: self.task.attempt,
+            stage: stage.to_owned(),
+            place: place.into_iter().chain([self.id.attempt_try]).collect(),
+        }
+    }
+
+    fn resolutions(&self) -> u32 {
+        self.task
+            .remedies
+            .as_deref()
+            .map_or(0, |remedies| remedies.resolutions)
+    }
+
+    /// How long the call may take: as the stage says, else as the agent does.
+    fn timeout(&self) -> Millis {
+        let stage = match self.purpose {
+            Purpose::Scrutinise {
+                step: Step::Stage(n), ..
+            } => self.plan.task(self.id.task).scrutiny.stage(n),
+            _ => None,
+        };
+        let own = stage.and_then(|stage| stage.timeout);
+        own.unwrap_or_else(|| review_timeout(self.plan.agent(self.agent)))
+    }
+
+    /// The pictures that it is to look at. Blocks.
+    fn pictures(&self) -> Result<Vec<Picture>, String> {
+        match self.purpose {
+            Purpose::Scrutinise { step, .. } => scrutiny::pictures_of(&self.plan, self.id.task, step),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What it is asked, and the record of that; written to the spool. Of pictures the spool knows digests only. Blocks.
+    fn write_request(&self, pictures: &[Picture]) -> Result<(JudgePrompt, Judgement), String> {
+        let (asked, judgement) = match self.purpose {
+            Purpose::Score(_) => self.scoring()?,
+            Purpose::Grade { round } => {
+                let (asked, judgement) = self.grading(round)?;
+                (JudgePrompt::alone(asked), judgement)
+            }
+            Purpose::Scrutinise { step, .. } => {
+                let unread = self.reprompt();
+                let (asked, judgement) = scrutiny::compose(
+                    (&self.folder, &self.secrets),
+                    &self.plan,
+                    &self.task,
+                    self.id.task,
+                    (step, unread.as_deref()),
+                    pictures,
+                )?;
+                (JudgePrompt::alone(asked.joined()), judgement)
+            }
+            _ => {
+                let asked = self.compose()?;
+                let (nothing, now) = (Inputs::default(), Timestamp::now());
+                let judgement = Judgement::asked(&asked, nothing, Quoted::default(), now);
+                (JudgePrompt::alone(asked), judgement)
+            }
+        };
+        let path = self.path(SpoolName::Ask(self.id, AskFile::Request));
+        store::write_new(&path, asked.joined().as_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        Ok((asked, judgement))
+    }
+
+    fn compose(&self) -> Result<String, String> {
+        let subject = |id| {
+            let plan = self.plan.task(id);
+            Subject {
+                title: &plan.title,
+                description: plan.description.as_deref(),
+            }
+        };
+        let task = subject(self.id.task);
+        Ok(match (self.purpose, &self.other) {
+            (Purpose::Confirm, _) => prompt::confirm(&task, &self.said(self.id.task, &self.task)?),
+            (Purpose::Answer, _) => {
+                let dialog = self.task.dialog.as_deref();
+                let question = dialog
+                    .and_then(|dialog| dialog.open.as_deref())
+                    .unwrap_or_default();
+                let exchanges = dialog.into_iter().flat_map(|dialog| &dialog.exchanges);
+                let earlier: Vec<(String, String)> = exchanges
+                    .map(|exchange| (exchange.question.clone(), exchange.answer.clone()))
+                    .collect();
+                prompt::answer(&task, question, &earlier)
+            }
+            (Purpose::Decompose { .. }, _) => {
+                let criteria = &self.plan.task(self.id.task).acceptance;
+                prompt::decompose(&task, criteria, MOST_PROBES, self.reprompt().as_deref())
+            }
+            (Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. }, _) => {
+                return Err("a judge is asked with the work before it".to_owned());
+            }
+            (Purpose::Approve { .. }, _) => {
+                let plan = self.plan.task(self.id.task);
+                let gate = self.task.waiting.as_ref().map(|waiting| &waiting.gate);
+                let approval = plan
+                    .approvals
+                    .iter()
+                    .find(|approval| Some(&approval.gate) == gate);
+                let message = approval.and_then(|approval| approval.message.as_deref());
+                let message = message.unwrap_or("May this task start?");
+                prompt::approve(&task, &self.plan.agent(plan.agent).name, message)
+            }
+            (Purpose::Resolve { dependency }, Some(other)) => {
+                let last = other.feedback.last();
+                let findings: Vec<String> = last
+                    .into_iter()
+                    .flat_map(|feedback| &feedback.findings)
+                    .map(|finding| finding.description.clone())
+                    .collect();
+                prompt::resolve(
+                    &task,
+                    &prompt::Failed {
+                        task: subject(dependency),
+                        mode: other.mode.map_or("error", crate::domain::FailureMode::as_str),
+                        findings: &findings,
+                        // What is lost is no reason not to ask: the failure itself is known.
+                        said: self.said(dependency, other).ok().as_ref(),
+                    },
+                )
+            }
+            (Purpose::Resolve { .. }, None) => return Err("the task it is about is unknown".to_owned()),
+        })
+    }
+
+    /// What the agent of a task said last.
+    fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, String> {
+        let turn = TurnId {
+            task,
+            attempt: state.attempt,
+            turn: state.turn,
+        };
+        read_output(&self.folder, turn, &state.output, 4 * MAX_SAID)
+            .map_err(|error| format!("what the agent said is lost: {error}"))
+    }
+
+    /// An agent that repeats its question has no word of its own. Blocks.
+    fn echo(&self) -> Vec<Input> {
+        let reply = self.path(SpoolName::Ask(self.id, AskFile::Reply));
+        let written = self.write_request(&[]).and_then(|(asked, judgement)| {
+            let judgement = write_judgement(
+                &self.path(SpoolName::Ask(self.id, AskFile::Judgement)),
+                &judgement,
+            )?;
+            Ok((reply::write(&reply, &asked.joined())?, judgement))
+        });
+        let (file, judgement) = match written {
+            Ok(written) => written,
+            Err(message) => return vec![self.failed(message)],
+        };
+        let replied = Input::AskReplied {
+            id: self.id,
+            reply: ReplyRef {
+                file: file.unwrap_or_else(nothing),
+                model: None,
+                usage: super::echo::NOTHING,
+                tools: None,
+                judgement,
+            },
+            advice: verdict::of_echo(self.purpose),
+        };
+        self.handed_over().into_iter().chain([replied]).collect()
+    }
+
+    /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
+    async fn ask_model(&self, line: &Line, endpoint: &Endpoint, asked: Asked) -> Vec<Input> {
+        let Asked {
+            system,
+            prompt,
+            judgement,
+            images,
+            looking,
+        } = asked;
+        let agent = self.plan.agent(self.agent);
+        let question = Question {
+            line,
+            endpoint,
+            request: ModelRequest {
+                system,
+                prompt,
+                images,
+                schema: self.schema(),
+                temperature: agent.spec.temperature,
+                max_tokens: agent.spec.max_tokens,
+                timeout: self.timeout().as_duration(),
+            },
+            request_file: self.path(SpoolName::Ask(self.id, AskFile::Request)),
+        };
+        let answered = looking::ask(question, looking.as_ref()).await;
+        let warning = answered.warning.clone().map(Input::Warn);
+        warning
+            .into_iter()
+            .chain([self.read_model(answered, judgement, endpoint).await])
+            .collect()
+    }
+
+    /// Why it is asked once more; `None` where it is asked for the first time.
+    fn reprompt(&self) -> Option<String> {
+        reprompt(&self.plan, self.id.task, &self.task, self.purpose)
+    }
+
+    /// The form of the reply, for providers that can hold a model to it.
+    fn schema(&self) -> Option<serde_json::Value> {
+        let answers = || !prior_points(&self.plan, self.id.task, &self.task).is_empty();
+        match self.purpose {
+            Purpose::Score(_) => self
+                .panel()
+                .map(|panel| panel_schema(&panel.dimensions, answers())),
+            Purpose::Grade { .. } => self.rubric().map(|by| rubric::schema(by, answers())),
+            Purpose::Scrutinise { step, .. } => Some(review::scrutiny::schema(step, answers())),
+            _ => None,
+        }
+    }
+
+    /// What it is asked and may look with, and the record of handing it over.
+    async fn prepare(
+        &self,
+        toolless: Toolless,
+        is_on_record: bool,
+    ) -> Result<(Option<Input>, Asked), String> {
+        let call = self.clone();
+        let prepared = tokio::task::spawn_blocking(move || {
+            let pictures = call.pictures()?;
+            let (prompt, judgement) = call.write_request(&pictures)?;
+            let images: Vec<Image> = pictures
+                .iter()
+                .map(|picture| Image::of(picture.media_type, &picture.bytes))
+                .collect();
+            // Who is shown pictures is asked about them, not about files.
+            let looking = match call.sees_the_work() && images.is_empty() {
+                true => call.offer(&toolless, is_on_record, &judgement)?,
+                false => None,
+            };
+            let asked = Asked {
+                system: Some(prompt.system).filter(|system| !system.is_empty()),
+                prompt: prompt.user,
+                judgement,
+                images,
+                looking,
+            };
+            Ok((call.handed_over(), asked))
+        });
+        prepared.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// Whether it judges work. Whoever cuts criteria into probes sees none, so no work can tell it what to ask.
+    fn sees_the_work(&self) -> bool {
+        matches!(
+            self.purpose,
+            Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. }
+        )
+    }
+
+    /// What it may look with. Blocks.
+    fn offer(
+        &self,
+        toolless: &Toolless,
+        is_on_record: bool,
+        judgement: &Judgement,
+    ) -> Result<Option<Looking>, String> {
+        let own = [(self.id.task, self.task.clone())];
+        let offer = Offer {
+            plan: &self.plan,
+            folder: &self.folder,
+            judged: match self.judged.is_empty() {
+                true => &own,
+                false => &self.judged,
+            },
+            agent: self.agent,
+            ledger: self.path(SpoolName::Ask(self.id, AskFile::Tools)),
+            toolless,
+            secrets: &self.secrets,
+            is_on_record,
+        };
+        let (call, may_ask_again) = (
+            self.clone(),
+            self.purpose.seat().is_some() && self.strict.is_none(),
+        );
+        // A reviewer whose reply lacks its form is asked again while it still knows what it has seen, but not a third time.
+        // Any other judge is asked again by the engine, which knows why.
+        let has_form = move |text: &str, said: &Quoted| {
+            let reply = Reply {
+                text,
+                len: text.len() as u64,
+                cut_short: false,
+            };
+            !may_ask_again || !matches!(call.read(reply, said), Advice::Unreadable { .. })
+        };
+        offer.looking(judgement.work.clone(), Box::new(has_form))
+    }
+
+    /// What a reply says.
+    fn read(&self, reply: Reply<'_>, said: &Quoted) -> Advice {
+        verdict::of_ask(self.purpose, self.panel(), reply, said)
+    }
+
+    async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
+        let (id, call) = (self.id, self.clone());
+        let parse = move |reply: Reply<'_>, said: &Quoted| call.read(reply, said);
+        let read = reply::of_model(answered, judgement, endpoint, place(&self.folder, id), parse).await;
+        said(id, read)
+    }
+
+    fn failed(&self, message: String) -> Input {
+        failure(self.id, Failed::ours(message))
+    }
+}
+
+fn place(folder: &RunFolder, id: AskId) -> Place {
+    Place {
+        reply: folder.spool_file(&SpoolName::Ask(id, AskFile::Reply)),
+        judgement: folder.spool_file(&SpoolName::Ask(id, AskFile::Judgement)),
+    }
+}
+
+fn said(id: AskId, read: Result<(Advice, ReplyRef), Failed>) -> Input {
+    match read {
+        Ok((advice, reply)) => Input::AskReplied { id, reply, advice },
+        Err(failed) => failure(id, failed),
+    }
+}
+
+/// An agent could not be asked.
+pub(super) fn failure(id: AskId, failed: Failed) -> Input {
+    Input::AskFailed(Box::new(AskFailure {
+        id,
+        class: failed.class,
+        message: failed.message,
+        retry_after: failed.retry_after,
+        jitter: jitter(),
+        used: failed.used,
+        ours: failed.ours,
+    }))
+}

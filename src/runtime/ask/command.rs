@@ -1,0 +1,82 @@
+//! Agents that are asked by starting a command.
+
+use crate::agents::command::{ChildEnv, Program};
+use crate::domain::{Digest, Purpose};
+use crate::engine::Input;
+use crate::executor::command::CommandJob;
+use crate::executor::runner::CommandRequest;
+use crate::executor::spool::write_told;
+use crate::judging::parser::Quoted;
+use crate::review::judgement::Judgement;
+use crate::review::verdict::Reply;
+use crate::runtime::commands::request;
+use crate::runtime::reply;
+use crate::runtime::scrutiny;
+use crate::runtime::world::{Message, Sender};
+use crate::store::{AskFile, SpoolName};
+use crate::supervisor::Told;
+
+use super::{Call, place, said};
+
+impl Call {
+    /// What the agent is started with, its request written; and what is done with its reply. Blocks.
+    pub(super) fn prepare_command(
+        self,
+        agent: (&Program, &ChildEnv),
+        sender: Sender,
+    ) -> Result<CommandRequest, Box<Input>> {
+        let (job, judgement) = self
+            .job(agent)
+            .map_err(|message| Box::new(self.failed(message)))?;
+        if let Some(handed_over) = self.handed_over() {
+            // After the loop has ended nobody wants to know.
+            let _ = sender.send(Message::Input(handed_over));
+        }
+        let id = self.id;
+        Ok(request(sender, id.task, job, move |end| {
+            let parse = |reply: Reply<'_>, said: &Quoted| self.read(reply, said);
+            let (who, place) = (format!("the {}", self.who()), place(&self.folder, id));
+            said(id, reply::of_command(&who, &end, judgement, &place, parse))
+        }))
+    }
+
+    fn job(&self, agent: (&Program, &ChildEnv)) -> Result<(CommandJob, Judgement), String> {
+        let id = self.id;
+        let pictures = self.pictures()?;
+        let (asked, judgement) = self.write_request(&pictures)?;
+        let asked = asked.joined();
+        let request = Told {
+            path: self.path(SpoolName::Ask(id, AskFile::Request)),
+            digest: Digest::of(asked.as_bytes()),
+        };
+        let as_json = match self.purpose {
+            Purpose::Score(place) => Some(self.scoring_json(place, &asked)),
+            Purpose::Grade { round } => Some(self.grading_json(round, &asked)),
+            Purpose::Scrutinise { step, round } => {
+                let step = (step, round);
+                Some(scrutiny::review_json(
+                    &self.plan, &self.task, id.task, step, &asked, &pictures,
+                ))
+            }
+            Purpose::Confirm
+            | Purpose::Answer
+            | Purpose::Resolve { .. }
+            | Purpose::Approve { .. }
+            | Purpose::Decompose { .. } => None,
+        };
+        let review = as_json.map(|json| write_told(&self.path(SpoolName::Ask(id, AskFile::Review)), &json));
+        let files = [
+            SpoolName::Ask(id, AskFile::Reply),
+            SpoolName::Ask(id, AskFile::Err),
+            SpoolName::Ask(id, AskFile::Result),
+        ];
+        let purpose = ("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned());
+        let asked = (request, review.transpose()?);
+        let job = CommandJob {
+            label: id.to_string(),
+            timeout: self.timeout(),
+            ..self.commands().asking(agent, asked, files, vec![purpose])?
+        };
+        Ok((job, judgement))
+    }
+}

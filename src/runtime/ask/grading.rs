@@ -1,0 +1,109 @@
+//! What a judge is given that grades work by a rubric, and the record of handing it over (semantics, section 10).
+
+use serde_json::json;
+
+use crate::domain::{Purpose, Timestamp};
+use crate::engine::Input;
+use crate::executor::spool::seal;
+use crate::mission::model::Rubric;
+use crate::review::handoff::{Author, Content, Handoff};
+use crate::review::judgement::Judgement;
+use crate::review::rubric::{self, Acceptance};
+use crate::runtime::material::{Judged, Material};
+use crate::store::{self, AskFile, SpoolName};
+
+use super::Call;
+
+impl Call {
+    /// What a judge is asked that grades the work by a rubric, and the record of that. Blocks.
+    pub(super) fn grading(&self, round: u32) -> Result<(String, Judgement), String> {
+        let (plan, id) = (&self.plan, self.id.task);
+        let rubric = self.rubric().ok_or("the task has no rubric any more")?;
+        let material = Material::gather((&self.folder, &self.secrets), plan, id, &self.task, &self.judged)?;
+        let acceptance = Acceptance {
+            criteria: &plan.task(id).acceptance,
+            cut: &self.task.probes,
+        };
+        self.hand_over(round, rubric, acceptance, &material)?;
+        let work = material.work(plan, id);
+        let asked = rubric::grades(&work, rubric, acceptance, self.reprompt().as_deref()).joined();
+        let prior = work.prior.points.len();
+        let mut judgement = material.judgement(&asked, prior);
+        // What whoever cut the criteria says is no word of the judge's.
+        let cut = self.task.probes.iter();
+        cut.for_each(|probe| judgement.work.add(&probe.text));
+        Ok((asked, judgement))
+    }
+
+    pub(super) fn rubric(&self) -> Option<&Rubric> {
+        let verification = self.plan.task(self.id.task).verification.as_deref()?;
+        verification.rubric.as_deref()
+    }
+
+    /// Writes down what is handed over to whoever grades. Blocks.
+    fn hand_over(
+        &self,
+        round: u32,
+        rubric: &Rubric,
+        acceptance: Acceptance<'_>,
+        material: &Material,
+    ) -> Result<(), String> {
+        let author = |(id, state): &Judged| Author {
+            task: self.plan.task(*id).title.to_string(),
+            agent: self.plan.agent(self.plan.task(*id).agent).name.to_string(),
+            attempt: state.attempt,
+            model: state.model.as_deref().map(str::to_owned),
+        };
+        let handoff = Handoff::new(Content {
+            task: &self.plan.task(self.id.task).title,
+            round,
+            from: self.judged.iter().map(author).collect(),
+            to: &self.plan.agent(self.agent).name,
+            output: &material.output,
+            artifacts: &material.facts,
+            acceptance,
+            rubric,
+            at: Timestamp::now(),
+        })
+        .map_err(|own| own.to_string())?;
+        let path = self.path(SpoolName::Ask(self.id, AskFile::Handoff));
+        store::write_new(&path, &handoff.to_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    }
+
+    /// The record of what was handed over, made durable. Blocks.
+    pub(super) fn handed_over(&self) -> Option<Input> {
+        let is_grade = matches!(self.purpose, Purpose::Grade { .. });
+        let path = self.path(SpoolName::Ask(self.id, AskFile::Handoff));
+        let file = is_grade.then(|| seal(&path).file()).flatten()?;
+        Some(Input::HandedOver { id: self.id, file })
+    }
+
+    /// The same for a command judge that would rather not read prose.
+    pub(super) fn grading_json(&self, round: u32, asked: &str) -> Vec<u8> {
+        let task = self.plan.task(self.id.task);
+        let rubric = self.rubric().into_iter().flat_map(|rubric| &rubric.criteria);
+        let criteria: Vec<_> = rubric
+            .map(|criterion| {
+                json!({
+                    "name": criterion.name,
+                    "weight": criterion.weight.get().to_string(),
+                    "grade": criterion.grade.as_str(),
+                    "required": criterion.required,
+                    "description": criterion.description,
+                })
+            })
+            .collect();
+        let request = json!({
+            "schema": "quorum.review-request/v1",
+            "task": task.title,
+            "description": task.description,
+            "attempt": self.task.attempt,
+            "round": round,
+            "criteria": criteria,
+            "acceptance": task.acceptance,
+            "prompt": asked,
+        });
+        request.to_string().into_bytes()
+    }
+}

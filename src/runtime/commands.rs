@@ -1,0 +1,225 @@
+//! Commands of a session: started below its supervisor, and what their ends mean to the loop. How each kind is started
+//! and what it says stands in `executor`.
+
+use std::sync::Arc;
+
+use crate::domain::{TaskId, TurnId};
+use crate::engine::{Effect, Input, ProcessRef, State};
+use crate::executor::approver::{self, ApproverId};
+use crate::executor::command::{CommandEnd, CommandJob};
+use crate::executor::probes::Grading;
+use crate::executor::runner::{CommandRequest, Ended, Owner};
+use crate::executor::task_command::TaskCommands;
+use crate::executor::{check, finish_gate};
+use crate::mission::model::Check;
+use crate::mission::{ApproverPlan, Plan};
+use crate::store::SpoolName;
+use crate::supervisor::Event;
+
+use super::error::RunError;
+use super::world::{Message, Ready, Sender, World};
+
+/// A command of a task whose end is one input.
+pub(super) fn request(
+    sender: Sender,
+    task: TaskId,
+    job: CommandJob,
+    meaning: impl FnOnce(CommandEnd) -> Input + Send + 'static,
+) -> CommandRequest {
+    // After the loop has ended nobody wants to know.
+    let then = move |end| drop(sender.send(Message::Input(meaning(end))));
+    CommandRequest::new(Owner::Task(task), job, Box::new(then))
+}
+
+fn finish(ended: Ended) {
+    tokio::task::spawn_blocking(|| ended.finish());
+}
+
+impl World {
+    /// What the commands of a task have in common.
+    pub(super) fn task_commands(&self, plan: &Arc<Plan>, task: TaskId, attempt: u32) -> TaskCommands {
+        TaskCommands {
+            plan: plan.clone(),
+            folder: self.folder.clone(),
+            secrets: self.programs.secrets(),
+            task,
+            attempt,
+        }
+    }
+
+    /// Starts a command. What a turn does after its end nobody would see.
+    pub fn start(&mut self, plan: &Arc<Plan>, request: CommandRequest) -> Result<(), RunError> {
+        let owner = request.owner();
+        if matches!(owner, Owner::Tool(turn) if !self.is_at_work(turn)) {
+            finish(request.refused("its turn has ended".to_owned()));
+            return Ok(());
+        }
+        if let Some(task) = owner.task() {
+            self.begun.count(task);
+        }
+        self.newest_plan = Some(plan.clone());
+        let started = self.runner.start(&mut self.supervisor, request);
+        if let Some(ended) = started.map_err(RunError::Supervisor)? {
+            let mut inputs = Vec::new();
+            self.ended(ended, &mut inputs);
+            inputs.into_iter().for_each(|input| self.post(input));
+        }
+        Ok(())
+    }
+
+    fn start_for(
+        &mut self,
+        commands: TaskCommands,
+        job: CommandJob,
+        meaning: impl FnOnce(CommandEnd) -> Input + Send + 'static,
+    ) -> Result<(), RunError> {
+        let request = request(self.sender.clone(), commands.task, job, meaning);
+        self.start(&commands.plan, request)
+    }
+
+    /// Prepares the command of an effect beside the loop. It is started if it is still wanted then.
+    pub(super) fn prepare(
+        &self,
+        effect: Effect,
+        prepare: impl FnOnce() -> Result<CommandRequest, Box<Input>> + Send + 'static,
+    ) {
+        let sender = self.sender.clone();
+        tokio::task::spawn_blocking(move || {
+            let command = prepare();
+            // After the loop has ended nobody wants to know.
+            let _ = sender.send(Message::Ready(Box::new(Ready { effect, command })));
+        });
+    }
+
+    /// What the supervisor says, as inputs.
+    pub(super) fn take(&mut self, event: Event, inputs: &mut Vec<Input>) {
+        let ended = match event {
+            Event::Spawned { key, pid, start_time } => {
+                let process = ProcessRef { pid, start_time };
+                if let Some(Owner::Turn(turn)) = self.runner.spawned(key, process.clone()) {
+                    self.processes.insert(turn, process.clone());
+                    let process = Some(process);
+                    inputs.push(Input::TurnSpawned { turn, process });
+                }
+                None
+            }
+            Event::SpawnFailed { key, message, .. } => self.runner.ended(key, Err(message)),
+            Event::Exited(exit) => self.runner.ended(exit.key, Ok(exit)),
+            Event::Warning { message } => {
+                inputs.push(Input::Warn(message));
+                None
+            }
+            // Of its good-bye the end of the connection tells, which is next.
+            Event::Alive | Event::Farewell => None,
+        };
+        if let Some(ended) = ended {
+            self.ended(ended, inputs);
+        }
+    }
+
+    fn ended(&mut self, ended: Ended, inputs: &mut Vec<Input>) {
+        match ended.owner {
+            Owner::Turn(turn) => self.turn_ended(turn, ended.outputs, ended.result, inputs),
+            Owner::Nobody => finish(ended),
+            // What is dropped is done again by the next session.
+            Owner::Tool(_) | Owner::Task(_) | Owner::Audit if self.is_stopping() => {}
+            Owner::Tool(_) | Owner::Task(_) | Owner::Audit => finish(ended),
+        }
+    }
+
+    pub(super) fn run_check(
+        &mut self,
+        state: &State,
+        task: TaskId,
+        attempt: u32,
+        check: u32,
+    ) -> Result<(), RunError> {
+        let plan = state.plan.clone();
+        let finished = move |result| Input::CheckFinished {
+            task,
+            attempt,
+            check,
+            result,
+        };
+        if let Some(Check::FileExists { .. }) = check::declared(&plan, task, check) {
+            self.blocking(move || {
+                check::files(&plan, task, check)
+                    .map(finished)
+                    .into_iter()
+                    .collect()
+            });
+            return Ok(());
+        }
+        let commands = self.task_commands(&plan, task, attempt);
+        match check::job(&commands, check, &SpoolName::Check(task, attempt, check)) {
+            Some(job) => self.start_for(commands, job, move |end| {
+                finished(check::result(&plan, task, check, &end))
+            }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn run_finish(&mut self, state: &State, turn: TurnId, command: u32) -> Result<(), RunError> {
+        let plan = state.plan.clone();
+        let commands = self.task_commands(&plan, turn.task, turn.attempt);
+        match finish_gate::job(&commands, turn, command) {
+            Some(job) => self.start_for(commands, job, move |end| {
+                finish_gate::finished(&plan, turn, command, &end)
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Grades what plain facts decide: once all commands of the round have ended.
+    pub(super) fn grade(
+        &mut self,
+        state: &State,
+        task: TaskId,
+        attempt: u32,
+        round: u32,
+    ) -> Result<(), RunError> {
+        let said = |id| (state.current_turn(id), state.task(id).output.clone());
+        let grading = Grading {
+            commands: self.task_commands(&state.plan, task, attempt),
+            round,
+            judged: state.judged(task).map(said).collect(),
+        };
+        let mut ends = Vec::new();
+        for job in grading.jobs() {
+            let (request, end) = CommandRequest::awaited(Owner::Task(task), job);
+            self.start(&state.plan, request)?;
+            ends.push(end);
+        }
+        let sender = self.sender.clone();
+        let work = tokio::spawn(async move {
+            let mut ended = Vec::with_capacity(ends.len());
+            for end in ends {
+                ended.push(end.await);
+            }
+            tokio::task::spawn_blocking(move || {
+                // After the loop has ended nobody wants to know.
+                let _ = sender.send(Message::Input(grading.graded(&ended)));
+            });
+        });
+        self.keep_track(work.abort_handle());
+        Ok(())
+    }
+
+    /// Asks an approver that is no person.
+    pub(super) fn ask_approver(&mut self, state: &State, id: ApproverId) -> Result<(), RunError> {
+        let task = state.task(id.task);
+        let waiting = task.waiting.as_ref();
+        let mut approvals = state.plan.task(id.task).approvals.iter();
+        let approval =
+            approvals.find(|approval| waiting.is_some_and(|waiting| waiting.gate == approval.gate));
+        match approval.and_then(|approval| approval.approvers.get(id.approver as usize)) {
+            Some(ApproverPlan::Command(command)) => {
+                let commands = self.task_commands(&state.plan, id.task, task.attempt);
+                let job = approver::job(&commands, id, command);
+                self.start_for(commands, job, move |end| approver::answered(id, &end))
+            }
+            // An agent is consulted; people answer by themselves.
+            Some(ApproverPlan::Agent(_) | ApproverPlan::Person(_)) | None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Why a session could not go on.
+
+use std::io;
+
+use crate::store::JournalError;
+
+/// Why a session could not go on. The state that was durable is safe, and the run can be resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The supervisor is gone, and with it every child.
+    #[error("the process that holds the agents ended unexpectedly: {0}")]
+    Supervisor(io::Error),
+    /// The supervisor does not answer, or does not do what it is told. It was ended, and with it every child.
+    #[error("the process that holds the agents gave no sign of life in time and was ended")]
+    Silent,
+    /// A prompt or request cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Spool {
+        /// What was to be written.
+        path: std::path::PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Signals cannot be listened to.
+    #[error("cannot listen to signals: {0}")]
+    Signals(io::Error),
+}

@@ -1,0 +1,76 @@
+//! Files that a task's rules name are looked at, beside the loop.
+
+use crate::domain::{TaskId, TurnId};
+use crate::engine::{FileFact, Input, State};
+use crate::executor::workspace::workspace;
+use crate::judging::heuristic::named_files;
+use crate::mission::Plan;
+use crate::mission::model::Check;
+use crate::review::evidence;
+
+use super::watch::Answer;
+use super::world::{Message, World};
+
+impl World {
+    pub(super) fn scan_files(&mut self, state: &State, turn: TurnId, number: u32) {
+        let task = turn.task;
+        let plan = state.plan.clone();
+        let folder = self.folder.clone();
+        let asked = Answer::asked(state, task);
+        self.blocking(move || {
+            let files = files_of(&plan, task);
+            let hollow = asked.and_then(|asked| asked.hollow(&folder));
+            vec![Input::FilesScanned {
+                turn,
+                number,
+                files,
+                hollow,
+            }]
+        });
+    }
+
+    /// Looks at what a failed task was to make, in the workspace where it worked.
+    pub(super) fn scan_artifacts(&mut self, state: &State, task: TaskId, dependency: TaskId) {
+        let plan = state.plan.clone();
+        self.blocking(move || {
+            let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
+            let files = evidence::scan(&workspace(&plan, dependency), targets);
+            vec![Input::ArtifactsScanned {
+                task,
+                dependency,
+                files,
+            }]
+        });
+    }
+
+    /// Looks at the files of a task, and hands an input to the loop behind what was seen.
+    pub(super) fn look_before(&mut self, state: &State, task: TaskId, input: Input) {
+        let (plan, attempt) = (state.plan.clone(), state.task(task).attempt);
+        let sender = self.sender.clone();
+        tokio::task::spawn_blocking(move || {
+            let files = files_of(&plan, task);
+            let seen = Input::FilesSeen { task, attempt, files };
+            let _ = sender.send(Message::FilesLooked(vec![seen, input]));
+        });
+    }
+}
+
+/// What there is of the files that a task's rules name. Blocks.
+pub(super) fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
+    let task_plan = plan.task(task);
+    let checks = task_plan.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let declared = checks.iter().flat_map(|check| match check {
+        Check::FileExists { paths, .. } => paths.as_slice(),
+        _ => &[],
+    });
+    let targets = task_plan.target_files.iter().map(AsRef::as_ref);
+    let criteria = task_plan.verification.as_deref().map_or(&[][..], |v| &v.criteria);
+    let spoken_of = named_files(criteria);
+    evidence::scan(
+        &workspace(plan, task),
+        targets
+            .chain(declared.map(String::as_str))
+            .chain(spoken_of.iter().map(String::as_str))
+            .chain(task_plan.scrutiny.screenshots()),
+    )
+}

@@ -1,0 +1,424 @@
+//! Worker turns by command: how they are started, and what their end means.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agents::command::Placeholders;
+use crate::agents::failure::{FailedCommand, Moment, ToldFailure, read_command};
+use crate::domain::{FailureClass, Millis, TaskId, TurnId};
+use crate::engine::{Exit, Input, State, TurnEnd};
+use crate::executor::command::{CommandJob, LONGEST_QUOTE, Outputs};
+use crate::executor::runner::CommandRequest;
+use crate::executor::spool::{Sealed, read_head, read_tail, seal};
+use crate::mission::Plan;
+use crate::mission::model::{Check, CommandLine, Input as PromptInput};
+use crate::store::{RunFolder, SpoolName};
+use crate::supervisor;
+
+use super::error::RunError;
+use super::middleware::Said;
+use super::reach::Reach;
+use super::watch::After;
+use super::world::{World, jitter, not_reachable};
+use super::{middleware, voice};
+
+/// What has more bytes than this is no question, in bytes.
+const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
+/// How much of what an agent printed may be its last message, in bytes.
+const LAST_MESSAGE: u64 = 4 * crate::judging::assumption::LAST_CHARS as u64;
+/// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
+const REFUSALS: usize = 20;
+
+impl World {
+    pub(super) fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
+        let plan = &state.plan;
+        let agent_id = plan.task(turn.task).agent;
+        match self.programs.get(agent_id).cloned() {
+            None => self.post(not_reachable(
+                turn,
+                format!("agent '{}' cannot be reached", plan.agent(agent_id).name),
+            )),
+            Some(Reach::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
+            Some(Reach::Echo) => self.echo_worker(turn),
+            Some(Reach::Command(program, env)) => {
+                self.remember(state, turn);
+                if let Err(why) = self.give_message_folder(turn) {
+                    self.post(not_reachable(turn, why));
+                    return Ok(());
+                }
+                let commands = self.task_commands(plan, turn.task, turn.attempt);
+                let input = plan.agent(agent_id).spec.input;
+                let prompt = (input != PromptInput::None).then(|| commands.file(&SpoolName::Prompt(turn)));
+                let prompt_text = prompt.as_deref().map_or_else(Cow::default, Path::to_string_lossy);
+                let cwd = commands.workspace();
+                let argv = program.argv(&Placeholders {
+                    task: commands.title(),
+                    attempt: &turn.attempt.to_string(),
+                    prompt_file: &prompt_text,
+                    workspace: &cwd.to_string_lossy(),
+                });
+                let mut variables = commands.variables();
+                variables.extend(self.turn_variables(turn, prompt.as_deref()));
+                let job = CommandJob {
+                    label: turn.to_string(),
+                    argv,
+                    env: env.with(variables),
+                    cwd,
+                    stdin: prompt.filter(|_| input == PromptInput::Stdin),
+                    outputs: self.turn_outputs(plan, turn),
+                    timeout: plan.task(turn.task).turn_timeout,
+                    // It may have worked for long, and reads nothing but files: the next session can take it over.
+                    outlives_session: true,
+                    ..commands.job()
+                };
+                return self.start(plan, CommandRequest::turn(turn, job));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a turn may leave behind.
+    pub(super) fn turn_outputs(&self, plan: &Plan, turn: TurnId) -> Outputs {
+        let file = |name| Some(self.folder.spool_file(&name));
+        Outputs {
+            stdout: file(SpoolName::Out(turn)),
+            stderr: file(SpoolName::Err(turn)),
+            result: file(SpoolName::Result(turn)),
+            secrets: self.programs.secrets(),
+            limit: plan.rules.max_output,
+        }
+    }
+
+    /// The variables of the contract with command agents (`docs/reference/agents.md`), beside those of each command.
+    fn turn_variables(&self, turn: TurnId, prompt: Option<&Path>) -> Vec<(String, String)> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let file = |name| text(&self.folder.spool_file(&name));
+        let mut variables = vec![
+            ("QUORUM_TURN".to_owned(), turn.turn.to_string()),
+            ("QUORUM_TASK_DIR".to_owned(), file(SpoolName::Drop(turn))),
+            ("QUORUM_RESULT_FILE".to_owned(), file(SpoolName::Result(turn))),
+        ];
+        variables.extend(prompt.map(|prompt| ("QUORUM_PROMPT_FILE".to_owned(), text(prompt))));
+        variables
+    }
+
+    /// The process of a turn has ended, or there never was one.
+    pub(super) fn turn_ended(
+        &mut self,
+        turn: TurnId,
+        outputs: Outputs,
+        result: Result<supervisor::Exit, String>,
+        inputs: &mut Vec<Input>,
+    ) {
+        match (result, self.newest_plan.clone()) {
+            (Ok(exit), Some(plan)) => {
+                self.processes.remove(&turn);
+                self.turn_exited(turn, plan, outputs, exit, inputs);
+            }
+            (Ok(_), None) => {}
+            (Err(message), _) => {
+                self.take_message_folder(turn);
+                inputs.push(Input::TurnRequestFailed {
+                    turn,
+                    class: FailureClass::Unknown,
+                    before_effect: true,
+                    message,
+                    retry_after: None,
+                    jitter: jitter(),
+                });
+            }
+        }
+    }
+
+    fn turn_exited(
+        &mut self,
+        turn: TurnId,
+        plan: Arc<Plan>,
+        outputs: Outputs,
+        mut exit: supervisor::Exit,
+        inputs: &mut Vec<Input>,
+    ) {
+        let mut limit = plan.task(turn.task).turn_timeout.to_string();
+        if let Some(idle) = self.silences.killed(turn).filter(|_| exit.terminated) {
+            exit.timed_out = true;
+            limit = format!("{idle} without a word");
+        }
+        // One that prints nothing may still have claimed or asked something, or handed work down.
+        let has_spoken = self.take_message_folder(turn);
+        let after = self.after(turn);
+        let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0;
+        if is_silent && after.is_known() && !has_spoken {
+            inputs.push(Input::TurnEnded(Box::new(TurnEnd {
+                files: after.seen(&plan, &self.folder, turn.task),
+                ..turn_end(turn, &exit, &limit, || {
+                    failure_of(&plan, turn.task, &exit, "", "")
+                })
+            })));
+            return;
+        }
+        let ended = EndedTurn {
+            outputs,
+            after,
+            plan,
+            folder: self.folder.clone(),
+            progress: self.progress.remove(&turn).unwrap_or_default(),
+        };
+        self.blocking(move || seal_turn(turn, exit, &limit, ended));
+    }
+
+    /// A turn ended while no session lived. What it printed lay there unwatched and must be what the supervisor saw.
+    pub(super) fn turn_ended_meanwhile(
+        &mut self,
+        turn: TurnId,
+        plan: &Arc<Plan>,
+        mut exit: supervisor::Exit,
+    ) {
+        let after = self.after(turn);
+        let ended = EndedTurn {
+            outputs: self.turn_outputs(plan, turn),
+            after,
+            plan: plan.clone(),
+            folder: self.folder.clone(),
+            progress: self.progress.remove(&turn).unwrap_or_default(),
+        };
+        self.take_message_folder(turn);
+        let limit = plan.task(turn.task).turn_timeout.to_string();
+        self.blocking(move || {
+            let out = ended.folder.spool_file(&SpoolName::Out(turn));
+            let found = std::fs::symlink_metadata(out).map_or(0, |found| found.len());
+            if found != exit.stdout_len {
+                let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
+                exit.output_lost.get_or_insert(why);
+            }
+            seal_turn(turn, exit, &limit, ended)
+        });
+    }
+}
+
+/// What a turn left behind, and what it is held against.
+struct EndedTurn {
+    outputs: Outputs,
+    after: After,
+    plan: Arc<Plan>,
+    folder: RunFolder,
+    /// What it was heard to say of how far it is.
+    progress: voice::Heard,
+}
+
+/// What a turn that did not end well says of itself.
+fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, stderr: &str) -> ToldFailure {
+    let task = plan.task(task);
+    let first = plan
+        .agent(task.agent)
+        .spec
+        .run
+        .as_ref()
+        .and_then(|line| match line {
+            CommandLine::Argv(argv) => argv.first().map(String::as_str),
+            CommandLine::Shell(script) => script.split_whitespace().next(),
+        });
+    let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let of_checks = checks.iter().flat_map(|check| match check {
+        Check::FileExists { paths, .. } => paths.as_slice(),
+        _ => &[],
+    });
+    let targets = task.target_files.iter().map(AsRef::as_ref);
+    let declared: Vec<&str> = targets.chain(of_checks.map(String::as_str)).collect();
+    read_command(&FailedCommand {
+        program: first
+            .and_then(|first| first.rsplit('/').next())
+            .unwrap_or_default(),
+        code: exit.code,
+        timed_out: exit.timed_out,
+        stderr,
+        stdout,
+        declared: &declared,
+        at: Moment::here(),
+    })
+}
+
+/// Makes what a turn left behind durable, reads its claims and looks at what it did.
+fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: EndedTurn) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    let file = |name| files.folder.spool_file(&name);
+    let (out, err, dropped) = (
+        file(SpoolName::Out(turn)),
+        file(SpoolName::Err(turn)),
+        file(SpoolName::Drop(turn)),
+    );
+    let secrets = files.outputs.secrets.clone();
+    let left = files.outputs.end(Ok(exit));
+    let exit = &left.exit;
+    if exit.output_cut {
+        let most = files.plan.rules.max_output;
+        let title = &files.plan.task(turn.task).title;
+        inputs.push(Input::Warn(format!(
+            "'{title}' printed more than maxOutput ({most} bytes) in turn {turn}: the rest was cut"
+        )));
+    }
+    let cleaned = voice::clean(&dropped, &secrets);
+    let cleaned =
+        cleaned.map_err(|why| Input::Warn(format!("turn {turn}: what it said is not clean: {why}")));
+    inputs.extend(cleaned.err());
+    // Its last word may have come since it was last listened to.
+    let last_word = files.progress.anew(&dropped, &secrets);
+    inputs.extend(last_word.map(|text| Input::Activity { turn, text }));
+    let failure = || {
+        let (stdout, stderr) = left.last_words();
+        failure_of(&files.plan, turn.task, exit, &stdout, &stderr)
+    };
+    let mut end = turn_end(turn, exit, limit, failure);
+    match seal(&err) {
+        Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", err.display()))),
+        sealed => end.stderr = sealed.file(),
+    }
+    match seal(&out) {
+        Sealed::Refused(why) => lose_output(&mut end.exit, &why),
+        sealed => end.output = sealed.file(),
+    }
+    // It may have grown since, but what is gone of it may have been the work.
+    let found = end.output.as_ref().map_or(0, |out| out.len);
+    if found < exit.stdout_len && end.exit.message.is_none() {
+        let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
+        lose_output(&mut end.exit, &why);
+    }
+    let (mut claimed, mut said) = (None, None);
+    let mut handed_down = serde_json::Value::Null;
+    match left.claims() {
+        Ok(Some((file, claims))) => {
+            end.usage = claims.usage.as_usage();
+            handed_down = claims.delegate;
+            end.result = Some(file);
+            (claimed, said) = (claims.question, claims.output);
+        }
+        Ok(None) => {}
+        Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
+    }
+    let handed_down = voice::delegated(&dropped, handed_down);
+    let (sub_tasks, refused) = voice::handed_down(&files.plan, turn.task, &handed_down);
+    end.delegate = sub_tasks;
+    let title = &files.plan.task(turn.task).title;
+    let warn = |why| Input::Warn(format!("'{title}' wants to delegate work: {why}"));
+    inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
+    if end.exit.failure.is_none() {
+        if middleware::listens(&files.plan, turn.task) {
+            let printed = match (&said, &end.output) {
+                (None, Some(_)) => read_tail(&out, LAST_MESSAGE),
+                _ => Ok(String::new()),
+            };
+            let printed = printed.unwrap_or_else(|error| {
+                let why = format!("turn {turn}: its last words cannot be heard: {error}");
+                inputs.push(Input::Warn(why));
+                String::new()
+            });
+            let message = match &said {
+                Some(claimed) => Said::Message(claimed),
+                None => Said::Printed(&printed),
+            };
+            let heard = middleware::after(&files.plan, turn.task, &end.exit, message);
+            end.broken = heard.broken;
+            end.cues = heard.cues;
+            inputs.extend(heard.warning.map(Input::Warn));
+        }
+        let can_confirm = files.plan.rules.orchestrator.is_some();
+        if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
+            said = read_head(&out, SHORT_OUTPUT).ok();
+        }
+        end.asked = voice::asked(&dropped, claimed, said, can_confirm);
+    }
+    end.files = files.after.seen(&files.plan, &files.folder, turn.task);
+    inputs.push(Input::TurnEnded(Box::new(end)));
+    inputs
+}
+
+fn turn_end(
+    turn: TurnId,
+    exit: &supervisor::Exit,
+    limit: &str,
+    told: impl FnOnce() -> ToldFailure,
+) -> TurnEnd {
+    let failed = exit.timed_out || exit.code != Some(0);
+    let told = failed.then(told);
+    let said = told.as_ref().map_or("", |told| told.reason.as_str());
+    let quote: String = said.chars().take(LONGEST_QUOTE).collect();
+    let said = if quote.is_empty() {
+        quote
+    } else {
+        format!(": {quote}")
+    };
+    let message = match (exit.timed_out, exit.code, exit.signal) {
+        (true, _, _) => Some(format!("killed after {limit}{said}")),
+        (false, Some(0), _) => None,
+        (false, Some(code), _) => Some(format!("exited {code}{said}")),
+        (false, None, signal) => {
+            let signal = signal.unwrap_or_default();
+            Some(format!("killed by signal {signal}{said}"))
+        }
+    };
+    let failure = told.as_ref().map(|told| told.class);
+    let lost = exit.output_lost.as_deref();
+    let mut end = Exit {
+        code: exit.code.filter(|code| *code != 0),
+        signal: exit.signal,
+        failure,
+        message,
+        retry_after: told.and_then(|told| told.retry_after),
+    };
+    if let Some(lost) = lost {
+        lose_output(&mut end, lost);
+    }
+    TurnEnd {
+        turn,
+        exit: end,
+        interrupted: exit.terminated && !exit.timed_out,
+        killed: exit.timed_out,
+        jitter: jitter(),
+        duration: Millis(exit.duration_ms),
+        ..TurnEnd::clean(turn)
+    }
+}
+
+/// What it printed may have been its work, so this is no success, however the turn ended.
+fn lose_output(exit: &mut Exit, why: &str) {
+    exit.failure.get_or_insert(FailureClass::Unknown);
+    let how = exit.message.take().unwrap_or_else(|| "exited 0".to_owned());
+    exit.message = Some(format!("{how}, but its output is lost: {why}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_whose_output_is_lost_failed() {
+        let turn = TurnId {
+            task: TaskId(0),
+            attempt: 1,
+            turn: 1,
+        };
+        let exit = |code, lost: Option<&str>| supervisor::Exit {
+            code: Some(code),
+            output_lost: lost.map(str::to_owned),
+            ..supervisor::Exit::default()
+        };
+        let unknown = || ToldFailure {
+            class: FailureClass::Unknown,
+            retry_after: None,
+            reason: String::new(),
+        };
+        let end = |exit| turn_end(turn, &exit, "1ms", unknown).exit;
+        assert_eq!(end(exit(0, None)), Exit::default());
+        let lost = end(exit(0, Some("the folder is gone")));
+        assert_eq!(lost.failure, Some(FailureClass::Unknown));
+        assert_eq!(
+            lost.message.unwrap(),
+            "exited 0, but its output is lost: the folder is gone"
+        );
+        let both = end(exit(3, Some("the folder is gone")));
+        assert_eq!(
+            both.message.unwrap(),
+            "exited 3, but its output is lost: the folder is gone"
+        );
+    }
+}

@@ -1,0 +1,895 @@
+//! The reference model: it keeps its own, simpler account of a run from the events alone and panics where the rules are
+//! broken. It shares no code with `engine::apply` and `engine::decide`, so that both would have to be wrong
+//! in the same way.
+
+mod attempts;
+mod audits;
+mod deadlines;
+mod growth;
+mod seats;
+mod verdicts;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use audits::{Audits, Record};
+
+use crate::domain::{
+    Advice, Cause, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag, Status,
+    Step, TaskId, TurnId, Verdict, WaitingReason,
+};
+use crate::engine::{
+    AfterScan, DeferralReason, Event, GateResult, HoldStage, JudgingPlace, State, StopCause, Way,
+};
+use crate::mission::{Origin, Plan};
+
+/// The table of the life cycle (semantics, section 5), written down again.
+fn is_edge(from: Status, to: Status) -> bool {
+    use Status::{Assigned, AwaitingApproval, Done, Failed, InProgress, Pending, Review};
+    let edges: &[Status] = match from {
+        Pending => &[Assigned, AwaitingApproval, Failed],
+        AwaitingApproval => &[Assigned, InProgress, Pending, Review, Failed],
+        Assigned => &[InProgress, Pending, Failed],
+        InProgress => &[Review, AwaitingApproval, Pending, Failed],
+        Review => &[Done, InProgress, Pending, AwaitingApproval, Failed],
+        Done | Failed => &[Pending],
+    };
+    edges.contains(&to)
+}
+
+/// What a task looks like from outside.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    status: Status,
+    flag: Option<QualityFlag>,
+    attempt: u32,
+    turn: u32,
+    in_flight: bool,
+    /// The turn before which was noted what the next one is held against.
+    noted: Option<TurnId>,
+    /// What the finish gate said of this attempt.
+    gate_met: Option<bool>,
+    /// The commands of the finish gate that ended since the last turn.
+    gate: Vec<bool>,
+    /// How often it was told that it does not compile, and of the rest.
+    nudged: (u32, u32),
+    /// Judges sent it back since it last began.
+    sent_back: bool,
+    /// The judge breaker was open.
+    not_judged: bool,
+    /// How many parts of the judging of its attempt did not count.
+    voided: u32,
+    /// It changed a protected file.
+    tampered: bool,
+    /// The attempt's agent has finished on record: nobody may start it again.
+    finished: bool,
+    /// By kind, of the current allowance.
+    tries: u32,
+    fixes: u32,
+    retries: u32,
+    agent_failed: bool,
+    scan_open: bool,
+    has_file: bool,
+    checks: BTreeMap<u32, Option<bool>>,
+    round: u32,
+    rounds: u32,
+    seats: BTreeMap<u32, SeenSeat>,
+    judge: Option<(Verdict, bool)>,
+    verification: Option<(Verdict, bool)>,
+    unparsed: bool,
+    grading: Option<u32>,
+    /// Stages behind the verification: the one that is out, and what each said, a person instead of it too.
+    step: Option<(Step, u32)>,
+    /// It was looked which pictures are there.
+    looked: bool,
+    steps: BTreeMap<Step, (Verdict, bool)>,
+    /// One of them was withdrawn, because judges are switched off.
+    withdrawn: bool,
+    /// One of them was, and no person has vouched for the work at a later one.
+    unlooked: bool,
+    points: Option<Points>,
+    /// Judges gave this attempt its points.
+    scored: bool,
+    indeterminate: bool,
+    /// The number of the approval that is open.
+    open_approval: Option<u32>,
+    for_judges: bool,
+    asked: u32,
+    /// Dependencies that it goes on without.
+    without: BTreeMap<TaskId, Way>,
+    mode: Option<FailureMode>,
+    /// The fixup that it has, and what it is the fixup of.
+    fixup: Option<TaskId>,
+    fixup_of: Option<TaskId>,
+    superseded: bool,
+    /// It handed work down since it last began.
+    delegated: bool,
+    /// A pass of this attempt missed the bar that would hold without a relief.
+    relief: bool,
+    questions: u32,
+    question_open: bool,
+    /// Its agent says that something does not hold, and nobody has answered.
+    escalated: bool,
+    /// Why a person is asked, and for which approval gate.
+    reason: Option<(WaitingReason, Option<String>)>,
+    /// Approvals that were given for the next start.
+    agreed: Vec<Option<String>>,
+    /// It waits for a limit to reset or for the next attempt: since which attempts were counted, and for which.
+    waits: Option<(DeferralReason, u32)>,
+    /// Its agent may have acted, and whether a person lets it act again.
+    acted: bool,
+    allowed: bool,
+    /// Turns that had ended when a check began.
+    passed_at: BTreeMap<u32, u64>,
+    /// What it was accepted for.
+    record: Option<Record>,
+    /// An audit says that this does not stand.
+    regressed: bool,
+    /// Dependencies that did not stand after it had begun.
+    goes_on: BTreeSet<TaskId>,
+    /// Who was asked last, and who was asked once more because files changed.
+    asked_last: Asked,
+    repeated: BTreeSet<Asked>,
+}
+
+/// Who is asked about a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Asked {
+    #[default]
+    Judges,
+    Grader,
+    Step(Step),
+}
+
+#[derive(Debug, Clone, Default)]
+struct SeenSeat {
+    tries: u32,
+    /// Tries that met a limit which resets: no failures.
+    windows: u32,
+    open: bool,
+    /// What it said first, while it is asked for the answers that it left out.
+    first: Option<Advice>,
+    result: Option<Advice>,
+}
+
+impl Seen {
+    /// From assigned to the end of review, and never while it waits for a moment or for a slot.
+    fn holds_a_slot(&self) -> bool {
+        let works = matches!(
+            self.status,
+            Status::Assigned | Status::InProgress | Status::Review
+        );
+        works && self.waits.is_none()
+    }
+}
+
+/// The account of one run.
+#[derive(Debug, Clone)]
+pub struct ReferenceModel {
+    tasks: Vec<Seen>,
+    gates: Vec<(Option<GateResult>, bool)>,
+    /// How often each hold was reached, and how far it got.
+    holds: Vec<(u32, HoldStage)>,
+    commands: BTreeSet<String>,
+    stop: Option<StopCause>,
+    /// Somebody else touched what this session rests on.
+    foreign: bool,
+    paused: bool,
+    threshold: bool,
+    /// The budget ended the work of the session.
+    limit: bool,
+    /// What was said of which deadline.
+    deadlines: BTreeSet<(Option<TaskId>, u8)>,
+    /// Judged rejections in a row, by agent and wave.
+    rejections: BTreeMap<(String, u32), u32>,
+    /// What was accepted, and when it was looked at.
+    audits: Audits,
+    /// Turns that were ever decided on, and those that ended on record.
+    pub started: BTreeSet<TurnId>,
+    pub ended: BTreeSet<TurnId>,
+}
+
+impl ReferenceModel {
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            tasks: vec![Seen::default(); plan.tasks.len()],
+            gates: vec![(None, false); plan.gates.len()],
+            holds: vec![(0, HoldStage::Ahead); plan.holds.len()],
+            commands: BTreeSet::new(),
+            stop: None,
+            foreign: false,
+            paused: false,
+            threshold: false,
+            limit: false,
+            deadlines: BTreeSet::new(),
+            rejections: BTreeMap::new(),
+            audits: Audits::default(),
+            started: BTreeSet::new(),
+            ended: BTreeSet::new(),
+        }
+    }
+
+    /// Takes one record, before which the engine's state was `state`.
+    pub fn take(&mut self, state: &State, record: &[Event]) {
+        let forced = |id: TaskId| {
+            let mut events = record.iter();
+            events.any(|event| matches!(event, Event::ForceAccepted { task, .. } if *task == id))
+        };
+        let held: Vec<bool> = self.tasks.iter().map(Seen::holds_a_slot).collect();
+        for event in record {
+            self.event(state, event, &forced);
+        }
+        self.slots_hold(state, &held);
+        self.deadlines_hold(state, record);
+    }
+
+    fn event(&mut self, state: &State, event: &Event, forced: &dyn Fn(TaskId) -> bool) {
+        match event {
+            Event::Transition {
+                task,
+                from,
+                to,
+                mode,
+                flag,
+                ..
+            } => {
+                assert_eq!(self.tasks[task.index()].status, *from, "{event:?}");
+                assert!(is_edge(*from, *to), "no such edge: {event:?}");
+                match to {
+                    Status::Assigned => self.may_start(state, *task),
+                    Status::Done => {
+                        self.is_recorded(state, *task);
+                        self.may_be_done(state, *task, *flag, forced(*task));
+                    }
+                    Status::Failed => self.may_fail(state, *task, *mode),
+                    _ => {}
+                }
+                if *to != Status::Review {
+                    self.tasks[task.index()].voided = 0;
+                }
+                self.tasks[task.index()].escalated &= *to == Status::AwaitingApproval;
+                self.enter(state, *task, *to, *flag);
+            }
+            Event::AttemptPlanned { task, attempt, kind } => self.plan_attempt(state, *task, *attempt, *kind),
+            Event::TurnStarted { turn, .. } => {
+                assert!(!self.limit, "nothing is started any more: {event:?}");
+                self.no_audit_is_out(turn.task);
+                self.dependencies_hold(state, turn.task);
+                assert!(self.started.insert(*turn), "started twice: {turn:?}");
+                let seen = &mut self.tasks[turn.task.index()];
+                assert!(
+                    matches!(seen.status, Status::Assigned | Status::InProgress),
+                    "{event:?} {seen:?}"
+                );
+                assert!(!seen.in_flight && !seen.finished, "{event:?} {seen:?}");
+                assert_eq!(seen.waits, None, "it waits for a moment: {event:?}");
+                assert_eq!(
+                    (turn.attempt, turn.turn),
+                    (seen.attempt, seen.turn + 1),
+                    "{event:?}"
+                );
+                let is_protected = !state.plan.task(turn.task).protect.is_empty();
+                assert!(
+                    seen.noted.is_some() || !is_protected,
+                    "nobody looked before: {event:?}"
+                );
+                seen.turn += 1;
+                seen.gate.clear();
+                seen.in_flight = true;
+                let twice = seen.acted && state.plan.task(turn.task).side_effects;
+                assert!(
+                    !twice || seen.allowed,
+                    "side effects twice without a person: {turn:?}"
+                );
+                (seen.acted, seen.allowed) = (true, false);
+            }
+            Event::StageVoided(voided) => {
+                let seen = &mut self.tasks[voided.place.task().index()];
+                if matches!(voided.place, JudgingPlace::Approver { .. }) {
+                    assert_eq!(seen.status, Status::AwaitingApproval, "{event:?} {seen:?}");
+                    seen.tampered |= !voided.shared && !voided.changed.is_empty();
+                    return;
+                }
+                assert_eq!(seen.status, Status::Review, "{event:?} {seen:?}");
+                assert!(!seen.tampered, "done again after it was over: {event:?}");
+                seen.voided += 1;
+                let most = if voided.shared { 3 } else { 1 };
+                let by_its_check = !voided.shared && !voided.changed.is_empty();
+                seen.tampered |= by_its_check || seen.voided > most;
+            }
+            Event::FilesNoted { turn, .. } => {
+                let seen = &mut self.tasks[turn.task.index()];
+                let next = (seen.attempt, seen.turn + 1);
+                assert!(!seen.in_flight && seen.noted.is_none(), "{event:?} {seen:?}");
+                assert_eq!((turn.attempt, turn.turn), next, "{event:?} {seen:?}");
+                seen.noted = Some(*turn);
+            }
+            Event::AgentSpawned { turn, .. }
+            | Event::TurnAdopted { turn }
+            | Event::TurnRequestFailed { turn, .. } => self.is_in_flight(*turn),
+            Event::TurnFinished {
+                turn, exit, files, ..
+            } => {
+                self.is_in_flight(*turn);
+                assert!(self.ended.insert(*turn));
+                let seen = &mut self.tasks[turn.task.index()];
+                (seen.in_flight, seen.finished) = (false, true);
+                // What was noted before a turn that was lost stays until somebody looked.
+                seen.noted = seen.noted.filter(|noted| files.is_none() && noted != turn);
+                seen.tampered |= files.as_ref().is_some_and(|files| !files.protected.is_empty());
+                seen.agent_failed = exit.failure.is_some();
+                self.a_turn_ended(state, turn.task);
+                let seen = &mut self.tasks[turn.task.index()];
+                // A limit that resets is no failure: another turn of the same attempt follows, or a person decides.
+                if exit.failure == Some(FailureClass::UsageWindow) && !seen.tampered {
+                    (seen.finished, seen.agent_failed) = (false, false);
+                }
+            }
+            Event::TaskDeferred { task, why, stage, .. } => {
+                let seen = &mut self.tasks[task.index()];
+                // What goes on behind a stage waits for nobody who was asked before.
+                for seat in seen.seats.values_mut().filter(|_| stage.is_some()) {
+                    seat.open = false;
+                }
+                assert!(!seen.in_flight, "{event:?} {seen:?}");
+                assert!(!matches!(seen.status, Status::Done | Status::Failed), "{event:?}");
+                assert!(seen.seats.values().all(|seat| !seat.open), "{event:?} {seen:?}");
+                seen.waits = Some((*why, seen.tries));
+            }
+            Event::TaskReleased { task } => {
+                let seen = &mut self.tasks[task.index()];
+                let waited = seen.waits.take();
+                assert_eq!(
+                    waited.map(|(_, tries)| tries),
+                    Some(seen.tries),
+                    "an attempt was spent: {event:?}"
+                );
+            }
+            Event::TurnLost { turn } => {
+                self.is_in_flight(*turn);
+                self.tasks[turn.task.index()].in_flight = false;
+                self.a_turn_ended(state, turn.task);
+            }
+            Event::Escalated { turn, .. } => {
+                let seen = &mut self.tasks[turn.task.index()];
+                assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
+                seen.escalated = true;
+            }
+            Event::ScanRequested { task, then } => {
+                if *then == AfterScan::Repeat {
+                    let seen = &mut self.tasks[task.index()];
+                    assert!(
+                        seen.repeated.insert(seen.asked_last),
+                        "asked a third time: {event:?} {seen:?}"
+                    );
+                }
+                assert!(
+                    !self.tasks[task.index()].escalated,
+                    "judged before a person was asked: {event:?}"
+                );
+                self.tasks[task.index()].scan_open = true;
+            }
+            Event::FilesScanned { task, files, .. } => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(
+                    std::mem::take(&mut seen.scan_open),
+                    "looked at without being asked: {event:?}"
+                );
+                seen.step.take_if(|step| *step == (Step::Vision, 0));
+                seen.has_file = files.iter().any(|file| file.size.is_some_and(|size| size > 0));
+            }
+            Event::FinishRequested { task, command } => {
+                let gate = &self.tasks[task.index()].gate;
+                assert_eq!(gate.len(), *command as usize, "{event:?}");
+            }
+            Event::FinishChecked {
+                task,
+                command,
+                result,
+            } => {
+                let gate = &mut self.tasks[task.index()].gate;
+                assert_eq!(gate.len(), *command as usize, "{event:?}");
+                gate.push(result.passed);
+            }
+            Event::Nudged {
+                task,
+                compilation,
+                others,
+                missing,
+            } => {
+                let gate = state.plan.task(*task).finish.as_deref().expect("it has a gate");
+                let seen = &mut self.tasks[task.index()];
+                seen.nudged.0 += u32::from(*compilation);
+                seen.nudged.1 += u32::from(*others);
+                assert!(seen.nudged.0 <= gate.max_compile_nudges, "{event:?}");
+                assert!(seen.nudged.1 <= gate.max_nudges, "{event:?}");
+                assert!((*compilation || *others) && !missing.is_empty(), "{event:?}");
+                assert!(seen.gate.contains(&false), "{event:?} {seen:?}");
+                seen.finished = false;
+            }
+            Event::CheckRequested { task, check } => {
+                assert!(
+                    !self.tasks[task.index()].escalated,
+                    "judged before a person was asked: {event:?}"
+                );
+                self.tasks[task.index()].checks.insert(*check, None);
+                self.a_check_begins(*task, *check);
+            }
+            Event::CheckFinished { task, check, result } => {
+                let before = self.tasks[task.index()]
+                    .checks
+                    .insert(*check, Some(result.passed));
+                assert_eq!(before, Some(None), "not asked, or answered twice: {event:?}");
+            }
+            Event::AskRequested {
+                id,
+                purpose: Purpose::Score(seat),
+                ..
+            } => self.seat_requested(state, *id, *seat),
+            Event::AskReplied {
+                id,
+                purpose: Purpose::Score(seat),
+                advice,
+                ..
+            } => {
+                let place = self.seat_ended(*id, *seat);
+                let first = place
+                    .first
+                    .take()
+                    .filter(|_| matches!(advice, Advice::Unreadable { .. }));
+                place.result = first.or(Some(advice.clone()));
+            }
+            Event::AskFailed {
+                id,
+                purpose: Purpose::Score(seat),
+                class,
+                until,
+                ..
+            } => {
+                // What one says that is not independent after all does not count.
+                let is_refused = *class == FailureClass::PolicyBlocked;
+                let place = self.seat_ended_or(*id, *seat, is_refused);
+                place.result = None;
+                place.windows += u32::from(until.is_some());
+            }
+            Event::GradingRequested { task, round, .. } => {
+                // Work that was sent back is asked about its earlier points, once more at most.
+                let is_fixup = state.plan.mended_by(*task).is_some();
+                let answers = if is_fixup || self.tasks[task.index()].attempt > 1 {
+                    2
+                } else {
+                    1
+                };
+                let most = (state.plan.rules.max_assessment_retries + 1).max(answers);
+                let seen = &mut self.tasks[task.index()];
+                seen.asked_last = Asked::Grader;
+                // Asked once more about other files, it begins from the first round.
+                let times = 1 + u32::from(seen.repeated.contains(&Asked::Grader));
+                let most = most * times;
+                assert!(*round <= most, "{event:?}");
+                seen.grading = Some(*round);
+            }
+            Event::GradingFailed { task, round, .. } => {
+                assert_eq!(self.tasks[task.index()].grading.take(), Some(*round), "{event:?}");
+            }
+            Event::StepRequested {
+                task, step, round, ..
+            } => {
+                let seen = &mut self.tasks[task.index()];
+                // Who left points of an earlier review without an answer is asked for them once.
+                let has_points = seen.attempt > 1 || state.plan.mended_by(*task).is_some();
+                let for_answers = *round >= 2 && has_points && seen.step == Some((*step, *round - 1));
+                let open = seen.step.filter(|_| !for_answers);
+                assert_eq!((seen.status, open), (Status::Review, None), "{event:?}");
+                seen.asked_last = Asked::Step(*step);
+                let times = 1 + u32::from(seen.repeated.contains(&Asked::Step(*step)));
+                assert!(*round <= 2 * times, "{event:?}");
+                // A vision check, and nobody else, looks first which of its pictures are there.
+                if *round == 0 {
+                    (seen.looked, seen.scan_open) = (true, true);
+                }
+                assert_eq!(seen.looked, *step == Step::Vision, "{event:?}");
+                let scrutiny = &state.plan.task(*task).scrutiny;
+                let before = scrutiny.steps().filter(|before| before < step);
+                for before in before {
+                    let verdict = seen.steps.get(&before).map(|(verdict, _)| *verdict);
+                    let stops = matches!(verdict, None | Some(Verdict::Fail | Verdict::Refer));
+                    assert!(!stops, "{event:?} before {before:?} {seen:?}");
+                }
+                seen.step = Some((*step, *round));
+            }
+            Event::StepFailed {
+                task, step, round, ..
+            } => {
+                let open = self.tasks[task.index()].step.take();
+                assert_eq!(open, Some((*step, *round)), "{event:?}");
+            }
+            Event::StageVerdict(report) => self.verdict(state, report),
+            Event::EvalUnparsed { task } => {
+                let seen = &mut self.tasks[task.index()];
+                // The score of an earlier judging is not that of this one.
+                (seen.unparsed, seen.points) = (true, None);
+            }
+            Event::ForceAccepted { task, .. } => self.is_exhausted(state, *task),
+            Event::ApprovalRequested {
+                task,
+                number,
+                cause,
+                reason,
+                gate,
+                ..
+            } => {
+                let seen = &mut self.tasks[task.index()];
+                assert_eq!(
+                    (seen.status, *number),
+                    (Status::AwaitingApproval, seen.asked + 1),
+                    "{event:?}"
+                );
+                seen.asked = *number;
+                seen.open_approval = Some(*number);
+                seen.reason = Some((*reason, gate.clone()));
+                seen.for_judges = matches!(
+                    cause,
+                    Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
+                );
+            }
+            Event::ApprovalResolved {
+                task,
+                number,
+                resolution,
+                ..
+            } => {
+                let seen = &mut self.tasks[task.index()];
+                let open = seen.open_approval.take();
+                seen.escalated = false;
+                assert_eq!(open, Some(*number), "answered twice or never asked: {event:?}");
+                match seen.reason.take().filter(|_| resolution == "approved") {
+                    Some((WaitingReason::Approval, gate)) => seen.agreed.push(gate),
+                    Some((WaitingReason::SideEffects, _)) => seen.allowed = true,
+                    _ => {}
+                }
+            }
+            Event::ApproverAsked { task, number, .. }
+            | Event::ApproverUndecided { task, number, .. }
+            | Event::ApprovalTimedOut { task, number } => {
+                assert_eq!(self.tasks[task.index()].open_approval, Some(*number), "{event:?}");
+            }
+            Event::RetryBlocked { task, .. } => {
+                let seen = &self.tasks[task.index()];
+                assert!(seen.acted && state.plan.task(*task).side_effects, "{event:?}");
+            }
+            Event::HoldReached { hold, number, .. } => {
+                assert!(
+                    state.plan.hold(*hold).after.iter().all(|id| self.has_ended(*id)),
+                    "too early: {event:?}"
+                );
+                let (asked, stage) = self.holds[hold.index()];
+                // What a person refused is asked about again for work that is to be done all the same.
+                let is_ahead = match stage {
+                    HoldStage::Ahead => true,
+                    HoldStage::Rejected => {
+                        let blocks = state.plan.hold(*hold).blocks.iter();
+                        blocks
+                            .map(|id| &self.tasks[id.index()])
+                            .any(|seen| seen.status == Status::Pending)
+                    }
+                    _ => false,
+                };
+                assert!(is_ahead && asked == number - 1, "{asked} {stage:?}: {event:?}");
+                self.holds[hold.index()] = (*number, HoldStage::Reached);
+            }
+            Event::HoldPassed { hold, .. } => self.leave(*hold, HoldStage::Passed),
+            Event::HoldRejected { hold, .. } => self.leave(*hold, HoldStage::Rejected),
+            Event::DependencyFailed { task, dependency } => {
+                self.failed_for_good(*dependency);
+                assert!(
+                    state.plan.dependencies.of(task.index()).contains(dependency),
+                    "{event:?}"
+                );
+            }
+            Event::GateEvaluated { gate, result } => self.gate_evaluated(state, *gate, result),
+            Event::GateOverridden { gate, .. } => {
+                let (result, overridden) = &mut self.gates[gate.index()];
+                assert!(result.as_ref().is_some_and(|result| !result.passed), "{event:?}");
+                *overridden = true;
+            }
+            Event::RunStarted(_)
+            | Event::RunMoved { .. }
+            | Event::ProtectionNoted { .. }
+            | Event::SessionLimit { .. } => {}
+            Event::RunResumed { .. } => {
+                self.audit_dropped();
+                (self.stop, self.paused, self.threshold) = (None, false, false);
+                self.limit = false;
+                self.foreign = false;
+            }
+            Event::StateForeign { .. } => self.foreign = true,
+            Event::Stopping { cause } => {
+                self.stop = Some(*cause);
+                self.audit_dropped();
+            }
+            Event::AcceptanceRecorded { task, files, checks } => {
+                self.accepted_for(state, *task, files, checks);
+            }
+            Event::AuditRequested { number } => self.audit_requested(state, *number),
+            Event::Audited {
+                number,
+                checked,
+                files,
+            } => self.audited(event, *number, checked, files),
+            Event::FilesChanged { task, paths, .. } => {
+                let seen = &self.tasks[task.index()];
+                let is_asked = matches!(seen.status, Status::Review | Status::AwaitingApproval);
+                assert!(is_asked && !paths.is_empty(), "{event:?} {seen:?}");
+            }
+            Event::Deadline(said) => self.deadline(said),
+            Event::LimitReached { .. } => {
+                assert!(!self.limit && !state.plan.rules.budget.is_none(), "{event:?}");
+                self.limit = true;
+            }
+            Event::CallReleased { .. } => assert!(!self.limit, "{event:?}"),
+            Event::CallHeld { .. } | Event::BudgetClock { .. } => {
+                assert!(!state.plan.rules.budget.is_none(), "{event:?}");
+            }
+            Event::Paused { .. } => self.paused = true,
+            Event::ThresholdFailed { points, threshold } => {
+                assert!(points < threshold, "{event:?}");
+                self.threshold = true;
+            }
+            Event::RunFinished {
+                outcome, conditions, ..
+            } => {
+                let expected = self.conditions(state);
+                assert_eq!(
+                    (expected[0], &expected),
+                    (*outcome, conditions),
+                    "{:?}",
+                    self.tasks
+                );
+                assert!(
+                    self.foreign || !expected.contains(&OutcomeClass::Internal),
+                    "no reason to have ended: {:?}",
+                    self.tasks
+                );
+                assert!(
+                    self.tasks.iter().all(|seen| !seen.in_flight),
+                    "ended with work in flight"
+                );
+                let stops = [
+                    OutcomeClass::Limit,
+                    OutcomeClass::Interrupted,
+                    OutcomeClass::Terminated,
+                ];
+                let stops = expected.iter().any(|class| stops.contains(class));
+                let ended = !self.is_open_work(state);
+                assert!(
+                    stops || !ended || !self.audit_is_open(state),
+                    "ended, and nobody looked at what was accepted: {:?}",
+                    self.audits
+                );
+            }
+            Event::TasksAdded(addition) => {
+                for added in &addition.tasks {
+                    assert!(added.id.index() <= self.tasks.len(), "{event:?}");
+                    let size = self.tasks.len().max(added.id.index() + 1);
+                    self.tasks.resize_with(size, Seen::default);
+                }
+                match addition.origin {
+                    Origin::Fixup => self.fixup_added(state, addition),
+                    Origin::Delegated => self.delegated(state, addition),
+                    Origin::Request => {}
+                }
+            }
+            Event::EdgeTaken { .. }
+            | Event::FellBack { .. }
+            | Event::Probed { .. }
+            | Event::HandedOver { .. } => {}
+            Event::Superseded { task, by } => {
+                let seen = &mut self.tasks[task.index()];
+                assert_eq!(
+                    (seen.status, seen.fixup),
+                    (Status::Failed, Some(*by)),
+                    "{event:?}"
+                );
+                assert!(!std::mem::replace(&mut seen.superseded, true), "{event:?}");
+            }
+            Event::TasksWithdrawn { tasks } => {
+                for id in tasks {
+                    let seen = &mut self.tasks[id.index()];
+                    assert!(seen.status == Status::Pending && !seen.in_flight, "{event:?}");
+                    if let Some(source) = seen.fixup_of.take() {
+                        self.tasks[source.index()].fixup = None;
+                    }
+                }
+            }
+            Event::CommandTaken { id, .. } => {
+                assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
+            }
+            Event::DependencyResolved {
+                task,
+                dependency,
+                way,
+                ..
+            } => {
+                self.failed_for_good(*dependency);
+                if *way != Way::Retry {
+                    self.may_do_without(state, *task, *dependency, *way);
+                    self.tasks[task.index()].without.insert(*dependency, *way);
+                }
+            }
+            Event::Question { task, call, .. } => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
+                seen.questions += u32::from(call.is_none());
+                assert!(
+                    seen.questions <= state.plan.rules.max_question_rounds,
+                    "{event:?}"
+                );
+                seen.question_open = true;
+            }
+            // The next turn of the attempt follows.
+            Event::Answered { task, .. } => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(std::mem::take(&mut seen.question_open), "{event:?}");
+                seen.finished = false;
+            }
+            Event::DeadlockDetected { task, dependency } => {
+                self.failed_for_good(*dependency);
+                assert_eq!(self.tasks[task.index()].status, Status::Pending, "{event:?}");
+            }
+            Event::MissionChanged(change) => self.mission_changed(state, change),
+            Event::DelegationDrift { .. } => panic!("nothing changes what was delegated: {event:?}"),
+            Event::NoProgress { task, waves } => self.gets_nowhere(state, *task, *waves),
+            Event::AskRequested {
+                id,
+                purpose: Purpose::Resolve { .. },
+                ..
+            } if id.attempt_try == 1 => self.may_ask_for_another_way(state, id.task),
+            Event::AgentActivity { .. }
+            | Event::AuthorityCues { .. }
+            | Event::AgentStale { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::AskRequested { .. }
+            | Event::AskReplied { .. }
+            | Event::AskFailed { .. }
+            | Event::Waiting { .. }
+            | Event::Warning { .. }
+            | Event::Notice(_)
+            | Event::DelegationRequested { .. }
+            | Event::DelegationRefused { .. }
+            | Event::Salvaged { .. } => {}
+            // What has begun goes on; what has not waits for it.
+            Event::Regressed { task, .. } => {
+                // Whoever needs what a fixup mended needs the fixup.
+                let mended = self.tasks[task.index()].fixup_of;
+                for regressed in [Some(*task), mended].into_iter().flatten() {
+                    for on_it in state.plan.dependents.of(regressed.index()) {
+                        let seen = &mut self.tasks[on_it.index()];
+                        let is_ended = matches!(seen.status, Status::Done | Status::Failed);
+                        if !is_ended && seen.status != Status::Pending {
+                            seen.goes_on.insert(regressed);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_in_flight(&self, turn: TurnId) {
+        let seen = &self.tasks[turn.task.index()];
+        let current = seen.in_flight && (seen.attempt, seen.turn) == (turn.attempt, turn.turn);
+        assert!(current, "a turn that is over: {turn:?} {seen:?}");
+    }
+
+    /// Done, or superseded by a fixup.
+    fn is_there(&self, id: TaskId) -> bool {
+        let seen = &self.tasks[id.index()];
+        seen.status == Status::Done || seen.superseded
+    }
+
+    /// It has ended, and if it failed nothing is under way that could make up for it.
+    fn has_ended(&self, id: TaskId) -> bool {
+        let ended = |id: TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
+        let seen = &self.tasks[id.index()];
+        ended(id) && (seen.status == Status::Done || seen.fixup.is_none_or(ended))
+    }
+
+    fn leave(&mut self, hold: HoldId, stage: HoldStage) {
+        let held = &mut self.holds[hold.index()];
+        assert_eq!(held.1, HoldStage::Reached, "{hold:?} {stage:?}");
+        held.1 = stage;
+    }
+
+    /// A gate holds tasks, not turns: what has started may finish its attempt when the gate is withdrawn
+    /// (`--retry-failed` of a task that the gate had let fail).
+    fn gates_are_open(&self, state: &State, task: TaskId) {
+        for gate in state.plan.gates_before.of(task.index()) {
+            let (result, overridden) = &self.gates[gate.index()];
+            let open = *overridden || result.as_ref().is_some_and(|result| result.passed);
+            assert!(open, "{task:?} starts before {gate:?} is open");
+        }
+    }
+
+    /// Whether the engine's own account says the same.
+    pub fn agrees_with(&self, state: &State) {
+        for (seen, task) in self.tasks.iter().zip(&state.tasks) {
+            assert_eq!(
+                (seen.status, seen.flag, seen.attempt, seen.in_flight, seen.tries),
+                (
+                    task.status,
+                    task.flag,
+                    task.attempt,
+                    task.running.is_some(),
+                    task.tries
+                )
+            );
+            assert_eq!(
+                (seen.points, seen.indeterminate, seen.superseded),
+                (task.points, task.indeterminate, task.superseded),
+                "{seen:?}"
+            );
+        }
+    }
+}
+
+impl ReferenceModel {
+    /// Whether so many rejections in a row keep a task's work from its judges.
+    fn is_open(&self, state: &State, task: TaskId) -> bool {
+        let plan = state.plan.task(task);
+        let key = (state.plan.agent(plan.agent).name.to_string(), plan.wave);
+        let limit = state.plan.rules.judge_breaker;
+        let is_theirs = self.tasks[task.index()].sent_back;
+        !is_theirs && limit > 0 && self.rejections.get(&key).is_some_and(|count| *count >= limit)
+    }
+}
+
+impl Seen {
+    fn withdraw_agreement(&mut self) {
+        self.agreed.clear();
+        self.allowed = false;
+    }
+
+    /// What good work is, where no less was shown than it should.
+    fn good(&self, by_person: bool) -> QualityFlag {
+        if self.relief && !by_person {
+            QualityFlag::Relaxed
+        } else {
+            QualityFlag::Clean
+        }
+    }
+
+    /// Something that it should have shown was not shown.
+    fn unverified(&self) -> bool {
+        self.not_judged || self.gate_met == Some(false)
+    }
+
+    fn begin(&mut self, attempt: u32) {
+        let of_the_task = Self {
+            status: self.status,
+            flag: self.flag,
+            tries: self.tries,
+            fixes: self.fixes,
+            retries: self.retries,
+            points: self.points,
+            asked: self.asked,
+            agreed: std::mem::take(&mut self.agreed),
+            acted: self.acted,
+            waits: self.waits,
+            allowed: self.allowed,
+            noted: self.noted,
+            without: std::mem::take(&mut self.without),
+            questions: self.questions,
+            sent_back: self.sent_back,
+            fixup: self.fixup,
+            fixup_of: self.fixup_of,
+            superseded: self.superseded,
+            regressed: self.regressed,
+            goes_on: std::mem::take(&mut self.goes_on),
+            ..Self::default()
+        };
+        *self = Self {
+            attempt,
+            ..of_the_task
+        };
+    }
+}

@@ -1,0 +1,383 @@
+//! What the reference model says of the life of a task: who may start, what may be done, how often it may be tried.
+
+use crate::domain::{AttemptKind, FailureMode, QualityFlag, Status, Step, TaskId, Verdict};
+use crate::engine::{DeferralReason, HoldStage, JudgedBy, State, Way, judged_by};
+use crate::mission::Part;
+
+use super::ReferenceModel;
+
+impl ReferenceModel {
+    /// What must hold before a task starts.
+    pub(super) fn may_start(&self, state: &State, task: TaskId) {
+        self.no_audit_is_out(task);
+        self.dependencies_hold(state, task);
+        self.gates_are_open(state, task);
+        let plan = &state.plan;
+        for hold in plan.holds_before.of(task.index()) {
+            let (_, stage) = self.holds[hold.index()];
+            assert_eq!(
+                stage,
+                HoldStage::Passed,
+                "{task:?} starts before {hold:?} is passed"
+            );
+        }
+        for approval in &plan.task(task).approvals {
+            let given = &self.tasks[task.index()].agreed;
+            let gate = approval.gate.as_deref().map(str::to_owned);
+            assert!(
+                given.contains(&gate),
+                "{task:?} starts without agreement to {gate:?}"
+            );
+        }
+        assert_eq!(plan.task(task).part, Part::Selected, "{task:?} was left out");
+    }
+
+    /// Slots, the agent's own limit, and tasks that want to be alone, on whichever way a task came to work (section 5).
+    /// What takes a slot and gives it up in the same record has not worked.
+    pub(super) fn slots_hold(&self, state: &State, held: &[bool]) {
+        let plan = &state.plan;
+        let all = plan.tasks.iter().zip(&self.tasks);
+        let holders: Vec<_> = all.filter(|(_, seen)| seen.holds_a_slot()).collect();
+        for (index, seen) in self.tasks.iter().enumerate() {
+            if !seen.holds_a_slot() || held.get(index).is_some_and(|held| *held) {
+                continue;
+            }
+            let task = TaskId::from_index(index);
+            assert!(
+                holders.len() <= plan.rules.concurrency as usize,
+                "{task:?} has no slot"
+            );
+            let alone = holders.iter().any(|(plan, _)| plan.exclusive);
+            assert!(!alone || holders.len() == 1, "{task:?} is not alone");
+            let agent = plan.task(task).agent;
+            let busy = holders.iter().filter(|(plan, _)| plan.agent == agent).count();
+            let limit = plan.agent(agent).spec.max_concurrent;
+            assert!(
+                limit.is_none_or(|limit| busy <= limit as usize),
+                "{task:?}: its agent is busy"
+            );
+        }
+    }
+
+    /// `done` needs what the mission asked for, seen in this attempt (sections 3, 6 and 20).
+    pub(super) fn may_be_done(&self, state: &State, task: TaskId, flag: Option<QualityFlag>, forced: bool) {
+        let seen = &self.tasks[task.index()];
+        let plan = state.plan.task(task);
+        assert!(
+            seen.finished && !seen.agent_failed && !seen.tampered,
+            "done without work: {task:?} {seen:?}"
+        );
+        assert_eq!(
+            flag == Some(QualityFlag::BelowThreshold),
+            forced,
+            "{task:?} {seen:?}"
+        );
+        if !plan.target_files.is_empty() {
+            assert!(seen.has_file, "done without its files: {task:?} {seen:?}");
+        }
+        if forced {
+            return;
+        }
+        let checks = plan
+            .expectations
+            .as_deref()
+            .map_or(0, |expectations| expectations.checks.len());
+        let passed = seen
+            .checks
+            .values()
+            .filter(|result| **result == Some(true))
+            .count();
+        let by_person = matches!(seen.judge, Some((Verdict::Pass, true)));
+        assert!(passed == checks, "done without its checks: {task:?} {seen:?}");
+        let graded = matches!(seen.verification, Some((Verdict::Pass, _)));
+        // Where no judge is called, nobody grades by a rubric. Facts still hold.
+        let by_judge = plan
+            .verification
+            .as_deref()
+            .is_some_and(|own| own.rubric.is_some());
+        let ungraded = by_judge && !graded && !state.plan.rules.evaluate;
+        if plan.verification.is_some() {
+            assert!(graded || ungraded, "done without its criteria: {task:?} {seen:?}");
+        }
+        let scrutiny = &plan.scrutiny;
+        for step in scrutiny.steps() {
+            let said = seen.steps.get(&step).map(|(verdict, _)| *verdict);
+            let is_content = match (step, scrutiny.agent(step)) {
+                (Step::Stage(_), None) => said == Some(Verdict::Pass),
+                (Step::Stage(_), Some(_)) => {
+                    said == Some(Verdict::Pass) || said == Some(Verdict::Skip) && seen.withdrawn
+                }
+                // They are open to a fault of their own, never to what they found.
+                _ => matches!(said, Some(Verdict::Pass | Verdict::Skip | Verdict::Fault)),
+            };
+            assert!(is_content, "done in spite of {step:?}: {task:?} {seen:?}");
+        }
+        // Whoever lets it pass at a stage vouches for the whole of it; the question said so.
+        let at_a_stage = seen.steps.values().any(|said| *said == (Verdict::Pass, true));
+        let at_its_criteria = matches!(seen.verification, Some((Verdict::Pass, true)));
+        let by_word = by_person || at_its_criteria || at_a_stage;
+        let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
+        if plan.finish.is_some() {
+            let unmet = seen.gate_met != Some(true);
+            assert!(
+                seen.gate_met.is_some(),
+                "done without its gate: {task:?} {seen:?}"
+            );
+            assert_eq!(unmet, seen.gate.contains(&false), "{task:?} {seen:?}");
+        }
+        if seen.unverified() {
+            // Never less than that, whatever else was said of it.
+            let least = if seen.without.values().any(partly) {
+                QualityFlag::Degraded
+            } else {
+                QualityFlag::Unverified
+            };
+            assert_eq!(flag, Some(least), "{task:?} {seen:?}");
+            let judged = matches!(seen.judge, Some((Verdict::Pass, _))) || seen.not_judged;
+            let asked = matches!(judged_by(state, task), JudgedBy::Panel(_));
+            let by_verification = matches!(seen.verification, Some((Verdict::Pass, _)));
+            assert!(judged || !asked || by_verification, "{task:?} {seen:?}");
+            return;
+        }
+        if seen.without.values().any(partly) {
+            assert_eq!(flag, Some(QualityFlag::Degraded), "{task:?} {seen:?}");
+            return;
+        }
+        if seen.unlooked || ungraded && !at_a_stage {
+            assert_eq!(flag, Some(QualityFlag::Unreviewed), "{task:?} {seen:?}");
+            return;
+        }
+        let fail_open = state.plan.rules.fail_open_on_unparsed_eval && seen.unparsed;
+        let judged = matches!(seen.judge, Some((Verdict::Pass, _)));
+        match judged_by(state, task) {
+            JudgedBy::Panel(panel) => {
+                assert!(judged && flag == Some(seen.good(by_word)), "{task:?} {seen:?}");
+                assert!(
+                    panel.people.is_empty() || by_person,
+                    "no person said so: {task:?} {seen:?}"
+                );
+            }
+            JudgedBy::Evaluation(_) => {
+                // A stage looked at one thing, and has not reviewed the work.
+                // Whoever graded it by a rubric has.
+                let verification = state.plan.task(task).verification.as_deref();
+                let graded = verification.is_some_and(|verification| verification.rubric.is_some())
+                    && matches!(seen.verification, Some((Verdict::Pass, _)));
+                let reviewed = judged || by_word || graded;
+                let clean = flag == Some(seen.good(by_word)) && reviewed;
+                let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
+                assert!(clean || open, "{task:?} {flag:?} {seen:?}");
+            }
+            JudgedBy::ChecksOnly => {
+                assert_eq!(flag, Some(seen.good(by_word)), "{task:?} {seen:?}");
+            }
+            JudgedBy::Nobody => {
+                // Reviewers who were asked before the reviews were switched off have spoken all the same.
+                let expected = if by_word || judged {
+                    seen.good(by_word)
+                } else {
+                    QualityFlag::Unreviewed
+                };
+                assert_eq!(flag, Some(expected), "{task:?} {seen:?}");
+            }
+        }
+    }
+
+    pub(super) fn may_fail(&mut self, state: &State, task: TaskId, mode: Option<FailureMode>) {
+        let mode = mode.expect("a failure has a mode");
+        self.may_regress(task, mode);
+        self.tasks[task.index()].mode = Some(mode);
+        let tampered = self.tasks[task.index()].tampered;
+        assert_eq!(mode == FailureMode::Protected, tampered, "{task:?}");
+        if matches!(mode, FailureMode::Quality | FailureMode::Hollow) {
+            self.is_exhausted(state, task);
+        }
+    }
+
+    /// No further attempt is allowed, or there was no progress that anybody could see.
+    pub(super) fn is_exhausted(&self, state: &State, task: TaskId) {
+        let seen = &self.tasks[task.index()];
+        let plan = state.plan.task(task);
+        let limits = plan.limits;
+        let at_cap = self.cap(state, task).is_some_and(|cap| seen.tries >= cap);
+        let more = u32::from(plan.foundation);
+        let used = seen.fixes >= limits.max_fix_attempts && seen.retries >= limits.max_retries + more
+            || seen.retries > limits.max_retries;
+        let has_files = !plan.target_files.is_empty() || plan.scrutiny.screenshots().next().is_some();
+        let may_stall = has_files && seen.attempt > 1;
+        assert!(
+            at_cap || used || may_stall,
+            "given up too early: {task:?} {seen:?} {limits:?}"
+        );
+    }
+
+    pub(super) fn cap(&self, state: &State, task: TaskId) -> Option<u32> {
+        let limits = state.plan.task(task).limits;
+        let evaluated = matches!(judged_by(state, task), JudgedBy::Evaluation(_));
+        limits
+            .max_attempts
+            .or(evaluated
+                .then_some(limits.max_evaluated_attempts + u32::from(state.plan.task(task).foundation)))
+    }
+
+    pub(super) fn plan_attempt(&mut self, state: &State, task: TaskId, attempt: u32, kind: AttemptKind) {
+        let cap = self.cap(state, task);
+        let limits = state.plan.task(task).limits;
+        let seen = &mut self.tasks[task.index()];
+        // An attempt that was planned and has not begun may become the first of a changed task.
+        let unbegun = kind == AttemptKind::Execute && seen.turn == 0 && attempt == seen.attempt;
+        assert!(
+            unbegun || attempt == seen.attempt + 1,
+            "{task:?} {kind:?} {attempt} {seen:?}"
+        );
+        assert!(!seen.in_flight, "{task:?} {seen:?}");
+        let is_forgiven = kind == AttemptKind::Execute;
+        assert!(
+            is_forgiven || !seen.tampered,
+            "tried again by itself: {task:?} {seen:?}"
+        );
+        // A score is of the attempt that was judged, never of the next one.
+        seen.points = None;
+        match kind {
+            AttemptKind::Execute => {
+                let agent = state.plan.agent(state.plan.task(task).agent).name.to_string();
+                self.rejections.remove(&(agent, state.plan.task(task).wave));
+                seen.noted = None;
+                seen.sent_back = false;
+                assert_eq!(seen.status, Status::Pending, "{task:?}");
+                (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
+                seen.agreed.clear();
+            }
+            AttemptKind::Fix => {
+                assert!(!seen.agent_failed, "a crash is not fixed: {task:?} {seen:?}");
+                seen.fixes += 1;
+            }
+            AttemptKind::Retry => {
+                seen.retries += 1;
+                seen.fixes = 0;
+            }
+        }
+        seen.tries += 1;
+        assert!(seen.fixes <= limits.max_fix_attempts, "{task:?} {seen:?}");
+        let more = u32::from(state.plan.task(task).foundation);
+        assert!(seen.retries <= limits.max_retries + more, "{task:?} {seen:?}");
+        let most = (1 + limits.max_fix_attempts) * (1 + limits.max_retries) + more;
+        assert!(seen.tries <= most, "{task:?} {seen:?}");
+        assert!(cap.is_none_or(|cap| seen.tries <= cap), "{task:?} {seen:?}");
+        // What begins anew goes on waiting for the moment that it waited for.
+        if let Some((_, tries)) = &mut seen.waits {
+            *tries = seen.tries;
+        }
+        seen.begin(attempt);
+    }
+
+    pub(super) fn enter(&mut self, state: &State, task: TaskId, to: Status, flag: Option<QualityFlag>) {
+        let seen = &mut self.tasks[task.index()];
+        let from = std::mem::replace(&mut seen.status, to);
+        // What a task waits with is said before; whatever else becomes of it ends the wait.
+        if matches!(seen.waits, Some((DeferralReason::Slot, _))) {
+            seen.waits = None;
+        } else if to != Status::Pending {
+            assert!(
+                seen.waits.is_none() || !matches!(to, Status::Assigned | Status::InProgress | Status::Done),
+                "it waits for a moment: {task:?} {seen:?}"
+            );
+            seen.waits = None;
+        }
+        seen.flag = flag;
+        let hands_down = std::mem::take(&mut seen.delegated);
+        assert!(
+            !hands_down || (to, flag) == (Status::Done, Some(QualityFlag::Clean)),
+            "handed down, and not clean: {task:?} {seen:?}"
+        );
+        if to == Status::Assigned && seen.attempt == 0 {
+            seen.tries = 1;
+            seen.begin(1);
+        }
+        // Nobody answered: the reviewers are asked again, and everything before them is looked at again.
+        let unanswered = seen.open_approval.take().is_some();
+        if from == Status::AwaitingApproval && to == Status::Review && unanswered {
+            assert!(seen.for_judges, "{task:?} {seen:?}");
+            seen.checks.clear();
+            seen.repeated.clear();
+            seen.gate.clear();
+            seen.rounds = 0;
+            // What a person accepted stays accepted, with all that came before it.
+            let by_person = |said: &(Verdict, bool)| *said == (Verdict::Pass, true);
+            let mut steps = seen.steps.iter();
+            match steps.rfind(|(_, said)| by_person(said)).map(|(step, _)| *step) {
+                Some(last) => seen.steps.retain(|step, _| *step <= last),
+                None => {
+                    seen.steps.clear();
+                    if !seen.verification.as_ref().is_some_and(by_person) {
+                        seen.verification = None;
+                        if !seen.judge.as_ref().is_some_and(by_person) {
+                            (seen.judge, seen.scored) = (None, false);
+                        }
+                    }
+                }
+            }
+            seen.looked = false;
+        }
+        if from == Status::AwaitingApproval && to == Status::Review && seen.for_judges {
+            seen.indeterminate = false;
+        }
+        if to != Status::Done {
+            seen.record = None;
+        }
+        if to == Status::Pending {
+            seen.goes_on.clear();
+        }
+        // Whoever is asked after a person's word is asked anew.
+        if to != Status::Review {
+            seen.repeated.clear();
+        }
+        if matches!(to, Status::Done | Status::Failed) {
+            seen.in_flight = false;
+        }
+        self.tasks[task.index()].question_open &= matches!(to, Status::InProgress | Status::AwaitingApproval);
+        if unanswered && from == Status::AwaitingApproval && to == Status::Pending {
+            self.tasks[task.index()].withdraw_agreement();
+        }
+        let fixup_of = self.tasks[task.index()].fixup_of;
+        let fixup_of = fixup_of.filter(|source| self.tasks[source.index()].status == Status::Failed);
+        if to == Status::Done
+            && let Some(source) = fixup_of
+        {
+            let clean = flag == Some(QualityFlag::Clean);
+            assert_eq!(
+                self.tasks[source.index()].superseded,
+                clean,
+                "{source:?} {task:?}"
+            );
+        }
+        if matches!(from, Status::Done | Status::Failed) {
+            // One whose approver spoiled it has had no attempt that could begin anew.
+            self.tasks[task.index()].tampered &= self.tasks[task.index()].attempt > 0;
+            self.tasks[task.index()].without.clear();
+            self.nobody_has(state, task, from == Status::Done);
+            if let Some(source) = fixup_of {
+                self.nobody_has(state, source, false);
+            }
+            self.tasks[task.index()].withdraw_agreement();
+        }
+    }
+
+    /// What a task came to does not hold any more.
+    pub(super) fn nobody_has(&mut self, state: &State, task: TaskId, was_done: bool) {
+        let superseded = std::mem::take(&mut self.tasks[task.index()].superseded);
+        // What has not begun waits for it again.
+        for on_it in state.plan.dependents.of(task.index()) {
+            let seen = &mut self.tasks[on_it.index()];
+            if was_done || superseded || seen.status == Status::Pending {
+                seen.without.remove(&task);
+            }
+        }
+        for hold in state.plan.holds_after.of(task.index()) {
+            self.holds[hold.index()].1 = HoldStage::Ahead;
+        }
+        for gate in state.plan.gates_after.of(task.index()) {
+            self.gates[gate.index()] = (None, false);
+        }
+    }
+}

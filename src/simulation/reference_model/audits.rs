@@ -1,0 +1,287 @@
+//! What the reference model says of accepted work: what it was accepted for, when it must be looked at, and what becomes of it
+//! (section 6, "What was accepted must still stand").
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::{Cause, FailureMode, Status, TaskId, Verdict};
+use crate::engine::{AuditReport, Event, FileFact, Looks, StageReport, State};
+use crate::mission::Part;
+use crate::mission::model::FinalChecks;
+
+use super::ReferenceModel;
+
+/// What a task was accepted for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Record {
+    files: BTreeMap<String, FileFact>,
+    /// The checks that passed, with how many turns had ended when they began.
+    checks: BTreeMap<u32, u64>,
+    /// Later ones say what a file holds.
+    order: u64,
+}
+
+/// What an audit must come to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Expected {
+    number: u32,
+    regressed: BTreeSet<TaskId>,
+    unverified: BTreeSet<TaskId>,
+}
+
+/// Where the account of audits stands.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Audits {
+    out: bool,
+    due: bool,
+    orders: u64,
+    /// The orders there were when the audit was asked for: of later ones it knows nothing.
+    covers: u64,
+    ended: u64,
+    /// The last turn that ended in a workspace.
+    last: BTreeMap<Option<String>, u64>,
+    expected: Option<Expected>,
+    /// What the audit of this record said of which task.
+    said: BTreeMap<TaskId, Verdict>,
+}
+
+fn same(one: &FileFact, other: &FileFact) -> bool {
+    one.size == other.size && one.digest == other.digest
+}
+
+impl ReferenceModel {
+    fn workspace(state: &State, task: TaskId) -> Option<String> {
+        state.plan.task(task).workspace.as_deref().map(str::to_owned)
+    }
+
+    fn never(state: &State) -> bool {
+        state.plan.rules.final_checks == FinalChecks::Never
+    }
+
+    pub(super) fn a_turn_ended(&mut self, state: &State, task: TaskId) {
+        self.audits.ended += 1;
+        let last = self.audits.last.entry(Self::workspace(state, task)).or_default();
+        *last = self.audits.ended;
+        self.audits.due |= self.audits.orders > 0;
+    }
+
+    pub(super) fn a_check_begins(&mut self, task: TaskId, check: u32) {
+        let ended = self.audits.ended;
+        self.tasks[task.index()].passed_at.insert(check, ended);
+    }
+
+    pub(super) fn accepted_for(&mut self, state: &State, task: TaskId, files: &[FileFact], checks: &[u32]) {
+        self.audits.orders += 1;
+        self.audits.due = true;
+        let seen = &mut self.tasks[task.index()];
+        assert_eq!(seen.status, Status::Review, "{task:?} {seen:?}");
+        let passed = seen.checks.iter().filter(|(_, result)| **result == Some(true));
+        let passed: BTreeSet<u32> = passed.map(|(check, _)| *check).collect();
+        assert_eq!(
+            checks.iter().copied().collect::<BTreeSet<_>>(),
+            passed,
+            "{task:?} {seen:?}"
+        );
+        let plan = state.plan.task(task);
+        for file in files {
+            let is_named = plan.target_files.iter().any(|target| **target == *file.path);
+            assert!(is_named && file.size.is_some(), "{task:?} {file:?}");
+        }
+        let at = |check: &u32| (*check, seen.passed_at.get(check).copied().unwrap_or(0));
+        seen.record = Some(Record {
+            files: files
+                .iter()
+                .map(|file| (file.path.clone(), file.clone()))
+                .collect(),
+            checks: checks.iter().map(at).collect(),
+            order: self.audits.orders,
+        });
+    }
+
+    /// It is done: whatever it names or passed must be on record.
+    pub(super) fn is_recorded(&self, state: &State, task: TaskId) {
+        let seen = &self.tasks[task.index()];
+        let names = !state.plan.task(task).target_files.is_empty();
+        let passed = seen.checks.values().any(|result| *result == Some(true));
+        let must = passed || names && seen.has_file;
+        assert!(!must || seen.record.is_some(), "not on record: {task:?} {seen:?}");
+    }
+
+    /// Nothing is started while it is not known whether what was accepted stands.
+    pub(super) fn no_audit_is_out(&self, task: TaskId) {
+        assert!(!self.audits.out, "{task:?} starts during an audit");
+    }
+
+    fn recorded<'w>(&'w self, state: &'w State) -> impl Iterator<Item = (TaskId, &'w Record)> + 'w {
+        let tasks = self.tasks.iter().enumerate();
+        let tasks = tasks.map(|(index, seen)| (TaskId::from_index(index), seen));
+        let taken = tasks.filter(|(id, seen)| {
+            let selected = state.plan.task(*id).part == Part::Selected;
+            seen.status == Status::Done && selected && !state.task(*id).not_taken
+        });
+        taken.filter_map(|(id, seen)| Some((id, seen.record.as_ref()?)))
+    }
+
+    pub(super) fn audit_requested(&mut self, state: &State, number: u32) {
+        assert!(!self.audits.out && !Self::never(state), "audit {number}");
+        assert!(
+            self.recorded(state).next().is_some(),
+            "audit {number} has nothing to look at"
+        );
+        assert!(
+            self.tasks.iter().all(|seen| !seen.in_flight),
+            "audit {number} while turns work"
+        );
+        self.audits.out = true;
+        self.audits.covers = self.audits.orders;
+    }
+
+    /// A session has begun, or is about to end: an audit that was out is nobody's any more.
+    pub(super) fn audit_dropped(&mut self) {
+        self.audits.out = false;
+        self.audits.expected = None;
+    }
+
+    /// What an audit that saw this must come to.
+    pub fn expect_audit(&mut self, state: &State, report: &AuditReport) {
+        let always = state.plan.rules.final_checks == FinalChecks::Always;
+        let of = |looks: &Looks, id: TaskId| -> BTreeMap<String, FileFact> {
+            let looks = looks.iter().filter(|(of, _)| *of == id);
+            let files = looks.flat_map(|(_, files)| files);
+            files.map(|file| (file.path.clone(), file.clone())).collect()
+        };
+        let mut latest: BTreeMap<&String, (u64, &FileFact)> = BTreeMap::new();
+        for (_, record) in self.recorded(state) {
+            for (path, file) in &record.files {
+                let known = latest.entry(path).or_insert((record.order, file));
+                if record.order > known.0 {
+                    *known = (record.order, file);
+                }
+            }
+        }
+        let mut expected = Expected {
+            number: report.number,
+            ..Expected::default()
+        };
+        let mut due_in_all = BTreeSet::new();
+        let covers = self.audits.covers;
+        for (id, record) in self.recorded(state).filter(|(_, record)| record.order <= covers) {
+            let first = of(&report.looks, id);
+            let last = if report.behind.is_empty() {
+                first.clone()
+            } else {
+                of(&report.behind, id)
+            };
+            let gone = |seen: &BTreeMap<String, FileFact>| {
+                record.files.iter().any(|(path, file)| {
+                    let size = seen[path].size;
+                    size.is_none() || size == Some(0) && file.size != Some(0)
+                })
+            };
+            let changed = |seen: &BTreeMap<String, FileFact>| {
+                let mut paths = record.files.keys();
+                paths.any(|path| {
+                    seen[path].size.is_some_and(|size| size > 0) && !same(latest[path].1, &seen[path])
+                })
+            };
+            let acts = state.plan.task(id).side_effects;
+            let turned = self
+                .audits
+                .last
+                .get(&Self::workspace(state, id))
+                .copied()
+                .unwrap_or(0);
+            let is_due = |passed: u64| always || !acts && (changed(&first) || turned > passed);
+            let due: BTreeSet<_> = record
+                .checks
+                .iter()
+                .filter(|(_, at)| is_due(**at))
+                .map(|(n, _)| *n)
+                .collect();
+            let fails = report
+                .checks
+                .iter()
+                .any(|(of, n, result)| *of == id && due.contains(n) && !result.passed);
+            if gone(&first) || gone(&last) || fails {
+                expected.regressed.insert(id);
+            } else if due.is_empty() && (changed(&first) || changed(&last)) {
+                expected.unverified.insert(id);
+            }
+            due_in_all.extend(due.into_iter().map(|n| (id, n)));
+        }
+        let ran: BTreeSet<_> = report.checks.iter().map(|(id, n, _)| (*id, *n)).collect();
+        assert_eq!(ran, due_in_all, "the checks that are run again");
+        self.audits.expected = Some(expected);
+    }
+
+    pub(super) fn audit_said(&mut self, report: &StageReport) {
+        assert!(self.audits.out, "nobody asked: {report:?}");
+        let seen = &mut self.tasks[report.task.index()];
+        assert_eq!(seen.status, Status::Done, "{report:?} {seen:?}");
+        assert!(seen.record.is_some(), "{report:?} {seen:?}");
+        match report.verdict {
+            Verdict::Fail => seen.regressed = true,
+            Verdict::Skip => {
+                assert_eq!(report.cause, Some(Cause::Changed), "{report:?}");
+                seen.flag = seen.flag.max(Some(crate::domain::QualityFlag::Unverified));
+            }
+            Verdict::Pass => assert!(!report.findings.is_empty(), "{report:?}"),
+            _ => panic!("{report:?}"),
+        }
+        assert!(
+            self.audits.said.insert(report.task, report.verdict).is_none(),
+            "{report:?}"
+        );
+    }
+
+    /// Whether a task fails because what it was accepted for does not stand: by an audit, and in the same record.
+    pub(super) fn may_regress(&mut self, task: TaskId, mode: FailureMode) {
+        let seen = &mut self.tasks[task.index()];
+        let regressed = std::mem::take(&mut seen.regressed);
+        assert_eq!(mode == FailureMode::Regressed, regressed, "{task:?} {mode:?}");
+    }
+
+    pub(super) fn audited(
+        &mut self,
+        event: &Event,
+        number: u32,
+        checked: &[TaskId],
+        files: &[(TaskId, Vec<FileFact>)],
+    ) {
+        assert!(std::mem::take(&mut self.audits.out), "{event:?}");
+        let said = std::mem::take(&mut self.audits.said);
+        let with = |verdict: Verdict| -> BTreeSet<TaskId> {
+            let said = said.iter().filter(|(_, of)| **of == verdict);
+            said.map(|(id, _)| *id).collect()
+        };
+        if let Some(expected) = self
+            .audits
+            .expected
+            .take()
+            .filter(|expected| expected.number == number)
+        {
+            assert_eq!(with(Verdict::Fail), expected.regressed, "{event:?}");
+            assert_eq!(with(Verdict::Skip), expected.unverified, "{event:?}");
+        }
+        self.audits.due = self.audits.orders > self.audits.covers;
+        for id in checked {
+            let record = self.tasks[id.index()].record.as_mut().expect("it is on record");
+            record
+                .checks
+                .values_mut()
+                .for_each(|passed| *passed = self.audits.ended);
+        }
+        for (id, seen) in files {
+            self.audits.orders += 1;
+            let record = self.tasks[id.index()].record.as_mut().expect("it is on record");
+            record.order = self.audits.orders;
+            for file in seen {
+                record.files.insert(file.path.clone(), file.clone());
+            }
+        }
+    }
+
+    /// Whether accepted work was not looked at since something happened to it.
+    pub(super) fn audit_is_open(&self, state: &State) -> bool {
+        (self.audits.due || self.audits.out) && !Self::never(state) && self.recorded(state).next().is_some()
+    }
+}

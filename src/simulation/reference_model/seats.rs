@@ -1,0 +1,91 @@
+//! What the reference model says of seats.
+
+use crate::domain::{Advice, AskId, SeatPlace, Status};
+use crate::engine::{JudgedBy, State, judged_by};
+
+use super::{ReferenceModel, SeenSeat};
+
+impl ReferenceModel {
+    pub(super) fn seat_requested(&mut self, state: &State, id: AskId, seat: SeatPlace) {
+        let task = id.task;
+        let is_panel = matches!(judged_by(state, task), JudgedBy::Panel(_));
+        let most = if is_panel {
+            state.plan.rules.max_assessment_retries + 1
+        } else {
+            1
+        };
+        let is_open = self.is_open(state, task);
+        let seen = &mut self.tasks[task.index()];
+        seen.asked_last = super::Asked::Judges;
+        let most = most + u32::from(seen.repeated.contains(&super::Asked::Judges));
+        let is_first = id.attempt_try == 1 && seen.rounds == 0 && seat.round != seen.round;
+        assert!(
+            !is_open || !is_first,
+            "judged though the breaker is open: {task:?}"
+        );
+        assert_eq!(
+            (seen.status, seen.attempt),
+            (Status::Review, seat.attempt),
+            "{seat:?}"
+        );
+        if seat.round != seen.round {
+            assert_eq!(seat.round, seen.round + 1, "{task:?} {seat:?}");
+            seen.round = seat.round;
+            seen.rounds += 1;
+            assert!(seen.rounds <= most, "{task:?} {seat:?} {seen:?}");
+            seen.seats.clear();
+        }
+        let place = seen.seats.entry(seat.seat).or_default();
+        assert!(!place.open, "{task:?} {seat:?} is asked twice");
+        assert_eq!(id.attempt_try, place.tries + 1, "{task:?} {seat:?}");
+        assert!(
+            id.attempt_try <= 5 + place.windows,
+            "one reprompt, three request retries: {seat:?}"
+        );
+        // A fixup is held to what was found about the task that it stands for.
+        let has_points = seat.attempt > 1 || state.plan.mended_by(task).is_some();
+        let said = place.result.take();
+        let answered = match &said {
+            Some(Advice::Scores { prior, .. } | Advice::Evaluation { prior, .. }) => Some(prior.len()),
+            Some(_) | None => None,
+        };
+        // What could be read is asked for once more for its answers alone, and only of work that was sent back.
+        assert!(
+            answered.is_none_or(|answers| answers == 0 && has_points && place.first.is_none()),
+            "{task:?} {seat:?} was read"
+        );
+        *place = SeenSeat {
+            tries: id.attempt_try,
+            windows: place.windows,
+            open: true,
+            first: said.filter(|_| answered.is_some()).or(place.first.take()),
+            result: None,
+        };
+        assert_eq!(
+            seen.waits, None,
+            "{task:?} {seat:?} is asked before the limit resets"
+        );
+    }
+
+    pub(super) fn seat_ended(&mut self, id: AskId, seat: SeatPlace) -> &mut SeenSeat {
+        self.seat_ended_or(id, seat, false)
+    }
+
+    /// Whether it has ended already may be known.
+    pub(super) fn seat_ended_or(&mut self, id: AskId, seat: SeatPlace, has_ended: bool) -> &mut SeenSeat {
+        let task = id.task;
+        let seen = &mut self.tasks[task.index()];
+        assert_eq!(
+            (seen.attempt, seen.round),
+            (seat.attempt, seat.round),
+            "a reply of another round: {seat:?}"
+        );
+        let place = seen.seats.get_mut(&seat.seat).expect("the seat was asked");
+        assert!(
+            (place.open || has_ended) && place.tries == id.attempt_try,
+            "a reply too many: {seat:?} {place:?}"
+        );
+        place.open = false;
+        place
+    }
+}

@@ -1,0 +1,276 @@
+//! Who is asked by an effect, and what a plain word comes to as an answer.
+
+use crate::domain::{
+    Advice, DeclaredVerdict, Digest, Finding, FindingsReport, GateId, GradeGiven, HoldId, Millis, Opinion,
+    Points, Purpose, RubricReply, Severity, Step, TaskId,
+};
+use crate::engine::simulation::{Answer, good, options};
+use crate::engine::{Asked, Command, Effect, State};
+use crate::mission::{ApproverPlan, RunOptions};
+
+use super::Says;
+
+/// What happens by itself and is no news.
+pub const BY_ITSELF: [&str; 6] = ["prompt", "notes", "files", "screenshots", "letter", "delivery"];
+
+/// Who is asked by an effect, and about which task.
+pub fn ask(state: &State, effect: &Effect) -> String {
+    let title = |task: &TaskId| state.plan.task(*task).title.to_string();
+    let step_name = |task: &TaskId, step: &Step| state.plan.task(*task).scrutiny.name(*step).to_owned();
+    match effect {
+        Effect::PreparePrompt(turn) => format!("prompt {}", title(&turn.task)),
+        Effect::NoteFiles { turn, .. } => format!("notes {}", title(&turn.task)),
+        Effect::RunTurn { turn, .. } => format!("worker {}", title(&turn.task)),
+        Effect::ScanFiles { turn, .. } => format!("files {}", title(&turn.task)),
+        Effect::RunFinish { turn, command } => format!("finish {} {}", title(&turn.task), command + 1),
+        Effect::RunCheck { task, check, .. } => format!("check {} {}", title(task), check + 1),
+        Effect::Grade { task, .. } => format!("grader {}", title(task)),
+        Effect::RunStep {
+            task,
+            step: Step::Vision,
+            round: 0,
+            ..
+        } => format!("screenshots {}", title(task)),
+        Effect::RunStep { task, step, .. } => format!("stage {} {}", title(task), step_name(task, step)),
+        Effect::Ask {
+            id,
+            purpose: Purpose::Score(_),
+            agent,
+            ..
+        } => format!("reviewer {} {}", title(&id.task), state.plan.agent(*agent).name),
+        Effect::Audit { .. } => "audit".to_owned(),
+        Effect::ScanArtifacts { task, .. } => format!("artifacts {}", title(task)),
+        Effect::AskApprover { task, approver, .. } => format!("approver {} {}", title(task), approver + 1),
+        Effect::Ask { id, purpose, .. } => {
+            let about = match purpose {
+                Purpose::Scrutinise { step, .. } => step_name(&id.task, step),
+                other => other.as_str().to_owned(),
+            };
+            format!("agent {} {about}", title(&id.task))
+        }
+        Effect::Deliver { number, .. } => {
+            let open = state.notices.open(*number);
+            format!("delivery {}", open.map_or("", |open| &open.channel))
+        }
+        Effect::File { .. } => "letter".to_owned(),
+        Effect::KillTurn { turn, .. } => format!("letter {}", title(&turn.task)),
+        Effect::StopTask(task) => format!("letter {}", title(task)),
+        Effect::StopAll => "letter".to_owned(),
+    }
+}
+
+/// An approver that is an agent answers as whoever is consulted does.
+pub fn is_consulted(state: &State, effect: &Effect) -> bool {
+    let Effect::AskApprover { task, approver, .. } = effect else {
+        return false;
+    };
+    let approvals = &state.plan.task(*task).approvals;
+    let mut approvers = approvals.iter();
+    let asked = approvers.find_map(|approval| approval.approvers.get(*approver as usize));
+    matches!(asked, Some(ApproverPlan::Agent(_)))
+}
+
+/// All goes well, and whoever is consulted is content or has nothing to add.
+pub fn fine(state: &State, effect: &Effect) -> Answer {
+    let Effect::Ask { purpose, .. } = effect else {
+        return good(state, effect);
+    };
+    match purpose {
+        Purpose::Score(_) => good(state, effect),
+        Purpose::Decompose { .. } => Answer::Unreadable,
+        Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } => consulted(state, effect, &Says::No),
+        Purpose::Approve { .. } => consulted(state, effect, &Says::Yes),
+        Purpose::Grade { .. } => consulted(state, effect, &Says::Grades(&[100; 9], "pass", 90)),
+        Purpose::Scrutinise {
+            step: Step::Stage(_), ..
+        } => consulted(state, effect, &Says::Pass("fine")),
+        Purpose::Scrutinise { .. } => Answer::Advice(Advice::Findings(FindingsReport::whole(Vec::new()))),
+    }
+}
+
+pub fn consulted(state: &State, effect: &Effect, says: &Says) -> Answer {
+    match effect {
+        Effect::Ask { id, purpose, .. } => Answer::Advice(advice(state, id.task, *purpose, says)),
+        other => panic!("{other:?} is no consultation"),
+    }
+}
+
+/// The same words mean what they are said about.
+fn advice(state: &State, task: TaskId, about: Purpose, says: &Says) -> Advice {
+    let opinion = |verdict, reason: &str| {
+        Advice::Opinion(Box::new(Opinion {
+            verdict,
+            reason: reason.to_owned(),
+            findings: vec![Finding::new(Severity::Low, "a comma is missing")],
+            prior: Vec::new(),
+        }))
+    };
+    let reason = || "so".to_owned();
+    match (says, about) {
+        (Says::Yes, Purpose::Approve { .. }) => Advice::Approve,
+        (Says::No, Purpose::Approve { .. }) => Advice::Reject { reason: reason() },
+        (Says::Open, _) => Advice::Undecided { reason: reason() },
+        (Says::No, Purpose::Resolve { .. }) => Advice::Unresolvable { reason: reason() },
+        (Says::No, Purpose::Confirm) => Advice::IsQuestion(false),
+        (Says::Yes, _) => Advice::IsQuestion(true),
+        (Says::No, _) => Advice::NoAnswer,
+        (Says::Answer(text), _) => Advice::Answer((*text).to_owned()),
+        (Says::Absorb, _) => Advice::Absorb {
+            prompt: "without it".to_owned(),
+        },
+        (Says::Retry, _) => Advice::Retry { reason: reason() },
+        (Says::Pass(reason), _) => opinion(DeclaredVerdict::Pass, reason),
+        (Says::Fail(reason), _) => opinion(DeclaredVerdict::Fail, reason),
+        (Says::Refer(reason), _) => opinion(DeclaredVerdict::Refer, reason),
+        (Says::Found(severity), _) => {
+            Advice::Findings(FindingsReport::whole(vec![Finding::new(named(severity), "x")]))
+        }
+        (Says::Grades(points, verdict, confidence), _) => {
+            let verification = state.plan.task(task).verification.as_deref();
+            let criteria = verification.map_or(&[][..], |verification| &verification.criteria);
+            let given = criteria
+                .iter()
+                .zip(*points)
+                .map(|(criterion, points)| GradeGiven {
+                    criterion: criterion.clone(),
+                    points: Points::whole(*points),
+                    reasoning: "seen".to_owned(),
+                });
+            Advice::Grades(Box::new(RubricReply {
+                grades: given.collect(),
+                verdict: named(verdict),
+                confidence: Points::whole(*confidence),
+                findings: Vec::new(),
+                prior: Vec::new(),
+            }))
+        }
+    }
+}
+
+pub fn words(says: &Says) -> String {
+    match says {
+        Says::Yes => "yes".to_owned(),
+        Says::No => "no".to_owned(),
+        Says::Open => "leaves it open".to_owned(),
+        Says::Answer(text) => (*text).to_owned(),
+        Says::Absorb => "the task can do without".to_owned(),
+        Says::Retry => "it is to be tried again".to_owned(),
+        Says::Pass(reason) => format!("pass {reason}"),
+        Says::Fail(reason) => format!("fail {reason}"),
+        Says::Refer(reason) => format!("refer {reason}"),
+        Says::Found(severity) => format!("found something {severity}"),
+        Says::Grades(points, verdict, confidence) => format!("{points:?}, {verdict}, {confidence} % sure"),
+    }
+}
+
+/// The value of a type of the domain that has this public name.
+pub fn named<T: serde::de::DeserializeOwned>(name: &str) -> T {
+    let value = serde_json::Value::String(name.to_owned());
+    serde_json::from_value(value).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+pub fn verdict(passed: bool) -> &'static str {
+    if passed { "passes" } else { "fails" }
+}
+
+/// The number beside the size marks the content.
+pub fn files(are: &str) -> Answer {
+    match are {
+        "there" => Answer::Files(Some(1), 0),
+        "changed" => Answer::Files(Some(1), 1),
+        "empty" => Answer::Files(Some(0), 0),
+        "missing" => Answer::Files(None, 0),
+        "there, but they say nothing" => Answer::Hollow,
+        other => panic!("files are not {other}"),
+    }
+}
+
+pub fn asked(text: &str, detected: bool, call: bool) -> Asked {
+    Asked {
+        text: text.to_owned(),
+        detected,
+        call: call.then(|| Box::new(Digest::of(text.as_bytes()))),
+    }
+}
+
+/// Options of a run that waits a minute for people, changed by flags as on the command line.
+pub fn with_flags(flags: &str) -> RunOptions {
+    let mut options = RunOptions {
+        wait_approvals: Some(Millis::from_secs(60)),
+        ..options()
+    };
+    let mut words = flags.split_whitespace();
+    while let Some(flag) = words.next() {
+        let mut value = || words.next().expect("the flag has a value");
+        match flag {
+            "--jobs" => options.jobs = Some(value().parse().expect("a number")),
+            "--only" => options.only.push(value().to_owned()),
+            "--wait-approvals" => {
+                let wait = value().parse::<u64>().map(Millis::from_secs);
+                options.wait_approvals = Some(wait.expect("seconds"));
+            }
+            "--fail-fast" => options.fail_fast = true,
+            "--no-eval" => options.no_eval = true,
+            "--strict" => options.strict = true,
+            other => panic!("{other} is no flag here"),
+        }
+    }
+    options
+}
+
+/// What a person says, as a command.
+pub fn command(state: &State, verb: &str, rest: &str) -> Command {
+    let (name, text) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (name, number) = name.split_once('#').unwrap_or((name, ""));
+    let asked = |task: TaskId| number.parse().unwrap_or(state.task(task).asked);
+    let hold = || {
+        let index = state.plan.holds.iter().position(|hold| &*hold.name == name);
+        HoldId::from_index(index.unwrap_or_else(|| panic!("no hold is named {name}")))
+    };
+    let reached = |hold: HoldId| number.parse().unwrap_or(state.hold(hold).number);
+    match verb {
+        "approve" => Command::Approve {
+            task: id_of(state, name),
+            number: asked(id_of(state, name)),
+        },
+        "reject" => Command::Reject {
+            task: id_of(state, name),
+            number: asked(id_of(state, name)),
+            reason: "no".to_owned(),
+        },
+        "answer" => Command::Answer {
+            task: id_of(state, name),
+            number: asked(id_of(state, name)),
+            text: text.to_owned(),
+        },
+        "pass" => Command::PassCheckpoint {
+            hold: hold(),
+            number: reached(hold()),
+        },
+        "refuse" => Command::RejectCheckpoint {
+            hold: hold(),
+            number: reached(hold()),
+            reason: "no".to_owned(),
+        },
+        "cancel" if name.is_empty() => Command::CancelRun,
+        "cancel" => Command::CancelTask {
+            task: id_of(state, name),
+        },
+        "pause" => Command::Pause,
+        "override" => {
+            let gate = state.plan.gates.iter().position(|gate| &*gate.name == name);
+            Command::OverrideGate {
+                gate: GateId::from_index(gate.expect("the gate is in the mission")),
+                reason: "risk".to_owned(),
+            }
+        }
+        other => panic!("no person says {other}"),
+    }
+}
+
+/// The task of this title.
+pub fn id_of(state: &State, title: &str) -> TaskId {
+    let mut tasks = state.plan.tasks.iter();
+    let index = tasks.position(|task| &*task.title == title);
+    TaskId::from_index(index.unwrap_or_else(|| panic!("no task is named {title}")))
+}

@@ -1,0 +1,314 @@
+//! The fault matrix: every kind and purpose of work meets every fault, through the binary, and each time the same is asked:
+//! how it ends, how often it was tried, what lies in the dead-letter queue, what is charged, and that no secret is told.
+//!
+//! A third of the cells, always the same, is played by every `cargo test`; the rest by
+//! `cargo test --test behaviour -- --ignored --nocapture every_cell`.
+
+#[path = "fault_matrix/cells.rs"]
+mod cells;
+#[path = "fault_matrix/drive.rs"]
+mod drive;
+#[path = "fault_matrix/expected.rs"]
+mod expected;
+#[path = "fault_matrix/scene.rs"]
+mod scene;
+#[path = "fault_matrix/stories.rs"]
+mod stories;
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use cells::{Cell, Fault, Row, Transport};
+use drive::Wrong;
+use expected::Case;
+
+/// Cells that are played at the same time. Most of a cell's time somebody waits.
+const AT_ONCE: usize = 6;
+/// How long the whole matrix is to take on two cores.
+const WHOLE: Duration = Duration::from_secs(60);
+/// Names a part of the matrix: only cells are played whose name holds these words, and of red ones the events are told.
+const PART: &str = "QUORUM_MATRIX";
+
+/// A kind of work or a purpose that has no row does not compile.
+const _: fn(&quorum::engine::Effect) -> Vec<Row> = cells::rows_of;
+
+/// Cells that are known to be red.
+struct Red {
+    rows: &'static [Row],
+    transports: &'static [Transport],
+    fault: Fault,
+    /// What is not as it should be; all else is.
+    wrong: &'static [&'static str],
+    /// What happens today.
+    #[expect(dead_code, reason = "it is for whoever reads this")]
+    today: &'static str,
+}
+
+const BOTH: &[Transport] = Transport::ALL;
+const COMMAND: &[Transport] = &[Transport::Command];
+const HTTP: &[Transport] = &[Transport::Http];
+
+/// Every question to an agent that is on a run's record.
+const ASKS: &[Row] = &[
+    Row::ScorePanel,
+    Row::ScoreEvaluation,
+    Row::Grade,
+    Row::Decompose,
+    Row::StageAsk,
+    Row::RedTeam,
+    Row::Vision,
+    Row::Confirm,
+    Row::Answer,
+    Row::Resolve,
+    Row::Approve,
+];
+/// The stages behind the verification that an agent can be.
+const LATER_STAGES: &[Row] = &[Row::StageAsk, Row::RedTeam, Row::Vision];
+
+/// What is wrong today. This list is to become empty: whoever mends something takes it off, and nothing is ever added.
+const KNOWN_RED: &[Red] = &[
+    Red {
+        rows: &[Row::Turn],
+        transports: COMMAND,
+        fault: Fault::CannotStart,
+        wrong: &["requests"],
+        today: "a turn whose program cannot be started is charged no request; a question to such an agent is charged one",
+    },
+    Red {
+        rows: LATER_STAGES,
+        transports: HTTP,
+        fault: Fault::CannotStart,
+        wrong: &["requests"],
+        today: "after four requests in vain a second round makes four more",
+    },
+    Red {
+        rows: LATER_STAGES,
+        transports: BOTH,
+        fault: Fault::TimeOut,
+        wrong: &["calls", "requests"],
+        today: "after four requests in vain a second round makes four more",
+    },
+    Red {
+        rows: &[Row::Grade, Row::Decompose],
+        transports: BOTH,
+        fault: Fault::Garbage,
+        wrong: &["calls", "requests", "cost"],
+        today: "the one reprompt is a round, and `maxAssessmentRetries: 0`, which is about panels, takes it away",
+    },
+    Red {
+        rows: ASKS,
+        transports: COMMAND,
+        fault: Fault::OutputLost,
+        wrong: &["cost"],
+        today: "what the agent says that it used is not read where its reply is lost; of a turn it is",
+    },
+    Red {
+        rows: &[Row::ScorePanel, Row::ScoreEvaluation, Row::Grade, Row::StageAsk],
+        transports: HTTP,
+        fault: Fault::NoFolder,
+        wrong: &["exit", "status", "calls", "class", "letter", "cost"],
+        today: "a model that judges is not asked: its tools are refused a folder that is not there; for a command it is made",
+    },
+    Red {
+        rows: &[Row::RedTeam],
+        transports: HTTP,
+        fault: Fault::NoFolder,
+        wrong: &["calls", "class", "letter", "cost"],
+        today: "a model that judges is not asked: its tools are refused a folder that is not there; for a command it is made",
+    },
+    Red {
+        rows: ASKS,
+        transports: BOTH,
+        fault: Fault::Late,
+        wrong: &["cost"],
+        today: "the late reply is refused, and so is what it cost",
+    },
+    Red {
+        rows: &[Row::Turn],
+        transports: COMMAND,
+        fault: Fault::Late,
+        wrong: &["cost"],
+        today: "the late end is refused, and so is what the turn says that it cost",
+    },
+    Red {
+        rows: &[Row::Triage],
+        transports: BOTH,
+        fault: Fault::BusyOnce,
+        wrong: &["exit", "status", "calls"],
+        today: "it is asked once: no failed request is made again",
+    },
+    Red {
+        rows: &[Row::Triage],
+        transports: BOTH,
+        fault: Fault::TimeOut,
+        wrong: &["calls"],
+        today: "it is asked once: no failed request is made again",
+    },
+    Red {
+        rows: &[Row::Triage],
+        transports: BOTH,
+        fault: Fault::Secret,
+        wrong: &["exit", "status", "calls"],
+        today: "it is asked once: the request that failed with a secret in its error is not made again (nothing leaks)",
+    },
+    Red {
+        rows: &[Row::Deliver],
+        transports: HTTP,
+        fault: Fault::Secret,
+        wrong: &["leaks"],
+        today: "what a receiver answers is cleaned of the channel's own secrets only; what a command prints, of the run's",
+    },
+];
+
+fn known_red(cell: Cell) -> Option<&'static Red> {
+    KNOWN_RED.iter().find(|red| {
+        red.fault == cell.fault && red.rows.contains(&cell.row) && red.transports.contains(&cell.transport)
+    })
+}
+
+/// What came of a cell.
+enum Outcome {
+    Fine,
+    Red(Vec<Wrong>),
+    Impossible(&'static str),
+}
+
+fn outcome(cell: Cell) -> Outcome {
+    let expected = match stories::case(cell) {
+        Case::Impossible(why) => return Outcome::Impossible(why),
+        Case::Played(expected) => expected,
+    };
+    let wrong = std::panic::catch_unwind(|| drive::play(cell, &expected, known_red(cell).is_some()));
+    let wrong = wrong.unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>();
+        vec![(
+            "panic",
+            said.map_or("it cannot be played", String::as_str).to_owned(),
+        )]
+    });
+    match wrong.is_empty() {
+        true => Outcome::Fine,
+        false => Outcome::Red(wrong),
+    }
+}
+
+/// Plays cells, some at a time.
+fn play(cells: &[Cell]) -> Vec<(Cell, Outcome)> {
+    let next = Mutex::new(cells.iter());
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let cell = next.lock().expect("nobody panics with it").next();
+                    let Some(&cell) = cell else { break };
+                    let outcome = outcome(cell);
+                    done.lock().expect("nobody panics with it").push((cell, outcome));
+                }
+            });
+        }
+    });
+    done.into_inner().expect("nobody panicked with it")
+}
+
+/// The table, a line a row and transport: ok, RED, – where it cannot occur, blank where it was not played.
+fn print(outcomes: &[(Cell, Outcome)]) {
+    let width = Row::ALL
+        .iter()
+        .map(|row| row.name().len() + 10)
+        .max()
+        .unwrap_or_default();
+    let head = Fault::ALL.iter().map(|fault| format!("{:>9}", fault.name()));
+    println!("{:width$}{}", "", head.collect::<String>());
+    for row in Row::ALL.iter().copied() {
+        for transport in row.transports().iter().copied() {
+            let marks = Fault::ALL.iter().map(|fault| {
+                let cell = Cell {
+                    row,
+                    transport,
+                    fault: *fault,
+                };
+                let found = outcomes.iter().find(|(other, _)| *other == cell);
+                let mark = match found.map(|(_, outcome)| outcome) {
+                    Some(Outcome::Fine) => "ok",
+                    Some(Outcome::Red(_)) => "RED",
+                    Some(Outcome::Impossible(_)) => "–",
+                    None => "",
+                };
+                format!("{mark:>9}")
+            });
+            let name = format!("{} · {}", row.name(), transport.name());
+            println!("{name:width$}{}", marks.collect::<String>());
+        }
+    }
+}
+
+fn in_words(wrong: &[Wrong]) -> String {
+    let said: Vec<&str> = wrong.iter().map(|(_, said)| said.as_str()).collect();
+    said.join("; ")
+}
+
+/// Plays cells: exactly those that are known to be red are red. How long it took.
+fn hold(cells: &[Cell]) -> Duration {
+    let begin = Instant::now();
+    let outcomes = play(cells);
+    let took = begin.elapsed();
+    print(&outcomes);
+    let count = |is: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, outcome)| is(outcome)).count();
+    println!(
+        "{} cells: {} ok, {} red, {} cannot occur, in {:.1} s",
+        outcomes.len(),
+        count(|outcome| matches!(outcome, Outcome::Fine)),
+        count(|outcome| matches!(outcome, Outcome::Red(_))),
+        count(|outcome| matches!(outcome, Outcome::Impossible(_))),
+        took.as_secs_f64()
+    );
+    let (mut told, mut unexpected) = (Vec::new(), Vec::new());
+    for (cell, outcome) in &outcomes {
+        match (outcome, known_red(*cell)) {
+            (Outcome::Fine, None) => {}
+            (Outcome::Impossible(why), None) => told.push(format!("cannot occur: {cell}: {why}")),
+            (Outcome::Red(wrong), Some(red))
+                if wrong.iter().map(|(what, _)| *what).eq(red.wrong.iter().copied()) =>
+            {
+                told.push(format!("known to be red: {cell}: {}", in_words(wrong)));
+            }
+            (Outcome::Red(wrong), _) => unexpected.push(format!("{cell}: {}", in_words(wrong))),
+            (Outcome::Fine | Outcome::Impossible(_), Some(_)) => {
+                unexpected.push(format!("{cell}: it is not red any more: take it off KNOWN_RED"));
+            }
+        }
+    }
+    told.sort();
+    println!("{}", told.join("\n"));
+    unexpected.sort();
+    assert!(
+        unexpected.is_empty(),
+        "{} cells:\n{}",
+        unexpected.len(),
+        unexpected.join("\n")
+    );
+    took
+}
+
+#[test]
+fn a_third_of_the_cells() {
+    let cells: Vec<Cell> = Cell::all()
+        .into_iter()
+        .filter(|cell| cell.is_in_the_third())
+        .collect();
+    hold(&cells);
+}
+
+#[test]
+#[ignore = "it takes most of a minute"]
+fn every_cell() {
+    let part = std::env::var(PART).unwrap_or_default();
+    let mut cells = Cell::all();
+    cells.retain(|cell| cell.to_string().contains(&part));
+    let took = hold(&cells);
+    // A machine that others use may take longer, which is no fault of the program.
+    if took > WHOLE {
+        println!("it is to take {WHOLE:?} at most where nobody else works, and took {took:?}");
+    }
+}

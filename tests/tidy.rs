@@ -1,0 +1,293 @@
+//! The structure of the sources, counted: no figure grows unseen.
+//!
+//! `cargo test --test tidy -- --nocapture` prints all figures, and where what is counted stands.
+
+#[path = "tidy/imports.rs"]
+mod imports;
+#[path = "tidy/items.rs"]
+mod items;
+#[path = "tidy/sources.rs"]
+mod sources;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use imports::Imports;
+use sources::{File, Sources};
+
+/// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
+/// must raise one says in the commit message why.
+const CEILINGS: &[(&str, usize)] = &[
+    ("code lines: agents", 4_535),
+    ("code lines: cli", 8_814),
+    ("code lines: domain", 1_667),
+    ("code lines: engine", 13_743),
+    ("code lines: judging", 5_282),
+    ("code lines: keeper", 3_591),
+    ("code lines: lib", 14),
+    ("code lines: main", 4),
+    ("code lines: mission", 12_237),
+    ("code lines: report", 13_638),
+    ("code lines: review", 2_514),
+    ("code lines: runtime", 12_023),
+    ("code lines: store", 2_349),
+    ("code lines: test_clock", 35),
+    ("code lines: the core", 35_229),
+    ("code lines: all", 80_446),
+    ("files over 600 lines", 15),
+    ("largest circle of imports: agents", 9),
+    ("largest circle of imports: cli", 44),
+    ("largest circle of imports: domain", 6),
+    ("largest circle of imports: engine", 56),
+    ("largest circle of imports: judging", 10),
+    ("largest circle of imports: keeper", 13),
+    ("largest circle of imports: mission", 60),
+    ("largest circle of imports: report", 8),
+    ("largest circle of imports: runtime", 40),
+    ("largest circle of imports: store", 3),
+    ("functions over 70 lines", 42),
+    ("functions over 80 lines", 25),
+    ("`Result<_, String>` in signatures", 141),
+    ("hand-built `Spawn`", 12),
+    ("calls of `judged_by`", 15),
+    ("public fields of `TaskState`", 52),
+    ("exhaustive matches over events", 6),
+    ("names of events to go", 487),
+];
+
+/// The modules that decide and carry out.
+const CORE: [&str; 6] = ["domain", "engine", "judging", "review", "runtime", "executor"];
+
+/// Modules that have no place in the order of imports.
+const UNRANKED: [&str; 3] = ["lib", "main", "test_clock"];
+
+/// Where words are looked for.
+const TREE: [&str; 6] = ["benches", "docs", "fixtures", "missions", "src", "tests"];
+
+/// Names of events from when each kind of question had a life cycle of its own.
+const OLD_EVENTS: [&str; 8] = [
+    "SeatRequested",
+    "ConsultRequested",
+    "CheckRequested",
+    "FinishRequested",
+    "StepRequested",
+    "GradingRequested",
+    "ApproverAsked",
+    "ArtifactsRequested",
+];
+
+/// Something that is counted.
+struct Figure {
+    name: String,
+    value: usize,
+    /// Where it stands, as far as that helps.
+    places: Vec<String>,
+}
+
+impl Figure {
+    fn new(name: impl Into<String>, value: usize) -> Self {
+        Self {
+            name: name.into(),
+            value,
+            places: Vec::new(),
+        }
+    }
+
+    fn of_places(name: &str, places: Vec<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            value: places.len(),
+            places,
+        }
+    }
+
+    /// So much of it in each file.
+    fn in_files(name: &str, files: &[File], count: impl Fn(&File) -> usize) -> Self {
+        let counts = files.iter().map(|file| (&file.path, count(file)));
+        let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
+        Self {
+            name: name.to_owned(),
+            value: counts.iter().map(|(_, count)| count).sum(),
+            places: counts
+                .iter()
+                .map(|(path, count)| format!("{path}: {count}"))
+                .collect(),
+        }
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Lines of code, outside of tests, comments and blank lines left out.
+fn sizes(files: &[File]) -> Vec<Figure> {
+    let mut modules: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in files {
+        *modules.entry(file.module()).or_default() += file.code_lines();
+    }
+    let mut figures: Vec<Figure> = modules
+        .iter()
+        .map(|(module, lines)| Figure::new(format!("code lines: {module}"), *lines))
+        .collect();
+    let core = CORE.iter().filter_map(|module| modules.get(module)).sum();
+    figures.push(Figure::new("code lines: the core", core));
+    figures.push(Figure::new("code lines: all", modules.values().sum()));
+    let long = files.iter().filter(|file| file.lines.len() > 600);
+    let long = long.map(|file| format!("{}: {}", file.path, file.lines.len()));
+    figures.push(Figure::of_places("files over 600 lines", long.collect()));
+    figures
+}
+
+fn shapes(sources: &Sources) -> Vec<Figure> {
+    let page = fs::read_to_string(root().join("docs/design/architecture.md")).expect("the page is there");
+    let (_, part) = page.split_once("### Imports").expect("it says how imports point");
+    let (_, list) = part.split_once("```text\n").expect("it has the list");
+    let (list, _) = list.split_once("```").expect("the list has an end");
+    let order: Vec<&str> = list.lines().collect();
+    let listed: BTreeSet<&str> = order.iter().copied().collect();
+    let modules: BTreeSet<&str> = sources.files.iter().map(File::module).collect();
+    let ranked = modules.into_iter().filter(|name| !UNRANKED.contains(name));
+    assert_eq!(
+        listed,
+        ranked.collect(),
+        "the list of docs/design/architecture.md"
+    );
+
+    let imports = Imports::of(&sources.files);
+    let circles = imports.largest_circles(&sources.files).into_iter();
+    let mut figures: Vec<Figure> = circles
+        .map(|(module, size)| Figure::new(format!("largest circle of imports: {module}"), size))
+        .collect();
+    figures.push(Figure::of_places(
+        "upward imports",
+        imports.upward(sources, &order),
+    ));
+    figures
+}
+
+fn functions(files: &[File]) -> Vec<Figure> {
+    let longer = |most: usize| {
+        let mut places = Vec::new();
+        for file in files {
+            let functions = items::functions(file).into_iter();
+            let long = functions.filter(|function| function.lines > most);
+            places.extend(long.map(|long| format!("{}: {}, {}", file.path, long.name, long.lines)));
+        }
+        Figure::of_places(&format!("functions over {most} lines"), places)
+    };
+    let errors = |file: &File| {
+        let functions = items::functions(file);
+        functions
+            .iter()
+            .map(|function| items::string_errors(file, function))
+            .sum()
+    };
+    vec![
+        longer(70),
+        longer(80),
+        Figure::in_files("`Result<_, String>` in signatures", files, errors),
+    ]
+}
+
+/// What is said several times and should be said once.
+fn repetitions(files: &[File]) -> Vec<Figure> {
+    let mut events = files.iter().filter(|file| file.module() == "engine");
+    let events = events.find_map(|file| items::variants(file, "Event"));
+    let events = events.expect("the engine declares its events");
+    let mut matches = Vec::new();
+    for file in files {
+        let lines = items::exhaustive_matches(file, &events);
+        matches.extend(
+            lines
+                .into_iter()
+                .map(|line| format!("{}: line {line}", file.path)),
+        );
+    }
+    let fields = files
+        .iter()
+        .find_map(|file| items::public_fields(file, "TaskState"));
+    vec![
+        Figure::in_files("hand-built `Spawn`", files, |file| items::literals(file, "Spawn")),
+        Figure::in_files("calls of `judged_by`", files, |file| {
+            items::calls(file, "judged_by")
+        }),
+        Figure::new(
+            "public fields of `TaskState`",
+            fields.expect("the engine declares it"),
+        ),
+        Figure::of_places("exhaustive matches over events", matches),
+        old_events(),
+    ]
+}
+
+/// How often the tree names the events that are to go, tests and pages included.
+fn old_events() -> Figure {
+    let mut paths = Vec::new();
+    for folder in TREE {
+        sources::walk(&root().join(folder), &|_| true, &mut paths);
+    }
+    let own = root().join("tests/tidy.rs");
+    let is_built = |path: &Path| path.components().any(|part| part.as_os_str() == "target");
+    paths.retain(|path| *path != own && !is_built(path));
+    let mut counts = [0; OLD_EVENTS.len()];
+    for path in paths {
+        let bytes = fs::read(&path).expect("it was found there");
+        let text = String::from_utf8_lossy(&bytes);
+        for (count, name) in counts.iter_mut().zip(OLD_EVENTS) {
+            *count += text.matches(name).count();
+        }
+    }
+    Figure {
+        name: "names of events to go".to_owned(),
+        value: counts.iter().sum(),
+        places: OLD_EVENTS
+            .iter()
+            .zip(counts)
+            .map(|(name, count)| format!("{name}: {count}"))
+            .collect(),
+    }
+}
+
+/// Whether a ceiling should come down: small ones at once, large ones by steps of a hundredth.
+fn is_clearly_below(value: usize, ceiling: usize) -> bool {
+    ceiling - value > ceiling / 100
+}
+
+#[test]
+fn no_figure_is_above_its_ceiling() {
+    let sources = sources::read(&root().join("src"));
+    let files = &sources.files;
+    let groups = [
+        sizes(files),
+        shapes(&sources),
+        functions(files),
+        repetitions(files),
+    ];
+    let figures: Vec<Figure> = groups.into_iter().flatten().collect();
+    let mut ceilings: BTreeMap<&str, usize> = CEILINGS.iter().copied().collect();
+    assert_eq!(ceilings.len(), CEILINGS.len(), "a ceiling is listed twice");
+    let mut above = String::new();
+    for figure in &figures {
+        let Figure { name, value, places } = figure;
+        let ceiling = ceilings.remove(name.as_str()).unwrap_or(0);
+        println!("{value:6} of {ceiling:6}  {name}");
+        for place in places {
+            println!("                    {place}");
+        }
+        if *value > ceiling {
+            writeln!(above, "{name}: {value}, may be {ceiling}").expect("a string takes everything");
+            for place in places {
+                writeln!(above, "    {place}").expect("a string takes everything");
+            }
+        } else if is_clearly_below(*value, ceiling) {
+            println!("                 -> lower the ceiling to {value}");
+        }
+    }
+    for name in ceilings.keys() {
+        println!("     0             {name}\n                 -> take its ceiling away");
+    }
+    assert!(above.is_empty(), "above the ceilings in tests/tidy.rs:\n{above}");
+}
