@@ -304,6 +304,19 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// The event that says nothing but the fact itself, where there is one: a record does not say it twice.
+    #[must_use]
+    pub fn as_event(&self) -> Option<Event> {
+        match self {
+            Self::Start(started) => Some(Event::RunStarted(started.clone())),
+            Self::TurnSpawned { turn, process } => Some(Event::AgentSpawned {
+                turn: *turn,
+                process: process.clone(),
+            }),
+            _ => None,
+        }
+    }
+
     /// What a person's word about a damaged journal leads to, whatever the state.
     #[must_use]
     pub fn salvaged(&self) -> Option<Event> {

@@ -53,7 +53,6 @@ pub use decide::{
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
 pub use event::Event;
-pub use fact::Fact as Input;
 pub use fact::{ApproverSaid, AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};

@@ -3,7 +3,7 @@
 
 use crate::agents::command::check_argv;
 use crate::domain::{Millis, TaskId};
-use crate::engine::{ApproverSaid, Input};
+use crate::engine::{ApproverSaid, Fact};
 use crate::store::SpoolName;
 use crate::test_clock::scaled_ms;
 
@@ -43,8 +43,8 @@ pub fn job(commands: &TaskCommands, id: ApproverId, command: &str) -> CommandJob
 }
 
 /// What its end says. Blocks.
-pub fn answered(id: ApproverId, end: &CommandEnd) -> Input {
-    Input::ApproverSaid {
+pub fn answered(id: ApproverId, end: &CommandEnd) -> Fact {
+    Fact::ApproverSaid {
         task: id.task,
         number: id.number,
         approver: id.approver,

@@ -2,7 +2,7 @@
 
 use crate::agents::command::{check_argv, test_argv};
 use crate::domain::{Millis, TurnId};
-use crate::engine::{CheckResult, Input};
+use crate::engine::{CheckResult, Fact};
 use crate::mission::model::{Check, CommandCheck};
 use crate::mission::{FinishCommand, Plan, Requirement};
 use crate::review::checks::{CommandOutcome, command_result};
@@ -38,7 +38,7 @@ pub fn job(commands: &TaskCommands, turn: TurnId, command: u32) -> Option<Comman
 }
 
 /// What the end of such a command says: only exit 0 shows anything. Blocks.
-pub fn finished(plan: &Plan, turn: TurnId, command: u32, end: &CommandEnd) -> Input {
+pub fn finished(plan: &Plan, turn: TurnId, command: u32, end: &CommandEnd) -> Fact {
     let result = match declared(plan, turn, command) {
         Some(declared) => result(declared, &end.outcome()),
         None => CheckResult {
@@ -47,7 +47,7 @@ pub fn finished(plan: &Plan, turn: TurnId, command: u32, end: &CommandEnd) -> In
             duration: Millis(0),
         },
     };
-    Input::FinishChecked {
+    Fact::FinishChecked {
         turn,
         command,
         result,

@@ -5,7 +5,7 @@
 
 use crate::agents::command::check_argv;
 use crate::domain::{CriterionGrade, Millis, TurnId};
-use crate::engine::{Input, OutputRefs};
+use crate::engine::{Fact, OutputRefs};
 use crate::judging::heuristic::{self, CommandFacts, Facts, Text};
 use crate::mission::Verification;
 use crate::review::facts::{MOST_SEARCHED, look_at};
@@ -58,8 +58,8 @@ impl Grading {
     }
 
     /// The grades, once all of its commands have ended. Blocks.
-    pub fn graded(&self, ends: &[CommandEnd]) -> Input {
-        Input::Graded {
+    pub fn graded(&self, ends: &[CommandEnd]) -> Fact {
+        Fact::Graded {
             task: self.commands.task,
             attempt: self.commands.attempt,
             round: self.round,

@@ -275,7 +275,8 @@ impl RunView {
             | Event::AskRequested { .. }
             | Event::CallHeld { .. }
             | Event::CallReleased { .. }
-            | Event::AskReplied { .. } => self.apply_call(plan, at, event),
+            | Event::AskReplied { .. }
+            | Event::AskFailed { .. } => self.apply_call(plan, at, event),
             // State or the journal alone holds what these say.
             Event::Stopping { .. }
             | Event::RunMoved { .. }
@@ -316,7 +317,6 @@ impl RunView {
             | Event::DeadlockDetected { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
-            | Event::AskFailed { .. }
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::MissionChanged(_)

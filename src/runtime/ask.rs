@@ -14,7 +14,7 @@ use crate::agents::line::Line;
 use crate::agents::model::{Image, ModelRequest};
 use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, AgentId, AskId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
-use crate::engine::{AskFailure, Effect, Input, ReplyRef, State, TaskState, prior_points, reprompt};
+use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
 use crate::executor::spool::read_output;
 use crate::executor::task_command::TaskCommands;
 use crate::judging::parser::Quoted;
@@ -123,7 +123,7 @@ impl World {
                     let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
                     let work = tokio::spawn(async move {
                         // After the loop has ended nobody wants to know.
-                        let tell = |input| drop(sender.send(Message::Input(input)));
+                        let tell = |input| drop(sender.send(Message::Fact(input)));
                         match call.prepare(toolless, line.is_on_record()).await {
                             Ok((handed_over, asked)) => {
                                 handed_over.into_iter().for_each(tell);
@@ -317,7 +317,7 @@ impl Call {
     }
 
     /// An agent that repeats its question has no word of its own. Blocks.
-    fn echo(&self) -> Vec<Input> {
+    fn echo(&self) -> Vec<Fact> {
         let reply = self.path(SpoolName::Ask(self.id, AskFile::Reply));
         let written = self.write_request(&[]).and_then(|(asked, judgement)| {
             let judgement = write_judgement(
@@ -330,7 +330,7 @@ impl Call {
             Ok(written) => written,
             Err(message) => return vec![self.failed(message)],
         };
-        let replied = Input::AskReplied {
+        let replied = Fact::AskReplied {
             id: self.id,
             reply: ReplyRef {
                 file: file.unwrap_or_else(nothing),
@@ -345,7 +345,7 @@ impl Call {
     }
 
     /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
-    async fn ask_model(&self, line: &Line, endpoint: &Endpoint, asked: Asked) -> Vec<Input> {
+    async fn ask_model(&self, line: &Line, endpoint: &Endpoint, asked: Asked) -> Vec<Fact> {
         let Asked {
             system,
             prompt,
@@ -369,7 +369,7 @@ impl Call {
             request_file: self.path(SpoolName::Ask(self.id, AskFile::Request)),
         };
         let answered = looking::ask(question, looking.as_ref()).await;
-        let warning = answered.warning.clone().map(Input::Warn);
+        let warning = answered.warning.clone().map(Fact::Warn);
         warning
             .into_iter()
             .chain([self.read_model(answered, judgement, endpoint).await])
@@ -395,11 +395,7 @@ impl Call {
     }
 
     /// What it is asked and may look with, and the record of handing it over.
-    async fn prepare(
-        &self,
-        toolless: Toolless,
-        is_on_record: bool,
-    ) -> Result<(Option<Input>, Asked), String> {
+    async fn prepare(&self, toolless: Toolless, is_on_record: bool) -> Result<(Option<Fact>, Asked), String> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
             let pictures = call.pictures()?;
@@ -476,14 +472,14 @@ impl Call {
         verdict::of_ask(self.purpose, self.panel(), reply, said)
     }
 
-    async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
+    async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Fact {
         let (id, call) = (self.id, self.clone());
         let parse = move |reply: Reply<'_>, said: &Quoted| call.read(reply, said);
         let read = reply::of_model(answered, judgement, endpoint, place(&self.folder, id), parse).await;
         said(id, read)
     }
 
-    fn failed(&self, message: String) -> Input {
+    fn failed(&self, message: String) -> Fact {
         failure(self.id, Failed::ours(message))
     }
 }
@@ -495,16 +491,16 @@ fn place(folder: &RunFolder, id: AskId) -> Place {
     }
 }
 
-fn said(id: AskId, read: Result<(Advice, ReplyRef), Failed>) -> Input {
+fn said(id: AskId, read: Result<(Advice, ReplyRef), Failed>) -> Fact {
     match read {
-        Ok((advice, reply)) => Input::AskReplied { id, reply, advice },
+        Ok((advice, reply)) => Fact::AskReplied { id, reply, advice },
         Err(failed) => failure(id, failed),
     }
 }
 
 /// An agent could not be asked.
-pub(super) fn failure(id: AskId, failed: Failed) -> Input {
-    Input::AskFailed(Box::new(AskFailure {
+pub(super) fn failure(id: AskId, failed: Failed) -> Fact {
+    Fact::AskFailed(Box::new(AskFailure {
         id,
         class: failed.class,
         message: failed.message,

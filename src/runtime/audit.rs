@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::domain::TaskId;
-use crate::engine::{AuditReport, CheckResult, FileFact, Input, Looks, State};
+use crate::engine::{AuditReport, CheckResult, Fact, FileFact, Looks, State};
 use crate::executor::check;
 use crate::executor::command::CommandJob;
 use crate::executor::runner::{Commands, Owner};
@@ -46,7 +46,7 @@ impl World {
         }
         let due = state.checks_due(&looks);
         if due.is_empty() {
-            return self.post(Input::Audited(Box::new(AuditReport {
+            return self.post(Fact::Audited(Box::new(AuditReport {
                 number,
                 looks,
                 ..AuditReport::default()
@@ -72,7 +72,7 @@ impl World {
                     checks,
                     behind,
                 };
-                let _ = sender.send(Message::Input(Input::Audited(Box::new(report))));
+                let _ = sender.send(Message::Fact(Fact::Audited(Box::new(report))));
             }
         });
         self.keep_track(work.abort_handle());

@@ -9,7 +9,7 @@ use crate::agents::line::Line;
 use crate::agents::model::{self, ModelReply, ModelRequest};
 use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Millis, Timestamp, TurnId};
-use crate::engine::{Asked, Exit, Input, State, TurnEnd, Usage};
+use crate::engine::{Asked, Exit, Fact, State, TurnEnd, Usage};
 use crate::executor::spool::read_head;
 use crate::judging::question::may_be_question;
 use crate::mission::{AgentPlan, Plan};
@@ -59,9 +59,9 @@ impl World {
             secrets: self.programs.secrets(),
         };
         let work = tokio::spawn(async move {
-            let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
+            let _ = sender.send(Message::Fact(Fact::TurnSpawned { turn, process: None }));
             for input in work.go(request, &line, &endpoint).await {
-                let _ = sender.send(Message::Input(input));
+                let _ = sender.send(Message::Fact(input));
             }
         });
         self.model_turns.insert(turn, work.abort_handle());
@@ -80,7 +80,7 @@ struct ModelTurn {
 }
 
 impl ModelTurn {
-    async fn go(&self, mut request: ModelRequest, line: &Line, endpoint: &Endpoint) -> Vec<Input> {
+    async fn go(&self, mut request: ModelRequest, line: &Line, endpoint: &Endpoint) -> Vec<Fact> {
         let turn = self.turn;
         let begin = Timestamp::now();
         request.prompt = match read_head(&self.prompt, u64::MAX) {
@@ -99,14 +99,14 @@ impl ModelTurn {
                     message: Some(message),
                     ..Exit::default()
                 };
-                vec![Input::TurnEnded(Box::new(TurnEnd {
+                vec![Fact::TurnEnded(Box::new(TurnEnd {
                     exit,
                     duration,
                     killed: true,
                     ..TurnEnd::clean(turn)
                 }))]
             }
-            Err(error) => vec![Input::TurnRequestFailed {
+            Err(error) => vec![Fact::TurnRequestFailed {
                 turn,
                 class: error.class,
                 before_effect: error.status.is_none() && !error.ours,
@@ -117,7 +117,7 @@ impl ModelTurn {
         }
     }
 
-    async fn replied(&self, reply: &ModelReply, duration: Millis) -> Vec<Input> {
+    async fn replied(&self, reply: &ModelReply, duration: Millis) -> Vec<Fact> {
         let (turn, plan) = (self.turn, &self.plan);
         let text = self.secrets.redact(&reply.text);
         let output = match reply::store(&self.out, &text).await {
@@ -129,7 +129,7 @@ impl ModelTurn {
                     message: Some(message),
                     ..Exit::default()
                 };
-                return vec![Input::TurnEnded(Box::new(TurnEnd {
+                return vec![Fact::TurnEnded(Box::new(TurnEnd {
                     exit,
                     duration,
                     usage: usage_of(reply),
@@ -168,10 +168,10 @@ impl ModelTurn {
             ..TurnEnd::clean(turn)
         };
         let cut = format!("turn {turn}: the model's reply ran into its token limit and is cut short");
-        let cut = reply.is_cut_short().then_some(Input::Warn(cut));
+        let cut = reply.is_cut_short().then_some(Fact::Warn(cut));
         cut.into_iter()
-            .chain(heard.warning.map(Input::Warn))
-            .chain([Input::TurnEnded(Box::new(end))])
+            .chain(heard.warning.map(Fact::Warn))
+            .chain([Fact::TurnEnded(Box::new(end))])
             .collect()
     }
 }

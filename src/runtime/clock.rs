@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::domain::Timestamp;
-use crate::engine::{Input, RunPhase, State, Timer};
+use crate::engine::{Fact, RunPhase, State, Timer};
 use crate::test_clock::{is_scaled, scaled};
 
 /// The next timer of the state, by a clock that nobody sets: the state says when, and how far away that is, is asked
@@ -64,10 +64,10 @@ impl Clock {
     }
 
     /// Hands in one timer, if it was not handed in before.
-    pub fn hand_in(&mut self, (at, timer): (Timestamp, Timer)) -> Option<Input> {
+    pub fn hand_in(&mut self, (at, timer): (Timestamp, Timer)) -> Option<Fact> {
         self.told
             .insert((at, timer))
-            .then_some(Input::TimerDue { at, timer })
+            .then_some(Fact::TimerDue { at, timer })
     }
 
     /// Comes when the next timer is due, with its moment. Cancel safe.
@@ -82,10 +82,10 @@ impl Clock {
     }
 
     /// What is due at a moment, each timer once.
-    pub fn due(&mut self, state: &State, moment: Timestamp) -> Vec<Input> {
+    pub fn due(&mut self, state: &State, moment: Timestamp) -> Vec<Fact> {
         let due: Vec<_> = state.timers.due(moment).collect();
         let untold = due.into_iter().filter(|timer| self.told.insert(*timer));
-        untold.map(|(at, timer)| Input::TimerDue { at, timer }).collect()
+        untold.map(|(at, timer)| Fact::TimerDue { at, timer }).collect()
     }
 }
 

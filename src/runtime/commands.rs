@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Effect, Input, ProcessRef, State};
+use crate::engine::{Effect, Fact, ProcessRef, State};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::probes::Grading;
@@ -24,10 +24,10 @@ pub(super) fn request(
     sender: Sender,
     task: TaskId,
     job: CommandJob,
-    meaning: impl FnOnce(CommandEnd) -> Input + Send + 'static,
+    meaning: impl FnOnce(CommandEnd) -> Fact + Send + 'static,
 ) -> CommandRequest {
     // After the loop has ended nobody wants to know.
-    let then = move |end| drop(sender.send(Message::Input(meaning(end))));
+    let then = move |end| drop(sender.send(Message::Fact(meaning(end))));
     CommandRequest::new(Owner::Task(task), job, Box::new(then))
 }
 
@@ -71,7 +71,7 @@ impl World {
         &mut self,
         commands: TaskCommands,
         job: CommandJob,
-        meaning: impl FnOnce(CommandEnd) -> Input + Send + 'static,
+        meaning: impl FnOnce(CommandEnd) -> Fact + Send + 'static,
     ) -> Result<(), RunError> {
         let request = request(self.sender.clone(), commands.task, job, meaning);
         self.start(&commands.plan, request)
@@ -81,7 +81,7 @@ impl World {
     pub(super) fn prepare(
         &self,
         effect: Effect,
-        prepare: impl FnOnce() -> Result<CommandRequest, Box<Input>> + Send + 'static,
+        prepare: impl FnOnce() -> Result<CommandRequest, Box<Fact>> + Send + 'static,
     ) {
         let sender = self.sender.clone();
         tokio::task::spawn_blocking(move || {
@@ -92,21 +92,21 @@ impl World {
     }
 
     /// What the supervisor says, as inputs.
-    pub(super) fn take(&mut self, event: Event, inputs: &mut Vec<Input>) {
+    pub(super) fn take(&mut self, event: Event, inputs: &mut Vec<Fact>) {
         let ended = match event {
             Event::Spawned { key, pid, start_time } => {
                 let process = ProcessRef { pid, start_time };
                 if let Some(Owner::Turn(turn)) = self.runner.spawned(key, process.clone()) {
                     self.processes.insert(turn, process.clone());
                     let process = Some(process);
-                    inputs.push(Input::TurnSpawned { turn, process });
+                    inputs.push(Fact::TurnSpawned { turn, process });
                 }
                 None
             }
             Event::SpawnFailed { key, message, .. } => self.runner.ended(key, Err(message)),
             Event::Exited(exit) => self.runner.ended(exit.key, Ok(exit)),
             Event::Warning { message } => {
-                inputs.push(Input::Warn(message));
+                inputs.push(Fact::Warn(message));
                 None
             }
             // Of its good-bye the end of the connection tells, which is next.
@@ -117,7 +117,7 @@ impl World {
         }
     }
 
-    fn ended(&mut self, ended: Ended, inputs: &mut Vec<Input>) {
+    fn ended(&mut self, ended: Ended, inputs: &mut Vec<Fact>) {
         match ended.owner {
             Owner::Turn(turn) => self.turn_ended(turn, ended.outputs, ended.result, inputs),
             Owner::Nobody => finish(ended),
@@ -135,7 +135,7 @@ impl World {
         check: u32,
     ) -> Result<(), RunError> {
         let plan = state.plan.clone();
-        let finished = move |result| Input::CheckFinished {
+        let finished = move |result| Fact::CheckFinished {
             task,
             attempt,
             check,
@@ -198,7 +198,7 @@ impl World {
             }
             tokio::task::spawn_blocking(move || {
                 // After the loop has ended nobody wants to know.
-                let _ = sender.send(Message::Input(grading.graded(&ended)));
+                let _ = sender.send(Message::Fact(grading.graded(&ended)));
             });
         });
         self.keep_track(work.abort_handle());

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::agents::channel::{Channel, Refusal};
 use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
-use crate::engine::{Event, FailedOperation, Input, NoticeEvent, Operation, RunStarted, State};
+use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, RunStarted, State};
 use crate::executor::runner::with_commands;
 use crate::mission::{Plan, variables_of};
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
@@ -112,17 +112,17 @@ impl World {
         self.blocking(move || {
             let warning = file(&queue, letters).err();
             // The journal has them, whatever happened: nothing waits for a queue that cannot be written.
-            let filed = Input::Filed { ids };
-            warning.map(Input::Warn).into_iter().chain([filed]).collect()
+            let filed = Fact::Filed { ids };
+            warning.map(Fact::Warn).into_iter().chain([filed]).collect()
         });
     }
 
     /// Begins to try again what is due. Each channel is tried for itself, and left alone once it fails. Looks at the
     /// queue before the session begins to work, and gives back what there is to say about it.
-    pub(super) fn drain_dead_letters(&mut self) -> Option<Input> {
+    pub(super) fn drain_dead_letters(&mut self) -> Option<Fact> {
         let folder = self.folder.state_folder();
         let queue = DeadLetters::of(&folder);
-        let warning = |error: QueueError| Input::Warn(format!("dead letters are not tried again: {error}"));
+        let warning = |error: QueueError| Fact::Warn(format!("dead letters are not tried again: {error}"));
         let now = Timestamp::now();
         let letters = match queue.read() {
             Ok(letters) => letters,
@@ -136,7 +136,7 @@ impl World {
         let work = tokio::spawn(async move {
             if let Err(error) = drain(&queue, &folder, &own, &channels, context).await {
                 // After the loop has ended nobody wants to know.
-                let _ = sender.send(Message::Input(warning(error)));
+                let _ = sender.send(Message::Fact(warning(error)));
             }
         });
         self.draining = Some(work);

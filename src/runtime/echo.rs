@@ -4,7 +4,7 @@
 //! repeats the work, so a score in it would be the worker's own. It is never read for a verdict, whatever it holds.
 
 use crate::domain::{Money, Timestamp, TurnId};
-use crate::engine::{Input, TurnEnd, Usage};
+use crate::engine::{Fact, TurnEnd, Usage};
 use crate::executor::spool::read_head;
 use crate::store::SpoolName;
 
@@ -42,8 +42,8 @@ impl World {
                 ..TurnEnd::clean(turn)
             };
             vec![
-                Input::TurnSpawned { turn, process: None },
-                Input::TurnEnded(Box::new(end)),
+                Fact::TurnSpawned { turn, process: None },
+                Fact::TurnEnded(Box::new(end)),
             ]
         });
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::Input;
+use crate::engine::Fact;
 use crate::store::{RunFolder, StateFolder};
 
 /// What lies in the folder of runs, as far as it is known.
@@ -22,11 +22,11 @@ impl ForeignRuns {
     }
 
     /// Those that are new, each once. What cannot be read now is looked at the next time.
-    pub fn look(&mut self) -> Vec<Input> {
+    pub fn look(&mut self) -> Vec<Fact> {
         let names = self.folder.run_names().into_iter();
         let new = names.filter(|name| self.known.insert(name.clone()));
         new.map(|name| {
-            Input::Foreign(format!(
+            Fact::Foreign(format!(
                 "the run '{name}' appeared in the state folder under the lock of this session, which did not make it: \
                  somebody else wrote there"
             ))

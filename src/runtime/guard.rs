@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{Millis, TaskId, Timestamp};
-use crate::engine::{Effect, Input, JudgingPlace, State, VoidedStage};
+use crate::engine::{Effect, Fact, JudgingPlace, State, VoidedStage};
 use crate::executor::runner::Owner;
 use crate::mission::Plan;
 
@@ -108,7 +108,7 @@ impl World {
             self.later(Timestamp::now().plus(LOOK_AGAIN), effect);
             return Ok(());
         }
-        self.post(Input::StageVoided(Box::new(VoidedStage {
+        self.post(Fact::StageVoided(Box::new(VoidedStage {
             place,
             changed,
             restored: Vec::new(),
@@ -119,7 +119,7 @@ impl World {
 
     /// Looks at the protected files after a part of judging has come back with a word. What it says is taken at once if
     /// nothing has touched them; else when somebody has looked.
-    pub(super) fn weigh(&mut self, input: Input) -> Option<Input> {
+    pub(super) fn weigh(&mut self, input: Fact) -> Option<Fact> {
         let guard = input
             .place()
             .and_then(|place| Some((place, self.guards.remove(&place)?)));
@@ -143,7 +143,7 @@ impl World {
             if compared == Compared::default() {
                 return vec![input];
             }
-            vec![Input::StageVoided(Box::new(VoidedStage {
+            vec![Fact::StageVoided(Box::new(VoidedStage {
                 place,
                 changed: compared.changed,
                 restored: compared.restored,

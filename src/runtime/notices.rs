@@ -14,7 +14,7 @@ use crate::agents::command::{Placeholders, Program, environment};
 use crate::agents::failure::classify_stderr;
 use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Points, RunId, Timestamp};
-use crate::engine::{Input, Notice, OpenNotice, State, Topic, Undelivered};
+use crate::engine::{Fact, Notice, OpenNotice, State, Topic, Undelivered};
 use crate::executor::command::{CommandEnd, CommandJob, How, Outputs};
 use crate::executor::runner::{Commands, Owner};
 use crate::mission::Plan;
@@ -272,7 +272,7 @@ impl World {
                 hopeless: true,
                 jitter: 0,
             };
-            return self.post(Input::Delivered {
+            return self.post(Fact::Delivered {
                 number,
                 tried,
                 result: Err(failure),
@@ -299,7 +299,7 @@ impl World {
                 jitter: jitter(),
             });
             // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::Input(Input::Delivered {
+            let _ = sender.send(Message::Fact(Fact::Delivered {
                 number,
                 tried,
                 result,

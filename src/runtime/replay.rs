@@ -342,6 +342,10 @@ impl Rejudge<'_> {
                 is.map(|is| essence(state, is)),
             );
             let of = Place::of(state, event);
+            // What is decided instead is about something else.
+            let derives_another = derived
+                .get(at)
+                .is_some_and(|is| Place::of(state, is).ground != of.ground);
             let standing = match (&was, &is) {
                 (Some(was), Some(is)) if was == is => match &of.ground {
                     Some(ground) if self.doubtful.contains(ground) => {
@@ -349,6 +353,7 @@ impl Rejudge<'_> {
                     }
                     _ => Standing::Equal,
                 },
+                (Some(_), Some(_)) if derives_another => Standing::Differs("nothing leads to it".to_owned()),
                 (Some(was), Some(is)) => Standing::Differs(differing(was, is)),
                 (Some(_), None) => Standing::Differs("nothing leads to it".to_owned()),
                 (None, _) => Standing::Differs("it is not recorded".to_owned()),

@@ -1,7 +1,7 @@
 //! Files that a task's rules name are looked at, beside the loop.
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{FileFact, Input, State};
+use crate::engine::{Fact, FileFact, State};
 use crate::executor::workspace::workspace;
 use crate::judging::heuristic::named_files;
 use crate::mission::Plan;
@@ -20,7 +20,7 @@ impl World {
         self.blocking(move || {
             let files = files_of(&plan, task);
             let hollow = asked.and_then(|asked| asked.hollow(&folder));
-            vec![Input::FilesScanned {
+            vec![Fact::FilesScanned {
                 turn,
                 number,
                 files,
@@ -35,7 +35,7 @@ impl World {
         self.blocking(move || {
             let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
             let files = evidence::scan(&workspace(&plan, dependency), targets);
-            vec![Input::ArtifactsScanned {
+            vec![Fact::ArtifactsScanned {
                 task,
                 dependency,
                 files,
@@ -44,12 +44,12 @@ impl World {
     }
 
     /// Looks at the files of a task, and hands an input to the loop behind what was seen.
-    pub(super) fn look_before(&mut self, state: &State, task: TaskId, input: Input) {
+    pub(super) fn look_before(&mut self, state: &State, task: TaskId, input: Fact) {
         let (plan, attempt) = (state.plan.clone(), state.task(task).attempt);
         let sender = self.sender.clone();
         tokio::task::spawn_blocking(move || {
             let files = files_of(&plan, task);
-            let seen = Input::FilesSeen { task, attempt, files };
+            let seen = Fact::FilesSeen { task, attempt, files };
             let _ = sender.send(Message::FilesLooked(vec![seen, input]));
         });
     }

@@ -4,7 +4,7 @@
 use crate::agents::command::check_argv;
 use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, FindingsReport, Millis, Step, TaskId};
-use crate::engine::{Effect, Input, State, TaskState};
+use crate::engine::{Effect, Fact, State, TaskState};
 use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::write_told;
@@ -42,8 +42,8 @@ struct StageCommand {
 }
 
 impl StepRun {
-    fn said(self, result: Result<Advice, String>, never_began: bool) -> Input {
-        Input::StepJudged {
+    fn said(self, result: Result<Advice, String>, never_began: bool) -> Fact {
+        Fact::StepJudged {
             task: self.task,
             attempt: self.attempt,
             step: self.step,
@@ -54,16 +54,16 @@ impl StepRun {
     }
 
     /// Which screenshots are there. Blocks.
-    fn seen(self, plan: &Plan) -> Input {
+    fn seen(self, plan: &Plan) -> Fact {
         let screenshots = plan.task(self.task).scrutiny.screenshots();
-        Input::ScreenshotsSeen {
+        Fact::ScreenshotsSeen {
             task: self.task,
             attempt: self.attempt,
             files: evidence::scan(&workspace(plan, self.task), screenshots),
         }
     }
 
-    fn ended(self, plan: &Plan, end: &CommandEnd) -> Input {
+    fn ended(self, plan: &Plan, end: &CommandEnd) -> Fact {
         let outcome = end.outcome();
         let never_began = outcome.not_started.is_some();
         let result = match command_of(plan, self.task, self.step) {
@@ -137,7 +137,7 @@ impl World {
 
 impl StageCommand {
     /// What it is started with, its review request written; and what is done with its end. Blocks.
-    fn prepare(self, sender: Sender) -> Result<CommandRequest, Box<Input>> {
+    fn prepare(self, sender: Sender) -> Result<CommandRequest, Box<Fact>> {
         let run = self.run;
         let job = self.job().map_err(|why| Box::new(run.said(Err(why), true)))?;
         let plan = self.commands.plan;

@@ -378,7 +378,7 @@ impl Session {
         due: &mut Vec<Effect>,
     ) -> Result<(), RunError> {
         match message {
-            Message::Input(input) => {
+            Message::Fact(input) => {
                 if let Some(input) = self.world.weigh(input) {
                     match self.looked_at_before(&input) {
                         Some(task) => self.world.look_before(&self.state, task, input),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use crate::domain::{FailureClass, Millis, TurnId};
-use crate::engine::{Exit, Input, State, TurnEnd};
+use crate::engine::{Exit, Fact, State, TurnEnd};
 use crate::executor::runner::Owner;
 use crate::store::SpoolName;
 use crate::supervisor;
@@ -37,7 +37,7 @@ impl Silences {
 
 impl World {
     /// Looks how long the agents at work have said nothing.
-    pub fn look_for_silence(&mut self, state: &State, inputs: &mut Vec<Input>) {
+    pub fn look_for_silence(&mut self, state: &State, inputs: &mut Vec<Fact>) {
         let mut known = std::mem::take(&mut self.silences.0);
         known.retain(|turn, _| self.is_at_work(*turn));
         let commands = self.runner.at_work().filter_map(Owner::as_turn);
@@ -63,7 +63,7 @@ impl World {
             let warns = idle >= limits.warned_after && !silence.warned;
             if silence.killed.is_none() && (too_long || warns) {
                 silence.warned = true;
-                inputs.push(Input::Silent { turn, idle, too_long });
+                inputs.push(Fact::Silent { turn, idle, too_long });
             }
         }
         self.silences.0 = known;

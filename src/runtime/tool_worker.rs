@@ -18,7 +18,7 @@ use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, 
 use crate::agents::tools::voice::{self, Said};
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, brief, run};
 use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
-use crate::engine::{Asked, Exit, FailedTool, Input, State, ToolCalls, TurnEnd};
+use crate::engine::{Asked, Exit, Fact, FailedTool, State, ToolCalls, TurnEnd};
 use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool::{read_ends, read_head};
@@ -113,7 +113,7 @@ impl World {
         let (plan, folder) = (plan.clone(), self.folder.clone());
         self.blocking(move || {
             end.files = after.seen(&plan, &folder, end.turn.task);
-            vec![Input::TurnEnded(end)]
+            vec![Fact::TurnEnded(end)]
         });
     }
 }
@@ -122,10 +122,10 @@ impl Work {
     async fn go(mut self) {
         let (turn, sender) = (self.turn, self.sender.clone());
         // After the loop has ended nobody wants to know.
-        let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
+        let _ = sender.send(Message::Fact(Fact::TurnSpawned { turn, process: None }));
         let begin = Timestamp::now();
         let message = match self.prepare().await {
-            Err(why) => Message::Input(not_reachable(turn, why)),
+            Err(why) => Message::Fact(not_reachable(turn, why)),
             Ok(hands) => {
                 let talk = converse(&self.line, &self.endpoint, &self.request, Limits::WORKER, &hands);
                 match talk.await {
@@ -183,7 +183,7 @@ impl Work {
                 "turn {}: the model's reply ran into its token limit and is cut short",
                 self.turn
             );
-            let _ = self.sender.send(Message::Input(Input::Warn(cut)));
+            let _ = self.sender.send(Message::Fact(Fact::Warn(cut)));
         }
         let said = hands.done().clone();
         let usage = usage_of(&reply);
@@ -220,14 +220,14 @@ impl Work {
             Some(_) => Heard::default(),
         };
         if let Some(warning) = heard.warning {
-            let _ = self.sender.send(Message::Input(Input::Warn(warning)));
+            let _ = self.sender.send(Message::Fact(Fact::Warn(warning)));
         }
         let delegated = Value::Array(said.delegated);
         let (delegate, refused) = handed_down(&self.task.plan, self.turn.task, &delegated);
         let title = &self.task.plan.task(self.turn.task).title;
         for why in refused {
-            let warning = Input::Warn(format!("'{title}' wants to delegate work: {why}"));
-            let _ = self.sender.send(Message::Input(warning));
+            let warning = Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
+            let _ = self.sender.send(Message::Fact(warning));
         }
         let end = TurnEnd {
             exit,
@@ -277,7 +277,7 @@ impl Work {
         let is_time_out = error.is_our_timer();
         if spent.requests == 0 && !is_time_out {
             // Nothing was done yet, so it may be begun anew.
-            return Message::Input(Input::TurnRequestFailed {
+            return Message::Fact(Fact::TurnRequestFailed {
                 turn: self.turn,
                 class: error.class,
                 before_effect: error.status.is_none() && !error.ours,
@@ -515,7 +515,7 @@ impl ToolContext {
         let text = text.chars().take(LONGEST_TOLD).collect();
         let turn = self.turn;
         // After the loop has ended nobody wants to know.
-        let _ = self.sender.send(Message::Input(Input::Activity { turn, text }));
+        let _ = self.sender.send(Message::Fact(Fact::Activity { turn, text }));
     }
 
     /// Keeps a call that came to nothing for a reason that may pass, until the same call goes well.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::agents::command::Placeholders;
 use crate::agents::failure::{FailedCommand, Moment, ToldFailure, read_command};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
-use crate::engine::{Exit, Input, State, TurnEnd};
+use crate::engine::{Exit, Fact, State, TurnEnd};
 use crate::executor::command::{CommandJob, LONGEST_QUOTE, Outputs};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::{Sealed, read_head, read_tail, seal};
@@ -109,7 +109,7 @@ impl World {
         turn: TurnId,
         outputs: Outputs,
         result: Result<supervisor::Exit, String>,
-        inputs: &mut Vec<Input>,
+        inputs: &mut Vec<Fact>,
     ) {
         match (result, self.newest_plan.clone()) {
             (Ok(exit), Some(plan)) => {
@@ -119,7 +119,7 @@ impl World {
             (Ok(_), None) => {}
             (Err(message), _) => {
                 self.take_message_folder(turn);
-                inputs.push(Input::TurnRequestFailed {
+                inputs.push(Fact::TurnRequestFailed {
                     turn,
                     class: FailureClass::Unknown,
                     before_effect: true,
@@ -137,7 +137,7 @@ impl World {
         plan: Arc<Plan>,
         outputs: Outputs,
         mut exit: supervisor::Exit,
-        inputs: &mut Vec<Input>,
+        inputs: &mut Vec<Fact>,
     ) {
         let mut limit = plan.task(turn.task).turn_timeout.to_string();
         if let Some(idle) = self.silences.killed(turn).filter(|_| exit.terminated) {
@@ -149,7 +149,7 @@ impl World {
         let after = self.after(turn);
         let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0;
         if is_silent && after.is_known() && !has_spoken {
-            inputs.push(Input::TurnEnded(Box::new(TurnEnd {
+            inputs.push(Fact::TurnEnded(Box::new(TurnEnd {
                 files: after.seen(&plan, &self.folder, turn.task),
                 ..turn_end(turn, &exit, &limit, || {
                     failure_of(&plan, turn.task, &exit, "", "")
@@ -239,7 +239,7 @@ fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, 
 }
 
 /// Makes what a turn left behind durable, reads its claims and looks at what it did.
-fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: EndedTurn) -> Vec<Input> {
+fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: EndedTurn) -> Vec<Fact> {
     let mut inputs = Vec::new();
     let file = |name| files.folder.spool_file(&name);
     let (out, err, dropped) = (
@@ -253,24 +253,23 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     if exit.output_cut {
         let most = files.plan.rules.max_output;
         let title = &files.plan.task(turn.task).title;
-        inputs.push(Input::Warn(format!(
+        inputs.push(Fact::Warn(format!(
             "'{title}' printed more than maxOutput ({most} bytes) in turn {turn}: the rest was cut"
         )));
     }
     let cleaned = voice::clean(&dropped, &secrets);
-    let cleaned =
-        cleaned.map_err(|why| Input::Warn(format!("turn {turn}: what it said is not clean: {why}")));
+    let cleaned = cleaned.map_err(|why| Fact::Warn(format!("turn {turn}: what it said is not clean: {why}")));
     inputs.extend(cleaned.err());
     // Its last word may have come since it was last listened to.
     let last_word = files.progress.anew(&dropped, &secrets);
-    inputs.extend(last_word.map(|text| Input::Activity { turn, text }));
+    inputs.extend(last_word.map(|text| Fact::Activity { turn, text }));
     let failure = || {
         let (stdout, stderr) = left.last_words();
         failure_of(&files.plan, turn.task, exit, &stdout, &stderr)
     };
     let mut end = turn_end(turn, exit, limit, failure);
     match seal(&err) {
-        Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", err.display()))),
+        Sealed::Refused(why) => inputs.push(Fact::Warn(format!("{}: {why}", err.display()))),
         sealed => end.stderr = sealed.file(),
     }
     match seal(&out) {
@@ -293,13 +292,13 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
             (claimed, said) = (claims.question, claims.output);
         }
         Ok(None) => {}
-        Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
+        Err(why) => inputs.push(Fact::Warn(format!("turn {turn}: {why}; it is ignored"))),
     }
     let handed_down = voice::delegated(&dropped, handed_down);
     let (sub_tasks, refused) = voice::handed_down(&files.plan, turn.task, &handed_down);
     end.delegate = sub_tasks;
     let title = &files.plan.task(turn.task).title;
-    let warn = |why| Input::Warn(format!("'{title}' wants to delegate work: {why}"));
+    let warn = |why| Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
     inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
     if end.exit.failure.is_none() {
         if middleware::listens(&files.plan, turn.task) {
@@ -309,7 +308,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
             };
             let printed = printed.unwrap_or_else(|error| {
                 let why = format!("turn {turn}: its last words cannot be heard: {error}");
-                inputs.push(Input::Warn(why));
+                inputs.push(Fact::Warn(why));
                 String::new()
             });
             let message = match &said {
@@ -319,7 +318,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
             let heard = middleware::after(&files.plan, turn.task, &end.exit, message);
             end.broken = heard.broken;
             end.cues = heard.cues;
-            inputs.extend(heard.warning.map(Input::Warn));
+            inputs.extend(heard.warning.map(Fact::Warn));
         }
         let can_confirm = files.plan.rules.orchestrator.is_some();
         if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
@@ -328,7 +327,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
         end.asked = voice::asked(&dropped, claimed, said, can_confirm);
     }
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
-    inputs.push(Input::TurnEnded(Box::new(end)));
+    inputs.push(Fact::TurnEnded(Box::new(end)));
     inputs
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Asked, Input};
+use crate::engine::{Asked, Fact};
 use crate::executor::runner::Owner;
 use crate::executor::spool::{clean_file, open_regular_len, read_head};
 use crate::executor::workspace::workspace;
@@ -63,14 +63,14 @@ pub(super) type Progress = HashMap<TurnId, Heard>;
 
 impl World {
     /// Listens to the agents at work: what they said since the last time.
-    pub fn listen(&mut self, inputs: &mut Vec<Input>) {
+    pub fn listen(&mut self, inputs: &mut Vec<Fact>) {
         let secrets = self.programs.secrets();
         let mut heard = std::mem::take(&mut self.progress);
         heard.retain(|turn, _| self.processes.contains_key(turn));
         for turn in self.runner.at_work().filter_map(Owner::as_turn) {
             let folder = self.folder.spool_file(&SpoolName::Drop(turn));
             if let Some(text) = heard.entry(turn).or_default().anew(&folder, &secrets) {
-                inputs.push(Input::Activity { turn, text });
+                inputs.push(Fact::Activity { turn, text });
             }
         }
         self.progress = heard;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{FileRef, Input, Noted, OutputRefs, State, TurnFiles};
+use crate::engine::{Fact, FileRef, Noted, OutputRefs, State, TurnFiles};
 use crate::executor::runner::Owner;
 use crate::executor::spool::{Recorded, Sealed, is_as_recorded, read_output, seal};
 use crate::executor::workspace::workspace;
@@ -61,7 +61,7 @@ impl World {
         let folder = self.folder.clone();
         self.blocking(move || {
             let result = note(&plan, &folder, turn);
-            vec![Input::FilesNoted {
+            vec![Fact::FilesNoted {
                 turn,
                 starts,
                 shared,
@@ -86,18 +86,18 @@ impl World {
     }
 
     /// Looks at all that is to be protected while the session lives, before anything works. Blocks.
-    pub(super) fn protect(&mut self, state: &State, first: &Input, read: &ReadBefore) -> Vec<Input> {
+    pub(super) fn protect(&mut self, state: &State, first: &Fact, read: &ReadBefore) -> Vec<Fact> {
         let options = match first {
-            Input::Start(started) => &started.options,
-            Input::Resume { options, .. } => options,
+            Fact::Start(started) => &started.options,
+            Fact::Resume { options, .. } => options,
             _ => &state.options,
         };
         let taken = Protection::take((state, options), read, self.folder.state_folder().path());
         self.protection = Arc::new(taken.protection);
-        let warnings = taken.warnings.into_iter().map(Input::Warn);
+        let warnings = taken.warnings.into_iter().map(Fact::Warn);
         taken
             .to_note
-            .map(Input::ProtectionNoted)
+            .map(Fact::ProtectionNoted)
             .into_iter()
             .chain(warnings)
             .collect()

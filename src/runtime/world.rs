@@ -1,6 +1,6 @@
 //! Performing effects: the only place that turns the engine's wishes into processes, requests and file reads.
 //!
-//! Every effect ends in one [`Input`] or none. What ends on its own comes back over the supervisor or the channel.
+//! Every effect ends in one [`Fact`] or none. What ends on its own comes back over the supervisor or the channel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -16,7 +16,7 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::line::{Line, Network, Tape};
 use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Input, JudgingPlace, Looks, ProcessRef, State, SupervisorRef, TurnEnd, gets_prompt, may_be_made,
+    Effect, Fact, JudgingPlace, Looks, ProcessRef, State, SupervisorRef, TurnEnd, gets_prompt, may_be_made,
 };
 use crate::executor::approver::ApproverId;
 use crate::executor::command::GRACE;
@@ -48,7 +48,7 @@ const LAST_CHANCE: Duration = Duration::from_secs(2);
 /// What reaches the loop over its channel.
 pub(super) enum Message {
     /// Something that happened.
-    Input(Input),
+    Fact(Fact),
     /// An effect whose moment has come.
     Due(Effect),
     /// A command that had to be prepared can be started.
@@ -58,7 +58,7 @@ pub(super) enum Message {
     /// Protected files were looked at before a part of judging.
     Looked(Box<(Effect, Result<Seen, Vec<String>>)>),
     /// An input, with what was looked at before it was handed on.
-    FilesLooked(Vec<Input>),
+    FilesLooked(Vec<Fact>),
     /// What the prompt of a turn quotes was read.
     UpstreamRead {
         /// The turn.
@@ -79,7 +79,7 @@ pub(super) enum Message {
 pub(super) struct Ready {
     /// What it is for.
     pub effect: Effect,
-    pub command: Result<CommandRequest, Box<Input>>,
+    pub command: Result<CommandRequest, Box<Fact>>,
 }
 
 /// Where messages for the loop are handed in.
@@ -213,9 +213,9 @@ impl World {
     }
 
     /// Composes and writes the prompt of a turn of what it quotes. Not synced: after a power loss the turn is lost with it and starts with a new one.
-    pub fn write_prompt(&mut self, state: &State, turn: TurnId, said: &Said) -> Result<Input, RunError> {
+    pub fn write_prompt(&mut self, state: &State, turn: TurnId, said: &Said) -> Result<Fact, RunError> {
         if !gets_prompt(state, turn.task) {
-            return Ok(Input::PromptReady {
+            return Ok(Fact::PromptReady {
                 turn,
                 digest: None,
                 cues: 0,
@@ -224,12 +224,12 @@ impl World {
         let mut warnings = Vec::new();
         let prompt = worker_prompt::compose(state, turn.task, said, &mut warnings);
         for warning in warnings {
-            self.post(Input::Warn(warning));
+            self.post(Fact::Warn(warning));
         }
         let (prompt, cues) = middleware::before(&state.plan, turn.task, prompt);
         let path = self.folder.spool_file(&SpoolName::Prompt(turn));
         write_file(&path, prompt.as_bytes())?;
-        Ok(Input::PromptReady {
+        Ok(Fact::PromptReady {
             turn,
             digest: Some(Digest::of(prompt.as_bytes())),
             cues,
@@ -329,17 +329,17 @@ impl World {
     }
 
     /// Hands an input to the loop.
-    pub(super) fn post(&self, input: Input) {
+    pub(super) fn post(&self, input: Fact) {
         // The loop holds the receiver as long as it lives; after it nobody wants to know.
-        let _ = self.sender.send(Message::Input(input));
+        let _ = self.sender.send(Message::Fact(input));
     }
 
     /// Runs blocking work on the pool; its input reaches the loop.
-    pub(super) fn blocking(&mut self, work: impl FnOnce() -> Vec<Input> + Send + 'static) {
+    pub(super) fn blocking(&mut self, work: impl FnOnce() -> Vec<Fact> + Send + 'static) {
         let sender = self.sender.clone();
         tokio::task::spawn_blocking(move || {
             for input in work() {
-                let _ = sender.send(Message::Input(input));
+                let _ = sender.send(Message::Fact(input));
             }
         });
     }
@@ -380,7 +380,7 @@ impl World {
     }
 
     /// Takes over what outlived an earlier session.
-    pub fn adopt(&mut self, state: &State, adopted: Adopted, inputs: &mut Vec<Input>) {
+    pub fn adopt(&mut self, state: &State, adopted: Adopted, inputs: &mut Vec<Fact>) {
         let plan = &state.plan;
         self.runner.is_taken_up_to(adopted.next_key.saturating_sub(1));
         for (key, running) in adopted.running {
@@ -390,7 +390,7 @@ impl World {
             self.processes.insert(turn, running.process.clone());
             if !running.known {
                 let process = Some(running.process);
-                inputs.push(Input::TurnSpawned { turn, process });
+                inputs.push(Fact::TurnSpawned { turn, process });
             }
         }
         for (turn, exit) in adopted.ended {
@@ -459,7 +459,7 @@ impl World {
         let turns = std::mem::take(&mut self.model_turns);
         for (turn, task) in turns {
             task.abort();
-            self.post(Input::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
+            self.post(Fact::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
         }
         // A delivery is not the run's work: it ends within its own time-out.
         for (key, owner) in self.runner.keys(|owner| owner != Owner::Nobody) {
@@ -533,8 +533,8 @@ pub(super) fn jitter() -> u16 {
 }
 
 /// An environment problem in the middle of a run: nothing was started.
-pub(super) fn not_reachable(turn: TurnId, message: String) -> Input {
-    Input::TurnRequestFailed {
+pub(super) fn not_reachable(turn: TurnId, message: String) -> Fact {
+    Fact::TurnRequestFailed {
         turn,
         class: FailureClass::Unknown,
         before_effect: false,

@@ -16,7 +16,7 @@ use crate::domain::{
 use crate::engine::random::{Random, grades, probes, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
-    Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, FileFact, Input, OperatorInput, RunPhase,
+    Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, OperatorInput, RunPhase,
     RunStarted, State, StopCause, SupervisorRef, Timer, TurnEnd, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
@@ -75,8 +75,8 @@ pub struct History {
     model: ReferenceModel,
     in_flight: Vec<Effect>,
     /// Inputs that this session has taken; those about turns may be of older ones, too.
-    past_inputs: Vec<Input>,
-    past_turn_inputs: Vec<Input>,
+    past_inputs: Vec<Fact>,
+    past_turn_inputs: Vec<Fact>,
     /// Turns at work whose runner was killed, and those that a later session took over.
     alive: Vec<TurnId>,
     adopted: BTreeSet<TurnId>,
@@ -157,7 +157,7 @@ impl History {
                 supervisor: SupervisorRef::default(),
                 origin: None,
             };
-            self.turn(vec![Input::Start(Box::new(started))], Vec::new())
+            self.turn(vec![Fact::Start(Box::new(started))], Vec::new())
         } else {
             let mut options = self.state.options.clone();
             if self.random.chance(15) {
@@ -166,14 +166,14 @@ impl History {
                 self.state.plan = self.missions.plan_with(&options);
             }
             let pending = pending_effects(&self.state);
-            let resume = Input::Resume {
+            let resume = Fact::Resume {
                 options: Box::new(options),
                 supervisor: SupervisorRef::default(),
                 rules: crate::engine::RULES,
                 kept: kept.clone(),
                 last: None,
             };
-            self.turn(vec![resume, Input::Audit], pending)
+            self.turn(vec![resume, Fact::Audit], pending)
         };
         self.tally.adopted += kept.len() as u64;
         self.adopted.extend(&kept);
@@ -195,7 +195,7 @@ impl History {
         }
         let due = self.state.next_timer().filter(|(at, _)| at.0 <= self.clock);
         if let Some((at, timer)) = due.filter(|_| self.random.chance(30)) {
-            return self.turn(vec![Input::TimerDue { at, timer }], Vec::new());
+            return self.turn(vec![Fact::TimerDue { at, timer }], Vec::new());
         }
         let quiet = self.in_flight.is_empty();
         match self.random.below(100) {
@@ -222,7 +222,7 @@ impl History {
                     n if n > 0 && self.random.chance(70) => running[self.random.below(n)],
                     _ => (wrong, Timer::WaitOver),
                 };
-                self.turn(vec![Input::TimerDue { at, timer }], Vec::new())
+                self.turn(vec![Fact::TimerDue { at, timer }], Vec::new())
             }
             31 => {
                 let cause = [
@@ -231,14 +231,14 @@ impl History {
                     StopCause::TimeLimit,
                 ];
                 let cause = cause[self.random.below(3)];
-                self.turn(vec![Input::Stop(cause)], Vec::new())
+                self.turn(vec![Fact::Stop(cause)], Vec::new())
             }
             32 => {
                 let said = match self.random.below(4) {
-                    0 => Input::Foreign("something".to_owned()),
-                    _ => Input::Warn("something".to_owned()),
+                    0 => Fact::Foreign("something".to_owned()),
+                    _ => Fact::Warn("something".to_owned()),
                 };
-                self.turn(vec![said, Input::Advance], Vec::new())
+                self.turn(vec![said, Fact::Advance], Vec::new())
             }
             _ if quiet => match self.state.next_timer() {
                 Some(next) => {
@@ -259,9 +259,9 @@ impl History {
     }
 
     /// Nothing happens until the next timer is due.
-    fn time_passes(&mut self, (at, timer): (Timestamp, Timer)) -> Vec<Input> {
+    fn time_passes(&mut self, (at, timer): (Timestamp, Timer)) -> Vec<Fact> {
         self.clock = self.clock.max(at.0);
-        vec![Input::TimerDue { at, timer }]
+        vec![Fact::TimerDue { at, timer }]
     }
 
     fn stuck(&self) -> Result<(), Dead> {
@@ -279,12 +279,12 @@ impl History {
             return Ok(());
         }
         let input = match self.random.below(8) {
-            0 => Input::RetryFailed,
+            0 => Fact::RetryFailed,
             1 if self.random.chance(40) => match self.other_mission() {
                 Some(input) => input,
                 None => return Ok(()),
             },
-            2 | 3 => Input::Redo(TaskId::from_index(self.random.below(self.state.plan.tasks.len()))),
+            2 | 3 => Fact::Redo(TaskId::from_index(self.random.below(self.state.plan.tasks.len()))),
             _ => self.command(),
         };
         self.tally.commands += 1;
@@ -295,7 +295,7 @@ impl History {
             Some([Event::CommandTaken { .. }])
         );
         if moved && !self.state.is_unfinished() {
-            let resume = Input::Resume {
+            let resume = Fact::Resume {
                 options: Box::new(self.state.options.clone()),
                 supervisor: SupervisorRef::default(),
                 rules: crate::engine::RULES,
@@ -303,16 +303,16 @@ impl History {
                 last: None,
             };
             self.decide(&resume, &mut Vec::new())?;
-            while self.decide(&Input::Advance, &mut Vec::new())? {}
+            while self.decide(&Fact::Advance, &mut Vec::new())? {}
             if self.state.phase != RunPhase::Finished {
-                self.decide(&Input::NoticesOverdue, &mut Vec::new())?;
+                self.decide(&Fact::NoticesOverdue, &mut Vec::new())?;
             }
         }
         self.journal.commit().map_err(|_| Dead)
     }
 
     /// A person accepts a mission that has little to do with the one before.
-    fn other_mission(&mut self) -> Option<Input> {
+    fn other_mission(&mut self) -> Option<Fact> {
         let text = random_mission(&mut self.random);
         let input = self.missions.change(text, &self.state)?;
         self.tally.missions += 1;
@@ -320,7 +320,7 @@ impl History {
     }
 
     /// One turn of the loop, as `runtime::Session::turn` takes it.
-    fn turn(&mut self, inputs: Vec<Input>, due: Vec<Effect>) -> Result<(), Dead> {
+    fn turn(&mut self, inputs: Vec<Fact>, due: Vec<Effect>) -> Result<(), Dead> {
         let mut queue = VecDeque::from(inputs);
         let mut prompts = due;
         let mut due = Vec::new();
@@ -328,7 +328,7 @@ impl History {
         loop {
             for effect in prompts.drain(..) {
                 match effect {
-                    Effect::PreparePrompt(turn) => queue.push_back(Input::PromptReady {
+                    Effect::PreparePrompt(turn) => queue.push_back(Fact::PromptReady {
                         turn,
                         digest: None,
                         cues: turn.turn % 2,
@@ -336,9 +336,9 @@ impl History {
                     other => due.push(other),
                 }
             }
-            let input = queue.pop_front().unwrap_or(Input::Advance);
+            let input = queue.pop_front().unwrap_or(Fact::Advance);
             let moved = self.decide(&input, &mut prompts)?;
-            if !moved && matches!(input, Input::Advance) && queue.is_empty() {
+            if !moved && matches!(input, Fact::Advance) && queue.is_empty() {
                 break;
             }
         }
@@ -355,7 +355,7 @@ impl History {
     }
 
     /// One decision. The same state and input must always give the same one.
-    fn decide(&mut self, input: &Input, due: &mut Vec<Effect>) -> Result<bool, Dead> {
+    fn decide(&mut self, input: &Fact, due: &mut Vec<Effect>) -> Result<bool, Dead> {
         self.tally.inputs += 1;
         let now = Timestamp(self.clock);
         let events = decide(&self.state, input, now);
@@ -409,7 +409,7 @@ impl History {
     }
 
     /// One of the things under way comes to its end: by chance, or as it should.
-    fn complete(&mut self, answer: Option<fn(&State, &Effect) -> Answer>) -> Vec<Input> {
+    fn complete(&mut self, answer: Option<fn(&State, &Effect) -> Answer>) -> Vec<Fact> {
         let index = if answer.is_some() {
             0
         } else {
@@ -443,7 +443,7 @@ impl History {
         };
         let news = inputs(&self.state, &effect, &answer);
         let mut news = news;
-        if let [Input::Audited(report)] = news.as_slice() {
+        if let [Fact::Audited(report)] = news.as_slice() {
             self.tally.audits += 1;
             if self.state.audit.out && report.number == self.state.audit.number {
                 self.model.expect_audit(&self.state, report);
@@ -465,7 +465,7 @@ impl History {
     }
 
     /// Now and then files change while they are judged.
-    fn files_seen(&mut self, effect: &Effect) -> Option<Input> {
+    fn files_seen(&mut self, effect: &Effect) -> Option<Fact> {
         let task = match effect {
             Effect::Ask {
                 id: AskId { task, .. },
@@ -486,7 +486,7 @@ impl History {
             digest: Some(Digest::of(&mark.to_le_bytes())),
             obstacle: None,
         };
-        Some(Input::FilesSeen {
+        Some(Fact::FilesSeen {
             task,
             attempt: self.state.task(task).attempt,
             files: plan.target_files.iter().map(|path| fact(path)).collect(),
@@ -507,40 +507,40 @@ impl History {
         }
         let mut input = past_inputs[self.random.below(past_inputs.len())].clone();
         // It may even say something else than the first time.
-        if let Input::TurnEnded(end) = &mut input
+        if let Fact::TurnEnded(end) = &mut input
             && self.random.chance(50)
         {
-            input = Input::TurnEnded(Box::new(TurnEnd::interrupted(end.turn)));
+            input = Fact::TurnEnded(Box::new(TurnEnd::interrupted(end.turn)));
         }
         let may_repeat = matches!(
             &input,
             // Said of a turn that is still under way: that it was spawned is true twice; a request that failed may fail
             // again, and its turn then ends sooner. Both are news of the turn in flight, not late ones.
-            Input::TurnSpawned { turn, .. } | Input::TurnRequestFailed { turn, .. }
+            Fact::TurnSpawned { turn, .. } | Fact::TurnRequestFailed { turn, .. }
                 if self.state.task(turn.task).running.is_some() && self.state.current_turn(turn.task) == *turn
         ) || matches!(
             &input,
             // The same call failed for good once more: its letter is written anew, and is there already.
-            Input::Filed { ids } if ids.iter().any(|id| self.state.notices.letters().contains_key(id))
+            Fact::Filed { ids } if ids.iter().any(|id| self.state.notices.letters().contains_key(id))
         ) || matches!(
             &input,
             // Asked once more about the same request: what it says of that counts, whichever time it was asked.
-            Input::ApproverSaid { task, number, approver, .. }
+            Fact::ApproverSaid { task, number, approver, .. }
                 if self.state.task(*task).waiting.as_ref().is_some_and(|waiting| {
                     waiting.number == *number && waiting.asking == Some(*approver)
                 })
         ) || matches!(
             &input,
             // Void once more while it is done again: that counts, like the first time.
-            Input::StageVoided(_)
+            Fact::StageVoided(_)
         ) || matches!(
             &input,
             // What was seen of files is held against what is known of them now: at worst they are looked at once more.
-            Input::FilesSeen { .. }
+            Fact::FilesSeen { .. }
         ) || matches!(
             &input,
             // Looked at again for the same question, which is open: what was seen of that counts.
-            Input::ArtifactsScanned { task, dependency, .. }
+            Fact::ArtifactsScanned { task, dependency, .. }
                 if self.state.task(*task).remedies.as_deref().is_some_and(|open| open.scanning.contains(dependency))
         );
         let before = self.records.len();
@@ -565,7 +565,7 @@ impl History {
     }
 
     /// Something that a person might say, sensible or not; now and then what was said before, word by word.
-    fn command(&mut self) -> Input {
+    fn command(&mut self) -> Fact {
         self.tally.commands += 1;
         let random = &mut self.random;
         let task = TaskId::from_index(random.below(self.state.plan.tasks.len() + 1));
@@ -614,7 +614,7 @@ impl History {
             }
         };
         let id = id.map(|id| format!("c{id}"));
-        Input::Operator(Box::new(OperatorInput {
+        Fact::Operator(Box::new(OperatorInput {
             id,
             command,
             by: "ada".to_owned(),
@@ -729,9 +729,9 @@ impl History {
         panic!("people say yes, everything goes well, and the run does not end: {statuses:?}");
     }
 
-    fn yes_to_everything(&self) -> Vec<Input> {
+    fn yes_to_everything(&self) -> Vec<Fact> {
         let says = |command| {
-            Input::Operator(Box::new(OperatorInput {
+            Fact::Operator(Box::new(OperatorInput {
                 id: None,
                 command,
                 by: "ada".to_owned(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::domain::{Digest, Millis, TaskId};
 use crate::engine::random::Random;
 use crate::engine::simulation::plan_of;
-use crate::engine::{Event, Input, MissionChange, State, apply};
+use crate::engine::{Event, Fact, MissionChange, State, apply};
 use crate::mission::{Addition, Plan, RunOptions, succeed};
 
 use super::reference_model::ReferenceModel;
@@ -76,11 +76,11 @@ impl Missions {
     }
 
     /// A person accepts another mission. `None` if the run would be left with nothing to do.
-    pub fn change(&mut self, text: String, state: &State) -> Option<Input> {
+    pub fn change(&mut self, text: String, state: &State) -> Option<Fact> {
         let new = plan_of(&text, &state.options);
         new.selected_ids().next()?;
         let digest = |text: &str| Digest::of(text.as_bytes());
-        let input = Input::ChangeMission {
+        let input = Fact::ChangeMission {
             number: u32::try_from(self.texts.len() + 1).unwrap(),
             from: digest(self.texts.last().unwrap()),
             to: digest(&text),

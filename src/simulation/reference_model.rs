@@ -445,9 +445,9 @@ impl ReferenceModel {
                 until,
                 ..
             } => {
-                // What one says that is not independent after all does not count.
-                let is_refused = *class == FailureClass::PolicyBlocked;
-                let place = self.seat_ended_or(*id, *seat, is_refused);
+                // What one says that is not independent after all does not count; and who waits for a limit is called off.
+                let is_given_up = matches!(class, FailureClass::PolicyBlocked | FailureClass::Unknown);
+                let place = self.seat_ended_or(*id, *seat, is_given_up);
                 place.result = None;
                 place.windows += u32::from(until.is_some());
             }

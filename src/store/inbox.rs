@@ -1,4 +1,4 @@
-//! `inbox/`: operators' commands for a writer that could not be asked directly.
+//! `commands/`: operators' commands for a writer that could not be asked directly.
 //!
 //! The sender writes a whole file durably; the writer journals the command's id with its result, syncs, and only then
 //! removes the file, so that a command is taken once however often either of them dies. A letter that carries no valid

@@ -20,7 +20,7 @@ use super::survey::{Misplaced, OF_RUN, OF_STATE, look_at, look_at_root, may_be_r
 const TRASH: &str = ".trash-";
 
 /// The folder of a run's prompts, outputs and replies.
-const SPOOL: &str = "spool";
+const SPOOL: &str = "work";
 /// Room for that and the name of a file in it; a longer one only takes longer.
 const LONGEST_NAME: usize = 48;
 
@@ -176,7 +176,7 @@ impl StateFolder {
     /// Where operators' commands wait for the writer.
     #[must_use]
     pub fn inbox(&self) -> PathBuf {
-        self.root.join("inbox")
+        self.root.join("commands")
     }
 
     /// The folder of one run.

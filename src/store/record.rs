@@ -3,7 +3,7 @@
 //! `{"crc":"9a0b1c2d","b":1,"seq":7,"at":1795298340123,"fact":{…},"events":[…],"due":1}` — `crc` is the CRC-32 of
 //! everything behind it on the line; `b` marks the first record after a sync; `seq` is the number of the record's
 //! first event. The fact is what came from outside, whole; the events are what was decided about it, and from number
-//! `due` on what became due by that.
+//! `due` on what became due by that. An event that says nothing but the fact is not written (`told`).
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,9 @@ pub struct Record {
     /// The first of the events that were not decided about the fact itself, but became due by it.
     #[serde(default)]
     due: Option<u32>,
+    /// Whether the first event is the fact itself, and so is not written once more.
+    #[serde(default)]
+    told: u8,
     /// Whether everything before it was synced when it was written.
     #[serde(rename = "b", default)]
     batch: u8,
@@ -41,6 +44,8 @@ struct Body<'a> {
     events: &'a [Event],
     #[serde(skip_serializing_if = "Option::is_none")]
     due: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    told: Option<u8>,
 }
 
 /// What was decided about a fact.
@@ -98,13 +103,16 @@ impl Record {
         at: Timestamp,
         decision: &Decision,
     ) -> serde_json::Result<()> {
+        let told = decision.fact.as_event();
+        let is_told = told.is_some() && decision.events.first() == told.as_ref();
         let body = Body {
             batch: starts_batch.then_some(1),
             seq,
             at,
             fact: &decision.fact,
-            events: &decision.events,
+            events: &decision.events[usize::from(is_told)..],
             due: decision.due(),
+            told: is_told.then_some(1),
         };
         checked_line::encode(out, &body)?;
         out.push(b'\n');
@@ -122,6 +130,10 @@ impl Record {
     /// Reads a line without its line feed; the error says what is wrong with it.
     pub(super) fn decode(line: &[u8]) -> Result<Self, String> {
         checked_line::verify(line)?;
-        serde_json::from_slice(line).map_err(|error| format!("its checksum matches, but {error}"))
+        let record: Self =
+            serde_json::from_slice(line).map_err(|error| format!("its checksum matches, but {error}"))?;
+        let told = record.fact.as_event().filter(|_| record.told == 1);
+        let events = told.into_iter().chain(record.events).collect();
+        Ok(Self { events, ..record })
     }
 }

@@ -20,8 +20,8 @@ pub(super) const OF_STATE: &[(&str, Kind)] = &[
     (".gitignore", Kind::File),
     ("lock", Kind::File),
     ("control.sock", Kind::Socket),
-    ("inbox", Kind::Folder),
-    ("inbox/refused", Kind::Folder),
+    ("commands", Kind::Folder),
+    ("commands/refused", Kind::Folder),
     ("runs", Kind::Folder),
     ("requests", Kind::Folder),
     ("requests/lock", Kind::File),
@@ -33,7 +33,7 @@ pub(super) const OF_STATE: &[(&str, Kind)] = &[
 /// The places of a run's folder.
 pub(super) const OF_RUN: &[(&str, Kind)] = &[
     ("", Kind::Folder),
-    ("spool", Kind::Folder),
+    ("work", Kind::Folder),
     ("journal.jsonl", Kind::File),
     ("mission.yaml", Kind::File),
     ("state.json", Kind::File),

@@ -10,7 +10,7 @@ use crate::domain::{Digest, FailureClass, TaskId, Timestamp};
 use crate::engine::properties::{forgotten_by_a_restart, is_up_to_date};
 use crate::engine::simulation::{Answer, Simulation, plan_of};
 use crate::engine::{
-    AuditReport, Effect, FileFact, Input, OperatorInput, RunPhase, State, StopCause, TurnFiles, may_be_made,
+    AuditReport, Effect, Fact, FileFact, OperatorInput, RunPhase, State, StopCause, TurnFiles, may_be_made,
     outcome,
 };
 use crate::mission::{RunOptions, read_delegations};
@@ -403,7 +403,7 @@ impl Run {
             looks: looks.collect(),
             ..AuditReport::default()
         };
-        self.world.feed(&Input::Audited(Box::new(report)));
+        self.world.feed(&Fact::Audited(Box::new(report)));
         self.tell();
         self
     }
@@ -419,15 +419,15 @@ impl Run {
         let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
         match verb {
             "redo" => {
-                let input = Input::Redo(id_of(&self.world.state, rest));
+                let input = Fact::Redo(id_of(&self.world.state, rest));
                 self.world.say(&input);
             }
             "retry-failed" => {
-                self.world.say(&Input::RetryFailed);
+                self.world.say(&Fact::RetryFailed);
             }
             _ => {
                 let command = command(&self.world.state, verb, rest);
-                self.world.feed(&Input::Operator(Box::new(OperatorInput {
+                self.world.feed(&Fact::Operator(Box::new(OperatorInput {
                     id: None,
                     command,
                     by: "ada".to_owned(),
@@ -451,7 +451,7 @@ impl Run {
     pub fn interrupt(mut self) -> Self {
         self.rest();
         self.say("Ctrl-C");
-        self.world.feed(&Input::Stop(StopCause::Interrupted));
+        self.world.feed(&Fact::Stop(StopCause::Interrupted));
         self.tell();
         self
     }
@@ -486,7 +486,7 @@ impl Run {
     pub fn mission_becomes(mut self, mission: &str) -> Self {
         self.settle();
         self.say(&format!("the mission becomes\n{}", mission.trim()));
-        let input = Input::ChangeMission {
+        let input = Fact::ChangeMission {
             number: 2,
             from: Digest::of(b"old"),
             to: Digest::of(mission.as_bytes()),
@@ -614,6 +614,11 @@ impl Run {
             self.seq += record.len() as u64;
         }
         self.records = self.world.journal.len();
+        let state = &self.world.state;
+        let mut out = self.world.todo.iter().map(|effect| ask(state, effect));
+        let begins = |asked: String| asked.starts_with("prompt") || asked.starts_with("notes");
+        let begins = state.phase != RunPhase::Running && out.any(begins);
+        assert!(!begins, "a turn is prepared as the session ends\n{}", self.text);
         is_up_to_date(&self.world.state);
         let known = Simulation::recovered(plan_of(&self.mission(), &self.options), &self.world.journal);
         let differs = forgotten_by_a_restart(&known.state, &self.world.todo);

@@ -125,18 +125,27 @@ fn text_of(text: &str, at: Timestamp, titles: &[String]) -> String {
         let index: usize = number.parse().expect("digits only");
         return titles.get(index).cloned().unwrap_or_else(|| text.to_owned());
     }
-    if let Ok(moment) = chrono::DateTime::parse_from_rfc3339(text) {
-        let at = i64::try_from(at.0).expect("a moment of a test");
-        let tenths = (moment.timestamp_millis() - at + 50).div_euclid(100);
-        return match tenths < 0 {
-            true => format!("{}s ago", -tenths / 10),
-            false => format!("in {}s", (tenths + 5) / 10),
-        };
-    }
+    let words: Vec<String> = text.split(' ').map(|word| moment_of(word, at)).collect();
+    let text = words.join(" ");
     // The number of an approval or a letter within the run, without the run.
     match text.strip_prefix("r.") {
         Some(id) => format!("#{}", id.rsplit('.').next().unwrap_or(id)),
         None if text.contains(' ') => format!("\"{text}\""),
         None => text.to_owned(),
+    }
+}
+
+/// A moment as the time from another one to it.
+fn moment_of(word: &str, at: Timestamp) -> String {
+    let bare = word.trim_end_matches(',');
+    let comma = &word[bare.len()..];
+    let Ok(moment) = chrono::DateTime::parse_from_rfc3339(bare) else {
+        return word.to_owned();
+    };
+    let at = i64::try_from(at.0).expect("a moment of a test");
+    let tenths = (moment.timestamp_millis() - at + 50).div_euclid(100);
+    match tenths < 0 {
+        true => format!("{}s{comma}", tenths / 10),
+        false => format!("+{}s{comma}", (tenths + 5) / 10),
     }
 }

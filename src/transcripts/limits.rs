@@ -33,7 +33,8 @@ fn calls_wait_for_room_and_who_has_none_is_not_asked() {
   - {title: p, assignTo: w, review: none}";
         Run::of(&mission(budget, tasks)).crash_and_resume()
     };
-    transcript!(given_up("{maxCost: 1.4}").text_and(vec![
+    transcript!(given_up("{maxRequests: 3}").text_and(vec![
+        ("who waits is given up with its task", given_up("{maxCost: 1.4}")),
         ("just enough", run("{maxCost: 2.5}")),
         ("by requests", later("{maxRequests: 3}")),
         ("there is room", run("{maxCost: 5}")),
@@ -58,18 +59,18 @@ settings: {{evaluate: false, maxRetries: 1, defaultChannels: [ops], sla: {{warni
 
 #[test]
 fn a_task_and_the_mission_run_out_of_time_while_a_person_is_waited_for() {
-    let tasks = "deadline: 2h\ntasks: [{title: a, deadline: 1h, requiresApproval: true}, {title: b}]";
-    let late = |sla: &str, times| {
-        let run = Run::with("--wait-approvals 36000", &timed(sla, tasks));
-        (0..times).fold(run, |run, _| run.time_passes())
+    let tasks = "deadline: 2h\ntasks: [{title: a, deadline: 1h}, {title: b, requiresApproval: true}]";
+    let late = |sla: &str| {
+        let run = Run::with("--wait-approvals 36000", &timed(sla, tasks)).worker_asks("a", "Which one?");
+        (0..4).fold(run, |run, _| run.time_passes())
     };
     let second = timed(
         "",
         "deadline: 2h\nqualityThreshold: 60\ntasks: [{title: a, deadline: 1h}]",
     );
     let second = Run::of(&second).worker_fails("a", "unknown");
-    transcript!(late("", 3).text_and(vec![
-        ("the work ends with its time", late(", violationAction: fail", 2)),
+    transcript!(late(", violationAction: fail").text_and(vec![
+        ("it is only told", late("").time_passes()),
         ("a second try begins no second time", second),
     ]));
 }

@@ -8,6 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::support::events::is;
+use crate::support::journal;
 use crate::support::{
     Running, Workspace, attempts, is_alive, parent, read_pid, standing, task, wait_for, wait_for_file,
 };
@@ -107,7 +108,7 @@ impl Scene {
     }
 
     pub fn exits(&self) -> PathBuf {
-        self.workspace.run_folder().join("exits.log")
+        self.workspace.run_folder().join(journal::EXITS)
     }
 
     /// `work` was done by its first process, and its output was judged.
@@ -138,7 +139,7 @@ fn an_agent_that_still_works_is_taken_over() {
     let supervisors = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
         let comm = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
         let cwd = fs::read_link(process.path().join("cwd")).unwrap_or_default();
-        comm == "quorum-supervis\n" && cwd == scene.workspace.root().canonicalize().unwrap()
+        comm.trim_end() == journal::SUPERVISOR && cwd == scene.workspace.root().canonicalize().unwrap()
     });
     assert_eq!(supervisors.count(), 1);
     let status = scene.workspace.status();
@@ -325,7 +326,10 @@ fn an_output_that_was_changed_meanwhile_is_lost() {
         let scene = Scene::crashed(MISSION);
         scene.let_go("work");
         scene.supervisor_has_ended();
-        let out = scene.workspace.run_folder().join("spool/0.1.1.out");
+        let out = scene
+            .workspace
+            .run_folder()
+            .join(journal::turn_file(0, 1, 1, "out"));
         assert_eq!(fs::read_to_string(&out).unwrap(), "work began\nwork ended\n");
         fs::write(&out, changed).unwrap();
         let document = scene.workspace.resume_json(3, &[]);
@@ -341,13 +345,16 @@ fn a_record_of_exits_is_believed_only_beyond_doubt() {
     let scene = Scene::crashed(&format!("{MISSION}{OTHER}"));
     scene.let_go("work");
     wait_for("the exit on record", || {
-        fs::read_to_string(scene.exits()).unwrap().contains("\"0.1.1\"")
+        fs::read_to_string(scene.exits())
+            .unwrap()
+            .contains(&format!("\"{}\"", journal::turn(0, 1, 1)))
     });
     // The other one never ends by itself: whoever writes that it did lies.
     scene.kill_supervisor();
     let text = fs::read_to_string(scene.exits()).unwrap();
-    let record = text.lines().find(|line| line.contains("\"0.1.1\"")).unwrap();
-    let forged = sealed(&record.replace("\"0.1.1\"", "\"1.1.1\""));
+    let [mine, others] = [0, 1].map(|task| format!("\"{}\"", journal::turn(task, 1, 1)));
+    let record = text.lines().find(|line| line.contains(&mine)).unwrap();
+    let forged = journal::sealed(&record.replace(&mine, &others));
     let (torn, _) = forged.split_at(40);
     fs::write(scene.exits(), format!("soup\n\0\n{text}{forged}\n{torn}")).unwrap();
     scene.let_go("other");
@@ -369,25 +376,12 @@ fn two_records_of_one_exit_are_none() {
     scene.let_go("work");
     scene.supervisor_has_ended();
     let text = fs::read_to_string(scene.exits()).unwrap();
-    let other = text.replace("\"code\":0", "\"code\":7");
+    let other = text.replace(&journal::exit(0), &journal::exit(7));
     assert_ne!(text, other);
-    let other: String = other.lines().map(|line| sealed(line) + "\n").collect();
+    let other: String = other.lines().map(|line| journal::sealed(line) + "\n").collect();
     fs::write(scene.exits(), format!("{other}{text}")).unwrap();
     scene.workspace.resume_json(0, &[]);
     assert_eq!(scene.log(), ["work 1 1", "work 1 2"]);
-}
-
-/// A changed line with the checksum that fits it: whoever forges one can do that much.
-pub fn sealed(line: &str) -> String {
-    let (_, body) = line.split_once("\",").expect("it begins with a checksum");
-    format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()))
-}
-
-/// Changes the lines of a journal, and their checksums with them.
-fn rewrite(journal: &std::path::Path, change: impl Fn(&str) -> String) {
-    let text = fs::read_to_string(journal).unwrap();
-    let line = |line: &str| sealed(&change(line)) + "\n";
-    fs::write(journal, text.lines().map(line).collect::<String>()).unwrap();
 }
 
 #[test]
@@ -400,15 +394,14 @@ fn a_stranger_with_the_number_of_an_agent_or_a_supervisor_is_spared() {
     let mut sleep = std::process::Command::new("sleep");
     let mut strangers = [0, 1].map(|_| sleep.arg("1000").spawn().unwrap());
     let [agent, supervisor] = [0, 1].map(|n| Pid::from_child(&strangers[n]));
-    let number = |name: &str, pid: Pid| format!("\"{name}\":{}", pid.as_raw_nonzero());
-    rewrite(&scene.workspace.journal(), |body| {
-        body.replace(&number("p", scene.agent), &number("p", agent))
-            .replace(&number("p", scene.supervisor), &number("p", supervisor))
+    journal::rewrite(&scene.workspace.journal(), |record| {
+        let record = record.replace(&journal::pid(scene.agent), &journal::pid(agent));
+        record.replace(&journal::pid(scene.supervisor), &journal::pid(supervisor))
     });
     assert!(
         fs::read_to_string(scene.workspace.journal())
             .unwrap()
-            .contains(&number("p", agent))
+            .contains(&journal::pid(agent))
     );
     assert_eq!(scene.workspace.status()["agentsAtWork"], Value::Null);
     scene.let_go("work");

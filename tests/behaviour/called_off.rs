@@ -8,6 +8,7 @@ use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use crate::adoption::{MISSION, OTHER, Scene};
+use crate::support::journal;
 use crate::support::{
     DEADLINE, Running, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file,
 };
@@ -44,7 +45,7 @@ fn a_dead_supervisor_does_not_make_one_task_all() {
 fn a_supervisor_without_a_door_says_why_and_tries_again() {
     let mut scene = Scene::start(&with_a_runaway());
     let (work, other) = (pids(&scene, "work"), pids(&scene, "other"));
-    let door = scene.workspace.run_folder().join("supervisor.sock");
+    let door = scene.workspace.run_folder().join(journal::SOCKET);
     fs::create_dir(&door).unwrap();
     scene.kill_runner();
     let exits = || fs::read_to_string(scene.exits()).unwrap_or_default();
@@ -56,7 +57,7 @@ fn a_supervisor_without_a_door_says_why_and_tries_again() {
     assert!(
         doctor
             .stdout
-            .contains("supervisor.sock is a folder, not a socket"),
+            .contains(&format!("{} is a folder, not a socket", journal::SOCKET)),
         "{}",
         doctor.stdout
     );
@@ -79,7 +80,7 @@ fn a_supervisor_without_a_door_says_why_and_tries_again() {
 #[test]
 fn a_supervisor_that_cannot_be_reached_is_ended_and_the_reason_said() {
     let mut scene = Scene::start(MISSION);
-    let door = scene.workspace.run_folder().join("supervisor.sock");
+    let door = scene.workspace.run_folder().join(journal::SOCKET);
     scene.kill_runner();
     wait_for("the door", || door.exists());
     fs::remove_file(&door).unwrap();
@@ -99,14 +100,14 @@ fn a_supervisor_that_cannot_be_reached_is_ended_and_the_reason_said() {
 #[test]
 fn a_supervisor_whose_place_is_taken_is_in_the_way_until_it_is_free() {
     let mut scene = Scene::start(MISSION);
-    let door = scene.workspace.run_folder().join("supervisor.sock");
+    let door = scene.workspace.run_folder().join(journal::SOCKET);
     fs::create_dir(&door).unwrap();
     scene.kill_runner();
     scene
         .workspace
         .quorum(&["resume"])
         .exits(9)
-        .says(&["supervisor.sock is a folder, not a socket"]);
+        .says(&[&format!("{} is a folder, not a socket", journal::SOCKET)]);
     assert!(
         is_alive(scene.agent) && scene.log().len() == 1,
         "two work at once"

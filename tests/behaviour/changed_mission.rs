@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::journal;
 use crate::support::{Workspace, attempts, gate, standing, task, wait_for_file};
 
 /// A chain of two, a gate over its first, a task behind the gate, and one that fails.
@@ -390,7 +391,7 @@ fn a_task_that_is_active_elsewhere_is_not_added() {
         "name: other\nagents: {worker: {run: 'true'}}\ntasks: [{title: elsewhere, review: required}]\n",
     );
     workspace.quorum(&["run", "other.yaml"]).exits(6);
-    let before = std::fs::read(workspace.path(".polpo/runs/r1/journal.jsonl")).unwrap();
+    let before = std::fs::read(workspace.path(&journal::of("r1"))).unwrap();
     change(
         &workspace,
         "  - {title: second",
@@ -400,10 +401,7 @@ fn a_task_that_is_active_elsewhere_is_not_added() {
         .quorum(&["resume", "r1", "--accept-changed-mission"])
         .exits(9)
         .says(&["elsewhere", "active"]);
-    assert_eq!(
-        std::fs::read(workspace.path(".polpo/runs/r1/journal.jsonl")).unwrap(),
-        before
-    );
+    assert_eq!(std::fs::read(workspace.path(&journal::of("r1"))).unwrap(), before);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::operator::{SLOW, only_approval, parked, waits};
+use crate::support::journal;
 use crate::support::{DEADLINE, Running, Workspace, standing, task, wait_for};
 
 const SOCKET: &str = ".polpo/control.sock";
@@ -98,7 +99,10 @@ fn whatever_is_said_to_a_live_run_goes_over_its_socket() {
             "already-so"
         ]
     );
-    assert!(!workspace.exists(".polpo/inbox"), "nothing was left in the inbox");
+    assert!(
+        !workspace.exists(&journal::inbox("")),
+        "nothing was left in the inbox"
+    );
     assert!(!workspace.exists(SOCKET), "it goes with its session");
 }
 
@@ -119,7 +123,7 @@ fn what_was_acknowledged_survives_the_death_of_the_runner() {
     });
     workspace.quorum(&["cancel", "slow", "--yes"]).exits(0);
     running.finish().exits(3);
-    assert!(!workspace.exists(".polpo/inbox"));
+    assert!(!workspace.exists(&journal::inbox("")));
 }
 
 #[test]
@@ -128,7 +132,7 @@ fn what_could_not_be_written_is_not_acknowledged() {
     let running = live(&workspace);
     let command = approval("one", &run_of(&workspace));
     workspace
-        .bash("for journal in .polpo/runs/*/journal.jsonl; do tail -n 1 $journal >> $journal; done")
+        .bash("for journal in .polpo/runs/*/@journal; do tail -n 1 $journal >> $journal; done")
         .exits(0);
     let mut peer = knock(&workspace);
     peer.write_all(command.as_bytes()).expect("it is listened to");
@@ -234,7 +238,7 @@ fn two_who_speak_at_once_are_both_heard() {
     let document = running.finish().exits(3).json();
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(task(&document, "slow")["failure"]["mode"], "cancelled");
-    assert!(!workspace.exists(".polpo/inbox"));
+    assert!(!workspace.exists(&journal::inbox("")));
 }
 
 #[test]
@@ -284,7 +288,7 @@ fn a_live_runner_takes_answers_for_the_suspended_runs_beside_it() {
     // Put down, and not executed.
     assert_eq!(standing(&document, "next").0, "pending");
     assert_eq!(document["state"], "suspended");
-    assert!(!workspace.exists(".polpo/inbox"));
+    assert!(!workspace.exists(&journal::inbox("")));
     workspace.write("go", "");
     running.finish().exits(0);
     workspace.quorum(&["resume", run]).exits(0);
@@ -315,7 +319,7 @@ agents:
   worker: {run: echo work}
   burglar:
     run: |
-      while ! grep -q '\"aq\"' .polpo/runs/*/journal.jsonl; do sleep 0.05; done
+      while ! grep -q '\"@asked\"' .polpo/runs/*/@journal; do sleep 0.05; done
       n=0
       for way in '' 'setsid -w' 'setsid -w nohup'; do
         n=$((n+1))

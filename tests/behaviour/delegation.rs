@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::journal;
 use crate::support::{Workspace, task, wait_for};
 
 const MISSION: &str = "
@@ -186,14 +187,13 @@ fn delegated_work_that_is_not_what_was_delegated_is_an_event_when_it_begins() {
     assert!(drifts(&scene()).is_empty());
 
     let workspace = scene();
-    let journal = workspace.journal();
-    let text = std::fs::read_to_string(&journal).unwrap();
-    let changed = |line: &str| match line.contains("\"ad\"") {
-        true => crate::adoption::sealed(&line.replace("sweep the floor", "empty the safe")),
-        false => line.to_owned(),
-    };
-    let lines: Vec<String> = text.lines().map(changed).collect();
-    std::fs::write(&journal, lines.join("\n") + "\n").unwrap();
+    journal::rewrite(&workspace.journal(), |record| {
+        if journal::has(record, journal::code::ADDED) {
+            record.replace("sweep the floor", "empty the safe")
+        } else {
+            record.to_owned()
+        }
+    });
     let drifts = drifts(&workspace);
     assert_eq!(drifts.len(), 1, "{drifts:?}");
     assert_eq!(drifts[0]["title"], "part");

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::support::Workspace;
+use crate::support::journal;
 
 /// A mission whose channel works once a file is there.
 const MISSION: &str = "name: m
@@ -104,29 +105,12 @@ fn age(workspace: &Workspace, change: impl Fn(&mut Value)) {
     let text = workspace.read(".polpo/dead-letters.jsonl");
     let mut lines = String::new();
     for line in text.lines() {
-        let mut letter: serde_json::Map<String, Value> = serde_json::from_str(line).expect("a line is JSON");
-        letter.shift_remove("crc");
-        let mut letter = Value::Object(letter);
+        let mut letter: Value = serde_json::from_str(line).expect("a line is JSON");
         change(&mut letter);
-        let body = letter.to_string();
-        let crc = crc32(&body.as_bytes()[1..]);
-        lines.push_str(&format!("{{\"crc\":\"{crc:08x}\",{}\n", &body[1..]));
+        lines.push_str(&journal::sealed(&letter.to_string()));
+        lines.push('\n');
     }
     workspace.write(".polpo/dead-letters.jsonl", lines);
-}
-
-/// CRC-32, bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, _| {
-        if crc & 1 == 1 {
-            (crc >> 1) ^ 0xedb8_8320
-        } else {
-            crc >> 1
-        }
-    };
-    !bytes
-        .iter()
-        .fold(!0_u32, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
 }
 
 const QUIET: &str = "name: other\nagents: {w: {run: 'true'}}\ntasks: [{title: u}]\n";
@@ -235,11 +219,7 @@ fn a_letter_that_no_journal_tells_of_is_delivered_to_nobody() {
     let queue = ".polpo/dead-letters.jsonl";
     let honest = workspace.read(queue);
     let body = honest.trim_end();
-    let forged = |text: &str| {
-        // `{"crc":"12345678",` stands before what it covers.
-        let body = &text["{\"crc\":\"00000000\",".len()..];
-        format!("{{\"crc\":\"{:08x}\",{body}\n", crc32fast::hash(body.as_bytes()))
-    };
+    let forged = |text: &str| journal::sealed(text) + "\n";
     assert_eq!(forged(body), honest, "this is how a letter is written");
     workspace.write("receiver-is-up", "");
     for (what, changed) in [

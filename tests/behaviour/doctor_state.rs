@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use serde_json::Value;
 
 use crate::storage::interrupted;
+use crate::support::journal;
 use crate::support::{Workspace, standing, wait_for_file};
 
 /// The journal with one changed byte in its `line`-th line, from 1; and what stands before that line.
@@ -57,17 +58,18 @@ fn a_whole_folder_is_fine_and_is_left_alone() {
 fn everything_that_is_damaged_is_named_at_once() {
     let workspace = interrupted();
     let path = |name: &str| workspace.path(&format!(".polpo/runs/r1/{name}"));
-    fs::write(path("state.json"), "{}").expect("it can be written");
-    fs::write(path("spool/0.1.1.prompt"), "another task").expect("it can be written");
-    fs::write(path("exits.log"), "{\"label\":\"forged\"}\n").expect("it can be written");
-    workspace.write(".polpo/runs/.trash-r0/journal.jsonl", "");
-    workspace.write(".polpo/inbox/x.json", "no command");
+    fs::write(path(journal::SNAPSHOT), "{}").expect("it can be written");
+    let prompt = journal::turn_file(0, 1, 1, "prompt");
+    fs::write(path(&prompt), "another task").expect("it can be written");
+    fs::write(path(journal::EXITS), "{\"label\":\"forged\"}\n").expect("it can be written");
+    workspace.write(&journal::of(".trash-r0"), "");
+    workspace.write(&journal::inbox("x.json"), "no command");
     let document = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
     assert_eq!(document["ok"], false);
     for (name, file) in [
-        ("snapshot of r1", "state.json"),
-        ("evidence of r1", "0.1.1.prompt"),
-        ("exits of r1", "exits.log"),
+        ("snapshot of r1", journal::SNAPSHOT),
+        ("evidence of r1", &*prompt),
+        ("exits of r1", journal::EXITS),
     ] {
         let check = named(&document, name);
         assert_eq!(check["status"], "fail");
@@ -85,7 +87,7 @@ fn everything_that_is_damaged_is_named_at_once() {
     for name in ["leftovers", "inbox"] {
         assert_eq!(named(&document, name)["status"], "warn");
     }
-    assert!(workspace.exists(".polpo/inbox/x.json"), "it was moved");
+    assert!(workspace.exists(&journal::inbox("x.json")), "it was moved");
 
     // A changed mission, and a journal that goes on behind what was written.
     let workspace = interrupted();
@@ -118,14 +120,14 @@ fn the_place_of_the_damage_and_the_way_out_are_named() {
     assert!(
         check["file"]
             .as_str()
-            .is_some_and(|file| file.ends_with("r1/journal.jsonl"))
+            .is_some_and(|file| file.ends_with(&format!("r1/{}", journal::JOURNAL)))
     );
 }
 
 #[test]
 fn a_folder_of_a_newer_version_is_not_judged() {
     let workspace = interrupted();
-    workspace.write(".polpo/VERSION", "2\n");
+    workspace.write(".polpo/VERSION", format!("{}\n", journal::FORMAT + 1));
     let document = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
     assert!(
         named(&document, "state folder")["message"]
@@ -175,7 +177,7 @@ fn what_is_kept_goes_on_and_what_is_lost_is_said_for_ever() {
             ),
             (&true.into(), &line.into(), &lost.len().into(), &lines.into())
         );
-        let aside = workspace.run_folder().join("journal.damaged-1.jsonl");
+        let aside = workspace.run_folder().join(journal::DAMAGED);
         assert_eq!(fs::read(aside).expect("it is there"), lost);
         let journal = fs::read(workspace.journal()).expect("it is there");
         assert!(journal.starts_with(&before) && journal.len() > before.len());
@@ -214,7 +216,7 @@ fn assert_told(workspace: &Workspace, line: usize) {
     ] {
         let text = workspace.quorum(command).exits(0).stdout;
         assert!(
-            text.contains(&at) && text.contains("journal.damaged-1.jsonl"),
+            text.contains(&at) && text.contains(journal::DAMAGED),
             "{command:?}: {text}"
         );
     }

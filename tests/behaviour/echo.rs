@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::support::journal;
 use crate::support::{Workspace, standing, task};
 
 #[test]
@@ -25,12 +26,12 @@ tasks:
         ),
         (&json!(0), &json!(0))
     );
-    let spool = workspace.run_folder().join("spool");
-    let read = |name: &str| std::fs::read_to_string(spool.join(name)).unwrap();
-    assert_eq!(read("0.1.1.out"), read("0.1.1.prompt"));
-    assert!(read("0.1.1.out").contains("Say after me."));
+    let of_turn = |task, what: &str| workspace.run_folder().join(journal::turn_file(task, 1, 1, what));
+    let read = |task, what: &str| std::fs::read_to_string(of_turn(task, what)).unwrap();
+    assert_eq!(read(0, "out"), read(0, "prompt"));
+    assert!(read(0, "out").contains("Say after me."));
     // What the first said reached the second.
-    assert!(read("1.1.1.prompt").contains("one"));
+    assert!(read(1, "prompt").contains("one"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 use crate::supervision::{burgled, orphaned};
+use crate::support::journal;
 use crate::support::model::{Model, says};
 use crate::support::{RUN_AS_R1, Workspace, gate, is_alive, read_pid, standing, task};
 use serde_json::{Value, json};
@@ -553,7 +554,7 @@ fn false_green_32_a_process_in_a_namespace_of_its_own_does_not_approve() {
         "{codes:?}\n{said}"
     );
     assert!(
-        !workspace.exists(".polpo/inbox"),
+        !workspace.exists(&journal::inbox("")),
         "it was not heard and left a letter"
     );
     assert_eq!(standing(&workspace.status(), "work"), ("awaiting_approval", ""));

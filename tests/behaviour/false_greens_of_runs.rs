@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::moved_state::{begun, in_folder};
-use crate::newest_run::rewrite;
 use crate::support::Workspace;
+use crate::support::journal;
 
 /// The score of the judge stands in a file; a gate holds the work against 70.
 const GATED: &str = "
@@ -94,12 +94,8 @@ fn false_green_33_a_run_that_was_planted_between_sessions_answers_nothing() {
         let forged = green_run("zzz");
         plant(&forged, "zzz", &workspace.path(".polpo/runs"));
         if later {
-            let journal = workspace.path(".polpo/runs/zzz/journal.jsonl");
-            let first = fs::read_to_string(&journal).expect("it can be read");
-            let first: Value =
-                serde_json::from_str(first.lines().next().expect("a record")).expect("an object");
-            let at = first["at"].to_string();
-            rewrite(&journal, 0, |body| body.replacen(&at, "9000000000000", 1));
+            let journal = workspace.path(&journal::of("zzz"));
+            journal::backdate(&journal, 9_000_000_000_000);
         }
         workspace
             .quorum(&["gate", "door"])
@@ -129,11 +125,11 @@ fn false_green_33_a_run_whose_end_was_rewritten_is_passed_over() {
             .quorum(&["run", "mission.yaml", "-q", "--fresh", "--yes", "--run-id", id])
             .exits(4);
     }
-    let journal = workspace.path(".polpo/runs/r2/journal.jsonl");
+    let journal = workspace.path(&journal::of("r2"));
     let text = fs::read_to_string(&journal).expect("it can be read");
-    let last = text.lines().count() - 1;
-    rewrite(&journal, last, |body| body.replace("gate_failed", "ok"));
-    let _ = fs::remove_file(workspace.path(".polpo/runs/r2/state.json"));
+    let last = text.lines().last().expect("it has a record");
+    journal::forge(&journal, last, "gate_failed", "ok");
+    let _ = fs::remove_file(workspace.path(&journal::snapshot_of("r2")));
     workspace
         .quorum(&["status", "--exit-code"])
         .says(&["r2", "passed over"]);

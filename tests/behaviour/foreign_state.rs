@@ -7,6 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use crate::storage::without_privileges;
+use crate::support::journal;
 use crate::support::{Workspace, standing, wait_for};
 
 /// A place in the state folder, what is made there, and what that is called.
@@ -30,7 +31,7 @@ fn ran() -> Workspace {
 
 /// A folder of somebody's, which nobody has anything to do with.
 fn decoy(workspace: &Workspace) {
-    for name in ["passwd", "letter.json", "journal.jsonl", "keep/deep"] {
+    for name in ["passwd", "letter.json", journal::JOURNAL, "keep/deep"] {
         workspace.write(&format!("decoy/{name}"), format!("precious {name}"));
     }
 }
@@ -49,10 +50,10 @@ fn assert_decoy_is_whole(workspace: &Workspace, what: &str) {
     names.sort();
     assert_eq!(
         names,
-        ["journal.jsonl", "keep", "letter.json", "passwd"],
+        [journal::JOURNAL, "keep", "letter.json", "passwd"],
         "{what}"
     );
-    for name in ["passwd", "letter.json", "journal.jsonl", "keep/deep"] {
+    for name in ["passwd", "letter.json", journal::JOURNAL, "keep/deep"] {
         assert_eq!(
             workspace.read(&format!("decoy/{name}")),
             format!("precious {name}"),
@@ -74,32 +75,33 @@ fn a_link_in_the_place_of_anything_in_the_state_folder_is_named_before_any_work(
         "VERSION",
         "lock",
         "control.sock",
-        "inbox",
-        "inbox/refused",
+        "@inbox",
+        "@inbox/refused",
         "runs",
         "runs/r1",
-        "runs/r1/spool",
-        "runs/r1/journal.jsonl",
-        "runs/r1/state.json",
+        "runs/r1/@spool",
+        "runs/r1/@journal",
+        "runs/r1/@snapshot",
         "runs/r1/mission.yaml",
-        "runs/r1/exits.log",
-        "runs/r1/supervisor.sock",
+        "runs/r1/@exits",
+        "runs/r1/@socket",
         "requests",
         "dead-letters.jsonl",
     ] {
         let workspace = ran();
         decoy(&workspace);
+        let place = &journal::with_names(place);
         let path = workspace.path(".polpo").join(place);
         let is_folder = [
             "",
-            "inbox",
-            "inbox/refused",
+            "@inbox",
+            "@inbox/refused",
             "runs",
             "runs/r1",
-            "runs/r1/spool",
+            "runs/r1/@spool",
             "requests",
         ];
-        let target = match is_folder.contains(&place) {
+        let target = match is_folder.map(journal::with_names).contains(place) {
             true => workspace.path("decoy"),
             false => workspace.path("decoy/passwd"),
         };
@@ -150,17 +152,18 @@ fn what_is_no_plain_file_or_folder_of_the_state_is_named_before_any_work() {
         ("lock", &fifo, "FIFO"),
         ("lock", &folder, "folder"),
         ("control.sock", &fifo, "FIFO"),
-        ("inbox", &fifo, "FIFO"),
+        ("@inbox", &fifo, "FIFO"),
         ("runs", &socket, "socket"),
         ("runs/r1", &fifo, "FIFO"),
-        ("runs/r1/journal.jsonl", &fifo, "FIFO"),
-        ("runs/r1/journal.jsonl", &sparse, "sparse"),
-        ("runs/r1/journal.jsonl", &folder, "folder"),
+        ("runs/r1/@journal", &fifo, "FIFO"),
+        ("runs/r1/@journal", &sparse, "sparse"),
+        ("runs/r1/@journal", &folder, "folder"),
         ("requests", &fifo, "FIFO"),
         ("dead-letters.jsonl", &socket, "socket"),
     ];
     for (place, make, what) in cases {
         let workspace = ran();
+        let place = &journal::with_names(place);
         let path = workspace.path(".polpo").join(place);
         clear(&path);
         make(&path);
@@ -184,8 +187,9 @@ fn somebody_elses_folder_in_the_state_is_named_before_any_work() {
         eprintln!("NOT TESTED: only root can give a folder away");
         return;
     }
-    for place in ["", "inbox", "runs", "runs/r1", "lock"] {
+    for place in ["", "@inbox", "runs", "runs/r1", "lock"] {
         let workspace = ran();
+        let place = &journal::with_names(place);
         let path = workspace.path(".polpo").join(place);
         let _ = fs::create_dir(&path);
         std::os::unix::fs::chown(path.components().as_path(), Some(65534), Some(65534)).expect("root may");
@@ -203,7 +207,7 @@ fn a_linked_inbox_moves_nothing_of_anybodys() {
     let workspace = Workspace::with(MISSION);
     decoy(&workspace);
     fs::create_dir(workspace.path(".polpo")).expect("it can be made");
-    symlink("../decoy", workspace.path(".polpo/inbox")).expect("a link can be made");
+    symlink("../decoy", workspace.path(&journal::inbox(""))).expect("a link can be made");
     if rustix::process::geteuid().is_root() {
         let mut chown = workspace.other_command("chown");
         chown.args(["-R", "-h", "65534:65534"]).arg(workspace.root());
@@ -212,7 +216,7 @@ fn a_linked_inbox_moves_nothing_of_anybodys() {
     let Some(finished) = without_privileges(&workspace, &["run", "mission.yaml"]) else {
         return;
     };
-    finished.exits(9).says(&[".polpo/inbox", "link"]);
+    finished.exits(9).says(&[&journal::inbox(""), "link"]);
     assert_decoy_is_whole(&workspace, "inbox");
 }
 
@@ -231,24 +235,25 @@ fn a_state_folder_that_a_person_names_may_be_a_link() {
 #[test]
 fn a_folder_that_becomes_a_link_in_mid_session_leads_nowhere() {
     for (place, code, words) in [
-        ("inbox", 0, "inbox"),
-        ("inbox/refused", 0, "refused"),
+        ("@inbox", 0, journal::INBOX),
+        ("@inbox/refused", 0, "refused"),
         // What the agent said is lost with its folder, and so is its work.
-        ("runs/r1/spool", 3, "spool is a link"),
+        ("runs/r1/@spool", 3, "@spool is a link"),
         ("runs/r1", 1, "runs/r1"),
         ("runs", 1, "runs"),
     ] {
+        let (place, words) = (&journal::with_names(place), &journal::with_names(words));
         let workspace = Workspace::with(&format!(
             "
 name: swapped
 agents:
   vandal:
     run: |
-      mkdir -p .polpo/inbox
-      echo noise > .polpo/inbox/noise.json
+      mkdir -p .polpo/@inbox
+      echo noise > .polpo/@inbox/noise.json
       mkdir -p $(dirname .polpo/{place})
       rm -rf .polpo/{place}; ln -s $PWD/decoy .polpo/{place}
-      echo noise > .polpo/inbox/more.json
+      echo noise > .polpo/@inbox/more.json
       echo swapped > swapped
       i=0; while [ ! -e go ] && [ $i -lt 400 ]; do sleep 0.02; i=$((i+1)); done
   other: {{run: echo said}}
@@ -274,8 +279,8 @@ tasks:
         // A session that sees what is done to its journal ends at once.
         wait_for("the swap", || workspace.exists("swapped") || running.has_ended());
         extra(&workspace);
-        if place.starts_with("inbox") {
-            let journal = ".polpo/runs/r1/journal.jsonl";
+        if place.starts_with(journal::INBOX) {
+            let journal = &journal::of("r1");
             wait_for("a look into the inbox", || {
                 workspace.read(journal).contains("a link")
             });
@@ -296,13 +301,13 @@ tasks:
 #[test]
 fn what_is_no_letter_is_left_in_the_inbox() {
     let workspace = ran();
-    workspace.write(".polpo/inbox/notes.txt", "mine");
-    workspace.write(".polpo/inbox/papers/one.json", "mine");
+    workspace.write(&journal::inbox("notes.txt"), "mine");
+    workspace.write(&journal::inbox("papers/one.json"), "mine");
     workspace
         .quorum(&["run", "mission.yaml", "--run-id", "r2"])
         .exits(0);
-    assert_eq!(workspace.read(".polpo/inbox/notes.txt"), "mine");
-    assert_eq!(workspace.read(".polpo/inbox/papers/one.json"), "mine");
+    assert_eq!(workspace.read(&journal::inbox("notes.txt")), "mine");
+    assert_eq!(workspace.read(&journal::inbox("papers/one.json")), "mine");
     let warnings = workspace.status_of("r2")["warnings"].to_string();
     assert!(
         warnings.contains("notes.txt") && warnings.contains("papers"),
@@ -313,7 +318,7 @@ fn what_is_no_letter_is_left_in_the_inbox() {
 #[test]
 fn a_record_that_never_ends_is_refused_within_its_limit() {
     let workspace = ran();
-    let mut journal = fs::read(workspace.path(".polpo/runs/r1/journal.jsonl")).expect("it is there");
+    let mut journal = fs::read(workspace.path(&journal::of("r1"))).expect("it is there");
     let first = journal
         .iter()
         .position(|byte| *byte == b'\n')
@@ -321,7 +326,7 @@ fn a_record_that_never_ends_is_refused_within_its_limit() {
         + 1;
     journal.truncate(first);
     journal.resize(first + (17 << 20), b'x');
-    workspace.write(".polpo/runs/r1/journal.jsonl", journal);
+    workspace.write(&journal::of("r1"), journal);
     for arguments in [
         &["status", "r1"][..],
         &["resume", "r1"],
@@ -330,7 +335,7 @@ fn a_record_that_never_ends_is_refused_within_its_limit() {
         workspace
             .quorum(arguments)
             .exits(1)
-            .says(&["journal.jsonl", "line 2", "16777216 bytes"]);
+            .says(&[journal::JOURNAL, "line 2", "16777216 bytes"]);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Gates between tasks, the mission's own threshold, and `quorum gate`.
 
+use crate::support::journal;
 use crate::support::{Workspace, gate, standing, task};
 
 /// Two tasks before a door and one behind it, and one that has nothing to do with it.
@@ -232,15 +233,9 @@ qualityGates: [{{name: door, afterTasks: [a], blocksTasks: [b]{rule}}}]
 "
         ));
         workspace.quorum(&["run", "-q"]);
-        let journal = std::fs::read_to_string(workspace.journal()).unwrap();
-        let records = journal.split_inclusive('\n');
-        let cut: String = records
-            .take_while(|record| !record.contains(r#"{"g":{"g":0"#))
-            .collect();
-        assert!(cut.len() < journal.len(), "{journal}");
-        std::fs::write(workspace.journal(), cut).unwrap();
+        journal::cut_before(&workspace.journal(), journal::code::FIRST_GATE);
         // What was saved beside the journal knows more than it.
-        let _ = std::fs::remove_file(workspace.run_folder().join("state.json"));
+        let _ = std::fs::remove_file(workspace.run_folder().join(journal::SNAPSHOT));
         let printed = workspace.quorum(&["gate", "--json"]).exits(code).json();
         let of_status = workspace.status();
         assert_eq!(printed["gates"], of_status["gates"]);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::support::Workspace;
+use crate::support::journal;
 
 const JOURNALS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/journals");
 
@@ -14,7 +15,8 @@ fn all() -> Vec<(PathBuf, String)> {
     let formats = fs::read_dir(JOURNALS).expect("there are journals");
     let formats = formats.map(|entry| entry.expect("it can be read").path());
     let mut found = Vec::new();
-    for format in formats.filter(|path| path.is_dir()) {
+    let of_a_format = |path: &PathBuf| path.is_dir() && !path.ends_with("stories");
+    for format in formats.filter(of_a_format) {
         for entry in fs::read_dir(&format).expect("it can be read") {
             let name = entry
                 .expect("it can be read")
@@ -32,10 +34,10 @@ fn all() -> Vec<(PathBuf, String)> {
 /// A workspace with this run in its state folder.
 fn placed(folder: &Path, name: &str) -> (Workspace, PathBuf) {
     let workspace = Workspace::new();
-    workspace.write(".polpo/VERSION", "1\n");
+    workspace.write(".polpo/VERSION", format!("{}\n", journal::FORMAT));
     let read = |suffix: &str| fs::read(folder.join(format!("{name}{suffix}"))).expect("it is there");
     workspace.write(&format!(".polpo/runs/{name}/mission.yaml"), read(".mission.yaml"));
-    let journal = format!(".polpo/runs/{name}/journal.jsonl");
+    let journal = journal::of(name);
     workspace.write(&journal, read(".jsonl"));
     let journal = workspace.path(&journal);
     (workspace, journal)
@@ -88,16 +90,8 @@ fn every_golden_journal_says_what_it_always_said() {
 
 /// How many tasks these records add.
 fn added(records: &[u8]) -> u64 {
-    let lines = records
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty());
-    let records = lines.map(|line| serde_json::from_slice::<Value>(line).expect("it is a record"));
-    let tasks = records.flat_map(|record| {
-        let events = record["events"].as_array().cloned().unwrap_or_default();
-        events
-            .into_iter()
-            .filter_map(|event| event["ad"]["t"].as_array().map(Vec::len))
-    });
+    let records = journal::parsed(records);
+    let tasks = records.iter().map(journal::tasks_added);
     tasks.map(|tasks| tasks as u64).sum()
 }
 

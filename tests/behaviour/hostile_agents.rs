@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::support::journal;
 use crate::support::{Workspace, is_alive, read_pid, standing, task, wait_for};
 
 #[test]
@@ -246,11 +247,13 @@ fn false_green_20_a_worker_cannot_plant_the_verdict() {
         ("a FIFO", "mkfifo $F"),
         ("a folder", "mkdir $F"),
     ] {
+        let reply = journal::seat_path(0, 1, (0, 1, 1), "reply");
+        let check = journal::check_file(0, 1, 0, "out");
         let workspace = Workspace::with(&format!(
             r#"
 name: {what}
 agents:
-  worker: {{run: "for F in .polpo/runs/r1/spool/0.1.judge.0.1-1.reply .polpo/runs/r1/spool/0.1.check.0.out; do {plant}; done"}}
+  worker: {{run: "for F in .polpo/runs/r1/{reply} .polpo/runs/r1/{check}; do {plant}; done"}}
   judge: {{run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}}
 tasks:
   - {{title: work, assignTo: worker, maxAttempts: 1, review: required, expectations: [{{type: test, command: echo checked}}]}}

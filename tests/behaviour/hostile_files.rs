@@ -5,9 +5,8 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
 
+use crate::support::journal;
 use crate::support::{BINARY, Finished, RUN_AS_R1, Workspace, standing, task, wait_for_file};
-
-const JOURNAL: &str = ".polpo/runs/r1/journal.jsonl";
 
 /// One agent runs this script, a judge who is content with everything looks at the outcome.
 fn vandal(script: &str) -> Workspace {
@@ -73,48 +72,48 @@ fn assert_never_green(workspace: &Workspace) {
 
 #[test]
 fn false_green_20_a_line_appended_to_the_journal_stops_the_run() {
-    assert_foreign_write_stops("tail -n 1 journal.jsonl >> journal.jsonl");
+    assert_foreign_write_stops("tail -n 1 @journal >> @journal");
 }
 
 #[test]
 fn false_green_20_noise_appended_to_the_journal_stops_the_run() {
-    assert_foreign_write_stops("echo done >> journal.jsonl");
+    assert_foreign_write_stops("echo done >> @journal");
 }
 
 #[test]
 fn false_green_20_a_truncated_journal_stops_the_run() {
-    assert_foreign_write_stops("truncate -s -10 journal.jsonl");
-    assert_foreign_write_stops(": > journal.jsonl");
+    assert_foreign_write_stops("truncate -s -10 @journal");
+    assert_foreign_write_stops(": > @journal");
 }
 
 #[test]
 fn false_green_20_a_replaced_journal_stops_the_run() {
-    assert_foreign_write_stops("cp journal.jsonl copy; mv copy journal.jsonl");
-    assert_foreign_write_stops("rm journal.jsonl");
-    assert_foreign_write_stops("mv journal.jsonl copy; ln -s copy journal.jsonl");
-    assert_foreign_write_stops("rm journal.jsonl; mkfifo journal.jsonl");
-    assert_foreign_write_stops("rm journal.jsonl; mkdir journal.jsonl");
+    assert_foreign_write_stops("cp @journal copy; mv copy @journal");
+    assert_foreign_write_stops("rm @journal");
+    assert_foreign_write_stops("mv @journal copy; ln -s copy @journal");
+    assert_foreign_write_stops("rm @journal; mkfifo @journal");
+    assert_foreign_write_stops("rm @journal; mkdir @journal");
 }
 
 #[test]
 fn false_green_20_a_well_made_end_of_the_journal_is_not_believed() {
     // What it appends is the true end of the same mission's run with a content judge: every checksum is right.
-    let workspace = vandal("test -e forged || exit 0; cat forged >> journal.jsonl");
+    let workspace = vandal("test -e forged || exit 0; cat forged >> @journal");
     workspace.quorum(RUN_AS_R1).exits(0);
-    let honest = workspace.read(JOURNAL);
+    let honest = workspace.read(&journal::of("r1"));
     let workspace = vandal(
         "echo ready > ../../../ready; while ! test -e ../../../forged; do sleep 0.02; done
-        cat ../../../forged >> journal.jsonl",
+        cat ../../../forged >> @journal",
     );
     let running = workspace.start(RUN_AS_R1);
     wait_for_file(&workspace.path("ready"));
-    let written = workspace.read(JOURNAL).lines().count();
+    let written = workspace.read(&journal::of("r1")).lines().count();
     let rest: String = honest
         .lines()
         .skip(written)
         .map(|line| format!("{line}\n"))
         .collect();
-    assert!(rest.contains(r#"{"fin":{"o":"ok""#), "{rest}");
+    assert!(rest.contains(journal::code::ENDED_OK), "{rest}");
     workspace.write("forged.part", rest);
     std::fs::rename(workspace.path("forged.part"), workspace.path("forged")).expect("it is ours");
     running.finish().exits(1).says(&["changed by somebody else"]);
@@ -157,13 +156,13 @@ fn false_green_20_an_edited_mission_file_is_not_the_one_that_runs() {
 #[test]
 fn false_green_20_edited_records_for_readers_are_not_believed() {
     for edit in [
-        r#"echo '{"outcome": "ok"}' > state.json"#,
-        "mkfifo state.json",
-        "ln -s ../../../mission.yaml state.json",
-        "echo noise >> exits.log",
-        ": > exits.log",
-        "rm -f exits.log; mkfifo exits.log",
-        "rm -f exits.log; mkdir exits.log",
+        r#"echo '{"outcome": "ok"}' > @snapshot"#,
+        "mkfifo @snapshot",
+        "ln -s ../../../mission.yaml @snapshot",
+        "echo noise >> @exits",
+        ": > @exits",
+        "rm -f @exits; mkfifo @exits",
+        "rm -f @exits; mkdir @exits",
         "echo soup > ../../VERSION",
         "rm ../../VERSION; mkfifo ../../VERSION",
         "rm ../../lock; mkfifo ../../lock",
@@ -267,8 +266,8 @@ fn false_green_20_a_result_left_for_another_turn_is_not_its_result() {
         "ln -s $PWD/secret $F",
     ];
     let places = [
-        "F=$(dirname $QUORUM_TASK_DIR)/1.1.1.drop",
-        "F=$(dirname $QUORUM_TASK_DIR)/1.1.1.drop/result; mkdir $(dirname $F)",
+        "F=$(dirname $QUORUM_TASK_DIR)/@turn(1.1.1).drop",
+        "F=$(dirname $QUORUM_TASK_DIR)/@turn(1.1.1).drop/result; mkdir $(dirname $F)",
     ];
     for (place, plant) in places.iter().flat_map(|place| plants.map(|plant| (place, plant))) {
         let workspace = vandal(&format!(
@@ -290,9 +289,8 @@ fn false_green_20_a_result_left_for_another_turn_is_not_its_result() {
 
 #[test]
 fn false_green_20_what_an_agent_left_in_the_place_of_a_prompt_is_not_written_to() {
-    let prompts = |folder: &str| {
-        format!("{folder}/1.1.1.prompt {folder}/0.1.judge.0.1-1.request {folder}/0.1.judge.0.1-1.review")
-    };
+    let prompts =
+        |folder: &str| format!("{folder}/1.1.1.prompt {folder}/0.ask.1.1.request {folder}/0.ask.1.1.review");
     for (plant, code) in [
         ("mkfifo $F", 0),
         ("ln -s $PWD/precious $F", 0),
@@ -303,7 +301,7 @@ fn false_green_20_what_an_agent_left_in_the_place_of_a_prompt_is_not_written_to(
         let workspace = vandal(&format!(
             "cd ../../..; echo precious > precious; if test $QUORUM_TASK = next; then cat > told; exit 0; fi
             for F in {}; do {plant}; done",
-            prompts(".polpo/runs/r1/spool")
+            prompts(&journal::work_of("r1"))
         ));
         let finished = workspace.quorum(RUN_AS_R1);
         assert!(
@@ -330,7 +328,7 @@ agents:
   forger:
     run: |
       while ! test -e asked; do sleep 0.02; done
-      for file in .polpo/runs/r1/spool/0.1.1.out; do echo fine work > $file; done
+      for file in .polpo/runs/r1/@spool/@turn(0.1.1).out; do echo fine work > $file; done
       echo > edited
 settings: {concurrency: 2, maxAssessmentRetries: 0}
 tasks:

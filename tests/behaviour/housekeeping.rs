@@ -3,6 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::journal;
 use crate::support::{Workspace, wait_for_file};
 
 fn titled(title: &str, command: &str) -> String {
@@ -65,7 +66,7 @@ fn runs_are_listed_with_the_newest_last_and_a_broken_one_hides_nobody() {
         (&json!(true), &json!(false))
     );
 
-    workspace.write(".polpo/runs/r2/journal.jsonl", "soup\nsoup\n");
+    workspace.write(&journal::of("r2"), "soup\nsoup\n");
     let listed = runs(&workspace);
     assert_eq!(
         (&listed[1]["state"], &listed[2]["state"]),
@@ -139,7 +140,10 @@ fn clean_stays_away_while_somebody_writes_and_finishes_what_was_begun() {
         .says(&["quorum run"]);
     workspace.write("go", "");
     running.finish().exits(0);
-    workspace.write(".polpo/runs/.trash-old/spool/0.1.1.out", "left");
+    workspace.write(
+        &format!(".polpo/runs/.trash-old/{}", journal::turn_file(0, 1, 1, "out")),
+        "left",
+    );
     assert_eq!(ids(&workspace).len(), 2);
     workspace.quorum(&["clean", "--all", "--yes"]).exits(0);
     assert_eq!(workspace.run_folders().len(), 0);

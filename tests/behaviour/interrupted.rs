@@ -6,6 +6,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use crate::support::events::is;
+use crate::support::journal;
 use crate::support::{
     AtTerminal, Running, Workspace, attempts, gate, is_alive, parent, read_pid, standing, task, wait_for,
     wait_for_file,
@@ -186,13 +187,13 @@ tasks:
 fn a_run_that_was_killed_before_its_first_record_leaves_its_id_free() {
     // Found by `torture::life`, seed 8: nobody could resume it, and nobody could start it again.
     let first_words: [(&str, Option<&str>); 3] =
-        [("no", None), ("empty", Some("")), ("torn", Some("{\"crc\":\"0"))];
+        [("no", None), ("empty", Some("")), ("torn", Some(journal::TORN))];
     for (name, journal) in first_words {
         let workspace = Workspace::with(SLOW);
         workspace.write("go", "");
         workspace.write(".polpo/runs/r1/mission.yaml", "name: half a missi");
         if let Some(text) = journal {
-            workspace.write(".polpo/runs/r1/journal.jsonl", text);
+            workspace.write(&journal::of("r1"), text);
         }
         let document = workspace.run_json(0, &["--run-id", "r1"]);
         assert_eq!(document["runId"], "r1", "{name} journal");

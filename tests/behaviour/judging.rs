@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::journal;
 use crate::support::{Workspace, attempts, standing, task};
 
 /// A panel's reply with one dimension, `depth`.
@@ -403,7 +404,7 @@ tasks:
   - title: work
     assignTo: worker
     expectations:
-      - {type: script, command: 'echo forged > .polpo/runs/r1/spool/0.1.1.out'}
+      - {type: script, command: 'echo forged > .polpo/runs/r1/@spool/@turn(0.1.1).out'}
       - {type: llm_review, criteria: good, reviewers: 1}
 ",
     );
@@ -463,7 +464,11 @@ tasks:
 ",
     );
     workspace.run_json(8, &[]);
-    std::fs::write(workspace.run_folder().join("spool/0.1.1.out"), "forged\n").unwrap();
+    std::fs::write(
+        workspace.run_folder().join(journal::turn_file(0, 1, 1, "out")),
+        "forged\n",
+    )
+    .unwrap();
     workspace
         .quorum(&["approve", &crate::operator::only_approval(&workspace)])
         .exits(0);

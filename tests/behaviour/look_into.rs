@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::support::journal;
 use crate::support::{Workspace, wait_for, wait_for_file};
 
 fn reworked() -> Workspace {
@@ -211,7 +212,7 @@ tasks: [{title: one}]
     );
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
-    let named = workspace.run_folder().join("spool/0.1.1.out");
+    let named = workspace.run_folder().join(journal::turn_file(0, 1, 1, "out"));
     if named.exists() {
         std::fs::rename(&named, workspace.path("elsewhere")).unwrap();
     }

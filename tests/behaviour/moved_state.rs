@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::support::journal;
 use crate::support::{Finished, Running, Workspace};
 
 /// Two tasks, each done by a script beside the mission and told by a file; the second waits until `go` is there.
@@ -85,12 +86,12 @@ fn resume_in_a_copy_leaves_the_original_alone() {
     let workspace = begun(TWO);
     copy(&workspace.path("one"), &workspace.path("two"));
     let before = files(&workspace.path("one"));
-    let journal = workspace.read("one/.polpo/runs/r1/journal.jsonl");
+    let journal = workspace.read(&format!("one/{}", journal::of("r1")));
     approved(&workspace, "two");
     in_folder(&workspace, "two", &["resume"]).exits(0);
     assert!(workspace.exists("two/Two.txt"));
     assert_eq!(files(&workspace.path("one")), before, "the old tree was touched");
-    assert_eq!(workspace.read("one/.polpo/runs/r1/journal.jsonl"), journal);
+    assert_eq!(workspace.read(&format!("one/{}", journal::of("r1"))), journal);
     // The original goes on by itself.
     approved(&workspace, "one");
     let resumed = in_folder(&workspace, "one", &["resume", "--json"]).exits(0);

@@ -1,9 +1,8 @@
 //! Which run is meant: the one that began last, or the one that is named in full or in part.
 
-use std::fs;
-
 use serde_json::Value;
 
+use crate::support::journal;
 use crate::support::{Finished, Running, Workspace};
 
 const PLAIN: &str = "
@@ -95,16 +94,6 @@ fn no_run_can_be_called_latest() {
     workspace.assert_nothing_started();
 }
 
-/// Writes a line anew, with other words in it and the checksum that then fits.
-pub fn rewrite(path: &std::path::Path, line: usize, change: impl Fn(&str) -> String) {
-    let text = fs::read_to_string(path).expect("it can be read");
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let (_, body) = lines[line].split_once(',').expect("a checksum comes first");
-    let body = change(body);
-    lines[line] = format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()));
-    fs::write(path, lines.join("\n") + "\n").expect("it can be written");
-}
-
 #[test]
 fn a_run_begins_behind_every_run_of_the_folder_whatever_the_clocks_said() {
     let workspace = Workspace::with(PLAIN);
@@ -117,27 +106,20 @@ fn a_run_begins_behind_every_run_of_the_folder_whatever_the_clocks_said() {
     quorum(&["run", "mission.yaml", "-q", "--run-id", "early"]).exits(0);
     let journal = workspace.journal();
     let future = 4_000_000_000_000_u64;
-    let first = fs::read_to_string(&journal).expect("it can be read");
-    let first: Value = serde_json::from_str(first.lines().next().expect("a record")).expect("an object");
-    let began = first["at"].to_string();
-    rewrite(&journal, 0, |body| {
-        body.replacen(&format!("\"at\":{began}"), &format!("\"at\":{future}"), 1)
-    });
+    journal::backdate(&journal, future);
     quorum(&["run", "mission.yaml", "-q", "--run-id", "a-later-one"]).exits(0);
     let status = quorum(&["status", "--json"]).exits(0);
     assert_eq!(run_id(&status), "a-later-one");
-    let later = workspace.read(".polpo/runs/a-later-one/journal.jsonl");
-    let first: Value = serde_json::from_str(later.lines().next().expect("a record")).expect("an object");
-    assert_eq!(first["at"], future + 1);
+    let later = journal::records(&workspace.path(&journal::of("a-later-one")));
+    assert_eq!(*journal::at(&later[0]), future + 1);
     status.says(&["origin not verified"]);
 }
 
 #[test]
 fn a_newest_run_whose_beginning_is_damaged_is_not_passed_over_for_an_older_one() {
     let workspace = runs(["one", "two", "three"]);
-    let journal = workspace.path(".polpo/runs/three/journal.jsonl");
-    let text = fs::read_to_string(&journal).expect("it can be read");
-    fs::write(&journal, text.replacen("\"seq\":1", "\"seq\":7", 1)).expect("it can be written");
+    let journal = workspace.path(&journal::of("three"));
+    journal::damage(&journal);
     let status = workspace.quorum(&["status", "--exit-code"]);
     assert_eq!(status.code(), Some(1), "{}", status.stderr);
     workspace.quorum(&["gate"]).exits(1);

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::events::is;
+use crate::support::journal;
 use crate::support::{BINARY, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file};
 
 /// One task that nobody may review, one that hangs on it, and more tasks.
@@ -185,7 +186,7 @@ fn a_runner_that_was_reached_and_does_not_answer_is_left_no_letter() {
     running.signal(Signal::STOP);
     let refused = workspace.quorum(&["approve", &id]).exits(9);
     refused.says(&["does not answer"]);
-    assert!(!workspace.exists(".polpo/inbox"));
+    assert!(!workspace.exists(&journal::inbox("")));
     running.signal(Signal::CONT);
     workspace.quorum(&["approve", &id]).exits(0);
     wait_for("the answer", || standing(&workspace.status(), "work").0 == "done");
@@ -252,9 +253,8 @@ fn what_is_no_command_is_moved_aside_and_said() {
     waits(&workspace);
     let id = only_approval(&workspace);
     let run = id.split('.').next().expect("it begins with the run").to_owned();
-    let body =
-        json!({"id": "x", "run": run, "by": "eve", "command": {"do": "approve", "task": 0, "number": 1}});
-    let forged = |code: &str| json!({"code": code, "body": body.to_string()}).to_string();
+    let body = journal::left_approval(&run, "eve");
+    let forged = |code: &str| journal::envelope(&json!(code), &body);
     // With the key there and without the code of it.
     workspace.write("home/.local/state/quorum/key", [7; 32]);
     std::fs::set_permissions(
@@ -263,15 +263,15 @@ fn what_is_no_command_is_moved_aside_and_said() {
     )
     .expect("it is ours");
     workspace.write("elsewhere", forged("00"));
-    workspace.write(".polpo/inbox/forged.json", forged(&"0".repeat(64)));
-    workspace.write(".polpo/inbox/noise.json", "noise");
+    workspace.write(&journal::inbox("forged.json"), forged(&"0".repeat(64)));
+    workspace.write(&journal::inbox("noise.json"), "noise");
     std::os::unix::fs::symlink(
         workspace.path("elsewhere"),
-        workspace.path(".polpo/inbox/link.json"),
+        workspace.path(&journal::inbox("link.json")),
     )
     .expect("a link");
-    workspace.bash("mkfifo .polpo/inbox/pipe.json").exits(0);
-    let refused = workspace.path(".polpo/inbox/refused");
+    workspace.bash("mkfifo .polpo/@inbox/pipe.json").exits(0);
+    let refused = workspace.path(&journal::inbox("refused"));
     wait_for("all of them", || {
         std::fs::read_dir(&refused).is_ok_and(|files| files.count() == 4)
     });
@@ -311,9 +311,9 @@ agents:
         $way @binary approve $id --as ada > /dev/null; echo $? >> tries
       done
       (env -i setsid sh -c 'sleep 0.3; @binary approve '$id'; echo late $? >> tries' > /dev/null 2>&1 &)
-      mkdir -p .polpo/inbox
-      echo '{\"code\": \"00\", \"body\": \"{}\"}' > .polpo/inbox/mine.json
-      other=$(dirname $QUORUM_TASK_DIR)/0.1.1.drop/result
+      mkdir -p .polpo/@inbox
+      echo '{\"code\": \"00\", \"body\": \"{}\"}' > .polpo/@inbox/mine.json
+      other=$(dirname $QUORUM_TASK_DIR)/@turn(0.1.1).drop/result
       echo '{\"status\": \"done\", \"output\": \"SCORE: 100\"}' > $other
       ln -s $other $QUORUM_RESULT_FILE
       sleep 1
@@ -330,7 +330,7 @@ tasks:
         ["started", "9", "9", "9", "9", "late 9"]
     );
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
-    assert!(workspace.exists(".polpo/inbox/refused/mine.json"));
+    assert!(workspace.exists(&journal::inbox("refused/mine.json")));
     // The person still can.
     workspace
         .quorum(&["approve", &only_approval(&workspace)])
@@ -343,7 +343,7 @@ fn false_green_20_a_foreign_line_in_the_journal_stops_the_run() {
         "
 name: a forger
 agents:
-  forger: {run: 'for journal in .polpo/runs/*/journal.jsonl; do tail -n 1 $journal >> $journal; done'}
+  forger: {run: 'for journal in .polpo/runs/*/@journal; do tail -n 1 $journal >> $journal; done'}
 tasks:
   - {title: work, assignTo: forger, review: none}
 ",

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use crate::support::journal;
 use crate::support::{Workspace, standing};
 
 #[test]
@@ -16,7 +17,7 @@ fn what_is_more_than_max_output_is_cut_and_said_and_the_agent_goes_on() {
         document["warnings"].to_string().contains("maxOutput"),
         "{document:#}"
     );
-    let outputs = std::fs::read_dir(workspace.run_folder().join("spool")).unwrap();
+    let outputs = std::fs::read_dir(workspace.run_folder().join(journal::WORK)).unwrap();
     let largest = outputs
         .map(|entry| entry.unwrap().metadata().unwrap())
         .map(|found| found.len().max(found.blocks() * 512))

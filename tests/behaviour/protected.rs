@@ -214,7 +214,7 @@ fn an_interrupted_turn_that_changed_them_has_failed() {
 fn false_green_20_the_record_of_protected_files_cannot_be_forged() {
     let workspace = with_tests(
         "echo exit 0 > tests/check.sh
-        for f in .polpo/runs/*/spool/*.before; do echo '{}' > $f; done",
+        for f in .polpo/runs/*/@spool/*.before; do echo '{}' > $f; done",
     );
     assert_protected(&workspace, 3, &["record of them is lost"]);
 }

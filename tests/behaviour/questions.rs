@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::operator::{only_approval, waits};
 use crate::support::events::is;
+use crate::support::journal;
 use crate::support::{BINARY, Workspace, attempts, standing, task, wait_for};
 
 /// A worker that asks until its prompt holds an answer.
@@ -13,7 +14,8 @@ fn asking(how: &str, orchestrator: &str) -> Workspace {
         "cat > prompt.txt\ncp prompt.txt prompt.$QUORUM_TURN\nif grep -q '^Answer: ' prompt.txt; then echo done > result.txt; \
          echo finished; else {how}; fi\n"
     );
-    workspace.write("worker.sh", script.replace("quorum ", &format!("{BINARY} ")));
+    let script = journal::with_names(&script.replace("quorum ", &format!("{BINARY} ")));
+    workspace.write("worker.sh", script);
     workspace.mission(&format!(
         "
 name: asking
@@ -193,7 +195,7 @@ fn hostile_messages_are_no_questions_and_stop_nothing() {
 #[test]
 fn a_message_of_another_turn_is_not_heard() {
     let workspace = asking(
-        "mkdir -p ${QUORUM_TASK_DIR%.1.1.drop}.1.2.drop && echo 'And now?' > ${QUORUM_TASK_DIR%.1.1.drop}.1.2.drop/ask; \
+        "mkdir -p $(dirname $QUORUM_TASK_DIR)/@turn(0.1.2).drop && echo 'And now?' > $(dirname $QUORUM_TASK_DIR)/@turn(0.1.2).drop/ask; \
          quorum ask 'Which database?'",
         LEAD,
     );

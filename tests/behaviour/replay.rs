@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::support::journal;
 use crate::support::model::{Model, offered, results, scores as score, wants};
 use crate::support::{Workspace, task};
 
@@ -84,34 +85,16 @@ fn wrong<'a>(document: &'a Value, list: &str) -> Vec<&'a Value> {
     rows.iter().filter(|row| row["standing"] != "equal").collect()
 }
 
-/// The only file of the spool whose name ends so.
+/// The only file of the run's work whose name ends so.
 fn spooled(workspace: &Workspace, end: &str) -> PathBuf {
-    let entries = fs::read_dir(workspace.run_folder().join("spool")).expect("there is a spool");
-    let mut found: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("it can be read").path())
-        .filter(|path| path.to_string_lossy().ends_with(end))
-        .collect();
-    found.sort();
+    let mut found = journal::work_files(&workspace.run_folder(), end);
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)
 }
 
-/// Changes one record of the journal and seals it again; how many records there were of that kind.
+/// Changes one record of the journal and seals it again.
 fn forge(workspace: &Workspace, from: &str, to: &str) {
-    let path = workspace.journal();
-    let journal = fs::read_to_string(&path).expect("the journal is text");
-    let mut changed = false;
-    let lines = journal.lines().map(|line| {
-        if changed || !line.contains(from) {
-            return format!("{line}\n");
-        }
-        changed = true;
-        let body = line.replacen(from, to, 1)[18..].to_owned();
-        format!("{{\"crc\":\"{:08x}\",{body}\n", crc32fast::hash(body.as_bytes()))
-    });
-    let forged: String = lines.collect();
-    assert!(changed, "no record has {from}");
-    fs::write(&path, forged).expect("the journal can be written");
+    journal::forge(&workspace.journal(), from, from, to);
 }
 
 #[test]
@@ -178,7 +161,10 @@ fn a_true_run_is_derived_again_without_anybody() {
 #[test]
 fn a_reply_that_was_changed_is_named_and_what_rests_on_it_is_doubted() {
     let workspace = judged();
-    let reply = spooled(&workspace, ".1.judge.1.1-1.reply");
+    let reply = spooled(
+        &workspace,
+        &format!("0{}", journal::seat_file(1, (1, 1, 1), "reply")),
+    );
     let text = fs::read_to_string(&reply).expect("the reply is text");
     fs::write(&reply, text.replace("\"score\":1", "\"score\":5")).expect("it can be written");
     let document = replay(&workspace, 6);
@@ -190,7 +176,8 @@ fn a_reply_that_was_changed_is_named_and_what_rests_on_it_is_doubted() {
     );
     let why = readings[0]["why"].as_str().expect("it says why");
     assert!(
-        why.contains("1.judge.1.1-1.reply") && why.contains("not what was recorded"),
+        why.contains(&journal::seat_file(1, (1, 1, 1), "reply")[1..])
+            && why.contains("not what was recorded"),
         "{why}"
     );
     let decisions = wrong(&document, "decisions");
@@ -212,8 +199,14 @@ fn a_reply_that_was_changed_is_named_and_what_rests_on_it_is_doubted() {
 #[test]
 fn what_a_verdict_rests_on_counts_as_much_as_the_reply() {
     for (end, word) in [
-        (".1.judge.2.1-1.judgement", "judgement"),
-        (".1.judge.2.1-1.request", "request"),
+        (
+            &format!("0{}", journal::seat_file(1, (2, 1, 1), "judgement")),
+            "judgement",
+        ),
+        (
+            &format!("0{}", journal::seat_file(1, (2, 1, 1), "request")),
+            "request",
+        ),
     ] {
         let workspace = judged();
         let path = spooled(&workspace, end);
@@ -246,16 +239,26 @@ fn a_score_that_was_changed_in_the_journal_is_found() {
             "reasons",
         ),
         (
-            r#""s":"judge","v":"fail","c":"score","p":"26""#,
-            r#""s":"judge","v":"fail","c":"score","p":"62""#,
+            &journal::below_the_bar(26),
+            &journal::below_the_bar(62),
             "decisions",
             "points",
         ),
-        (r#""e":{"p":"85""#, r#""e":{"p":"95""#, "judgements", "scores"),
-        (r#""q":"clean""#, r#""q":"relaxed""#, "decisions", "flag"),
         (
-            r#""o":"ok","c":["ok"]"#,
-            r#""o":"below_threshold","c":["ok"]"#,
+            &journal::evaluated(85),
+            &journal::evaluated(95),
+            "judgements",
+            "scores",
+        ),
+        (
+            &journal::flag("clean"),
+            &journal::flag("relaxed"),
+            "decisions",
+            "flag",
+        ),
+        (
+            &journal::outcome("ok"),
+            &journal::outcome("below_threshold"),
             "decisions",
             "outcome",
         ),
@@ -280,8 +283,8 @@ fn a_verdict_that_nothing_leads_to_is_found() {
     // The check that comes before the panel is made to say that the panel has passed.
     forge(
         &workspace,
-        r#""s":"checks","v":"pass""#,
-        r#""s":"judge","v":"pass""#,
+        &journal::verdict("checks", "pass"),
+        &journal::verdict("judge", "pass"),
     );
     let document = replay(&workspace, 6);
     assert_eq!(wrong(&document, "decisions")[0]["about"], "panel", "{document:#}");
@@ -386,14 +389,8 @@ fn what_rests_on_a_stage_or_a_red_team_is_doubted_where_its_reply_is_gone() {
             .iter()
             .find(|row| row["stage"] == stage)
             .expect("it was asked");
-        let end = format!(".consult.{}.1.reply", row["number"]);
-        let replies: Vec<PathBuf> = fs::read_dir(workspace.run_folder().join("spool"))
-            .expect("there is a spool")
-            .map(|entry| entry.expect("it can be read").path())
-            .filter(|path| path.to_string_lossy().ends_with(&end))
-            .collect();
-        assert_eq!(replies.len(), 1, "{replies:?}");
-        fs::remove_file(&replies[0]).expect("it can be removed");
+        let reply = spooled(&workspace, &journal::ask_file(&row["number"], "reply"));
+        fs::remove_file(reply).expect("it can be removed");
         let document = replay(&workspace, 6);
         assert_eq!(wrong(&document, "judgements").len(), 1, "{document:#}");
         let decisions = wrong(&document, "decisions");
@@ -417,8 +414,8 @@ fn a_verdict_of_a_red_team_that_nothing_leads_to_is_found() {
     // The end of a turn is made to say that the red team is content.
     forge(
         &workspace,
-        r#""s":"outcome","v":"fail""#,
-        r#""s":"red_team","v":"pass""#,
+        &journal::verdict("outcome", "fail"),
+        &journal::verdict("red_team", "pass"),
     );
     let document = replay(&workspace, 6);
     let found = wrong(&document, "decisions");
@@ -433,24 +430,17 @@ fn a_verdict_of_a_red_team_that_nothing_leads_to_is_found() {
 fn what_follows_from_a_commands_stage_is_derived() {
     let workspace = scrutinised();
     let path = workspace.journal();
-    let journal = fs::read_to_string(&path).expect("the journal is text");
-    let last = journal.lines().rfind(|line| line.contains("stage-judged"));
+    let text = fs::read_to_string(&path).expect("the journal is text");
+    let last = text
+        .lines()
+        .rfind(|line| line.contains(journal::code::STAGE_ENDED));
     let last = last.expect("a command was a stage");
-    let flag = r#""q":"clean""#;
-    let from = if last.contains(flag) {
-        flag
-    } else {
-        r#""q":"unreviewed""#
+    let (clean, unreviewed) = (journal::flag("clean"), journal::flag("unreviewed"));
+    let (from, to) = match last.contains(&clean) {
+        true => (&clean, &unreviewed),
+        false => (&unreviewed, &clean),
     };
-    let to = if last.contains(flag) {
-        r#""q":"unreviewed""#
-    } else {
-        flag
-    };
-    let body = last.replacen(from, to, 1)[18..].to_owned();
-    assert_ne!(last[18..], body, "{last}");
-    let sealed = format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()));
-    fs::write(&path, journal.replace(last, &sealed)).expect("the journal can be written");
+    journal::forge(&path, last, from, to);
     let document = replay(&workspace, 6);
     assert!(
         wrong(&document, "decisions")[0]["why"]
@@ -520,7 +510,7 @@ fn what_a_replay_cannot_heed_is_refused() {
 fn what_was_judged_is_held_against_the_record_too() {
     for (change, why) in [(true, "not what was recorded"), (false, "is gone")] {
         let workspace = judged();
-        let output = spooled(&workspace, "0.1.1.out");
+        let output = spooled(&workspace, &format!("{}.out", journal::turn(0, 1, 1)));
         match change {
             true => {
                 let length = fs::metadata(&output).unwrap().len();

@@ -346,7 +346,7 @@ fn a_run_that_breaks_off_leaves_no_green_report() {
     ];
 
     // Somebody else writes to the journal: the run stops, and says so in its report where it still can.
-    let workspace = mission("echo soup >> .polpo/runs/r1/journal.jsonl");
+    let workspace = mission("echo soup >> .polpo/runs/r1/@journal");
     workspace.write("junit.xml", green);
     workspace.quorum(&flags).exits(1);
     if workspace.exists("junit.xml") {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::support::Workspace;
+use crate::support::journal;
 
 fn mission(agents: &str, tasks: impl Iterator<Item = String>) -> Workspace {
     let mut text = format!("name: many\nagents:\n{agents}settings: {{concurrency: 4}}\ntasks:\n");
@@ -38,7 +39,7 @@ fn a_thousand_trivial_tasks_cost_three_records_each() {
         journal.lines().count()
     );
     // No file for a task that said nothing.
-    let spool = std::fs::read_dir(workspace.run_folder().join("spool")).unwrap();
+    let spool = std::fs::read_dir(workspace.run_folder().join(journal::WORK)).unwrap();
     assert!(spool.count() <= 1000);
 }
 
@@ -78,7 +79,7 @@ fn the_first_page_of_a_long_run_is_kept_and_never_believed_blindly() {
     let tasks = (0..2500).map(|n| format!("{{title: t{n}}}"));
     let workspace = mission("  worker: {run: [/bin/true], input: none}\n", tasks);
     workspace.run_json(0, &[]);
-    let path = workspace.run_folder().join("state.json");
+    let path = workspace.run_folder().join(journal::SNAPSHOT);
     let page = || workspace.quorum(&["status"]).exits(0).stdout;
     let kept = page();
     let text = std::fs::read_to_string(&path).unwrap();
@@ -90,9 +91,7 @@ fn the_first_page_of_a_long_run_is_kept_and_never_believed_blindly() {
     assert_ne!(other, text);
     std::fs::write(&path, &other).unwrap();
     assert_eq!(page(), kept);
-    let body = other.split_once("\",").unwrap().1;
-    let sealed = format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()));
-    std::fs::write(&path, sealed).unwrap();
+    std::fs::write(&path, journal::sealed(&other)).unwrap();
     assert!(page().contains("2499 of 2500 done"));
     // Nor is one of a journal or a mission that is another by now.
     std::fs::write(&path, &text).unwrap();

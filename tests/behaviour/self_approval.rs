@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 
+use crate::support::journal;
 use crate::support::{BINARY, RUN_AS_R1, Workspace, standing, task};
 
 /// `work` waits for a person, its approval is `r1.0.1`; `burglar` runs a script meanwhile. `@quorum` is the binary.
@@ -129,24 +129,13 @@ fn false_green_20_no_word_of_an_operator_is_an_agents() {
 
 /// The envelope of an approval as the inbox wants it, with a code of this key.
 fn forged(key: &[u8]) -> String {
-    let body =
-        json!({"id": "x", "run": "r1", "by": "boss", "command": {"do": "approve", "task": 0, "number": 1}})
-            .to_string();
-    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(key).expect("any length");
-    mac.update(b"quorum inbox v1\n");
-    mac.update(body.as_bytes());
-    let code: String = mac
-        .finalize()
-        .into_bytes()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    json!({"code": code, "body": body}).to_string()
+    let body = journal::left_approval("r1", "boss");
+    journal::envelope(&json!(journal::code_of(key, &body)), &body)
 }
 
 /// What an agent drops into the inbox is moved aside, and said.
-const DROPS: &str = "mkdir -p .polpo/inbox; cp letter .polpo/inbox/letter.json
-    while ! test -e .polpo/inbox/refused/letter.json; do sleep 0.02; done";
+const DROPS: &str = "mkdir -p .polpo/@inbox; cp letter .polpo/@inbox/letter.json
+    while ! test -e .polpo/@inbox/refused/letter.json; do sleep 0.02; done";
 
 fn assert_moved_aside(document: &Value, why: &str) {
     let warnings = document["warnings"].to_string();
@@ -158,14 +147,14 @@ fn assert_moved_aside(document: &Value, why: &str) {
 
 #[test]
 fn false_green_20_a_letter_without_a_code_approves_nothing() {
-    let whole: Value = serde_json::from_str(&forged(b"")).expect("it is JSON");
+    let body = journal::left_approval("r1", "boss");
     for code in [json!(null), json!(""), json!("0".repeat(64))] {
         let workspace = burgled(DROPS);
         // There is a key that it could be checked with.
         let key = workspace.path("home/.local/state/quorum/key");
         workspace.write("home/.local/state/quorum/key", [7; 32]);
         std::fs::set_permissions(key, PermissionsExt::from_mode(0o600)).expect("it is ours");
-        workspace.write("letter", json!({"code": code, "body": whole["body"]}).to_string());
+        workspace.write("letter", journal::envelope(&code, &body));
         assert_moved_aside(
             &still_waits(&workspace),
             if code.is_null() {
@@ -199,10 +188,10 @@ fn a_letter_with_a_code_of_the_users_key_approves_if_no_session_listened() {
     let key = [("QUORUM_OPERATOR_KEY", "the user's")];
     let workspace = burgled("true");
     workspace.quorum_with(&key, RUN_AS_R1).exits(8);
-    workspace.write(".polpo/inbox/letter.json", forged(b"the user's"));
+    workspace.write(&journal::inbox("letter.json"), forged(b"the user's"));
     let resumed = workspace.quorum_with(&key, &["resume", "r1", "--json"]);
     assert_eq!(standing(&resumed.exits(0).json(), "work"), ("done", "clean"));
-    assert!(!workspace.exists(".polpo/inbox/letter.json"));
+    assert!(!workspace.exists(&journal::inbox("letter.json")));
 }
 
 #[test]
@@ -240,10 +229,10 @@ fn false_green_20_agents_are_never_given_the_users_key() {
 fn false_green_20_a_pipe_in_the_place_of_the_key_holds_nothing_up() {
     let workspace = burgled(
         "rm -f $HOME/.local/state/quorum/key; mkfifo -m 600 $HOME/.local/state/quorum/key
-        mkdir -p .polpo/inbox; cp letter .polpo/inbox/letter.json
+        mkdir -p .polpo/@inbox; cp letter .polpo/@inbox/letter.json
         while ! @quorum status r1 --json | grep -q 'not a regular file'; do sleep 0.02; done
         rm $HOME/.local/state/quorum/key
-        while ! test -e .polpo/inbox/refused/letter.json; do sleep 0.02; done",
+        while ! test -e .polpo/@inbox/refused/letter.json; do sleep 0.02; done",
     );
     workspace.write("letter", forged(b"mine"));
     let document = still_waits(&workspace);

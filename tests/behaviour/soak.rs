@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
+use crate::support::journal;
 use crate::support::{Running, Workspace, wait_for};
 use crate::torture::{Dice, at_work_in, child_of, length, number};
 
@@ -170,7 +171,7 @@ impl Person {
 fn soak(seed: u64, tasks: u64, kills: u64) {
     let begin = Instant::now();
     let (workspace, plan) = mission::workspace(seed, tasks);
-    let journal = workspace.path(".polpo/runs/r1/journal.jsonl");
+    let journal = workspace.path(&journal::of("r1"));
     let mut dice = Dice::new(seed ^ 0x50a4);
     let mut person = Person::new(seed ^ 0xbeef, &plan);
     person.submit(&workspace, &plan);

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use crate::support::journal;
 use crate::support::{BINARY, Finished, Running, Workspace, standing, wait_for_file};
 
 /// A run that was interrupted after its first task, with the file that lets the second one go on.
@@ -38,7 +39,7 @@ fn append(path: &Path, bytes: &[u8]) {
 
 #[test]
 fn a_torn_last_line_is_cut_with_a_note() {
-    for torn in [&b"{\"crc\":\"0123"[..], b"{", b"\0\0\0\0\0\0\0\0"] {
+    for torn in [journal::TORN.as_bytes(), b"{", b"\0\0\0\0\0\0\0\0"] {
         let workspace = interrupted();
         let good = fs::metadata(workspace.journal()).unwrap().len();
         append(&workspace.journal(), torn);
@@ -50,7 +51,7 @@ fn a_torn_last_line_is_cut_with_a_note() {
         );
         let resumed = workspace.quorum(&["resume", "--json"]).exits(0);
         assert_eq!(standing(&resumed.json(), "slow").0, "done");
-        resumed.says(&["note", "journal.jsonl", &format!("{} bytes", torn.len())]);
+        resumed.says(&["note", journal::JOURNAL, &format!("{} bytes", torn.len())]);
         // Nothing of it is left.
         workspace.status();
         assert_eq!(workspace.lines("log"), ["quick 1 1"]);
@@ -107,13 +108,13 @@ fn a_flipped_byte_in_the_middle_is_refused_by_everybody_and_named() {
             workspace
                 .quorum(command)
                 .exits(1)
-                .says(&["journal.jsonl", "line 3", &place]);
+                .says(&[journal::JOURNAL, "line 3", &place]);
         }
         // It might be in the way, so it must not be passed over either.
         workspace
             .quorum(&["run", "mission.yaml", "--fresh", "--yes"])
             .exits(1)
-            .says(&["journal.jsonl", "line 3"]);
+            .says(&[journal::JOURNAL, "line 3"]);
         assert_eq!(fs::read(&path).unwrap(), bad, "nobody may touch it");
     }
     fs::write(&path, good).unwrap();
@@ -128,19 +129,18 @@ fn a_line_that_was_taken_out_or_forged_is_refused() {
     let lines: Vec<&str> = good.split_inclusive('\n').collect();
     let without = [&lines[..2], &lines[3..]].concat().concat();
     let twice = [&lines[..3], &lines[2..]].concat().concat();
-    let forged =
-        format!("{good}{{\"crc\":\"00000000\",\"seq\":99,\"at\":1,\"input\":\"x\",\"events\":[]}}\n");
+    let forged = format!("{good}{}", journal::unsealed());
     for bad in [without, twice, forged] {
         fs::write(&path, bad).unwrap();
-        workspace.quorum(&["resume"]).exits(1).says(&["journal.jsonl"]);
-        workspace.quorum(&["status"]).exits(1).says(&["journal.jsonl"]);
+        workspace.quorum(&["resume"]).exits(1).says(&[journal::JOURNAL]);
+        workspace.quorum(&["status"]).exits(1).says(&[journal::JOURNAL]);
     }
 }
 
 #[test]
 fn a_newer_state_folder_is_refused() {
     let workspace = interrupted();
-    workspace.write(".polpo/VERSION", "2\n");
+    workspace.write(".polpo/VERSION", format!("{}\n", journal::FORMAT + 1));
     for command in [
         &["run", "mission.yaml"][..],
         &["resume"],
@@ -182,23 +182,21 @@ fn a_frozen_mission_that_was_tampered_with_is_refused() {
 #[test]
 fn false_green_20_an_agent_that_writes_to_the_journal_stops_the_run() {
     // The forged line says, with a right checksum, that the task is done.
-    let body = r#""b":1,"seq":6,"at":1,"input":"ended","events":[{"tr":{"t":0,"f":"review","o":"done","q":"clean"}}]}"#;
-    let crc = crc32fast::hash(body.as_bytes());
     let workspace = Workspace::with(
         "
 name: forger
 agents:
-  worker: {run: 'cat forged >> .polpo/runs/r1/journal.jsonl; echo done'}
+  worker: {run: 'cat forged >> .polpo/runs/r1/@journal; echo done'}
 tasks:
   - {title: work, expectations: [{type: test, command: 'false'}]}
   - {title: next, dependsOn: [work]}
 ",
     );
-    workspace.write("forged", format!("{{\"crc\":\"{crc:08x}\",{body}\n"));
+    workspace.write("forged", journal::accepting(6) + "\n");
     let finished = workspace
         .quorum(&["run", "mission.yaml", "--run-id", "r1"])
         .exits(1);
-    finished.says(&["journal.jsonl", "changed by somebody else"]);
+    finished.says(&[journal::JOURNAL, "changed by somebody else"]);
     let after = workspace.quorum(&["status", "--exit-code"]);
     assert_ne!(after.code(), Some(0));
 }
@@ -209,23 +207,24 @@ fn false_green_20_a_journal_that_was_replaced_stops_the_run() {
         "
 name: replacer
 agents:
-  worker: {run: 'cd .polpo/runs/r1; cp journal.jsonl copy; mv copy journal.jsonl; echo done'}
+  worker: {run: 'cd .polpo/runs/r1; cp @journal copy; mv copy @journal; echo done'}
 tasks: [{title: work}]
 ",
     );
     workspace
         .quorum(&["run", "mission.yaml", "--run-id", "r1"])
         .exits(1)
-        .says(&["journal.jsonl", "changed by somebody else"]);
+        .says(&[journal::JOURNAL, "changed by somebody else"]);
 }
 
 #[test]
 fn false_green_20_a_state_folder_that_was_deleted_stops_the_run() {
     // Said is the first file that could not be written: without a spool the output is lost, and a second attempt begins.
+    let journal = journal::of("r1");
     for (place, file) in [
         (".polpo", ".polpo/runs/r1/"),
         (".polpo/runs/r1", ".polpo/runs/r1/"),
-        (".polpo/runs/r1/journal.jsonl", ".polpo/runs/r1/journal.jsonl"),
+        (journal.as_str(), journal.as_str()),
     ] {
         let workspace = Workspace::with(&format!(
             "
@@ -246,8 +245,8 @@ fn a_run_that_never_started_is_not_in_the_way() {
     let workspace = Workspace::with("name: x\nagents: {worker: {run: 'true'}}\ntasks: [{title: one}]\n");
     workspace.run_json(0, &["--run-id", "r2"]);
     // Killed between making the run and its first record.
-    for (run, journal) in [("r0", ""), ("r1", "{\"crc\":\"12")] {
-        workspace.write(&format!(".polpo/runs/{run}/journal.jsonl"), journal);
+    for (run, journal) in [("r0", ""), ("r1", journal::TORN)] {
+        workspace.write(&journal::of(run), journal);
         workspace
             .quorum(&["status", run])
             .exits(2)
@@ -294,7 +293,7 @@ fn an_output_that_was_changed_behind_our_back_is_not_shown_as_the_agents_word() 
 name: rewriter
 agents:
   worker: {run: echo the true words}
-  forger: {run: 'for f in .polpo/runs/r1/spool/0.1.1.out; do echo FORGED words > $f; done'}
+  forger: {run: 'for f in .polpo/runs/r1/@spool/@turn(0.1.1).out; do echo FORGED words > $f; done'}
   reader: {run: [/bin/sh, '@agents/keep-prompt.sh', read]}
 tasks:
   - {title: work, assignTo: worker}

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::storage::{interrupted, without_privileges};
 use crate::support::events::is;
+use crate::support::journal;
 use crate::support::{Finished, Running, Workspace, standing, task, wait_for_file};
 
 const TASKS: usize = 6;
@@ -232,7 +233,7 @@ fn false_green_25_a_sync_that_fails_is_not_tried_again_and_nothing_hangs_on_it()
     let mut command = workspace.command(&["run", "mission.yaml"]);
     without_fdatasync(&mut command);
     let finished = Running::start(command).finish().exits(1);
-    finished.says(&["journal.jsonl", "error 5", "durable"]);
+    finished.says(&[journal::JOURNAL, "error 5", "durable"]);
     assert_eq!(workspace.lines("log"), [""; 0]);
     assert_eq!(
         fs::metadata(workspace.journal()).expect("it is there").len(),
@@ -251,7 +252,7 @@ fn false_green_25_a_sync_that_fails_is_not_tried_again_and_nothing_hangs_on_it()
         "{}",
         finished.stdout
     );
-    finished.says(&["journal.jsonl", "error 5", "quorum resume r1"]);
+    finished.says(&[journal::JOURNAL, "error 5", "quorum resume r1"]);
     assert_eq!(fs::read(workspace.journal()).expect("it is there"), before);
     workspace.resume_json(0, &[]);
     assert_eq!(workspace.lines("log"), ["quick 1 1"]);
@@ -290,8 +291,8 @@ fn give_away(workspace: &Workspace) {
 #[test]
 fn false_green_25_a_permission_that_is_lost_in_mid_run_stops_it() {
     for lost in [
-        "chmod a-w .polpo/runs/r1/spool",
-        "chmod a-w .polpo/runs/r1/journal.jsonl .polpo/runs/r1",
+        "chmod a-w .polpo/runs/r1/@spool",
+        "chmod a-w .polpo/runs/r1/@journal .polpo/runs/r1",
     ] {
         let workspace = Workspace::with(&format!(
             "
@@ -322,11 +323,13 @@ tasks:
             );
             let redo = ["resume", "r1", "--redo", "last"];
             let finished = without_privileges(&workspace, &redo).expect("it could before");
-            finished.exits(1).says(&["journal.jsonl", "ermission denied"]);
+            finished.exits(1).says(&[journal::JOURNAL, "ermission denied"]);
         } else {
-            finished
-                .exits(1)
-                .says(&["/spool/", "ermission denied", "quorum resume r1"]);
+            finished.exits(1).says(&[
+                &format!("/{}/", journal::WORK),
+                "ermission denied",
+                "quorum resume r1",
+            ]);
             assert_eq!(status["state"], "crashed");
             assert_eq!(standing(&status, "first").0, "done");
             assert_ne!(standing(&status, "last").0, "done");
@@ -360,7 +363,7 @@ fn a_flipped_bit_anywhere_in_the_journal_is_named_and_never_believed() {
         assert!(
             finished
                 .stderr
-                .contains(&format!("journal.jsonl is damaged at line {line}, byte "))
+                .contains(&format!("{} is damaged at line {line}, byte ", journal::JOURNAL))
                 && finished.stderr.contains("doctor state --keep-good-prefix r1"),
             "byte {byte}: {}",
             finished.stderr
@@ -371,7 +374,7 @@ fn a_flipped_bit_anywhere_in_the_journal_is_named_and_never_believed() {
 #[test]
 fn a_flipped_bit_anywhere_in_the_snapshot_is_never_believed() {
     let workspace = interrupted();
-    let path = workspace.run_folder().join("state.json");
+    let path = workspace.run_folder().join(journal::SNAPSHOT);
     let good = fs::read(&path).expect("it is there");
     for byte in (0..good.len()).step_by(5) {
         let mut bad = good.clone();
@@ -449,7 +452,7 @@ fn flip(path: &Path) {
 fn lost_evidence_is_neither_a_pass_nor_a_low_score() {
     for gone in [false, true] {
         let workspace = interrupted_in_judgement(false);
-        let output = workspace.run_folder().join("spool/0.1.1.out");
+        let output = workspace.run_folder().join(journal::turn_file(0, 1, 1, "out"));
         if gone {
             fs::remove_file(&output).expect("it is there");
         } else {
@@ -464,13 +467,18 @@ fn lost_evidence_is_neither_a_pass_nor_a_low_score() {
         );
         let shown = workspace.quorum(&["show", "work"]).exits(0).stdout;
         assert!(
-            shown.contains("output is lost") && shown.contains("0.1.1.out"),
+            shown.contains("output is lost") && shown.contains(&format!("{}.out", journal::turn(0, 1, 1))),
             "{shown}"
         );
         assert!(!workspace.exists("seen"), "the judge was shown what is left");
         assert_eq!(workspace.lines("log"), ["x"], "it burned rework");
         let named = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
-        assert!(named.to_string().contains("0.1.1.out"), "{named:#}");
+        assert!(
+            named
+                .to_string()
+                .contains(&format!("{}.out", journal::turn(0, 1, 1))),
+            "{named:#}"
+        );
     }
 }
 
@@ -478,7 +486,7 @@ fn lost_evidence_is_neither_a_pass_nor_a_low_score() {
 fn a_replied_seat_counts_as_recorded_whatever_becomes_of_its_file() {
     let workspace = interrupted_in_judgement(false);
     workspace.resume_json(0, &[]);
-    let spool = fs::read_dir(workspace.run_folder().join("spool")).expect("it is there");
+    let spool = fs::read_dir(workspace.run_folder().join(journal::WORK)).expect("it is there");
     let mut names = spool.map(|entry| entry.expect("it can be read").path());
     let reply = names.find(|path| path.extension().is_some_and(|kind| kind == "reply"));
     flip(&reply.expect("there is a reply"));
@@ -490,10 +498,12 @@ fn a_replied_seat_counts_as_recorded_whatever_becomes_of_its_file() {
 #[test]
 fn a_damaged_record_of_exits_is_named_and_nothing_is_taken_from_it() {
     let workspace = interrupted();
-    flip(&workspace.run_folder().join("exits.log"));
+    flip(&workspace.run_folder().join(journal::EXITS));
     let finished = workspace.quorum(&["doctor", "state"]).exits(1);
     assert!(
-        finished.stdout.contains("exits.log: 1 line(s)"),
+        finished
+            .stdout
+            .contains(&format!("{}: 1 line(s)", journal::EXITS)),
         "{}",
         finished.stdout
     );

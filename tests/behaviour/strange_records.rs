@@ -1,6 +1,7 @@
 //! A record with the right checksum that cannot be one of this mission is damage with its place, for every reader.
 
 use crate::support::Workspace;
+use crate::support::journal;
 
 #[test]
 fn a_record_that_names_what_the_mission_has_not_is_damage_with_its_place() {
@@ -14,18 +15,17 @@ tasks: [{title: one}]
     workspace
         .quorum(&["run", "mission.yaml", "--run-id", "r1"])
         .exits(0);
-    let journal = ".polpo/runs/r1/journal.jsonl";
-    let honest = workspace.read(journal);
-    for (what, to) in [("\"t\":0", "\"t\":7"), ("\"i\":[0,", "\"i\":[4294967295,")] {
+    let path = &journal::of("r1");
+    let honest = workspace.read(path);
+    for (what, to) in journal::STRANGE {
         let mut lines: Vec<String> = honest.lines().map(str::to_owned).collect();
         let at = lines
             .iter()
             .position(|line| line.contains(what))
             .expect("there is one");
         let changed = lines[at].replace(what, to);
-        let body = &changed["{\"crc\":\"00000000\",".len()..];
-        lines[at] = format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()));
-        workspace.write(journal, lines.join("\n") + "\n");
+        lines[at] = journal::sealed(&changed);
+        workspace.write(path, lines.join("\n") + "\n");
         let place = format!("line {}", at + 1);
         for arguments in [
             &["status", "r1"][..],
@@ -36,7 +36,7 @@ tasks: [{title: one}]
             &["events", "r1"],
         ] {
             workspace.quorum(arguments).exits(1).says(&[
-                "journal.jsonl",
+                journal::JOURNAL,
                 &place,
                 "not a record of this mission",
             ]);

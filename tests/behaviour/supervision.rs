@@ -2,9 +2,9 @@
 //! touch nothing but the processes of their own run.
 
 use rustix::process::Signal;
-use serde_json::json;
 
 use crate::support::events::is;
+use crate::support::journal;
 use crate::support::{
     BINARY, Finished, RUN_AS_R1, Workspace, is_alive, read_pid, standing, wait_for, wait_for_file,
 };
@@ -101,7 +101,7 @@ fn a_supervisor_that_is_killed_is_on_record_and_ends_the_session_as_internal() {
 fn an_orderly_end_leaves_people_their_word() {
     let workspace = burgled("true");
     say(&workspace, RUN_AS_R1).exits(8);
-    let log = workspace.read(".polpo/runs/r1/exits.log");
+    let log = workspace.read(&journal::exits_of("r1"));
     assert!(log.contains("farewell"), "{log}");
     say(&workspace, &["approve", "r1.0.1"]).exits(0);
 }
@@ -109,20 +109,9 @@ fn an_orderly_end_leaves_people_their_word() {
 #[test]
 fn a_good_bye_that_somebody_else_writes_is_none() {
     let workspace = orphaned();
-    let first = workspace.read(".polpo/runs/r1/journal.jsonl");
-    let first: serde_json::Value =
-        serde_json::from_str(first.lines().next().expect("it began")).expect("JSON");
-    let supervisor = &first["events"][0]["run"]["supervisor"];
-    let digest = supervisor["f"].as_str().expect("it was promised").to_owned();
-    let line = json!({
-        "label": "", "pid": supervisor["p"], "start_time": supervisor["s"], "boot_id": supervisor["b"], "key": 0,
-        "timed_out": false, "terminated": false, "stdout_len": 0, "stderr_len": 0, "started_ms": 0,
-        "duration_ms": 0, "user_us": 0, "system_us": 0, "max_rss": 0, "at_ms": 1, "note": "", "farewell": digest,
-    });
-    let text = line.to_string();
-    let sealed = crate::adoption::sealed(&format!("{{\"crc\":\"\",{}", &text[1..]));
-    let log = workspace.read(".polpo/runs/r1/exits.log");
-    workspace.write(".polpo/runs/r1/exits.log", format!("{log}{sealed}\n"));
+    let sealed = journal::farewell(&workspace.path(&journal::of("r1")));
+    let log = workspace.read(&journal::exits_of("r1"));
+    workspace.write(&journal::exits_of("r1"), format!("{log}{sealed}\n"));
     say(&workspace, &["approve", "r1.0.1"]).exits(9);
 }
 

@@ -20,6 +20,7 @@ pub use life::{at_work_in, child_of, number};
 
 use super::events::assert_lawful;
 use crate::support::events::is;
+use crate::support::journal;
 use crate::support::{Running, Workspace, is_alive, wait_for};
 
 const TASKS: u32 = 40;
@@ -200,7 +201,7 @@ fn assert_nothing_repeated(workspace: &Workspace, events: &[Value]) {
 fn torture(seed: u64, undisturbed: &Value, whole: u64) {
     let workspace = lattice();
     let mut dice = Dice::new(seed);
-    let journal = workspace.path(".polpo/runs/r1/journal.jsonl");
+    let journal = workspace.path(&journal::of("r1"));
     let mut events = Vec::new();
     for session in 0..KILLS_EACH {
         // Sometimes at once, as soon as the session has said its first word.
@@ -253,7 +254,7 @@ fn a_run_that_is_killed_as_it_begins_is_started_again_or_resumed() {
             "name: short\nsettings: {evaluate: false}\nagents: {worker: {run: 'echo did it'}}\ntasks: [{title: only}]\n",
         );
         let mut running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
-        let journal = workspace.path(".polpo/runs/r1/journal.jsonl");
+        let journal = workspace.path(&journal::of("r1"));
         wait_for("the journal", || journal.exists() || running.has_ended());
         // The fault is the time: nothing waits for it.
         std::thread::sleep(Duration::from_micros(100 * (n / 2)));

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::operator::on_record;
 use crate::support::events::is;
+use crate::support::journal;
 use crate::support::{Workspace, attempts, standing, task, wait_for};
 
 /// A shell that says this once and works from then on.
@@ -104,8 +105,8 @@ fn a_window_outlives_a_kill() {
     let workspace = Workspace::with(&mission(&worker, "maxRetries: 0", ""));
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r"]);
     wait_for("the window", || {
-        workspace.exists(".polpo/runs/r/journal.jsonl")
-            && workspace.read(".polpo/runs/r/journal.jsonl").contains("\"td\"")
+        workspace.exists(&journal::of("r"))
+            && journal::has(&workspace.read(&journal::of("r")), journal::code::DEFERRED)
     });
     running.kill();
     let before = workspace.status()["resumableAt"].clone();

@@ -191,7 +191,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
 fn lost_evidence_is_nobodys_verdict() {
     // The criterion's own command takes away what the work said.
     let criteria = [
-        "`rm -f .polpo/runs/*/spool/*.out` passes",
+        "`rm -f .polpo/runs/*/@spool/*.out` passes",
         "the output contains `hello`",
     ];
     let workspace = workspace(&criteria, "", "echo hello");

@@ -4,6 +4,7 @@
 //! test, so that a hang is a red test and never a stuck suite.
 
 pub mod events;
+pub mod journal;
 pub mod junit;
 pub mod model;
 mod run;
@@ -86,15 +87,17 @@ impl Workspace {
         fs::write(&path, content).expect("a file can be written");
     }
 
-    /// Writes `mission.yaml`. `@agents` stands for the folder of scripted agents.
+    /// Writes `mission.yaml`. `@agents` stands for the folder of scripted agents; for files of the state folder see
+    /// [`journal::with_names`].
     pub fn mission(&self, text: &str) {
-        self.write("mission.yaml", text.replace("@agents", AGENTS));
+        let text = journal::with_names(&text.replace("@agents", AGENTS));
+        self.write("mission.yaml", text);
     }
 
     /// The same workspace with other words in its mission.
     pub fn tap_mission(self, from: &str, to: &str) -> Self {
         let text = self.read("mission.yaml").replace(from, to);
-        self.write("mission.yaml", text);
+        self.write("mission.yaml", journal::with_names(&text));
         self
     }
 
@@ -138,10 +141,11 @@ impl Workspace {
         command
     }
 
-    /// Runs a bash script in which `$0` is the binary, with the same clean environment.
+    /// Runs a bash script in which `$0` is the binary, with the same clean environment and the names of
+    /// [`journal::with_names`].
     pub fn bash(&self, script: &str) -> Finished {
         let mut command = self.other_command("bash");
-        command.args(["-c", script, BINARY]);
+        command.args(["-c", &journal::with_names(script), BINARY]);
         Running::start(command).finish()
     }
 
@@ -252,7 +256,7 @@ impl Workspace {
 
     /// The journal of the only run.
     pub fn journal(&self) -> PathBuf {
-        self.run_folder().join("journal.jsonl")
+        self.run_folder().join(journal::JOURNAL)
     }
 
     /// Nothing was started: no run, and nobody wrote `touched`.

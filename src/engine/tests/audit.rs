@@ -1,7 +1,7 @@
 //! What was accepted must still stand: of what an audit speaks, and of what it does not (semantics, section 6).
 
 use crate::domain::{Millis, Status, TaskId};
-use crate::engine::{AuditReport, CheckResult, Effect, Event, Input};
+use crate::engine::{AuditReport, CheckResult, Effect, Event, Fact};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
@@ -46,7 +46,7 @@ fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
         message: String::new(),
         duration: Millis(1),
     };
-    simulation.feed(&Input::Audited(Box::new(AuditReport {
+    simulation.feed(&Fact::Audited(Box::new(AuditReport {
         number: simulation.state.audit.number,
         looks: vec![(FIRST, Vec::new())],
         checks: vec![(FIRST, 0, passed)],

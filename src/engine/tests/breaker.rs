@@ -1,7 +1,7 @@
 //! The judge breaker: so many rejections in a row, and a model's work is not judged any more in its wave (section 7).
 
 use crate::domain::{AskId, Cause, OutcomeClass, Purpose, QualityFlag, Stage, Status, TaskId, Verdict};
-use crate::engine::{Command, Effect, Event, Input, OperatorInput, State, outcome};
+use crate::engine::{Command, Effect, Event, Fact, OperatorInput, State, outcome};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -178,7 +178,7 @@ fn people_who_were_named_are_asked_all_the_same() {
     let mut simulation = run(agents, "judgeBreaker: 1", tasks, &[40]);
     let waiting = simulation.state.task(TaskId(1)).waiting.clone().unwrap();
     assert_eq!(waiting.cause, Some(Cause::Person));
-    simulation.say(&Input::Operator(Box::new(OperatorInput {
+    simulation.say(&Fact::Operator(Box::new(OperatorInput {
         id: None,
         command: Command::Approve {
             task: TaskId(1),
@@ -195,7 +195,7 @@ fn it_survives_a_crash_and_ends_with_a_persons_word() {
     let simulation = run(W, "judgeBreaker: 2", &tasks(3, "w"), &[40]);
     let mut later = Simulation::recovered(simulation.state.plan.clone(), &simulation.journal);
     assert_eq!(later.state.rejections(TaskId(0)), 2);
-    later.say(&Input::Redo(TaskId(0)));
+    later.say(&Fact::Redo(TaskId(0)));
     assert_eq!(later.state.rejections(TaskId(0)), 0);
     later.resume();
     let judged = |state: &State, effect: &Effect| good(state, effect);
@@ -250,7 +250,7 @@ fn what_judges_said_before_the_work_began_anew_does_not_make_it_theirs() {
     let mut simulation = run(W, "judgeBreaker: 3", &tasks(4, "w"), &[40, 90, 40, 40]);
     assert_eq!(calls(&simulation), 4);
     for task in 0..4 {
-        assert!(simulation.say(&Input::Redo(TaskId(task))));
+        assert!(simulation.say(&Fact::Redo(TaskId(task))));
     }
     simulation.resume();
     simulation.run(|state: &State, effect: &Effect| match effect {

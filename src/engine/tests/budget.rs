@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::{FailureClass, Money, OutcomeClass, Purpose, Status, TaskId, TurnId};
 use crate::engine::ledger::{CallId, Room, calls_of};
-use crate::engine::{Ceiling, Effect, Event, Input, RunPhase, State, Usage, may_be_made, outcome};
+use crate::engine::{Ceiling, Effect, Event, Fact, RunPhase, State, Usage, may_be_made, outcome};
 use crate::mission::RunOptions;
 use crate::mission::model::Budget;
 
@@ -274,11 +274,11 @@ fn told(yaml: &str, options: RunOptions, usage: Usage, model: Option<&str>, resu
             let answer = good(&simulation.state, &effect);
             for mut input in inputs(&simulation.state, &effect, &answer) {
                 match &mut input {
-                    Input::TurnEnded(end) => {
+                    Fact::TurnEnded(end) => {
                         end.usage = usage;
                         end.model = model.map(str::to_owned);
                     }
-                    Input::AskReplied { reply, .. } => {
+                    Fact::AskReplied { reply, .. } => {
                         reply.usage = usage;
                         reply.model = model.map(str::to_owned);
                     }
@@ -565,7 +565,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     let first = simulation.todo.pop_front().unwrap();
     let before = simulation.todo.len();
     for mut input in inputs(&simulation.state, &first, &Answer::Score(90)) {
-        if let Input::AskReplied { reply, .. } = &mut input {
+        if let Fact::AskReplied { reply, .. } = &mut input {
             reply.usage.cost = Some(money("0.01"));
         }
         simulation.feed(&input);
@@ -604,7 +604,7 @@ tasks: [{title: a, assignTo: w}, {title: b, assignTo: w}, {title: c, assignTo: w
     let ready = simulation.todo.remove(ready.unwrap()).unwrap();
     let turn = simulation.todo.pop_front().unwrap();
     for mut input in inputs(&simulation.state, &turn, &Answer::Finished) {
-        if let Input::TurnEnded(end) = &mut input {
+        if let Fact::TurnEnded(end) = &mut input {
             (end.usage.input_tokens, end.usage.output_tokens) = (Some(9), Some(9));
         }
         simulation.feed(&input);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::domain::{AskId, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::ledger::{CallId, Room, drop_what_nobody_waits_for};
 use crate::engine::{
-    Ceiling, Effect, Event, Input, State, StopCause, SupervisorRef, Timer, apply, decide, effects,
+    Ceiling, Effect, Event, Fact, State, StopCause, SupervisorRef, Timer, apply, decide, effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -64,7 +64,7 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
     let before = *state.ledger.spent();
     assert!(state.ledger.is_open(seat) && state.ledger.is_open(turn(WORKS, 1)));
     assert!(state.ledger.is_held(turn(WAITS, 1)));
-    let resume = Input::Resume {
+    let resume = Fact::Resume {
         options: Box::new(state.options.clone()),
         supervisor: SupervisorRef::default(),
         rules: crate::engine::RULES,

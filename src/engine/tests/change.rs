@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
 use crate::engine::{
-    Asked, Command, Effect, Event, Input, MissionChange, OperatorInput, RunPhase, State, outcome,
+    Asked, Command, Effect, Event, Fact, MissionChange, OperatorInput, RunPhase, State, outcome,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -29,8 +29,8 @@ qualityGates:
   - {name: g, afterTasks: [a], blocksTasks: [d], minScore: 4}
 ";
 
-fn change(yaml: &str, options: &RunOptions) -> Input {
-    Input::ChangeMission {
+fn change(yaml: &str, options: &RunOptions) -> Fact {
+    Fact::ChangeMission {
         number: 2,
         from: Digest::of(b"old"),
         to: Digest::of(yaml.as_bytes()),
@@ -502,7 +502,7 @@ tasks: [{title: a, description: one, assignTo: w, review: none}]
         effect => panic!("{effect:?}"),
     });
     // Answered while nobody works on the run: it waits for a slot in the middle of its attempt.
-    assert!(simulation.say(&Input::Operator(Box::new(OperatorInput {
+    assert!(simulation.say(&Fact::Operator(Box::new(OperatorInput {
         id: None,
         command: Command::Answer {
             task: TaskId(0),

@@ -1,7 +1,7 @@
 //! Deadlines: said once, kept over sessions, and never a change of the outcome by themselves.
 
 use crate::domain::{Digest, FailureClass, FailureMode, Millis, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{DeadlineEvent, DeadlineStep, Effect, Event, Input, State, StopCause, Timer, outcome};
+use crate::engine::{DeadlineEvent, DeadlineStep, Effect, Event, Fact, State, StopCause, Timer, outcome};
 use crate::mission::Part;
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
@@ -60,7 +60,7 @@ fn a_warning_then_a_violation_then_nothing_more() {
         "it changes no exit code"
     );
     // Done again, it says nothing again.
-    simulation.feed(&Input::Redo(TaskId(0)));
+    simulation.feed(&Fact::Redo(TaskId(0)));
     simulation.resume();
     simulation.run(good);
     assert_eq!(steps(&simulation, TASK).len(), 3);
@@ -115,7 +115,7 @@ fn a_moment_passes_for_work_that_never_began_and_over_sessions() {
     );
     let second = Some(TaskId(1));
     let mut simulation = at_work(&yaml);
-    simulation.feed(&Input::Stop(StopCause::Interrupted));
+    simulation.feed(&Fact::Stop(StopCause::Interrupted));
     while !simulation.todo.is_empty() {
         simulation.perform(0, &mut good);
     }
@@ -124,12 +124,12 @@ fn a_moment_passes_for_work_that_never_began_and_over_sessions() {
     let at = Timestamp(3_600_001);
     assert_eq!(later.state.timers.at(Timer::DeadlinePassed(second)), Some(at));
     later.resume();
-    later.feed(&Input::TimerDue {
+    later.feed(&Fact::TimerDue {
         at,
         timer: Timer::DeadlinePassed(second),
     });
     let said = steps(&later, second);
-    later.feed(&Input::TimerDue {
+    later.feed(&Fact::TimerDue {
         at,
         timer: Timer::DeadlinePassed(second),
     });
@@ -156,10 +156,10 @@ fn the_deadline_of_a_changed_mission_begins_with_the_session_that_takes_it_up() 
     let plain = mission("", "tasks: [{title: a}]");
     let spans = mission("", "deadline: 1h\ntasks: [{title: a}]");
     let mut simulation = at_work(&plain);
-    simulation.feed(&Input::Stop(StopCause::Interrupted));
+    simulation.feed(&Fact::Stop(StopCause::Interrupted));
     simulation.run(good);
     for (number, text) in [(2, &yaml), (3, &spans)] {
-        assert!(simulation.say(&Input::ChangeMission {
+        assert!(simulation.say(&Fact::ChangeMission {
             number,
             from: Digest::of(b"old"),
             to: Digest::of(text.as_bytes()),
@@ -208,7 +208,7 @@ fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
         _ => good(state, effect),
     });
     assert_eq!(simulation.state.counts.failed, 2);
-    assert!(simulation.say(&Input::RetryFailed));
+    assert!(simulation.say(&Fact::RetryFailed));
     assert_eq!(simulation.state.plan.task(FIXUP).part, Part::Removed);
     assert_eq!(
         simulation.state.timers.at(passing),
@@ -216,7 +216,7 @@ fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
         "nobody does it any more"
     );
     simulation.resume();
-    simulation.feed(&Input::TimerDue { at, timer: passing });
+    simulation.feed(&Fact::TimerDue { at, timer: passing });
     assert_eq!(simulation.state.counts.failed, 0);
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
@@ -238,7 +238,7 @@ fn a_clock_that_was_set_back_does_not_make_a_moment_come_twice() {
     let simulation = at_work(&yaml);
     let (at, timer) = simulation.state.next_timer().unwrap();
     let said_at = |now: u64| {
-        let events = crate::engine::decide(&simulation.state, &Input::TimerDue { at, timer }, Timestamp(now));
+        let events = crate::engine::decide(&simulation.state, &Fact::TimerDue { at, timer }, Timestamp(now));
         match events.first() {
             Some(Event::Deadline(event)) => event.at.0,
             other => panic!("{other:?}"),
@@ -303,7 +303,7 @@ fn a_warning_that_comes_late_is_none() {
         let yaml = timed("", &format!("tasks: [{{title: a, deadline: {span}}}]"));
         let mut simulation = at_work(&yaml);
         let (at, timer) = simulation.state.next_timer().unwrap();
-        simulation.feed(&Input::TimerDue { at, timer });
+        simulation.feed(&Fact::TimerDue { at, timer });
         let said = said(&simulation);
         let last = *said.last().unwrap();
         (last.step, last.at, last.since.unwrap(), at)

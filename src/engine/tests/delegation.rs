@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::domain::{AskId, Purpose, QualityFlag, Status, TaskId};
-use crate::engine::{Effect, Event, Input, State};
+use crate::engine::{Effect, Event, Fact, State};
 use crate::mission::{Part, SubTask, read_delegations};
 
 use super::properties::is_up_to_date;
@@ -182,7 +182,7 @@ fn a_replay_of_every_prefix_has_the_same_tasks() {
 fn work_that_is_done_again_hands_down_anew() {
     let first = json!([{"title": "a"}, {"title": "b", "assignTo": "w"}]);
     let mut simulation = run(LEAD, &first);
-    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert!(simulation.say(&Fact::Redo(TaskId(0))));
     let part = |simulation: &Simulation, id: u32| simulation.state.plan.task(TaskId(id)).part;
     assert_eq!(
         (part(&simulation, 3), part(&simulation, 4)),
@@ -233,7 +233,7 @@ fn a_title_that_another_one_handed_down_is_taken_even_when_that_was_withdrawn() 
     simulation.run(&mut script);
     assert_eq!(simulation.state.plan.find("x"), Some(TaskId(2)));
     for task in [0, 1] {
-        assert!(simulation.say(&Input::Redo(TaskId(task))));
+        assert!(simulation.say(&Fact::Redo(TaskId(task))));
     }
     assert_eq!(simulation.state.plan.task(TaskId(2)).part, Part::Removed);
     simulation.resume();
@@ -253,7 +253,7 @@ fn what_hangs_on_redone_work_is_withdrawn_only_if_that_handed_it_down() {
     simulation.run(handed_down_by(vec![(1, 1, y)]));
     assert_eq!(refusals(&simulation), Vec::<String>::new(), "p is done");
     assert_eq!(statuses(&simulation.state), [Status::Done; 3]);
-    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert!(simulation.say(&Fact::Redo(TaskId(0))));
     assert_eq!(
         statuses(&simulation.state),
         [Status::Pending, Status::Done, Status::Pending]

@@ -2,7 +2,7 @@
 
 use crate::domain::{FailureClass, FailureMode, Status, TaskId};
 use crate::engine::tests::simulation::{Answer, Simulation, options};
-use crate::engine::{Effect, Event, FileFact, Input, Way, decide};
+use crate::engine::{Effect, Event, Fact, FileFact, Way, decide};
 use crate::mission::RunOptions;
 
 use super::rules::{NOW, mission, simulation};
@@ -33,7 +33,7 @@ fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
         state
             .cascades_due
             .insert((TaskId(10), TaskId::from_index(failed)));
-        let events = decide(&state, &Input::Advance, NOW);
+        let events = decide(&state, &Fact::Advance, NOW);
         let resolved = events.iter().filter(|event| {
             matches!(
                 event,
@@ -93,7 +93,7 @@ fn a_share_that_is_nearly_enough_is_not_enough() {
             };
         }
         state.cascades_due.insert((TaskId(23), TaskId(22)));
-        let events = decide(&state, &Input::Advance, NOW);
+        let events = decide(&state, &Fact::Advance, NOW);
         let goes_on = events
             .iter()
             .all(|event| !matches!(event, Event::DependencyFailed { .. }));
@@ -121,7 +121,7 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
             digest: None,
             obstacle: None,
         };
-        let seen = Input::ArtifactsScanned {
+        let seen = Fact::ArtifactsScanned {
             task: TaskId(1),
             dependency: TaskId(0),
             files: there.iter().map(fact).collect(),

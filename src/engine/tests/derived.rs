@@ -2,7 +2,7 @@
 
 use crate::domain::{HoldId, Status, TaskId, Timestamp};
 use crate::engine::state::Judging;
-use crate::engine::{Command, Effect, HoldStage, Input, OperatorInput, State, Timer, apply};
+use crate::engine::{Command, Effect, Fact, HoldStage, OperatorInput, State, Timer, apply};
 
 use super::properties::is_up_to_date;
 use super::simulation::{Answer, Simulation, good, options};
@@ -135,7 +135,7 @@ tasks: [{title: a}, {title: b, dependsOn: [a]}]
     while !matches!(simulation.todo.front(), Some(Effect::RunTurn { .. })) {
         simulation.perform(0, &mut good);
     }
-    simulation.feed(&Input::Operator(Box::new(OperatorInput {
+    simulation.feed(&Fact::Operator(Box::new(OperatorInput {
         id: None,
         command: Command::CancelTask { task: TaskId(1) },
         by: "ada".to_owned(),

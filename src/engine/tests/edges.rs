@@ -1,7 +1,7 @@
 //! Verifications as nodes: which edge a verdict takes, what it leaves out, what it sends back, and every crash in between.
 
 use crate::domain::{Cause, Edge, FailureClass, FailureMode, OutcomeClass, Status, TaskId, Verdict};
-use crate::engine::{Command, Effect, Event, Input, OperatorInput, State, conditions, outcome};
+use crate::engine::{Command, Effect, Event, Fact, OperatorInput, State, conditions, outcome};
 use crate::mission::RunOptions;
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
@@ -161,7 +161,7 @@ fn work_that_always_fails_ends_with_the_last_visit() {
 #[test]
 fn a_person_who_has_it_tried_again_gives_all_visits_again() {
     let mut simulation = run(&mission("write", ""), graded(&[BAD]));
-    simulation.say(&Input::RetryFailed);
+    simulation.say(&Fact::RetryFailed);
     simulation.resume();
     simulation.run(graded(&[BAD, BAD, GOOD]));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
@@ -199,7 +199,7 @@ fn a_judge_that_fails_has_given_no_verdict() {
         ),
     ] {
         let mut answered = simulation_of(&simulation);
-        answered.say(&Input::Operator(Box::new(OperatorInput {
+        answered.say(&Fact::Operator(Box::new(OperatorInput {
             id: None,
             command,
             by: "ada".to_owned(),
@@ -308,7 +308,7 @@ fn work_that_is_between_two_attempts_begins_anew_where_what_it_was_built_on_does
             .unwrap();
         simulation.perform(next, &mut script);
     }
-    simulation.feed(&Input::Operator(Box::new(OperatorInput {
+    simulation.feed(&Fact::Operator(Box::new(OperatorInput {
         id: None,
         command: Command::Pause,
         by: "ada".to_owned(),
@@ -333,7 +333,7 @@ fn a_verification_that_is_redone_decides_anew() {
     let more = "  - {title: announce, dependsOn: [publish]}\n  - {title: mend, dependsOn: [repair]}\n";
     let mut simulation = run(&mission("repair", more), graded(&[BAD]));
     assert_eq!(left_out(&simulation.state), [2, 4, 5]);
-    simulation.say(&Input::Redo(WRITE));
+    simulation.say(&Fact::Redo(WRITE));
     assert_eq!(
         left_out(&simulation.state),
         [0_u32; 0],

@@ -1,7 +1,7 @@
 //! What the runtime sees of a turn beside its exit, and what follows from it.
 
 use crate::domain::{Cause, FailureMode, QualityFlag, Stage, Status, TaskId, TurnId};
-use crate::engine::{Effect, Event, Input, Known, State, TurnEnd, TurnFiles};
+use crate::engine::{Effect, Event, Fact, Known, State, TurnEnd, TurnFiles};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
@@ -63,7 +63,7 @@ fn an_agent_that_failed_or_was_interrupted_stands_for_what_it_changed_too() {
             files: Some(tampered()),
             ..TurnEnd::clean(turn)
         };
-        simulation.feed(&Input::TurnEnded(Box::new(end)));
+        simulation.feed(&Fact::TurnEnded(Box::new(end)));
         assert_eq!(
             simulation.state.task(TaskId(0)).mode,
             Some(FailureMode::Protected)
@@ -105,7 +105,7 @@ fn a_turn_that_never_began_leaves_the_record_of_the_one_that_was_lost_before_it(
     };
     let never_begins = |simulation: &mut Simulation, turn: TurnId| {
         simulation.todo.clear();
-        simulation.feed(&Input::TurnRequestFailed {
+        simulation.feed(&Fact::TurnRequestFailed {
             turn,
             class: crate::domain::FailureClass::Unknown,
             before_effect: false,
@@ -258,7 +258,7 @@ fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
                         tool_calls,
                         ..TurnEnd::clean(turn)
                     };
-                    simulation.feed(&Input::TurnEnded(Box::new(end)));
+                    simulation.feed(&Fact::TurnEnded(Box::new(end)));
                 }
                 Effect::ScanFiles { .. } if hollow => simulation.perform(0, &mut |_, _| Answer::Hollow),
                 _ => simulation.perform(0, &mut good),

@@ -1,7 +1,7 @@
 //! What becomes of work whose attempts are used up: `onExhausted`.
 
 use crate::domain::{FailureMode, QualityFlag, Status, TaskId};
-use crate::engine::{Command, Effect, Event, Input, OperatorInput, ToolCalls};
+use crate::engine::{Command, Effect, Event, Fact, OperatorInput, ToolCalls};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -34,7 +34,7 @@ tasks:
                 digest: None,
                 obstacle: None,
             };
-            simulation.feed(&Input::FilesScanned {
+            simulation.feed(&Fact::FilesScanned {
                 turn,
                 number,
                 files: declared.iter().map(fact).collect(),
@@ -133,7 +133,7 @@ fn a_person_has_the_last_word_about_referred_work() {
                 reason: "no use".to_owned(),
             },
         };
-        simulation.say(&Input::Operator(Box::new(OperatorInput {
+        simulation.say(&Fact::Operator(Box::new(OperatorInput {
             id: Some("c".to_owned()),
             command,
             by: "ada".to_owned(),

@@ -3,7 +3,7 @@
 use crate::domain::{
     AttemptKind, FailureMode, OutcomeClass, Purpose, QualityFlag, Status, TaskId, WaitingReason,
 };
-use crate::engine::{Command, Effect, Event, Input, OperatorInput, State, StopCause, apply, outcome};
+use crate::engine::{Command, Effect, Event, Fact, OperatorInput, State, StopCause, apply, outcome};
 use crate::mission::{Origin, Part};
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
@@ -145,7 +145,7 @@ fn done_is_not_enough_where_it_is_not_clean() {
     while simulation.state.tasks.len() == 4 {
         simulation.perform(0, &mut |state, effect| bad(state, effect));
     }
-    simulation.feed(&Input::Stop(StopCause::Interrupted));
+    simulation.feed(&Fact::Stop(StopCause::Interrupted));
     simulation.run(bad);
     let mut off = options();
     off.no_eval = true;
@@ -266,7 +266,7 @@ fn a_title_that_is_taken_is_left_to_whom_it_belongs() {
     assert_eq!(made(&run(&yaml, true)), next(5));
     // One that the mission had, and has no more, is not taken over either.
     let mut changed = Simulation::new(&yaml, options());
-    assert!(changed.say(&Input::ChangeMission {
+    assert!(changed.say(&Fact::ChangeMission {
         number: 2,
         from: crate::domain::Digest::of(b"old"),
         to: crate::domain::Digest::of(b"new"),
@@ -285,7 +285,7 @@ fn a_title_that_is_taken_is_left_to_whom_it_belongs() {
         _ => good(state, effect),
     });
     assert_eq!(again.state.tasks.len(), 5);
-    assert!(again.say(&Input::Redo(BROKEN)));
+    assert!(again.say(&Fact::Redo(BROKEN)));
     again.resume();
     again.run(script(true));
     assert_eq!(made(&again), next(5));
@@ -306,7 +306,7 @@ fn what_may_have_acted_does_not_act_again_through_a_fixup() {
         Status::Pending,
         "it is not decided yet"
     );
-    simulation.say(&Input::Operator(Box::new(OperatorInput {
+    simulation.say(&Fact::Operator(Box::new(OperatorInput {
         id: None,
         command: Command::Approve {
             task: FIXUP,
@@ -341,7 +341,7 @@ fn every_prefix_goes_on_to_the_same_end() {
 #[test]
 fn failed_work_that_is_tried_again_takes_its_fixup_back() {
     let mut simulation = run(MISSION, false);
-    assert!(simulation.say(&Input::RetryFailed));
+    assert!(simulation.say(&Fact::RetryFailed));
     let state = &simulation.state;
     assert_eq!(state.plan.task(FIXUP).part, Part::Removed);
     assert_eq!(state.counts.selected, 4);
@@ -357,7 +357,7 @@ fn failed_work_that_is_tried_again_takes_its_fixup_back() {
 
     // And it gets one again, under the same name, if it is not good enough again.
     let mut simulation = run(MISSION, false);
-    simulation.say(&Input::RetryFailed);
+    simulation.say(&Fact::RetryFailed);
     simulation.resume();
     simulation.run(script(true));
     let state = &simulation.state;
@@ -377,11 +377,11 @@ fn an_open_fixup_is_not_disturbed_by_trying_failed_work_again() {
     while simulation.state.tasks.len() == 4 {
         simulation.perform(0, &mut script(true));
     }
-    simulation.feed(&Input::Stop(StopCause::Interrupted));
+    simulation.feed(&Fact::Stop(StopCause::Interrupted));
     simulation.run(script(true));
     assert_eq!(simulation.state.open_fixup(BROKEN), Some(FIXUP));
     assert!(simulation.state.is_unfinished());
-    assert!(!simulation.say(&Input::RetryFailed));
+    assert!(!simulation.say(&Fact::RetryFailed));
     simulation.resume();
     simulation.run(script(true));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
@@ -390,7 +390,7 @@ fn an_open_fixup_is_not_disturbed_by_trying_failed_work_again() {
 #[test]
 fn a_fixup_that_is_redone_takes_along_what_was_built_on_it() {
     let mut simulation = run(MISSION, true);
-    assert!(simulation.say(&Input::Redo(FIXUP)));
+    assert!(simulation.say(&Fact::Redo(FIXUP)));
     let state = &simulation.state;
     for id in [FIXUP, AFTER, BEHIND] {
         assert_eq!(state.task(id).status, Status::Pending, "{id:?}");
@@ -411,7 +411,7 @@ fn a_fixup_that_is_redone_takes_along_what_was_built_on_it() {
 #[test]
 fn what_the_original_was_built_on_takes_the_fixup_along() {
     let mut simulation = run(MISSION, true);
-    assert!(simulation.say(&Input::Redo(BASE)));
+    assert!(simulation.say(&Fact::Redo(BASE)));
     let state = &simulation.state;
     assert_eq!(state.plan.task(FIXUP).part, Part::Removed);
     assert_eq!(statuses(state), [Status::Pending; 5]);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::domain::{OutcomeClass, Status, TaskId};
 use crate::engine::{
-    Command, CommandResult, Event, Input, OperatorInput, cannot_add, meets, outcome, task_of_request,
+    Command, CommandResult, Event, Fact, OperatorInput, cannot_add, meets, outcome, task_of_request,
 };
 use crate::mission::{Origin, SubTask, read_sub_task};
 
@@ -29,8 +29,8 @@ fn adds(request: &str, value: &serde_json::Value) -> Command {
     }
 }
 
-fn given(command: &Command) -> Input {
-    Input::Operator(Box::new(OperatorInput {
+fn given(command: &Command) -> Fact {
+    Fact::Operator(Box::new(OperatorInput {
         id: Some(format!("{command:?}")),
         command: command.clone(),
         by: "ada".to_owned(),

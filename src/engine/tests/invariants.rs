@@ -7,7 +7,7 @@ use crate::domain::{Advice, AskId, FailureClass, Purpose, Status, TaskId, Timest
 use crate::engine::apply::became_terminal;
 use crate::engine::payload::Way;
 use crate::engine::remedies::{FailedDependency, Remedies, Without, is_tried_again};
-use crate::engine::{Effect, Event, Input, State, Timer, apply, decide};
+use crate::engine::{Effect, Event, Fact, State, Timer, apply, decide};
 use crate::mission::{AddedTask, Addition, Origin, Part};
 
 use super::properties::is_up_to_date;
@@ -18,8 +18,8 @@ fn at_every_moment(yaml: &str, simulation: &Simulation) {
     for record in &simulation.journal {
         record.iter().for_each(|event| apply(&mut state, event));
         is_up_to_date(&state);
-        let redone = state.plan.task_ids().map(Input::Redo);
-        for input in redone.chain([Input::RetryFailed]) {
+        let redone = state.plan.task_ids().map(Fact::Redo);
+        for input in redone.chain([Fact::RetryFailed]) {
             let mut again = state.clone();
             for event in decide(&state, &input, Timestamp(9)) {
                 apply(&mut again, &event);
@@ -29,7 +29,7 @@ fn at_every_moment(yaml: &str, simulation: &Simulation) {
     }
 }
 
-fn goes_on(simulation: &mut Simulation, input: &Input, script: impl FnMut(&State, &Effect) -> Answer) {
+fn goes_on(simulation: &mut Simulation, input: &Fact, script: impl FnMut(&State, &Effect) -> Answer) {
     assert!(simulation.say(input));
     simulation.resume();
     simulation.run(script);
@@ -74,7 +74,7 @@ fn a_fixup_that_was_withdrawn_and_returns_counts_once() {
     let mut simulation = Simulation::new(MENDED, options());
     simulation.run(mended);
     assert_eq!(simulation.state.counts.reworked, 1, "one needed two attempts");
-    goes_on(&mut simulation, &Input::Redo(BASE), mended);
+    goes_on(&mut simulation, &Fact::Redo(BASE), mended);
     let added = simulation.count(|event| matches!(event, Event::TasksAdded(_)));
     assert_eq!((added, simulation.state.tasks.len()), (2, 4));
     assert_eq!(simulation.state.plan.task(FIXUP).part, Part::Selected);
@@ -195,10 +195,10 @@ fn what_was_done_since_holds_nobody_who_once_did_without_it() {
         statuses(&simulation.state),
         [Status::Failed, Status::Done, Status::Done]
     );
-    goes_on(&mut simulation, &Input::RetryFailed, &mut script);
+    goes_on(&mut simulation, &Fact::RetryFailed, &mut script);
     assert_eq!(statuses(&simulation.state), [Status::Done; 3]);
     assert!(simulation.state.task(C).does_without(A), "it was done without it");
-    assert!(simulation.say(&Input::Redo(C)));
+    assert!(simulation.say(&Fact::Redo(C)));
     assert_eq!(simulation.state.task(C).blockers, 0);
     simulation.resume();
     simulation.run(&mut script);
@@ -218,7 +218,7 @@ fn what_an_original_did_without_holds_no_fixup_that_is_done_again() {
     let all = [Status::Failed, Status::Done, Status::Failed, Status::Done];
     assert_eq!(statuses(&simulation.state), all);
     assert!(simulation.state.task(FIXUP).does_without(A), "it was told so too");
-    goes_on(&mut simulation, &Input::Redo(FIXUP), &mut script);
+    goes_on(&mut simulation, &Fact::Redo(FIXUP), &mut script);
     assert_eq!(statuses(&simulation.state), all);
     assert_eq!(simulation.state.task(FIXUP).attempt, 2);
     at_every_moment(&yaml, &simulation);
@@ -352,7 +352,7 @@ fn work_that_a_verdict_leaves_out_and_another_brings_back_counts_once() {
     let mut script = graded(vec![90, 90, 10, 90]);
     simulation.run(&mut script);
     for (attempt, taken) in [(2, true), (3, false), (3, true)] {
-        goes_on(&mut simulation, &Input::Redo(WRITE), &mut script);
+        goes_on(&mut simulation, &Fact::Redo(WRITE), &mut script);
         let task = simulation.state.task(PUBLISH);
         assert_eq!((task.attempt, !task.not_taken), (attempt, taken));
     }
@@ -377,7 +377,7 @@ fn what_leaves_with_a_task_that_is_tried_again_in_vain_has_no_deadline_any_more(
         (Status::Failed, Status::Done)
     );
     assert!(!state.task(LATER).not_taken && passes(state).is_some());
-    assert!(simulation.say(&Input::RetryFailed));
+    assert!(simulation.say(&Fact::RetryFailed));
     let state = &simulation.state;
     assert!(state.task(PUBLISH).not_taken, "the verdict stands");
     assert!(state.task(LATER).not_taken && passes(state).is_none());

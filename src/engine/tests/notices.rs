@@ -2,8 +2,8 @@
 
 use crate::domain::{FailureClass, Millis, Purpose, Status, TaskId};
 use crate::engine::{
-    Command, Effect, Event, FailedOperation, Input, NoticeEvent, Operation, RunPhase, State, StopCause,
-    Topic, Undelivered, holds_the_end, pending_effects,
+    Command, Effect, Event, Fact, FailedOperation, NoticeEvent, Operation, RunPhase, State, StopCause, Topic,
+    Undelivered, holds_the_end, pending_effects,
 };
 use crate::mission::RunOptions;
 
@@ -244,7 +244,7 @@ fn a_pause_that_a_receiver_asks_for_is_kept_within_bounds() {
             jitter: 0,
         };
         let at = simulation.state.notices.open(1).unwrap().notice.at;
-        simulation.feed(&Input::Delivered {
+        simulation.feed(&Fact::Delivered {
             number: 1,
             tried: 1,
             result: Err(failure),
@@ -262,7 +262,7 @@ fn results_that_come_late_or_twice_mean_nothing() {
     for (number, tried) in [(1, 2), (1, 0), (2, 1), (9, 1)] {
         let result = Ok(());
         assert!(
-            !simulation.say(&Input::Delivered {
+            !simulation.say(&Fact::Delivered {
                 number,
                 tried,
                 result
@@ -271,7 +271,7 @@ fn results_that_come_late_or_twice_mean_nothing() {
         );
     }
     let ids = vec!["n1".to_owned(), "n9".to_owned()];
-    assert!(!simulation.say(&Input::Filed { ids }));
+    assert!(!simulation.say(&Fact::Filed { ids }));
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn nobody_waits_for_a_channel_for_ever() {
     let mut simulation = Simulation::new(CHAIN, options());
     work(&mut simulation, good);
     assert!(holds_the_end(&simulation.state));
-    simulation.feed(&Input::NoticesOverdue);
+    simulation.feed(&Fact::NoticesOverdue);
     assert_eq!(simulation.state.phase, RunPhase::Finished);
     assert_eq!(letters(&simulation)[0].class, FailureClass::Timeout);
     // With the end of the session it is for whoever ends it to file them; the journal keeps them until they are.
@@ -316,7 +316,7 @@ fn nobody_waits_for_a_channel_for_ever() {
 fn before_its_end_a_session_is_not_overdue() {
     let mut simulation = Simulation::new(CHAIN, options());
     assert!(!holds_the_end(&simulation.state));
-    assert!(!simulation.say(&Input::NoticesOverdue));
+    assert!(!simulation.say(&Fact::NoticesOverdue));
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn who_presses_ctrl_c_waits_for_no_channel() {
     let mut simulation = Simulation::new(CHAIN, options());
     work(&mut simulation, first_fails);
     assert_eq!(simulation.state.phase, RunPhase::Running);
-    simulation.feed(&Input::Stop(StopCause::Interrupted));
+    simulation.feed(&Fact::Stop(StopCause::Interrupted));
     assert_eq!(simulation.state.phase, RunPhase::Finished);
     assert_eq!(letters(&simulation).len(), 2, "what was on its way is not lost");
 }
@@ -332,7 +332,7 @@ fn who_presses_ctrl_c_waits_for_no_channel() {
 #[test]
 fn a_time_limit_is_told_of_before_the_end() {
     let mut simulation = Simulation::new(CHAIN, options());
-    simulation.feed(&Input::Stop(StopCause::TimeLimit));
+    simulation.feed(&Fact::Stop(StopCause::TimeLimit));
     simulation.run(good);
     assert_eq!(told(&simulation), [ops(Topic::RunFinished)]);
     assert!(letters(&simulation).is_empty());
@@ -425,7 +425,7 @@ fn a_text_is_bounded() {
         simulation.perform(0, &mut good);
     }
     let turn = simulation.running()[0];
-    simulation.feed(&Input::TurnEnded(Box::new(crate::engine::TurnEnd {
+    simulation.feed(&Fact::TurnEnded(Box::new(crate::engine::TurnEnd {
         exit: crate::engine::Exit {
             failure: Some(FailureClass::ProviderAuth),
             message: Some(long),
@@ -532,7 +532,7 @@ fn a_channel_is_left_alone_for_a_minute_or_until_it_works_again() {
             },
             ..crate::engine::TurnEnd::clean(turn)
         };
-        let input = Input::TurnEnded(Box::new(end));
+        let input = Fact::TurnEnded(Box::new(end));
         let events = crate::engine::decide(&simulation.state, &input, crate::domain::Timestamp(at));
         let died =
             |event: &&Event| matches!(event, Event::Notice(event) if matches!(**event, NoticeEvent::Died(_)));

@@ -6,7 +6,7 @@ use crate::domain::{
     AttemptKind, Cause, FailureClass, FailureMode, GateId, OutcomeClass, Purpose, QualityFlag, Status, TaskId,
 };
 use crate::engine::{
-    Answer as Given, Command, CommandResult, Effect, Event, HoldStage, Input, OperatorInput, RunPhase, State,
+    Answer as Given, Command, CommandResult, Effect, Event, Fact, HoldStage, OperatorInput, RunPhase, State,
     meets, outcome,
 };
 
@@ -28,8 +28,8 @@ fn run(tasks: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation
     simulation
 }
 
-pub(super) fn says(command: Command) -> Input {
-    Input::Operator(Box::new(OperatorInput {
+pub(super) fn says(command: Command) -> Fact {
+    Fact::Operator(Box::new(OperatorInput {
         id: None,
         command,
         by: "ada".to_owned(),
@@ -104,7 +104,7 @@ fn failed_work_is_tried_again_with_full_allowances_and_its_dependents_with_it() 
     let mut simulation = run(CHAIN, agent_fails);
     let (failed, done) = (Status::Failed, Status::Done);
     assert_eq!(statuses(&simulation.state), [failed, failed, failed, done]);
-    assert!(simulation.say(&Input::RetryFailed));
+    assert!(simulation.say(&Fact::RetryFailed));
     consistent(&simulation.state);
     let task = &simulation.state.tasks[0];
     assert_eq!(
@@ -125,7 +125,7 @@ fn failed_work_is_tried_again_with_full_allowances_and_its_dependents_with_it() 
 #[test]
 fn a_redone_task_takes_along_what_was_built_on_it() {
     let mut simulation = run(CHAIN, good);
-    assert!(simulation.say(&Input::Redo(TaskId(1))));
+    assert!(simulation.say(&Fact::Redo(TaskId(1))));
     consistent(&simulation.state);
     let (pending, done) = (Status::Pending, Status::Done);
     assert_eq!(statuses(&simulation.state), [done, pending, pending, done]);
@@ -134,7 +134,7 @@ fn a_redone_task_takes_along_what_was_built_on_it() {
         "the old score is withdrawn"
     );
     assert!(
-        !simulation.say(&Input::Redo(TaskId(1))),
+        !simulation.say(&Fact::Redo(TaskId(1))),
         "only done work can be redone"
     );
     simulation.resume();
@@ -163,14 +163,14 @@ fn scores(points: u8) -> impl FnMut(&State, &Effect) -> Answer {
 fn a_gate_over_redone_work_is_evaluated_again() {
     let mut simulation = run(GATED, scores(70));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::GateFailed);
-    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert!(simulation.say(&Fact::Redo(TaskId(0))));
     assert_eq!(simulation.state.gates[0].result, None);
     simulation.resume();
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 
     // And a pass is withdrawn with what went through it.
-    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert!(simulation.say(&Fact::Redo(TaskId(0))));
     assert_eq!(statuses(&simulation.state), [Status::Pending; 2]);
     simulation.resume();
     simulation.run(scores(70));
@@ -189,7 +189,7 @@ fn an_override_is_withdrawn_with_the_work_it_was_about() {
     };
     assert!(simulation.say(&over()));
     assert!(!simulation.say(&over()), "once is enough");
-    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert!(simulation.say(&Fact::Redo(TaskId(0))));
     assert!(!simulation.state.gates[0].overridden);
     consistent(&simulation.state);
     simulation.resume();
@@ -393,7 +393,7 @@ fn what_a_person_sends_back_is_judged_anew_and_loses_the_panels_score() {
 #[test]
 fn a_queued_command_is_taken_once() {
     let mut simulation = run(PARKED, no_judge);
-    let queued = Input::Operator(Box::new(OperatorInput {
+    let queued = Fact::Operator(Box::new(OperatorInput {
         id: Some("c1".to_owned()),
         command: reject(1),
         by: "ada".to_owned(),
@@ -475,7 +475,7 @@ fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothin
     assert!(let_pass.say(&says(over())));
     assert_eq!(meets(&let_pass.state, &over()), CommandResult::AlreadySo);
     let without = mission(&GATED[..GATED.find("qualityGates").unwrap()]);
-    assert!(simulation.say(&Input::ChangeMission {
+    assert!(simulation.say(&Fact::ChangeMission {
         number: 2,
         from: crate::domain::Digest::of(b"old"),
         to: crate::domain::Digest::of(b"new"),
@@ -485,7 +485,7 @@ fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothin
 }
 
 /// Something that a person might say, sensible or not.
-fn anything(random: &mut Random, state: &State) -> Input {
+fn anything(random: &mut Random, state: &State) -> Fact {
     let task = TaskId::from_index(random.below(state.tasks.len()));
     let number = state.task(task).asked.max(1);
     match random.below(8) {
@@ -519,8 +519,8 @@ proptest! {
             // Nobody works on it.
             for _ in 0..random.below(4) {
                 let input = match random.below(4) {
-                    0 => Input::RetryFailed,
-                    1 => Input::Redo(TaskId::from_index(random.below(plan.tasks.len()))),
+                    0 => Fact::RetryFailed,
+                    1 => Fact::Redo(TaskId::from_index(random.below(plan.tasks.len()))),
                     _ => anything(&mut random, &simulation.state),
                 };
                 simulation.say(&input);

@@ -2,7 +2,7 @@
 //! is asked again.
 
 use crate::domain::{Cause, Digest, FailureClass, OutcomeClass, Purpose, QualityFlag, Status, TaskId};
-use crate::engine::{Effect, Event, FileRef, Input, State, outcome, worst_case};
+use crate::engine::{Effect, Event, Fact, FileRef, State, outcome, worst_case};
 
 use crate::mission::model::Budget;
 
@@ -220,7 +220,7 @@ fn a_call_that_has_no_room_in_the_budget_ends_the_session_and_is_made_in_a_later
 fn a_task_that_begins_anew_has_its_criteria_cut_anew() {
     let mut simulation = run(MISSION, cut(whole()));
     assert_eq!(statuses(&simulation.state), [Status::Done]);
-    simulation.feed(&Input::Redo(T));
+    simulation.feed(&Fact::Redo(T));
     simulation.resume();
     simulation.run(cut(whole()));
     assert_eq!(
@@ -232,7 +232,7 @@ fn a_task_that_begins_anew_has_its_criteria_cut_anew() {
 #[test]
 fn what_is_handed_over_to_nobody_who_is_asked_is_no_event() {
     let simulation = run(MISSION, cut(whole()));
-    let late = Input::HandedOver {
+    let late = Fact::HandedOver {
         id: crate::domain::AskId {
             task: T,
             number: 2,

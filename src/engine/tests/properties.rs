@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::domain::{AgentId, GateId, HoldId, OutcomeClass, QualityFlag, Status, TaskId, Timestamp, TurnId};
 use crate::engine::deadline;
 use crate::engine::{
-    Effect, Event, HoldStage, Input, RunPhase, State, StopCause, Timer, apply, decide, outcome,
+    Effect, Event, Fact, HoldStage, RunPhase, State, StopCause, Timer, apply, decide, outcome,
     pending_effects, worst_case,
 };
 use crate::mission::{Part, RunOptions};
@@ -36,7 +36,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
     let mut steps = 0;
     while !simulation.todo.is_empty() || simulation.time_passes() {
         if steps == stop_after {
-            simulation.feed(&Input::Stop(StopCause::Interrupted));
+            simulation.feed(&Fact::Stop(StopCause::Interrupted));
         }
         simulation.timers_fire();
         if random.chance(3) {
@@ -178,7 +178,7 @@ fn is_awaited(state: &State, effect: &Effect) -> bool {
     let input = match effect {
         // The next session looks first at what was accepted, whether or not this one was about to.
         Effect::RunTurn { .. } | Effect::Audit { .. } => return false,
-        Effect::PreparePrompt(turn) => vec![Input::PromptReady {
+        Effect::PreparePrompt(turn) => vec![Fact::PromptReady {
             turn: *turn,
             digest: None,
             cues: 0,
@@ -226,7 +226,7 @@ fn in_a_few_lives_everything_is_kept_up_to_date() {
         let plan = state.plan.clone();
         for id in plan.task_ids() {
             let task = state.task(id);
-            let (redo, retry) = (Input::Redo(id), Input::RetryFailed);
+            let (redo, retry) = (Fact::Redo(id), Fact::RetryFailed);
             let input = if task.status == Status::Done { redo } else { retry };
             for event in decide(&state, &input, Timestamp(9)) {
                 apply(&mut state, &event);
@@ -369,7 +369,7 @@ proptest! {
     #[test]
     fn a_finished_session_ignores_the_world(seed: u64) {
         let (_, _, simulation) = random_run(seed);
-        let late = [Input::Advance, Input::Stop(StopCause::Terminated)];
+        let late = [Fact::Advance, Fact::Stop(StopCause::Terminated)];
         for input in late {
             prop_assert!(decide(&simulation.state, &input, crate::domain::Timestamp(9)).is_empty());
         }

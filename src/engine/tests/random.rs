@@ -327,11 +327,15 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         }),
         Effect::RunTurn { .. } => Answer::Finished,
         Effect::ScanArtifacts { .. } => Answer::Files(random.chance(50).then_some(1), 0),
-        Effect::Ask { purpose, .. } if purpose.seat().is_none() => match random {
-            random if random.chance(4) => Answer::Unreachable(window),
-            random if random.chance(10) => Answer::Unreachable(class),
-            random => Answer::Advice(random_advice(random, *purpose)),
-        },
+        Effect::Ask { purpose, .. } if purpose.seat().is_none() => {
+            if random.chance(4) {
+                Answer::Unreachable(window)
+            } else if random.chance(10) {
+                Answer::Unreachable(class)
+            } else {
+                Answer::Advice(random_advice(random, *purpose))
+            }
+        }
         Effect::NoteFiles { .. } if random.chance(5) => Answer::Unreachable(class),
         Effect::NoteFiles { .. } => Answer::Finished,
         Effect::ScanFiles { .. } if random.chance(25) => Answer::Files(None, 0),

@@ -6,7 +6,7 @@ use crate::domain::{
 };
 use crate::engine::decide::signature;
 use crate::engine::{
-    CheckResult, Command, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, Judging, RunPhase,
+    CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Judging, RunPhase,
     RunStarted, StageReport, State, StopCause, SupervisorRef, Timer, ToolCalls, Usage, decide, outcome,
     worst_case,
 };
@@ -47,7 +47,7 @@ pub(super) fn is_turn(effect: &Effect) -> bool {
 fn nothing_can_be_said_to_a_run_that_has_not_begun() {
     let yaml = mission("", "  - {title: a, assignTo: w}\n");
     let state = State::new(plan_of(&yaml, &options()));
-    let started = Input::Start(Box::new(RunStarted {
+    let started = Fact::Start(Box::new(RunStarted {
         format: FORMAT,
         rules: crate::engine::RULES,
         version: "0".to_owned(),
@@ -59,7 +59,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
         origin: None,
     }));
     for input in [
-        Input::Resume {
+        Fact::Resume {
             options: Box::new(options()),
             supervisor: SupervisorRef::default(),
             rules: crate::engine::RULES,
@@ -67,24 +67,24 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
             last: None,
         },
         says(Command::CancelRun),
-        Input::TimerDue {
+        Fact::TimerDue {
             at: NOW,
             timer: Timer::WaitOver,
         },
-        Input::ChangeMission {
+        Fact::ChangeMission {
             number: 2,
             from: Digest::of(b""),
             to: Digest::of(b"x"),
             mission: Some(plan_of(&yaml, &options())),
         },
-        Input::Advance,
-        Input::Stop(StopCause::Interrupted),
+        Fact::Advance,
+        Fact::Stop(StopCause::Interrupted),
     ] {
         assert!(decide(&state, &input, NOW).is_empty(), "{input:?}");
     }
     let mut begun = state.clone();
     begun.timers.set(Timer::WaitOver, NOW);
-    let due = Input::TimerDue {
+    let due = Fact::TimerDue {
         at: NOW,
         timer: Timer::WaitOver,
     };
@@ -115,7 +115,7 @@ fn a_request_is_made_again_so_often_and_after_so_long() {
         let mut state = running(more, refused).state;
         state.phase = phase;
         let turn = state.current_turn(TaskId(0));
-        let input = Input::TurnRequestFailed {
+        let input = Fact::TurnRequestFailed {
             turn,
             class,
             before_effect,
@@ -364,7 +364,7 @@ fn an_agent_that_is_told_nothing_starts_at_once() {
 
 #[test]
 fn what_does_not_fit_the_moment_means_nothing() {
-    let none = |state: &State, input: &Input| {
+    let none = |state: &State, input: &Fact| {
         assert!(decide(state, input, NOW).is_empty(), "{input:?}");
     };
     let turn = |attempt, turn| TurnId {
@@ -372,12 +372,12 @@ fn what_does_not_fit_the_moment_means_nothing() {
         attempt,
         turn,
     };
-    let ready = |turn| Input::PromptReady {
+    let ready = |turn| Fact::PromptReady {
         turn,
         digest: None,
         cues: 0,
     };
-    let noted = |turn| Input::FilesNoted {
+    let noted = |turn| Fact::FilesNoted {
         turn,
         starts: 0,
         shared: false,
@@ -403,7 +403,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
     }
     until(&mut plain, |effect| matches!(effect, Effect::RunCheck { .. }));
     none(&plain.state, &ready(turn(1, 2)));
-    let checked = |attempt, check| Input::CheckFinished {
+    let checked = |attempt, check| Fact::CheckFinished {
         task: TaskId(0),
         attempt,
         check,
@@ -439,7 +439,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
     let Effect::Ask { id: seat, .. } = seat else {
         unreachable!()
     };
-    let reply = |id: AskId| Input::AskReplied {
+    let reply = |id: AskId| Fact::AskReplied {
         id,
         reply: crate::engine::ReplyRef {
             file: FileRef {
@@ -465,7 +465,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
             ..seat
         }),
     );
-    let graded = |attempt, round| Input::Graded {
+    let graded = |attempt, round| Fact::Graded {
         task: TaskId(0),
         attempt,
         round,
@@ -527,7 +527,7 @@ fn a_later_session_goes_by_its_own_options() {
         fail_fast: true,
         ..options()
     };
-    simulation.feed(&Input::Resume {
+    simulation.feed(&Fact::Resume {
         options: Box::new(other.clone()),
         supervisor: SupervisorRef::default(),
         rules: crate::engine::RULES,

@@ -6,7 +6,7 @@ use crate::domain::{
     AskId, AttemptKind, Cause, FailureClass, FailureMode, OutcomeClass, Purpose, QualityFlag, Stage, Status,
     TaskId, Verdict,
 };
-use crate::engine::{Command, Effect, Event, Input, OperatorInput, StopCause, outcome};
+use crate::engine::{Command, Effect, Event, Fact, OperatorInput, StopCause, outcome};
 use crate::mission::RunOptions;
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
@@ -486,7 +486,7 @@ fn a_gate_without_any_score_fails_a_min_score() {
 fn an_overridden_gate_lets_work_go_on() {
     let mut simulation = gated(", minScore: 5", scores(80));
     let over = |n: u32| {
-        Input::Operator(Box::new(OperatorInput {
+        Fact::Operator(Box::new(OperatorInput {
             id: None,
             command: Command::OverrideGate {
                 gate: crate::domain::GateId(n),
@@ -590,7 +590,7 @@ fn an_interrupted_turn_is_started_again_and_spends_nothing() {
     let yaml = mission(CHECKED);
     let mut simulation = Simulation::new(&yaml, options());
     simulation.perform(0, &mut good); // the prompt
-    simulation.feed(&Input::Stop(StopCause::Interrupted));
+    simulation.feed(&Fact::Stop(StopCause::Interrupted));
     simulation.run(good);
     assert_eq!(class(&simulation), OutcomeClass::Interrupted);
     assert!(simulation.state.is_unfinished());

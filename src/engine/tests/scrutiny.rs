@@ -8,7 +8,7 @@ use crate::domain::{
     Stage, Status, Step, TaskId, Verdict,
 };
 use crate::engine::{
-    Command, Effect, Event, FileFact, Input, OperatorInput, RunPhase, State, outcome, pending_effects,
+    Command, Effect, Event, Fact, FileFact, OperatorInput, RunPhase, State, outcome, pending_effects,
 };
 use crate::mission::RunOptions;
 
@@ -83,7 +83,7 @@ fn content(state: &State, effect: &Effect) -> Answer {
             },
             ..
         } => findings(Severity::Low),
-        Effect::Ask { .. } => word(DeclaredVerdict::Pass),
+        Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
         _ => good(state, effect),
     }
 }
@@ -93,7 +93,7 @@ fn word(verdict: DeclaredVerdict) -> Answer {
 }
 
 fn approve(simulation: &mut Simulation, number: u32) {
-    simulation.feed(&Input::Operator(Box::new(OperatorInput {
+    simulation.feed(&Fact::Operator(Box::new(OperatorInput {
         id: None,
         command: Command::Approve { task: T, number },
         by: "ada".to_owned(),
@@ -295,7 +295,7 @@ fn models(simulation: &Simulation) -> Vec<Option<String>> {
 #[test]
 fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_before_it() {
     let top = "stages: [{name: first, command: x}, {name: legal, agent: x}, {name: last, command: y}]";
-    for (until, lint_runs) in [("Consult", 1), ("RunStep", 1)] {
+    for (until, lint_runs) in [("Ask", 1), ("RunStep", 1)] {
         let yaml = mission(top, ", review: none");
         let mut simulation = Simulation::new(&yaml, options());
         while !format!("{:?}", simulation.todo.front()).contains(until) {
@@ -375,7 +375,7 @@ fn one_stage_does_not_make_up_for_the_review_that_nobody_gave() {
             purpose: Purpose::Score(_),
             ..
         } => Answer::Unreadable,
-        Effect::Ask { .. } => word(DeclaredVerdict::Pass),
+        Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
         _ => good(state, effect),
     });
     let task = simulation.state.task(T);
@@ -427,7 +427,7 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
             },
             ..
         } => findings(Severity::Low),
-        Effect::Ask { .. } => word(DeclaredVerdict::Pass),
+        Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
         _ => good(state, effect),
     };
     let mut whole = Simulation::new(&yaml, options());
@@ -511,7 +511,7 @@ fn a_red_team_is_asked_where_there_is_anything_to_attack() {
             let output = &mut simulation.state.tasks[0].output;
             output.stdout = said.map(record);
             output.result = result.then(|| record(2));
-            simulation.feed(&Input::FilesScanned {
+            simulation.feed(&Fact::FilesScanned {
                 turn,
                 number,
                 files: vec![FileFact {

@@ -1,7 +1,7 @@
 //! Seats: whose word counts, and what is said of how a verdict came about.
 
 use crate::domain::{Advice, FailureClass, Finding, Purpose, TaskId, Timestamp};
-use crate::engine::{Effect, Event, Input, State, decide};
+use crate::engine::{Effect, Event, Fact, State, decide};
 
 use super::simulation::{Answer, Simulation, good, inputs, options};
 
@@ -49,7 +49,7 @@ fn a_reply_that_the_authors_model_gave_does_not_count() {
         let mut simulation = Simulation::new(&mission(&[("j", "big")], PANEL), options());
         let effect = until_asked(&mut simulation);
         for mut input in inputs(&simulation.state, &effect, &Answer::Score(90)) {
-            if let Input::AskReplied { reply, .. } = &mut input {
+            if let Fact::AskReplied { reply, .. } = &mut input {
                 reply.model = served.map(str::to_owned);
             }
             simulation.feed(&input);
@@ -97,7 +97,7 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
     assert_eq!((decided(&first), decided(second)), (0, 1));
     assert!(matches!(
         says(second),
-        Input::AskReplied {
+        Fact::AskReplied {
             advice: Advice::Scores { .. },
             ..
         }

@@ -12,9 +12,9 @@ use crate::domain::{
     Status, Step, Timestamp, TurnId,
 };
 use crate::engine::{
-    ApproverSaid, AskFailure, Asked, AuditReport, CheckResult, Effect, Event, Exit, FORMAT, FileFact,
-    FileRef, Input, Looks, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, ToolCalls, TurnEnd,
-    TurnFiles, Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
+    ApproverSaid, AskFailure, Asked, AuditReport, CheckResult, Effect, Event, Exit, FORMAT, Fact, FileFact,
+    FileRef, Looks, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, ToolCalls, TurnEnd, TurnFiles,
+    Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -122,7 +122,7 @@ impl Simulation {
             adopted: BTreeSet::new(),
             now: 1,
         };
-        simulation.feed(&Input::Start(Box::new(RunStarted {
+        simulation.feed(&Fact::Start(Box::new(RunStarted {
             format: FORMAT,
             rules: crate::engine::RULES,
             version: "0".to_owned(),
@@ -167,7 +167,7 @@ impl Simulation {
     pub fn resume_keeping(&mut self, kept: &[TurnId]) {
         let pending = pending_effects(&self.state);
         self.todo.extend(pending);
-        let input = Input::Resume {
+        let input = Fact::Resume {
             options: Box::new(self.state.options.clone()),
             supervisor: SupervisorRef::default(),
             rules: crate::engine::RULES,
@@ -176,9 +176,9 @@ impl Simulation {
         };
         self.decide(&input);
         // Most runs have nothing to look at.
-        match decide(&self.state, &Input::Audit, Timestamp(self.now)).is_empty() {
-            true => while self.decide(&Input::Advance) {},
-            false => self.feed(&Input::Audit),
+        match decide(&self.state, &Fact::Audit, Timestamp(self.now)).is_empty() {
+            true => while self.decide(&Fact::Advance) {},
+            false => self.feed(&Fact::Audit),
         }
         self.adopted.extend(kept);
         let running = kept.iter().map(|turn| Effect::RunTurn {
@@ -189,17 +189,17 @@ impl Simulation {
     }
 
     /// One input and everything that it makes due.
-    pub fn feed(&mut self, input: &Input) {
+    pub fn feed(&mut self, input: &Fact) {
         self.decide(input);
-        while self.decide(&Input::Advance) {}
+        while self.decide(&Fact::Advance) {}
     }
 
     /// One input and nothing that follows from it: what is said to a run that nobody works on.
-    pub fn say(&mut self, input: &Input) -> bool {
+    pub fn say(&mut self, input: &Fact) -> bool {
         self.decide(input)
     }
 
-    fn decide(&mut self, input: &Input) -> bool {
+    fn decide(&mut self, input: &Fact) -> bool {
         self.now += 10;
         let events = decide(&self.state, input, Timestamp(self.now));
         for event in &events {
@@ -245,7 +245,7 @@ impl Simulation {
         }
         let answer = match &effect {
             Effect::PreparePrompt(turn) => {
-                return self.feed(&Input::PromptReady {
+                return self.feed(&Fact::PromptReady {
                     turn: *turn,
                     digest: None,
                     cues: 0,
@@ -277,7 +277,7 @@ impl Simulation {
         let next = self.state.next_timer();
         if let Some((at, timer)) = next {
             self.now = self.now.max(at.0);
-            self.feed(&Input::TimerDue { at, timer });
+            self.feed(&Fact::TimerDue { at, timer });
             assert!(
                 self.state.phase == RunPhase::Finished || !self.state.timers.runs(timer, at),
                 "{timer:?} stays due"
@@ -302,7 +302,7 @@ impl Simulation {
     pub fn timers_fire(&mut self) {
         let due: Vec<_> = self.state.timers.due(Timestamp(self.now)).collect();
         for (at, timer) in due {
-            self.feed(&Input::TimerDue { at, timer });
+            self.feed(&Fact::TimerDue { at, timer });
         }
     }
 

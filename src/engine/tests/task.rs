@@ -507,7 +507,7 @@ fn consults_are_counted_with_their_tries() {
     let mut task = after(worn(), asked(consult(2, 1), resolve));
     let refused = |number, gave_up| Event::AskFailed {
         id: consult(number, 1),
-        purpose: resolve,
+        purpose: if number == 1 { Purpose::Answer } else { resolve },
         agent: AgentId(1),
         gave_up,
         class: FailureClass::RateLimited,

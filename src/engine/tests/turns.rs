@@ -1,7 +1,7 @@
 //! Turns: how long a refused request waits, and what may not be spoken to once more.
 
 use crate::domain::{FailureClass, Purpose, TaskId, Timestamp, WaitingReason};
-use crate::engine::{Asked, Command, Effect, Event, Input, State, ToolCalls, TurnEnd, TurnFiles};
+use crate::engine::{Asked, Command, Effect, Event, Fact, State, ToolCalls, TurnEnd, TurnFiles};
 
 use super::operator::says;
 use super::rules::{is_turn, mission, simulation, until};
@@ -17,7 +17,7 @@ fn a_pause_is_never_longer_than_half_as_much_again() {
             unreachable!()
         };
         let before = simulation.state.clone();
-        let refused = |jitter| Input::TurnRequestFailed {
+        let refused = |jitter| Fact::TurnRequestFailed {
             turn,
             class: FailureClass::RateLimited,
             before_effect: false,
@@ -134,7 +134,7 @@ tasks: [{title: a, assignTo: w, review: none, targetFiles: [f], verify: {require
         while let Some(effect) = simulation.todo.front().cloned() {
             if let Effect::RunTurn { turn, .. } = effect {
                 simulation.todo.pop_front();
-                simulation.feed(&Input::TurnEnded(Box::new(TurnEnd {
+                simulation.feed(&Fact::TurnEnded(Box::new(TurnEnd {
                     asked: Some(detected.clone()),
                     tool_calls: calls.map(|calls| ToolCalls { calls, writes: 0 }),
                     files: Some(TurnFiles {

@@ -3,7 +3,7 @@
 use crate::domain::{
     Cause, FailureClass, OutcomeClass, Points, Purpose, QualityFlag, Stage, Status, TaskId, Verdict,
 };
-use crate::engine::{Command, Effect, Event, Input, OperatorInput, StageReport, State, outcome};
+use crate::engine::{Command, Effect, Event, Fact, OperatorInput, StageReport, State, outcome};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
@@ -54,7 +54,7 @@ fn verified(simulation: &Simulation) -> StageReport {
 }
 
 fn answer(simulation: &mut Simulation, command: Command) {
-    simulation.feed(&Input::Operator(Box::new(OperatorInput {
+    simulation.feed(&Fact::Operator(Box::new(OperatorInput {
         id: None,
         command,
         by: "ada".to_owned(),
@@ -317,9 +317,6 @@ fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_agai
                 Event::AskReplied {
                     purpose: Purpose::Score(_),
                     ..
-                } | Event::AskFailed {
-                    purpose: Purpose::Score(_),
-                    ..
                 }
             )
         });
@@ -336,7 +333,7 @@ fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_agai
 #[test]
 fn grades_that_come_too_late_mean_nothing() {
     let simulation = run(", review: none", good);
-    let late = Input::Graded {
+    let late = Fact::Graded {
         task: T,
         attempt: 1,
         round: 1,

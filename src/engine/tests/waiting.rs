@@ -1,7 +1,7 @@
 //! `--wait-approvals`: when a session is kept alive for a person's answer, and what ends the wait.
 
 use crate::domain::{FailureClass, Millis, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{ApproverSaid, Command, Effect, Event, Input, RunPhase, StopCause, Timer, outcome};
+use crate::engine::{ApproverSaid, Command, Effect, Event, Fact, RunPhase, StopCause, Timer, outcome};
 use crate::mission::RunOptions;
 
 use super::operator::says;
@@ -44,8 +44,8 @@ fn waits(simulation: &Simulation) -> Vec<Timestamp> {
     events.filter_map(until).collect()
 }
 
-fn over(at: Timestamp) -> Input {
-    Input::TimerDue {
+fn over(at: Timestamp) -> Fact {
+    Fact::TimerDue {
         at,
         timer: Timer::WaitOver,
     }
@@ -102,8 +102,8 @@ fn a_session_that_may_wait_ends_with_the_answer_or_with_its_patience() {
 #[test]
 fn what_stops_a_session_stops_its_wait() {
     for stop in [
-        Input::Stop(StopCause::Interrupted),
-        Input::Stop(StopCause::TimeLimit),
+        Fact::Stop(StopCause::Interrupted),
+        Fact::Stop(StopCause::TimeLimit),
         says(Command::Pause),
         says(Command::CancelRun),
     ] {
@@ -141,7 +141,7 @@ tasks: [{title: a, review: none, requiresApproval: {approvers: [{command: x}, {c
     let mut simulation = Simulation::new(yaml, options());
     simulation.perform(0, &mut |_, _| Answer::Unreadable);
     let answers = |simulation: &mut Simulation, number, approver| {
-        simulation.say(&Input::ApproverSaid {
+        simulation.say(&Fact::ApproverSaid {
             task: TaskId(0),
             number,
             approver,

@@ -2,7 +2,7 @@
 
 use crate::agents::command::{ChildEnv, Program};
 use crate::domain::{Digest, Purpose};
-use crate::engine::Input;
+use crate::engine::Fact;
 use crate::executor::command::CommandJob;
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::write_told;
@@ -24,13 +24,13 @@ impl Call {
         self,
         agent: (&Program, &ChildEnv),
         sender: Sender,
-    ) -> Result<CommandRequest, Box<Input>> {
+    ) -> Result<CommandRequest, Box<Fact>> {
         let (job, judgement) = self
             .job(agent)
             .map_err(|message| Box::new(self.failed(message)))?;
         if let Some(handed_over) = self.handed_over() {
             // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::Input(handed_over));
+            let _ = sender.send(Message::Fact(handed_over));
         }
         let id = self.id;
         Ok(request(sender, id.task, job, move |end| {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::domain::{Purpose, Timestamp};
-use crate::engine::Input;
+use crate::engine::Fact;
 use crate::executor::spool::seal;
 use crate::mission::model::Rubric;
 use crate::review::handoff::{Author, Content, Handoff};
@@ -72,11 +72,11 @@ impl Call {
     }
 
     /// The record of what was handed over, made durable. Blocks.
-    pub(super) fn handed_over(&self) -> Option<Input> {
+    pub(super) fn handed_over(&self) -> Option<Fact> {
         let is_grade = matches!(self.purpose, Purpose::Grade { .. });
         let path = self.path(SpoolName::Ask(self.id, AskFile::Handoff));
         let file = is_grade.then(|| seal(&path).file()).flatten()?;
-        Some(Input::HandedOver { id: self.id, file })
+        Some(Fact::HandedOver { id: self.id, file })
     }
 
     /// The same for a command judge that would rather not read prose.

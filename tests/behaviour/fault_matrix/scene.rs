@@ -190,7 +190,7 @@ impl Scene {
         workspace.write(
             "in-the-way.sh",
             format!(
-                "for spool in \"$here\"/.polpo/runs/*/spool; do :; done; mkdir \"{}\"\n",
+                "for spool in \"$here\"/.polpo/runs/*/work; do :; done; mkdir \"{}\"\n",
                 output(self.cell.row)
             ),
         );

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::bill::Bill;
 use super::mission::{Asked, Plan};
 use super::seen::Seen;
+use crate::support::journal;
 
 /// The table of the life cycle (semantics, section 5), written down again.
 const EDGES: [(&str, &[&str]); 7] = [
@@ -74,26 +75,18 @@ impl<'p> Recount<'p> {
             bill: Bill::default(),
             tally: BTreeMap::new(),
         };
-        let bytes = std::fs::read(journal).expect("there is a journal");
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // A torn line never happened.
-            if line.ends_with(b"\n") {
-                recount.take(&serde_json::from_slice(line).expect("a whole line is a record"));
-            }
+        for record in journal::records(journal) {
+            recount.take(&record);
         }
         recount
     }
 
     fn take(&mut self, record: &Value) {
-        let events = record["events"].as_array().expect("a record has events");
-        let seq = record["seq"].as_u64();
+        let events = journal::events(record);
+        let seq = journal::seq(record);
         assert_eq!(seq, Some(self.next_seq), "a gap before {record}");
         self.next_seq += events.len() as u64;
-        for event in events {
-            let (code, body) = event
-                .as_object()
-                .and_then(|event| event.iter().next())
-                .expect("it has a code");
+        for (code, body) in events {
             self.end = None;
             *self.tally.entry(format!("event {code}")).or_default() += 1;
             self.bill.follow(code, body);

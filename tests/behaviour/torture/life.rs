@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::{Dice, essence, length, mission, turns};
 use crate::events::assert_legal_steps;
 use crate::support::events::is;
+use crate::support::journal;
 use crate::support::{Running, Workspace, is_alive, wait_for};
 
 /// Lives that every `cargo test` plays.
@@ -120,7 +121,7 @@ impl Life {
     }
 
     fn journal(&self) -> PathBuf {
-        self.workspace.path(".polpo/runs/r1/journal.jsonl")
+        self.workspace.path(&journal::of("r1"))
     }
 
     /// From the first start to where nothing moves any more: everything that waits for a person is accepted.

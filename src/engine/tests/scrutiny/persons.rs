@@ -33,7 +33,9 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     let panel = ", expectations: [{type: llm_review, criteria: c, reviewers: [j, h]}]";
     let mut simulation = Simulation::new(&mission(top, panel), options());
     let down = |state: &State, effect: &Effect| match effect {
-        Effect::Ask { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask { purpose, .. } if purpose.seat().is_none() => {
+            Answer::Unreachable(FailureClass::ProviderAuth)
+        }
         _ => good(state, effect),
     };
     simulation.run(down);

@@ -9,7 +9,7 @@ fn pictures_are_looked_at_last_and_only_where_there_are_any() {
         move |state: &State, effect: &Effect| match effect {
             Effect::ScanFiles { .. } => Answer::Files(file, 1),
             Effect::RunStep { .. } => findings(Severity::Medium),
-            Effect::Ask { .. } => findings(Severity::Low),
+            Effect::Ask { purpose, .. } if purpose.seat().is_none() => findings(Severity::Low),
             _ => good(state, effect),
         }
     };
@@ -88,7 +88,7 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
         digest: None,
         obstacle: obstacle.map(Box::from),
     };
-    let seen = |attempt| Input::ScreenshotsSeen {
+    let seen = |attempt| Fact::ScreenshotsSeen {
         task: T,
         attempt,
         files: vec![
@@ -133,7 +133,7 @@ fn one_picture_is_enough_to_look_at() {
         obstacle: None,
     };
     simulation.todo.clear();
-    simulation.feed(&Input::ScreenshotsSeen {
+    simulation.feed(&Fact::ScreenshotsSeen {
         task: T,
         attempt: 1,
         files: vec![fact("a.png", None), fact("b.png", Some(1))],

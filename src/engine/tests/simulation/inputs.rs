@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::TaskId;
 
 /// What the world says when an effect comes to this end.
-pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
+pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
     match (effect, answer) {
         (effect, Answer::Void { changed, shared }) if effect.place().is_some() => {
             let said = |yes: bool| {
@@ -12,7 +12,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     .into_iter()
                     .collect()
             };
-            vec![Input::StageVoided(Box::new(crate::engine::VoidedStage {
+            vec![Fact::StageVoided(Box::new(crate::engine::VoidedStage {
                 place: effect.place().expect("it was asked just now"),
                 changed: said(*changed),
                 restored: said(!changed),
@@ -24,7 +24,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 len: 3,
                 digest: Digest::of(b"{}"),
             };
-            vec![Input::FilesNoted {
+            vec![Fact::FilesNoted {
                 turn: *turn,
                 starts: *starts,
                 shared: *shared,
@@ -34,7 +34,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 },
             }]
         }
-        (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Input::TurnRequestFailed {
+        (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Fact::TurnRequestFailed {
             turn: *turn,
             class: *class,
             before_effect: true,
@@ -89,11 +89,11 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 ..TurnEnd::clean(*turn)
             };
             vec![
-                Input::TurnSpawned {
+                Fact::TurnSpawned {
                     turn: *turn,
                     process: None,
                 },
-                Input::TurnEnded(Box::new(end)),
+                Fact::TurnEnded(Box::new(end)),
             ]
         }
         (Effect::ScanFiles { turn, number }, answer) => {
@@ -113,14 +113,14 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
             };
             let shots = task.scrutiny.screenshots();
             let files = targets.iter().map(AsRef::as_ref).chain(shots).map(fact).collect();
-            vec![Input::FilesScanned {
+            vec![Fact::FilesScanned {
                 turn: *turn,
                 number: *number,
                 files,
                 hollow: matches!(answer, Answer::Hollow).then(|| "it says nothing".to_owned()),
             }]
         }
-        (Effect::Audit { number }, answer) => vec![Input::Audited(Box::new(audit(state, *number, answer)))],
+        (Effect::Audit { number }, answer) => vec![Fact::Audited(Box::new(audit(state, *number, answer)))],
         (Effect::RunCheck { task, attempt, check }, answer) => {
             let passed = !matches!(answer, Answer::Check(false));
             let result = CheckResult {
@@ -128,14 +128,14 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 message: String::new(),
                 duration: Millis(1),
             };
-            vec![Input::CheckFinished {
+            vec![Fact::CheckFinished {
                 task: *task,
                 attempt: *attempt,
                 check: *check,
                 result,
             }]
         }
-        (Effect::RunFinish { turn, command }, answer) => vec![Input::FinishChecked {
+        (Effect::RunFinish { turn, command }, answer) => vec![Fact::FinishChecked {
             turn: *turn,
             command: *command,
             result: CheckResult {
@@ -157,7 +157,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 Answer::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
                 _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
             };
-            vec![Input::Graded {
+            vec![Fact::Graded {
                 task: *task,
                 attempt: *attempt,
                 round: *round,
@@ -196,7 +196,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 }
             };
             let screenshots = state.plan.task(*task).scrutiny.screenshots();
-            vec![Input::ScreenshotsSeen {
+            vec![Fact::ScreenshotsSeen {
                 task: *task,
                 attempt: *attempt,
                 files: screenshots.map(fact).collect(),
@@ -210,7 +210,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 round,
             },
             answer,
-        ) => vec![Input::StepJudged {
+        ) => vec![Fact::StepJudged {
             task: *task,
             attempt: *attempt,
             step: *step,
@@ -276,7 +276,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     grave: false,
                 },
             };
-            vec![Input::AskReplied {
+            vec![Fact::AskReplied {
                 id: *id,
                 reply,
                 advice,
@@ -295,7 +295,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
                 _ => ApproverSaid::Yes,
             };
-            vec![Input::ApproverSaid {
+            vec![Fact::ApproverSaid {
                 task: *task,
                 number: *number,
                 approver: *approver,
@@ -316,13 +316,13 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     jitter: 0,
                 })
             });
-            vec![Input::Delivered {
+            vec![Fact::Delivered {
                 number: *number,
                 tried: *tried,
                 result,
             }]
         }
-        (Effect::File { letter }, _) => vec![Input::Filed {
+        (Effect::File { letter }, _) => vec![Fact::Filed {
             ids: vec![letter.clone()],
         }],
         (Effect::ScanArtifacts { task, dependency }, answer) => {
@@ -337,14 +337,14 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 obstacle: None,
             };
             let targets = &state.plan.task(*dependency).target_files;
-            vec![Input::ArtifactsScanned {
+            vec![Fact::ArtifactsScanned {
                 task: *task,
                 dependency: *dependency,
                 files: targets.iter().map(|path| fact(path)).collect(),
             }]
         }
         (Effect::Ask { id, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
-            vec![Input::AskFailed(Box::new(AskFailure {
+            vec![Fact::AskFailed(Box::new(AskFailure {
                 id: *id,
                 class: class_of(answer),
                 message: "no".to_owned(),
@@ -374,11 +374,11 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 len: 1,
                 digest: reply_digest(id.number),
             };
-            let handed_over = matches!(purpose, Purpose::Grade { .. }).then(|| Input::HandedOver {
+            let handed_over = matches!(purpose, Purpose::Grade { .. }).then(|| Fact::HandedOver {
                 id: *id,
                 file: file.clone(),
             });
-            let replied = Input::AskReplied {
+            let replied = Fact::AskReplied {
                 id: *id,
                 reply: ReplyRef {
                     file,

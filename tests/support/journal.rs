@@ -1,0 +1,333 @@
+//! The state folder as tests know it: how its files are called, how a record is read, and how one is forged. No other
+//! test says so: what the program's own form is may change here and nowhere else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::{Value, json};
+
+/// What each run has: its journal.
+pub const JOURNAL: &str = "journal.jsonl";
+/// What a person put aside of a damaged one.
+pub const DAMAGED: &str = "journal.damaged-1.jsonl";
+/// The snapshot for readers.
+pub const SNAPSHOT: &str = "state.json";
+/// The folder of prompts, outputs and replies.
+pub const WORK: &str = "work";
+/// The socket of the process that owns all children.
+pub const SOCKET: &str = "supervisor.sock";
+/// How that process calls itself in `/proc`.
+pub const SUPERVISOR: &str = "quorum-supervis";
+/// What it saw end.
+pub const EXITS: &str = "exits.log";
+/// Commands that were left while no session lived, in the state folder.
+pub const INBOX: &str = "commands";
+/// The number of the form of a state folder.
+pub const FORMAT: u32 = 2;
+
+/// The codes by which records name what happened, as a text in them.
+pub mod code {
+    /// Tasks were added.
+    pub const ADDED: &str = "ad";
+    /// A person is asked.
+    pub const ASKED: &str = "aq";
+    /// A task waits for a moment.
+    pub const DEFERRED: &str = "td";
+    /// The session ended with outcome ok.
+    pub const ENDED_OK: &str = r#"{"fin":{"o":"ok""#;
+    /// The first gate was evaluated.
+    pub const FIRST_GATE: &str = r#"{"g":{"g":0"#;
+    /// A command that is a stage has come back.
+    pub const STAGE_ENDED: &str = "step-judged";
+}
+
+/// The number of a process as a record has it.
+pub fn pid(pid: rustix::process::Pid) -> String {
+    format!("\"p\":{}", pid.as_raw_nonzero())
+}
+
+/// A code as a record has it.
+pub fn has(text: &str, code: &str) -> bool {
+    text.contains(&format!("\"{code}\""))
+}
+
+/// The journal of a run, from the workspace.
+pub fn of(run: &str) -> String {
+    format!(".polpo/runs/{run}/{JOURNAL}")
+}
+
+/// The snapshot of a run, from the workspace.
+pub fn snapshot_of(run: &str) -> String {
+    format!(".polpo/runs/{run}/{SNAPSHOT}")
+}
+
+/// The folder of a run's prompts, outputs and replies, from the workspace.
+pub fn work_of(run: &str) -> String {
+    format!(".polpo/runs/{run}/{WORK}")
+}
+
+/// What the process that owns all children of a run saw end, from the workspace.
+pub fn exits_of(run: &str) -> String {
+    format!(".polpo/runs/{run}/{EXITS}")
+}
+
+/// A file among the commands that were left, from the workspace; without a name the folder.
+pub fn inbox(name: &str) -> String {
+    match name {
+        "" => format!(".polpo/{INBOX}"),
+        name => format!(".polpo/{INBOX}/{name}"),
+    }
+}
+
+/// A file of a turn, from its run's folder: `what` is prompt, out, err, result.
+pub fn turn_file(task: u32, attempt: u32, turn: u32, what: &str) -> String {
+    format!("{WORK}/{}.{what}", self::turn(task, attempt, turn))
+}
+
+/// A turn as files and records of exits are called after it.
+pub fn turn(task: u32, attempt: u32, turn: u32) -> String {
+    format!("{task}.{attempt}.{turn}")
+}
+
+/// A file of a check, from its run's folder.
+pub fn check_file(task: u32, attempt: u32, check: u32, what: &str) -> String {
+    format!("{WORK}/{task}.{attempt}.check.{check}.{what}")
+}
+
+/// A file of a reviewer, from its run's folder: `call` is seat, round and try.
+pub fn seat_path(task: u32, attempt: u32, call: (u32, u32, u32), what: &str) -> String {
+    format!("{WORK}/{task}{}", seat_file(attempt, call, what))
+}
+
+/// The end of the name of a reviewer's file: `call` is seat, round and try. Asks are counted: whoever is asked first about
+/// a task is number 1, so this holds for the first round about a first attempt.
+pub fn seat_file(attempt: u32, call: (u32, u32, u32), what: &str) -> String {
+    let (seat, round, attempt_try) = call;
+    assert_eq!((attempt, round), (1, 1), "later asks have other numbers");
+    format!(".ask.{}.{attempt_try}.{what}", seat + 1)
+}
+
+/// The end of the name of a file of an agent that was asked anything else.
+pub fn ask_file(number: &Value, what: &str) -> String {
+    format!(".ask.{number}.1.{what}")
+}
+
+/// What a mission, a script or a place means by `@journal`, `@snapshot`, `@spool`, `@exits`, `@socket`, `@inbox`, the code
+/// `@asked`, and `@turn(0.1.2)`: the second turn of the first attempt of the first task.
+pub fn with_names(text: &str) -> String {
+    let names = [
+        ("@journal", JOURNAL),
+        ("@snapshot", SNAPSHOT),
+        ("@spool", WORK),
+        ("@exits", EXITS),
+        ("@socket", SOCKET),
+        ("@inbox", INBOX),
+        ("@asked", code::ASKED),
+    ];
+    let named = |text: String, (name, file): (&str, &str)| text.replace(name, file);
+    let text = names.into_iter().fold(text.to_owned(), named);
+    let mut parts = text.split("@turn(");
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (place, rest) = part.split_once(')').expect("a turn's place is closed");
+        let mut numbers = place.split('.').map(|number| number.parse().expect("a number"));
+        let [task, attempt, nth] = [(); 3].map(|()| numbers.next().expect("task, attempt and turn"));
+        whole += &turn(task, attempt, nth);
+        whole += rest;
+    }
+    whole
+}
+
+/// The files of a run's work whose names end so, by name.
+pub fn work_files(run: &Path, end: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(run.join(WORK)).expect("the run has files of its work");
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("it can be read").path())
+        .filter(|path| path.to_string_lossy().ends_with(end))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The records of a journal. A torn line never happened.
+pub fn records(journal: &Path) -> Vec<Value> {
+    parsed(&fs::read(journal).expect("there is a journal"))
+}
+
+/// The records in a part of a journal.
+pub fn parsed(bytes: &[u8]) -> Vec<Value> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let whole = lines.filter(|line| line.ends_with(b"\n"));
+    let record = |line: &[u8]| serde_json::from_slice(line).expect("a whole line is a record");
+    whole.map(record).collect()
+}
+
+/// How many tasks a record adds.
+pub fn tasks_added(record: &Value) -> usize {
+    let events = events(record).into_iter();
+    let added = events.filter(|(code, _)| *code == code::ADDED);
+    added
+        .map(|(_, body)| body["t"].as_array().map_or(0, Vec::len))
+        .sum()
+}
+
+/// What was decided by one record: codes and what they say, in order.
+pub fn events(record: &Value) -> Vec<(&str, &Value)> {
+    let events = record["events"].as_array().expect("a record has events");
+    let named = events.iter().map(|event| {
+        let event = event.as_object().and_then(|event| event.iter().next());
+        event.expect("it has a code")
+    });
+    named.map(|(code, body)| (code.as_str(), body)).collect()
+}
+
+/// The number of the first event of a record.
+pub fn seq(record: &Value) -> Option<u64> {
+    record["seq"].as_u64()
+}
+
+/// The moment of a record, as it has it.
+pub fn at(record: &Value) -> &Value {
+    &record["at"]
+}
+
+/// A record, or any line of the state folder that begins with a checksum, with the checksum that fits what it says now:
+/// whoever forges one can do that much.
+pub fn sealed(line: &str) -> String {
+    let (_, body) = line.split_once(',').expect("it begins with a checksum");
+    format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()))
+}
+
+/// A record that says that, with a checksum that does not fit.
+pub fn unsealed() -> &'static str {
+    "{\"crc\":\"00000000\",\"seq\":99,\"at\":1,\"input\":\"x\",\"events\":[]}\n"
+}
+
+/// A record that accepts the first task, with a checksum that fits.
+pub fn accepting(seq: u64) -> String {
+    sealed(&format!(
+        r#"{{"crc":"","b":1,"seq":{seq},"at":1,"fact":"advance","events":[{{"tr":{{"t":0,"f":"review","o":"done","q":"clean"}}}}]}}"#
+    ))
+}
+
+/// The beginning of a record that was torn off.
+pub const TORN: &str = "{\"crc\":\"0123";
+
+/// Changes all records and seals them again.
+pub fn rewrite(journal: &Path, change: impl Fn(&str) -> String) {
+    let text = fs::read_to_string(journal).expect("the journal is text");
+    let line = |line: &str| sealed(&change(line)) + "\n";
+    fs::write(journal, text.lines().map(line).collect::<String>()).expect("the journal can be written");
+}
+
+/// Changes the record of a line, from 0, and seals it again.
+pub fn rewrite_line(journal: &Path, line: usize, change: impl Fn(&str) -> String) {
+    let text = fs::read_to_string(journal).expect("the journal is text");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[line] = sealed(&change(&lines[line]));
+    fs::write(journal, lines.join("\n") + "\n").expect("the journal can be written");
+}
+
+/// Changes the first record that has `which` and seals it again.
+pub fn forge(journal: &Path, which: &str, from: &str, to: &str) {
+    let text = fs::read_to_string(journal).expect("the journal is text");
+    let line = text.lines().position(|line| line.contains(which));
+    let line = line.unwrap_or_else(|| panic!("no record has {which}"));
+    let change = |line: &str| {
+        assert!(line.contains(from), "{line} has no {from}");
+        line.replacen(from, to, 1)
+    };
+    rewrite_line(journal, line, change);
+}
+
+/// Ends the journal in front of the first event that says `which`: behind what was decided before it.
+pub fn cut_before(journal: &Path, which: &str) {
+    let text = fs::read_to_string(journal).expect("the journal is text");
+    let (before, _) = text
+        .split_once(which)
+        .unwrap_or_else(|| panic!("no event is {which}"));
+    let (whole, line) = before.rsplit_once('\n').expect("it is not in the first record");
+    let line = line.strip_suffix(',').expect("something was decided before it");
+    fs::write(journal, format!("{whole}\n{}\n", sealed(&format!("{line}]}}"))))
+        .expect("the journal can be written");
+}
+
+/// Makes the first record of another moment.
+pub fn backdate(journal: &Path, to: u64) {
+    let began = format!("\"at\":{}", at(&records(journal)[0]));
+    forge(journal, &began, &began, &format!("\"at\":{to}"));
+}
+
+/// Changes the first record without sealing it again.
+pub fn damage(journal: &Path) {
+    let text = fs::read_to_string(journal).expect("the journal is text");
+    fs::write(journal, text.replacen("\"seq\":1", "\"seq\":7", 1)).expect("the journal can be written");
+}
+
+/// What records say of a task and of a turn, and what none of a small mission can say.
+pub const STRANGE: [(&str, &str); 2] = [("\"t\":0", "\"t\":7"), ("\"i\":[0,", "\"i\":[4294967295,")];
+
+/// A stage's verdict as a record has it.
+pub fn verdict(stage: &str, verdict: &str) -> String {
+    format!(r#""s":"{stage}","v":"{verdict}""#)
+}
+
+/// A panel's verdict on work that has too few points.
+pub fn below_the_bar(points: u32) -> String {
+    format!(r#""s":"judge","v":"fail","c":"score","p":"{points}""#)
+}
+
+/// What an evaluation gave.
+pub fn evaluated(points: u32) -> String {
+    format!(r#""v":{{"p":"{points}""#)
+}
+
+/// How good the work is that a task was accepted for.
+pub fn flag(flag: &str) -> String {
+    format!(r#""q":"{flag}""#)
+}
+
+/// What a session ended with where all is well.
+pub fn outcome(outcome: &str) -> String {
+    format!(r#""o":"{outcome}","c":["ok"]"#)
+}
+
+/// How a process ended, in the record of its exit.
+pub fn exit(code: i32) -> String {
+    format!("\"code\":{code}")
+}
+
+/// The line with which the process that owns all children of a run says good-bye, made of what the journal promises.
+pub fn farewell(journal: &Path) -> String {
+    let first = records(journal).swap_remove(0);
+    let promised = &first["fact"]["start"]["supervisor"];
+    assert!(promised["f"].is_string(), "it was promised");
+    let document = json!({
+        "crc": "", "label": "", "pid": promised["p"], "start_time": promised["s"], "boot_id": promised["b"], "key": 0,
+        "timed_out": false, "terminated": false, "stdout_len": 0, "stderr_len": 0, "started_ms": 0,
+        "duration_ms": 0, "user_us": 0, "system_us": 0, "max_rss": 0, "at_ms": 1, "note": "",
+        "farewell": promised["f"],
+    });
+    sealed(&document.to_string())
+}
+
+/// An approval of the first task's first question as it is left while no session lives.
+pub fn left_approval(run: &str, by: &str) -> String {
+    let command = json!({"do": "approve", "task": 0, "number": 1});
+    json!({"id": "x", "run": run, "by": by, "command": command}).to_string()
+}
+
+/// The code under a key with which a command is left.
+pub fn code_of(key: &[u8], body: &str) -> String {
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(key).expect("any length");
+    mac.update(b"quorum inbox v1\n");
+    mac.update(body.as_bytes());
+    let code = mac.finalize().into_bytes();
+    code.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A command with its code, as it is left.
+pub fn envelope(code: &Value, body: &str) -> String {
+    json!({"code": code, "body": body}).to_string()
+}
