@@ -2,7 +2,8 @@
 //!
 //! `QUORUM_TEST_CLOCK_SCALE` is a factor above 0, up to 1 (`0.01`: a hundredth of each pause). It is read once, only where debug
 //! assertions are on, and scales how long the program *waits*: back-offs, signs of life, windows, heartbeats. What is
-//! decided and written (moments, durations, limits) stays as it is. Time-outs, deadlines and delays are never scaled.
+//! decided and written (moments, durations, limits) stays as it is. Time-outs, deadlines and delays that a mission tells are
+//! never scaled; a built-in time-out that no mission can shorten is.
 
 use std::time::Duration;
 
@@ -22,6 +23,13 @@ pub fn scaled(pause: Duration) -> Duration {
     {
         pause
     }
+}
+
+/// How many milliseconds a built-in time-out comes to.
+#[must_use]
+pub fn scaled_ms(limit_ms: u64) -> u64 {
+    let limit = scaled(Duration::from_millis(limit_ms)).as_millis();
+    u64::try_from(limit).unwrap_or(u64::MAX)
 }
 
 /// Whether anything is waited for less long than the rules say.

@@ -449,8 +449,10 @@ fn what_tools_give_back_reaches_a_model_clean() {
         .quorum_with(&[("W_KEY", "sk-very-secret-1")], &["run", "mission.yaml"])
         .exits(0);
     let told = results(model.asked().last().unwrap());
+    // The key is taken out of the file to which the command printed, as of every command's.
+    let stars = "*".repeat("sk-very-secret-1".len());
     assert!(
-        told[0].contains("bell  key [redacted]") && !told[0].contains('\u{7}'),
+        told[0].contains(&format!("bell  key {stars}")) && !told[0].contains('\u{7}'),
         "{told:?}"
     );
 }
