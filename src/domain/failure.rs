@@ -2,6 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Why a shell ended without a word of the command that it was to run: its exit codes 126 and 127.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShellFailure {
+    /// What it was to run cannot be executed.
+    CannotExecute,
+    /// What it was to run was not found.
+    NotFound,
+}
+
+impl ShellFailure {
+    /// What an exit code says of that; `None` for a command's own.
+    #[must_use]
+    pub const fn of(code: i32) -> Option<Self> {
+        match code {
+            126 => Some(Self::CannotExecute),
+            127 => Some(Self::NotFound),
+            _ => None,
+        }
+    }
+}
+
 /// What went wrong, by cause. Read from exit status, HTTP status and structured errors, never from prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

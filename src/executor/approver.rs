@@ -2,16 +2,13 @@
 //! exit 0 agrees, 1 refuses and what it printed is the reason, anything else leaves it open.
 
 use crate::agents::command::check_argv;
-use crate::domain::{Millis, TaskId};
+use crate::domain::TaskId;
 use crate::engine::{ApproverSaid, Fact};
 use crate::store::SpoolName;
-use crate::test_clock::scaled_ms;
 
-use super::command::{CommandEnd, CommandJob, How};
+use super::command::{CommandEnd, CommandJob, How, built_in_timeout};
 use super::task_command::TaskCommands;
 
-/// How long a command may take to decide.
-const LIMIT: Millis = Millis::from_secs(600);
 /// How much of what it printed is its reason, in bytes.
 const REASON: u64 = 2_000;
 
@@ -32,13 +29,7 @@ pub fn job(commands: &TaskCommands, id: ApproverId, command: &str) -> CommandJob
     CommandJob {
         label: format!("{}.approval.{}.{}", id.task.0, id.number, id.approver),
         sealed: true,
-        ..commands.plain(
-            "",
-            check_argv(command),
-            Vec::new(),
-            &output,
-            Millis(scaled_ms(LIMIT.0)),
-        )
+        ..commands.plain("", check_argv(command), Vec::new(), &output, built_in_timeout())
     }
 }
 

@@ -12,12 +12,15 @@ use crate::domain::Millis;
 use crate::engine::FileRef;
 use crate::review::checks::CommandOutcome;
 use crate::supervisor::{Exit, Spawn, Told};
+use crate::test_clock::scaled_ms;
 
 use super::spool::{ResultClaims, clean_file, is_as_printed, read_claims, read_tail};
 use super::workspace::make_folder;
 
 /// From SIGTERM to SIGKILL (semantics, section 5).
 pub const GRACE: Millis = Millis::from_secs(3);
+/// How long a command of the mission may take that does not say (section 6).
+pub const COMMAND_TIMEOUT: Millis = Millis::from_secs(600);
 /// How much of what a command of the mission printed is kept in its result, in bytes.
 pub const SHOWN: u64 = 4_000;
 /// How much of standard error is read when an agent fails, in bytes: its last line is quoted, its class is found in it.
@@ -175,6 +178,11 @@ impl CommandJob {
     }
 }
 
+/// How long a command may take for which no mission can say it.
+pub fn built_in_timeout() -> Millis {
+    Millis(scaled_ms(COMMAND_TIMEOUT.0))
+}
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How<'e> {
@@ -280,4 +288,119 @@ impl CommandEnd {
 
 fn tail(file: Option<&PathBuf>, most: u64) -> io::Result<String> {
     file.map_or_else(|| Ok(String::new()), |file| read_tail(file, most))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::domain::Digest;
+
+    const KEY: &str = "a-secret-of-somebody";
+
+    fn outputs(folder: &Path) -> Outputs {
+        let file = |name| Some(folder.join(name));
+        Outputs {
+            stdout: file("out"),
+            stderr: file("err"),
+            result: file("result"),
+            secrets: Arc::new(Secrets::of([KEY.to_owned()])),
+            limit: 100,
+        }
+    }
+
+    fn exited(code: i32) -> Exit {
+        Exit {
+            code: Some(code),
+            ..Exit::default()
+        }
+    }
+
+    #[test]
+    fn no_file_that_a_command_leaves_keeps_a_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["out", "err"] {
+            fs::write(folder.path().join(name), format!("it is {KEY}")).unwrap();
+        }
+        let claimed = format!(r#"{{"output": "it is {KEY}"}}"#);
+        fs::write(folder.path().join("result"), claimed).unwrap();
+        let end = outputs(folder.path()).end(Ok(exited(0)));
+        let clean = format!("it is {}", "*".repeat(KEY.len()));
+        assert_eq!(end.last_words(), (clean.clone(), clean.clone()));
+        assert_eq!(end.claims().unwrap().unwrap().1.output, Some(clean));
+        assert_eq!((end.how(), end.lost()), (How::Exited(0), None));
+    }
+
+    #[test]
+    fn an_output_that_cannot_be_cleaned_or_was_changed_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        fs::write(&out, KEY).unwrap();
+        fs::hard_link(&out, folder.path().join("another")).unwrap();
+        let end = outputs(folder.path()).end(Ok(exited(0)));
+        assert!(end.lost().unwrap().contains("keys cannot be taken out of"));
+        assert!(end.outcome().output_lost.is_some());
+        assert!(!out.exists(), "what cannot be cleaned is not kept");
+
+        fs::write(&out, "another's words").unwrap();
+        let printed = Exit {
+            stdout_digest: Some(Digest::of(b"its own words")),
+            ..exited(0)
+        };
+        let end = outputs(folder.path()).end(Ok(printed));
+        assert!(end.lost().unwrap().contains("is not what was printed"));
+    }
+
+    #[test]
+    fn more_than_the_limit_is_cut_whoever_took_it_in() {
+        let nowhere = Path::new("/nothing/there");
+        let printed = |stdout_len| {
+            let exit = Exit {
+                stdout_len,
+                stderr_len: 50,
+                ..exited(0)
+            };
+            outputs(nowhere).end(Ok(exit)).exit.output_cut
+        };
+        assert_eq!((printed(50), printed(51)), (false, true));
+    }
+
+    #[test]
+    fn each_end_is_of_one_kind() {
+        let how = |exit| format!("{:?}", Outputs::default().end(Ok(exit)).how());
+        let late = Exit {
+            timed_out: true,
+            ..exited(0)
+        };
+        assert_eq!(how(late), "TimedOut");
+        assert_eq!(how(exited(127)), "Exited(127)");
+        let killed = Exit {
+            signal: Some(9),
+            ..Exit::default()
+        };
+        assert_eq!(how(killed), "Killed(9)");
+        let never = Outputs::default().end(Err("no such program".to_owned()));
+        assert_eq!(never.how(), How::NotStarted("no such program"));
+    }
+
+    #[test]
+    fn a_working_folder_is_made_below_what_is_there_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let (inside, within) = (folder.path().join("a/b"), Some(folder.path().to_owned()));
+        let job = |cwd: &Path| CommandJob {
+            cwd: cwd.to_owned(),
+            within: within.clone(),
+            ..CommandJob::default()
+        };
+        job(&inside).spawn(1).unwrap();
+        assert!(inside.is_dir());
+        let elsewhere = folder.path().with_extension("elsewhere");
+        job(&elsewhere).spawn(2).unwrap();
+        assert!(!elsewhere.exists());
+        fs::write(folder.path().join("file"), "").unwrap();
+        let refused = job(&folder.path().join("file/below")).spawn(3).unwrap_err();
+        assert!(refused.starts_with("cannot make the workspace"), "{refused}");
+    }
 }

@@ -9,11 +9,8 @@ use crate::review::checks::{CommandOutcome, command_result};
 use crate::store::SpoolName;
 use crate::test_clock::scaled_ms;
 
-use super::command::{CommandEnd, CommandJob};
+use super::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob, built_in_timeout};
 use super::task_command::TaskCommands;
-
-/// How long a command may take: as long as a check that does not say (section 6).
-const COMMAND_TIMEOUT: Millis = Millis::from_secs(600);
 
 fn declared(plan: &Plan, turn: TurnId, command: u32) -> Option<&FinishCommand> {
     let gate = plan.task(turn.task).finish.as_deref()?;
@@ -33,7 +30,7 @@ pub fn job(commands: &TaskCommands, turn: TurnId, command: u32) -> Option<Comman
         argv,
         Vec::new(),
         &output,
-        Millis(scaled_ms(COMMAND_TIMEOUT.0)),
+        built_in_timeout(),
     ))
 }
 

@@ -4,20 +4,16 @@
 //! between, the next one does all of it again.
 
 use crate::agents::command::check_argv;
-use crate::domain::{CriterionGrade, Millis, TurnId};
+use crate::domain::{CriterionGrade, TurnId};
 use crate::engine::{Fact, OutputRefs};
 use crate::judging::heuristic::{self, CommandFacts, Facts, Text};
 use crate::mission::Verification;
 use crate::review::facts::{MOST_SEARCHED, look_at};
 use crate::store::SpoolName;
-use crate::test_clock::scaled_ms;
 
-use super::command::{CommandEnd, CommandJob, How};
+use super::command::{CommandEnd, CommandJob, How, built_in_timeout};
 use super::spool::{preview, read_output};
 use super::task_command::TaskCommands;
-
-/// How long a command may take: as long as a check that does not say (section 6).
-const COMMAND_TIMEOUT: Millis = Millis::from_secs(600);
 
 /// One round of grading.
 pub struct Grading {
@@ -51,7 +47,7 @@ impl Grading {
                 check_argv(command),
                 Vec::new(),
                 &SpoolName::Probe(self.commands.task, self.commands.attempt, self.round, n),
-                Millis(scaled_ms(COMMAND_TIMEOUT.0)),
+                built_in_timeout(),
             )
         };
         (0..).zip(&named).map(job).collect()

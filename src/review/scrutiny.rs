@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, DeclaredVerdict, Finding, Opinion, Severity, Step};
+use crate::domain::{Advice, DeclaredVerdict, Finding, Opinion, Severity, ShellFailure, Step};
 use crate::judging::scrutiny::MOST_FINDINGS;
 
 use crate::mission::model::Expected;
@@ -197,11 +197,11 @@ pub fn schema(step: Step, asks_for_answers: bool) -> Value {
 
 /// Why an exit code is no verdict: a shell ends with these where a command of its own could not run.
 fn shell_failure(code: i32) -> Option<String> {
-    match code {
-        126 => Some("a command in it cannot be executed".to_owned()),
-        127 => Some("a command in it was not found".to_owned()),
-        129..=192 => Some(format!("a command in it was killed by signal {}", code - 128)),
-        _ => None,
+    match (ShellFailure::of(code), code) {
+        (Some(ShellFailure::CannotExecute), _) => Some("a command in it cannot be executed".to_owned()),
+        (Some(ShellFailure::NotFound), _) => Some("a command in it was not found".to_owned()),
+        (None, 129..=192) => Some(format!("a command in it was killed by signal {}", code - 128)),
+        (None, _) => None,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, 
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::domain::{AgentId, FailureClass, TaskId, Timestamp};
 use crate::engine::{Known, TaskState, ToolLedgerRef, Usage, Used};
-use crate::executor::workspace::workspace;
+use crate::executor::workspace::{make_folder, workspace};
 use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
 use crate::mission::Plan;
@@ -131,6 +131,7 @@ impl Offer<'_> {
             return Ok(None);
         }
         let (folder, apart) = self.workspace();
+        make_folder(&folder, &self.plan.rules.workspace)?;
         let toolbox = Toolbox::new(&folder, &FOR_REVIEWERS)
             .map_err(|error| format!("cannot look into {}: {error}", folder.display()))?;
         Ok(Some(Looking {

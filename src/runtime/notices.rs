@@ -136,13 +136,14 @@ pub(super) struct DeliveryContext {
     pub secrets: Arc<Secrets>,
 }
 
-/// DeliveryContext a notification over once.
+/// Hands a notification over once. Why it was not taken is told without what nobody may read.
 pub(super) async fn hand_over(
     channel: Arc<Channel>,
     document: Value,
     context: DeliveryContext,
 ) -> Result<(), Refusal> {
-    match &channel.way {
+    let secrets = context.secrets.clone();
+    let taken = match &channel.way {
         Way::Http(hook) => channel.post(hook, &document).await,
         Way::File(path) => {
             let path = path.clone();
@@ -153,7 +154,11 @@ pub(super) async fn hand_over(
                 .unwrap_or_else(|error| Err(Refusal::new(FailureClass::Unknown, error.to_string())))
         }
         Way::Command(program) => run_command(&channel, program, &document, &context).await,
-    }
+    };
+    taken.map_err(|refusal| Refusal {
+        message: secrets.redact(&refusal.message),
+        ..refusal
+    })
 }
 
 /// How the folders of deliveries are called in the state folder: with the number of the process that they belong to.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::{FailedCommand, Moment, read_command};
 use crate::domain::{Digest, FailureClass, Millis};
-use crate::engine::{FileRef, ReplyRef, Usage, Used};
+use crate::engine::{FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
 use crate::executor::command::{CommandEnd, How, LONGEST_QUOTE};
 use crate::executor::spool::{Sealed, read_head_bytes, seal};
 use crate::judging::parser::Quoted;
@@ -101,21 +101,25 @@ pub(super) fn of_command<T>(
     place: &Place,
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), Failed> {
-    if let Some(failed) = no_reply(who, end) {
-        return Err(failed);
-    }
-    let least = (end.exit.stdout_len, end.exit.stdout_digest);
-    judgement.cut_short |= end.exit.output_cut;
     // Claims that cannot be read are none: what was used is unknown then.
     let claims = end.claims().ok().flatten();
     let claims = claims.map(|(_, claims)| claims).unwrap_or_default();
-    read(
-        place,
-        &judgement,
-        least,
-        (claims.model, claims.usage.as_usage()),
-        parse,
-    )
+    let usage = claims.usage.as_usage();
+    let in_vain = |failed| Failed {
+        used: (!usage.is_none()).then(|| {
+            Box::new(Used {
+                usage,
+                tools: ToolLedgerRef::default(),
+            })
+        }),
+        ..failed
+    };
+    if let Some(failed) = no_reply(who, end) {
+        return Err(in_vain(failed));
+    }
+    let least = (end.exit.stdout_len, end.exit.stdout_digest);
+    judgement.cut_short |= end.exit.output_cut;
+    read(place, &judgement, least, (claims.model, usage), parse).map_err(in_vain)
 }
 
 /// Stores what a model replied, and reads it.

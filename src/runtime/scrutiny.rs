@@ -3,9 +3,9 @@
 
 use crate::agents::command::check_argv;
 use crate::agents::secrets::Secrets;
-use crate::domain::{Advice, FindingsReport, Millis, Step, TaskId};
+use crate::domain::{Advice, FindingsReport, Step, TaskId};
 use crate::engine::{Effect, Fact, State, TaskState};
-use crate::executor::command::{CommandEnd, CommandJob};
+use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
@@ -21,9 +21,6 @@ use crate::store::{RunFolder, SpoolName};
 use super::commands::request;
 use super::material::Material;
 use super::world::{Sender, World};
-
-/// How long a stage may take that does not say: as long as a check (section 6).
-const STAGE_TIMEOUT: Millis = Millis::from_secs(600);
 
 /// One round of a stage that needs no agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,7 +158,7 @@ impl StageCommand {
             ("QUORUM_STAGE".to_owned(), stage.name.to_string()),
             ("QUORUM_REVIEW_FILE".to_owned(), shown),
         ];
-        let timeout = stage.timeout.unwrap_or(STAGE_TIMEOUT);
+        let timeout = stage.timeout.unwrap_or(COMMAND_TIMEOUT);
         let what = format!("stages.{}", run.position());
         Ok(CommandJob {
             told: vec![review],

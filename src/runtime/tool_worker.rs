@@ -126,11 +126,17 @@ impl Work {
         let begin = Timestamp::now();
         let message = match self.prepare().await {
             Err(why) => Message::Fact(not_reachable(turn, why)),
-            Ok(hands) => {
-                let talk = converse(&self.line, &self.endpoint, &self.request, Limits::WORKER, &hands);
+            Ok(context) => {
+                let talk = converse(
+                    &self.line,
+                    &self.endpoint,
+                    &self.request,
+                    Limits::WORKER,
+                    &context,
+                );
                 match talk.await {
-                    Ok(conversation) => self.ended(hands, conversation, begin).await,
-                    Err(broken) => self.broke_off(hands, broken, begin).await,
+                    Ok(conversation) => self.ended(context, conversation, begin).await,
+                    Err(broken) => self.broke_off(context, broken, begin).await,
                 }
             }
         };
@@ -171,7 +177,7 @@ impl Work {
         })
     }
 
-    async fn ended(&self, hands: ToolContext, conversation: Conversation, begin: Timestamp) -> Message {
+    async fn ended(&self, context: ToolContext, conversation: Conversation, begin: Timestamp) -> Message {
         let Conversation {
             reply,
             spent,
@@ -185,7 +191,7 @@ impl Work {
             );
             let _ = self.sender.send(Message::Fact(Fact::Warn(cut)));
         }
-        let said = hands.done().clone();
+        let said = context.done().clone();
         let usage = usage_of(&reply);
         let text = said.result.as_ref().unwrap_or(&reply.text);
         let text = self.task.secrets.redact(text);
@@ -211,7 +217,7 @@ impl Work {
                     usage,
                     ..self.failed(FailureClass::Unknown, message)
                 };
-                return self.end(hands, end, &spent, begin).await;
+                return self.end(context, end, &spent, begin).await;
             }
         };
         let asked = self.asked(&said, &text).filter(|_| exit.failure.is_none());
@@ -240,7 +246,7 @@ impl Work {
             model: reply.model,
             ..TurnEnd::clean(self.turn)
         };
-        self.end(hands, end, &spent, begin).await
+        self.end(context, end, &spent, begin).await
     }
 
     fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
@@ -272,7 +278,7 @@ impl Work {
         })
     }
 
-    async fn broke_off(&self, hands: ToolContext, broken: Broken, begin: Timestamp) -> Message {
+    async fn broke_off(&self, context: ToolContext, broken: Broken, begin: Timestamp) -> Message {
         let Broken { error, spent } = broken;
         let is_time_out = error.is_our_timer();
         if spent.requests == 0 && !is_time_out {
@@ -297,17 +303,17 @@ impl Work {
             ..self.failed(error.class, message)
         };
         end.exit.retry_after = error.retry_after;
-        self.end(hands, end, &spent, begin).await
+        self.end(context, end, &spent, begin).await
     }
 
     /// Its record is made durable; without it nobody could tell what it did.
-    async fn end(&self, hands: ToolContext, end: TurnEnd, spent: &Spent, begin: Timestamp) -> Message {
+    async fn end(&self, context: ToolContext, end: TurnEnd, spent: &Spent, begin: Timestamp) -> Message {
         let (calls, lost) = {
-            let done = hands.done();
+            let done = context.done();
             (done.calls, done.lost.clone())
         };
         let failed_tools: Vec<FailedTool> = lost.into_iter().map(|(_, failed)| failed).collect();
-        let end = match hands.ledger.clone().seal(spent).await {
+        let end = match context.ledger.clone().seal(spent).await {
             Ok(tools) => TurnEnd {
                 tools: Some(Box::new(tools)),
                 tool_calls: Some(calls),

@@ -97,27 +97,6 @@ const KNOWN_RED: &[Red] = &[
     },
     Red {
         rows: ASKS,
-        transports: COMMAND,
-        fault: Fault::OutputLost,
-        wrong: &["cost"],
-        today: "what the agent says that it used is not read where its reply is lost; of a turn it is",
-    },
-    Red {
-        rows: &[Row::ScorePanel, Row::ScoreEvaluation, Row::Grade, Row::StageAsk],
-        transports: HTTP,
-        fault: Fault::NoFolder,
-        wrong: &["exit", "status", "calls", "class", "letter", "cost"],
-        today: "a model that judges is not asked: its tools are refused a folder that is not there; for a command it is made",
-    },
-    Red {
-        rows: &[Row::RedTeam],
-        transports: HTTP,
-        fault: Fault::NoFolder,
-        wrong: &["calls", "class", "letter", "cost"],
-        today: "a model that judges is not asked: its tools are refused a folder that is not there; for a command it is made",
-    },
-    Red {
-        rows: ASKS,
         transports: BOTH,
         fault: Fault::Late,
         wrong: &["cost"],
@@ -150,13 +129,6 @@ const KNOWN_RED: &[Red] = &[
         fault: Fault::Secret,
         wrong: &["exit", "status", "calls"],
         today: "it is asked once: the request that failed with a secret in its error is not made again (nothing leaks)",
-    },
-    Red {
-        rows: &[Row::Deliver],
-        transports: HTTP,
-        fault: Fault::Secret,
-        wrong: &["leaks"],
-        today: "what a receiver answers is cleaned of the channel's own secrets only; what a command prints, of the run's",
     },
 ];
 

@@ -1,5 +1,7 @@
 //! A task's own workspace is there for whoever works in it first, agent or not.
 
+use serde_json::json;
+
 use crate::support::{Workspace, standing};
 
 #[test]
@@ -24,4 +26,37 @@ tasks:
     assert_eq!(standing(&document, "judged"), ("done", "clean"));
     assert!(workspace.read("one/stage").trim().ends_with("/one"));
     assert!(workspace.read("two/seen").trim().ends_with("/two"));
+}
+
+#[test]
+fn whoever_is_asked_outside_of_a_session_finds_the_workspace_as_well() {
+    let judge = r#"printf '{"scores": {"depth": {"score": 4, "reasoning": "r"}}, "findings": []}'"#;
+    let workspace = Workspace::with(&format!(
+        "
+name: nothing has run yet
+workspace: not/yet/there
+agents:
+  w: {{adapter: echo}}
+  judge: {{run: {judge:?}, role: reviewer}}
+tasks: [{{title: t, assignTo: w}}]
+"
+    ));
+    let row = json!({
+        "source": "mine", "group": "a", "dims": ["depth"], "scale": [1, 5],
+        "meanings": {"depth": "It goes beneath the surface."},
+        "task": "Write something deep.", "criteria": "It is deep.", "work": "The sea is deep.",
+        "human": {"mean": [4]},
+    });
+    workspace.write("labels.jsonl", format!("{row}\n"));
+    let calibrate = [
+        "calibrate",
+        "labels.jsonl",
+        "--record",
+        "replies.jsonl",
+        "--json",
+        "--reviewers",
+        "judge",
+    ];
+    let document = workspace.quorum(&calibrate).exits(0).json();
+    assert_eq!(document["asked"][0]["replied"], 1, "{document}");
 }

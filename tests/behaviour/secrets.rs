@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::model::{Model, says, scores};
+use crate::support::journal;
+use crate::support::model::{Model, results, says, scores, wants};
 use crate::support::{Workspace, standing, task};
 
 const KEY: &str = "sk-of-a-command-0815";
@@ -200,6 +201,67 @@ tasks: [{title: a, assignTo: worker}]
     let finished = workspace.quorum_with(&[("API_TOKEN", LEAK)], &["run", "mission.yaml"]);
     let finished = finished.exits(3);
     assert_no_leak(&workspace, &finished.stdout, &finished.stderr);
+}
+
+#[test]
+fn no_kind_of_command_leaves_a_secret_behind() {
+    let model = Model::new(|body| match results(body).len() {
+        0 => wants(&[("run", json!({"argv": ["cat", "out.txt"]}))]),
+        _ => says("I have read it."),
+    });
+    let workspace = Workspace::with(&format!(
+        "
+name: every kind of command
+settings: {{finalChecks: always, concurrency: 1}}
+agents:
+  worker: {{run: 'printf %s \"$API_TOKEN\" | tee out.txt; cat out.txt >&2', env: {{API_TOKEN: '${{API_TOKEN}}'}}}}
+  model: {{adapter: openai, model: m, baseUrl: '{}', tools: [run]}}
+  judge: {{run: 'cat out.txt >&2; echo \"it is $(cat out.txt)\"; echo SCORE: 90', role: reviewer}}
+tasks:
+  - title: made
+    assignTo: worker
+    acceptance: ['`cat out.txt` exits 0']
+    verification: {{grader: heuristic}}
+    verify: {{commands: ['cat out.txt']}}
+    expectations: [{{type: script, command: 'cat out.txt'}}]
+    stages: [{{name: look, command: 'cat out.txt'}}]
+  - title: allowed
+    assignTo: worker
+    dependsOn: [made]
+    requiresApproval: {{approvers: [{{command: 'cat out.txt'}}]}}
+  - {{title: read, assignTo: model, dependsOn: [allowed], review: none}}
+",
+        model.base()
+    ));
+    let finished = workspace.quorum_with(&[("API_TOKEN", LEAK)], &["run", "mission.yaml"]);
+    let finished = finished.exits(0);
+    assert_no_leak(&workspace, &finished.stdout, &finished.stderr);
+    // Each of them has said it, so it was taken out of what each of them left.
+    let stars = "\\*".repeat(LEAK.len());
+    let kept = workspace
+        .bash(&format!(
+            "cd .polpo/runs/*/{} && grep -l '{stars}' *",
+            journal::WORK
+        ))
+        .stdout;
+    let kept: Vec<&str> = kept.lines().collect();
+    let of_judge = |what| journal::seat_file(1, (0, 1, 1), what);
+    for part in [
+        "0.1.1.out",
+        "0.1.1.err",
+        "check",
+        "finish",
+        "verification",
+        "stages",
+        "approval",
+        &of_judge("reply"),
+        &of_judge("err"),
+        ".run.",
+        "audit",
+    ] {
+        let is_kept = kept.iter().any(|name| name.contains(part));
+        assert!(is_kept, "{part} is none of {kept:?}");
+    }
 }
 
 fn assert_no_leak(workspace: &Workspace, stdout: &str, stderr: &str) {

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::{
     AttemptKind, Cause, Edge, FailureClass, FailureMode, Finding, Millis, Points, QualityFlag, Severity,
-    Stage, Status, Step, Timestamp, Verdict, WaitingReason,
+    ShellFailure, Stage, Status, Step, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, Grounds, StageReport};
@@ -159,11 +159,11 @@ fn in_vain(draft: &Draft<'_>, failed: &FailedAgent<'_>) -> Option<&'static str> 
         let agent = draft.plan().agent(draft.task_plan().agent);
         matches!(agent.spec.run, Some(CommandLine::Shell(_)))
     };
-    match (failed.class, failed.code) {
-        (FailureClass::Unknown, Some(126)) if streak.was_quick && is_line() => {
+    match (failed.class, failed.code.and_then(ShellFailure::of)) {
+        (FailureClass::Unknown, Some(ShellFailure::CannotExecute)) if streak.was_quick && is_line() => {
             Some("its shell could not run a command, so it is not tried again")
         }
-        (FailureClass::Unknown, Some(127)) if streak.was_quick && is_line() => {
+        (FailureClass::Unknown, Some(ShellFailure::NotFound)) if streak.was_quick && is_line() => {
             Some("its shell did not find a command, so it is not tried again")
         }
         (FailureClass::Unknown, _) if streak.instant >= MOST_INSTANT => {

@@ -12,7 +12,7 @@
 
 mod reading;
 
-use crate::domain::{CriterionGrade, Points};
+use crate::domain::{CriterionGrade, Points, ShellFailure};
 
 use reading::{Clause, Core, Measure, Reading, Said};
 
@@ -234,7 +234,7 @@ fn judge(clause: &Clause, subject: &str, facts: &Facts) -> Vec<(Holds, String)> 
 
 /// The shell's own exit codes for a command that is not there or cannot be executed.
 fn could_not_run(command: &CommandFacts) -> bool {
-    matches!(command.exit, Some(126 | 127))
+    command.exit.and_then(ShellFailure::of).is_some()
 }
 
 /// A command that was killed, or never ran, neither succeeded nor said that it failed.
