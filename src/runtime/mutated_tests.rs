@@ -10,7 +10,7 @@ use crate::store::{StateFolder, no_links::scratch_folder};
 
 use super::recover::recover;
 
-const JOURNALS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/journals/v1");
+const JOURNALS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/journals/v2");
 
 /// Where numbers stand in a text, outside of strings.
 fn numbers(text: &str) -> Vec<(usize, usize)> {
