@@ -160,7 +160,21 @@ pub fn parsed(bytes: &[u8]) -> Vec<Value> {
     let lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let whole = lines.filter(|line| line.ends_with(b"\n"));
     let record = |line: &[u8]| serde_json::from_slice(line).expect("a whole line is a record");
-    whole.map(record).collect()
+    whole.map(record).map(told).collect()
+}
+
+/// The record with the event that it does not write, because it says nothing but the fact.
+fn told(mut record: Value) -> Value {
+    if record["told"] == 1 {
+        let fact = record["fact"].as_object().and_then(|fact| fact.iter().next());
+        let event = match fact.expect("a record has a fact") {
+            (name, started) if name == "start" => json!({"run": started}),
+            (_, spawned) => json!({"sp": {"i": spawned["turn"], "p": spawned["process"]}}),
+        };
+        let events = record["events"].as_array_mut().expect("a record has events");
+        events.insert(0, event);
+    }
+    record
 }
 
 /// How many tasks a record adds.
