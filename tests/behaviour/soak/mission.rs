@@ -224,7 +224,7 @@ fn add_order(yaml: &mut String, dice: &mut Dice, plan: &mut Plan) {
         plan.gates.push(Gate {
             after,
             blocks,
-            all_passed: n % 4 == 1,
+            all_passed: n % 4 != 1,
             accepts_below: n % 4 == 3,
             min: (n % 4 == 2).then_some(70.0),
         });
