@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::domain::{RunId, TurnId};
-use crate::engine::{Event, ProcessRef, SupervisorRef};
+use crate::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
 use crate::report::{escape, sanitize};
@@ -164,7 +164,7 @@ fn catch_up(
     let mut reader = Reader::open_at(&run.journal(), end).map_err(Failure::internal)?;
     while let Some(record) = reader.next_record().map_err(Failure::internal)? {
         for event in &record.events {
-            if let Event::RunResumed { supervisor: next, .. } = event {
+            if let Event::Run(RunEvent::Resumed { supervisor: next, .. }) = event {
                 supervisor.clone_from(next);
             }
             history.apply(record.at, event);

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::domain::Timestamp;
-use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, meets};
+use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, meets};
 use crate::report::sanitize;
 use crate::runtime::{Answer, Reply, TellError, ask, drain, tell};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
@@ -162,7 +162,7 @@ fn journaled(run: &RunFolder, wanted: &str) -> Result<Given, Failure> {
     let mut met = None;
     open_run(run, |_, record| {
         for event in &record.events {
-            if let Event::CommandTaken { id, result, .. } = event
+            if let Event::Run(RunEvent::CommandTaken { id, result, .. }) = event
                 && id == wanted
             {
                 met = Some(*result);

@@ -7,7 +7,9 @@ mod task;
 use crate::domain::{AttemptKind, Cause, HoldId, Purpose, QualityFlag, Stage, Status, TaskId, Verdict};
 
 use super::derive::change_plan;
-use super::event::Event;
+use super::event::{
+    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+};
 use super::fixups::{no_longer_superseded, supersede};
 use super::payload::{DeferralReason, FileFact, StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, is_tried_again, nothing_is_due};
@@ -28,7 +30,7 @@ fn change(state: &mut State, event: &Event) {
         state.timers.cancel(Timer::WaitOver);
     }
     match event {
-        Event::RunStarted(started) => {
+        Event::Run(RunEvent::Started(started)) => {
             state.sessions = 1;
             state.options = started.options.clone();
             state.phase = RunPhase::Running;
@@ -36,9 +38,9 @@ fn change(state: &mut State, event: &Event) {
                 make_ready_if_unblocked(state, id);
             }
         }
-        Event::SessionLimit { until } => state.session_ends = Some(*until),
-        Event::TaskDeferred { task, .. } | Event::TaskReleased { task } => defer(state, *task, event),
-        Event::RunResumed { options, .. } => {
+        Event::Run(RunEvent::SessionLimit { until }) => state.session_ends = Some(*until),
+        Event::Task(task, TaskEvent::Deferred { .. } | TaskEvent::Released) => defer(state, *task, event),
+        Event::Run(RunEvent::Resumed { options, .. }) => {
             state.sessions += 1;
             state.audit.out = false;
             state.session_ends = None;
@@ -51,19 +53,19 @@ fn change(state: &mut State, event: &Event) {
             state.threshold_failed = None;
             state.foreign = false;
         }
-        Event::StateForeign { .. } => state.foreign = true,
-        Event::RunMoved { from, .. } => state.moved_from = Some(from.clone()),
-        Event::Stopping { cause } => {
+        Event::Run(RunEvent::StateForeign { .. }) => state.foreign = true,
+        Event::Run(RunEvent::Moved { from, .. }) => state.moved_from = Some(from.clone()),
+        Event::Run(RunEvent::Stopping { cause }) => {
             state.phase = RunPhase::Stopping;
             state.audit.out = false;
             state.stop = Some(*cause);
             state.timers.cancel(Timer::WaitOver);
         }
-        Event::RunFinished { .. } => {
+        Event::Run(RunEvent::Finished { .. }) => {
             state.phase = RunPhase::Finished;
             state.timers.cancel(Timer::WaitOver);
         }
-        Event::GateEvaluated { gate, result } => {
+        Event::Gate(gate, GateEvent::Evaluated { result }) => {
             let gate_state = &mut state.gates[gate.index()];
             gate_state.result = Some(result.clone());
             state.gates_due.remove(gate);
@@ -73,7 +75,7 @@ fn change(state: &mut State, event: &Event) {
                 state.halted = true;
             }
         }
-        Event::GateOverridden { gate, .. } => {
+        Event::Gate(gate, GateEvent::Overridden { .. }) => {
             let was_open = state.gates[gate.index()].is_open();
             state.gates[gate.index()].overridden = true;
             if !was_open {
@@ -81,7 +83,7 @@ fn change(state: &mut State, event: &Event) {
             }
             state.halted = is_halted(state);
         }
-        Event::HoldReached { hold, number, until } => {
+        Event::Hold(hold, HoldEvent::Reached { number, until }) => {
             let held = &mut state.holds[hold.index()];
             (held.number, held.stage) = (*number, HoldStage::Reached);
             state.holds_due.remove(hold);
@@ -90,19 +92,19 @@ fn change(state: &mut State, event: &Event) {
                 state.timers.set(Timer::Delay(*hold), *until);
             }
         }
-        Event::HoldPassed { hold, .. } => {
+        Event::Hold(hold, HoldEvent::Passed { .. }) => {
             leave_hold(state, *hold, HoldStage::Passed);
             let plan = state.plan.clone();
             for blocked in &plan.hold(*hold).blocks {
                 unblock(state, *blocked);
             }
         }
-        Event::HoldRejected { hold, .. } => leave_hold(state, *hold, HoldStage::Rejected),
-        Event::MissionChanged(change) => change_plan(state, change),
-        Event::TasksAdded(addition) => growth::add(state, addition),
-        Event::TasksWithdrawn { tasks } => growth::withdraw(state, tasks),
-        Event::Superseded { task, .. } => supersede(state, *task),
-        Event::EdgeTaken { task, left, kept, .. } => {
+        Event::Hold(hold, HoldEvent::Rejected { .. }) => leave_hold(state, *hold, HoldStage::Rejected),
+        Event::Run(RunEvent::MissionChanged(change)) => change_plan(state, change),
+        Event::Run(RunEvent::TasksAdded(addition)) => growth::add(state, addition),
+        Event::Run(RunEvent::TasksWithdrawn { tasks }) => growth::withdraw(state, tasks),
+        Event::Task(task, TaskEvent::Superseded { .. }) => supersede(state, *task),
+        Event::Task(task, TaskEvent::EdgeTaken { left, kept, .. }) => {
             change_task(state, *task, event);
             for id in left {
                 routes::leave(state, *id);
@@ -111,31 +113,27 @@ fn change(state: &mut State, event: &Event) {
                 state.tasks[id.index()].visits = *visits;
             }
         }
-        Event::Paused { .. } => {
+        Event::Run(RunEvent::Paused { .. }) => {
             state.paused = true;
             state.timers.cancel(Timer::WaitOver);
         }
-        Event::Waiting { until } => state.timers.set(Timer::WaitOver, *until),
-        Event::CommandTaken { id, result, .. } => {
+        Event::Run(RunEvent::Waiting { until }) => state.timers.set(Timer::WaitOver, *until),
+        Event::Run(RunEvent::CommandTaken { id, result, .. }) => {
             state.commands.insert(id.clone(), *result);
         }
-        Event::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
+        Event::Run(RunEvent::ThresholdFailed { points, .. }) => state.threshold_failed = Some(*points),
         // The transition beside it takes the task out of the queue.
-        Event::DependencyFailed { .. } => {}
-        Event::DeadlockDetected { task, dependency } | Event::ArtifactsRequested { task, dependency } => {
+        Event::Task(_, TaskEvent::DependencyFailed { .. }) => {}
+        Event::Task(task, TaskEvent::DeadlockDetected { dependency })
+        | Event::Work(task, WorkEvent::ArtifactsRequested { dependency }) => {
             state.cascades_due.remove(&(*task, *dependency));
             change_task(state, *task, event);
-            if matches!(event, Event::DeadlockDetected { .. }) {
+            if matches!(event, Event::Task(_, TaskEvent::DeadlockDetected { .. })) {
                 all_have_ended(state, *task);
             }
         }
-        Event::ArtifactsScanned { task, .. } => change_task(state, *task, event),
-        Event::DependencyResolved {
-            task,
-            dependency,
-            way,
-            ..
-        } => {
+        Event::Work(task, WorkEvent::ArtifactsScanned { .. }) => change_task(state, *task, event),
+        Event::Task(task, TaskEvent::DependencyResolved { dependency, way, .. }) => {
             state.cascades_due.remove(&(*task, *dependency));
             let does_without = state.task(*task).does_without(*dependency);
             change_task(state, *task, event);
@@ -144,53 +142,63 @@ fn change(state: &mut State, event: &Event) {
             }
         }
         // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
-        Event::Salvaged { .. } => {
+        Event::Run(RunEvent::Salvaged { .. }) => {
             state.phase = RunPhase::Running;
             state.audit.out = false;
             state.timers.cancel(Timer::WaitOver);
         }
         Event::Notice(_)
         | Event::Deadline(_)
-        | Event::LimitReached { .. }
-        | Event::CallHeld { .. }
-        | Event::CallReleased { .. }
-        | Event::BudgetClock { .. }
-        | Event::Warning { .. } => {}
-        Event::Transition { task, .. } => transition(state, *task, event),
-        Event::AttemptPlanned {
+        | Event::Budget(
+            BudgetEvent::Exhausted { .. }
+            | BudgetEvent::Held { .. }
+            | BudgetEvent::Released { .. }
+            | BudgetEvent::Clock { .. },
+        )
+        | Event::Run(RunEvent::Warning { .. }) => {}
+        Event::Task(task, TaskEvent::Transition { .. }) => transition(state, *task, event),
+        Event::Task(
             task,
-            kind: AttemptKind::Execute,
-            ..
-        } => {
+            TaskEvent::AttemptPlanned {
+                kind: AttemptKind::Execute,
+                ..
+            },
+        ) => {
             // A person wants it done and judged anew.
             forgive(state, *task);
             change_task(state, *task, event);
         }
-        Event::AttemptPlanned { task, .. }
-        | Event::ScanRequested { task, .. }
-        | Event::FilesScanned { task, .. }
-        | Event::FinishRequested { task, .. }
-        | Event::FinishChecked { task, .. }
-        | Event::Nudged { task, .. }
-        | Event::FilesChanged { task, .. }
-        | Event::GradingFailed { task, .. }
-        | Event::StepRequested { task, .. }
-        | Event::StepFailed { task, .. }
-        | Event::EvalUnparsed { task }
-        | Event::ForceAccepted { task, .. }
-        | Event::DelegationRequested { task, .. }
-        | Event::DelegationRefused { task, .. }
-        | Event::ApprovalRequested { task, .. }
-        | Event::ApproverAsked { task, .. }
-        | Event::ApproverUndecided { task, .. }
-        | Event::ApprovalTimedOut { task, .. }
-        | Event::RetryBlocked { task, .. }
-        | Event::FellBack { task, .. }
-        | Event::ApprovalResolved { task, .. }
-        | Event::Question { task, .. }
-        | Event::Answered { task, .. } => change_task(state, *task, event),
-        Event::CheckFinished { task, .. } => change_task(state, *task, event),
-        Event::CheckRequested { task, .. } => {
+        Event::Task(
+            task,
+            TaskEvent::AttemptPlanned { .. }
+            | TaskEvent::Nudged { .. }
+            | TaskEvent::FilesChanged { .. }
+            | TaskEvent::EvalUnparsed
+            | TaskEvent::ForceAccepted { .. }
+            | TaskEvent::DelegationRequested { .. }
+            | TaskEvent::DelegationRefused { .. }
+            | TaskEvent::ApprovalRequested { .. }
+            | TaskEvent::ApprovalTimedOut { .. }
+            | TaskEvent::RetryBlocked { .. }
+            | TaskEvent::FellBack { .. }
+            | TaskEvent::ApprovalResolved { .. }
+            | TaskEvent::Question { .. }
+            | TaskEvent::Answered { .. },
+        )
+        | Event::Work(
+            task,
+            WorkEvent::ScanRequested { .. }
+            | WorkEvent::FilesScanned { .. }
+            | WorkEvent::FinishRequested { .. }
+            | WorkEvent::FinishChecked { .. }
+            | WorkEvent::GradingFailed { .. }
+            | WorkEvent::StepRequested { .. }
+            | WorkEvent::StepFailed { .. }
+            | WorkEvent::ApproverAsked { .. }
+            | WorkEvent::ApproverUndecided { .. },
+        ) => change_task(state, *task, event),
+        Event::Work(task, WorkEvent::CheckFinished { .. }) => change_task(state, *task, event),
+        Event::Work(task, WorkEvent::CheckRequested { .. }) => {
             change_task(state, *task, event);
             // A turn that ends while a check runs may change what the check has looked at.
             let ended = state.turns_ended;
@@ -198,14 +206,14 @@ fn change(state: &mut State, event: &Event) {
                 judging.turns_ended = ended;
             }
         }
-        Event::GradingRequested { task, .. } => {
+        Event::Work(task, WorkEvent::GradingRequested { .. }) => {
             change_task(state, *task, event);
             let runs_commands = super::decide::grades_by_facts(&state.plan, *task);
             if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
                 judging.stale |= runs_commands;
             }
         }
-        Event::AcceptanceRecorded { task, .. } => {
+        Event::Task(task, TaskEvent::AcceptanceRecorded { .. }) => {
             change_task(state, *task, event);
             state.acceptances += 1;
             state.audit.due = true;
@@ -214,57 +222,60 @@ fn change(state: &mut State, event: &Event) {
                 (acceptance.order, acceptance.turns, acceptance.session) = (order, turns, session);
             }
         }
-        Event::AuditRequested { number } => {
+        Event::Run(RunEvent::AuditRequested { number }) => {
             (state.audit.number, state.audit.out) = (*number, true);
             state.audit.covers = state.acceptances;
         }
-        Event::Audited { checked, files, .. } => audited(state, checked, files),
+        Event::Run(RunEvent::AuditFinished { checked, files, .. }) => audited(state, checked, files),
         // The transition beside it says what becomes of the task.
-        Event::Regressed { .. } => {}
-        Event::StageVerdict(report) => {
+        Event::Task(_, TaskEvent::Regressed { .. }) => {}
+        Event::Task(_, TaskEvent::StageVerdict(report)) => {
             count_rejection(state, report);
             change_task(state, report.task, event);
             mark_unverified(state, report);
         }
-        Event::AskRequested {
+        Event::Ask(
             id,
-            purpose: Purpose::Resolve { dependency },
-            ..
-        } => {
+            AskEvent::Requested {
+                purpose: Purpose::Resolve { dependency },
+                ..
+            },
+        ) => {
             state.cascades_due.remove(&(id.task, *dependency));
             change_task(state, id.task, event);
         }
-        Event::AskRequested { id, .. } => change_task(state, id.task, event),
-        Event::Probed { task, .. } => change_task(state, *task, event),
+        Event::Ask(id, AskEvent::Requested { .. }) => change_task(state, id.task, event),
+        Event::Task(task, TaskEvent::Probed { .. }) => change_task(state, *task, event),
         // It says what a judge is given, and changes nothing.
-        Event::HandedOver { .. } => {}
-        Event::AskReplied { id, .. } | Event::AskFailed { id, .. } => {
+        Event::Ask(_, AskEvent::HandedOver { .. }) => {}
+        Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => {
             change_task(state, id.task, event);
         }
         // It is asked about, and told, in what stands beside it.
-        Event::AuthorityCues { .. }
-        | Event::Escalated { .. }
-        | Event::DelegationDrift { .. }
-        | Event::NoProgress { .. } => {}
-        Event::ProtectionNoted { files } => state.protected = Some(files.clone()),
-        Event::StageVoided(voided) => change_task(state, voided.place.task(), event),
-        Event::FilesNoted { turn, .. } => {
+        Event::Turn(_, TurnEvent::AuthorityCues { .. } | TurnEvent::Escalated { .. })
+        | Event::Task(_, TaskEvent::DelegationDrift { .. } | TaskEvent::NoProgress { .. }) => {}
+        Event::Run(RunEvent::ProtectionNoted { files }) => state.protected = Some(files.clone()),
+        Event::Task(_, TaskEvent::StageVoided(voided)) => change_task(state, voided.place.task(), event),
+        Event::Turn(turn, TurnEvent::FilesNoted { .. }) => {
             let starts = state.turns_started;
             change_task(state, turn.task, event);
             if let Some(noted) = &mut state.tasks[turn.task.index()].evidence.noted {
                 noted.starts = starts;
             }
         }
-        Event::TurnStarted { turn, .. } => {
+        Event::Turn(turn, TurnEvent::Started { .. }) => {
             state.turns_started += 1;
             change_task(state, turn.task, event);
         }
-        Event::AgentSpawned { turn, .. }
-        | Event::AgentActivity { turn, .. }
-        | Event::AgentStale { turn, .. }
-        | Event::TurnRequestFailed { turn, .. }
-        | Event::TurnAdopted { turn } => change_task(state, turn.task, event),
-        Event::TurnFinished { turn, .. } | Event::TurnLost { turn } => {
+        Event::Turn(
+            turn,
+            TurnEvent::Spawned { .. }
+            | TurnEvent::Activity { .. }
+            | TurnEvent::Stale { .. }
+            | TurnEvent::RequestFailed { .. }
+            | TurnEvent::Adopted,
+        ) => change_task(state, turn.task, event),
+        Event::Turn(turn, TurnEvent::Finished { .. } | TurnEvent::Lost) => {
             change_task(state, turn.task, event);
             state.turn_ended_in(turn.task);
         }
@@ -385,34 +396,40 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
 /// The timers of an approval.
 fn follow_approval(state: &mut State, task: TaskId, event: &Event) {
     match event {
-        Event::ApprovalRequested {
-            number,
-            expires: Some(at),
-            ..
-        } => state.timers.set(
+        Event::Task(
+            _,
+            TaskEvent::ApprovalRequested {
+                number,
+                expires: Some(at),
+                ..
+            },
+        ) => state.timers.set(
             Timer::Approval {
                 task,
                 number: *number,
             },
             *at,
         ),
-        Event::ApprovalTimedOut { number, .. } => {
+        Event::Task(_, TaskEvent::ApprovalTimedOut { number }) => {
             state.timers.cancel(Timer::Approval {
                 task,
                 number: *number,
             });
         }
-        Event::ApproverAsked { number, .. } => {
+        Event::Work(_, WorkEvent::ApproverAsked { number, .. }) => {
             state.timers.cancel(Timer::AskAgain {
                 task,
                 number: *number,
             });
         }
-        Event::ApproverUndecided {
-            number,
-            again: Some(at),
-            ..
-        } => state.timers.set(
+        Event::Work(
+            _,
+            WorkEvent::ApproverUndecided {
+                number,
+                again: Some(at),
+                ..
+            },
+        ) => state.timers.set(
             Timer::AskAgain {
                 task,
                 number: *number,

@@ -78,12 +78,6 @@ pub enum AfterScan {
     Accept(Grounds),
 }
 
-impl AfterScan {
-    pub(super) fn is_preflight(&self) -> bool {
-        *self == Self::Preflight
-    }
-}
-
 /// A stage that asks somebody: of several of one kind, which.
 pub type AskedStage = (Stage, Option<Step>);
 

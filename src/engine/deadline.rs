@@ -8,44 +8,39 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Millis, TaskId, Timestamp};
 use crate::mission::Deadline;
 
-use super::event::Event;
+use super::event::{Event, RunEvent, TaskEvent};
 use super::state::State;
 use super::timers::Timer;
 
 /// What happens to a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum DeadlineStep {
     /// `deadline:set`: its task has begun, or the run has.
-    #[serde(rename = "s")]
     Set,
     /// `sla:warning`
-    #[serde(rename = "w")]
     Warned,
     /// `sla:violated`
-    #[serde(rename = "v")]
     Violated,
     /// `sla:met`
-    #[serde(rename = "m")]
     Met,
 }
 
 /// Something that happened to a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DeadlineEvent {
     /// What.
-    #[serde(rename = "k")]
     pub step: DeadlineStep,
     /// Whose; `None` is the mission's.
-    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// When its time began; `None` for a task that never did.
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// The last moment that is in time.
-    #[serde(rename = "u")]
     pub due: Timestamp,
     /// When it happened.
-    #[serde(rename = "a")]
     pub at: Timestamp,
 }
 
@@ -138,24 +133,26 @@ pub(super) fn due(deadline: Deadline, since: Timestamp) -> Timestamp {
 /// Follows one event, behind the change of the state.
 pub(super) fn follow(state: &mut State, event: &Event) {
     match event {
-        Event::RunStarted(_) | Event::MissionChanged(_) => {
+        Event::Run(RunEvent::Started(_) | RunEvent::MissionChanged(_)) => {
             let tasks = state.plan.every_task_id().map(Some);
             for entity in tasks.chain([None]).collect::<Vec<_>>() {
                 arm(state, entity);
             }
         }
         // A fixup has the moment of what it mends; what was withdrawn has none any more.
-        Event::TasksAdded(addition) => {
+        Event::Run(RunEvent::TasksAdded(addition)) => {
             for added in &addition.tasks {
                 arm(state, Some(added.id));
             }
         }
-        Event::TasksWithdrawn { tasks } => {
+        Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
             for task in tasks {
                 arm(state, Some(*task));
             }
         }
-        Event::Transition { task, from, to, .. } if from.is_terminal() != to.is_terminal() => {
+        Event::Task(task, TaskEvent::Transition { from, to, .. })
+            if from.is_terminal() != to.is_terminal() =>
+        {
             arm(state, Some(*task));
         }
         Event::Deadline(event) => {

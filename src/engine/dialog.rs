@@ -2,7 +2,7 @@
 
 use crate::domain::Digest;
 
-use super::event::Event;
+use super::event::{Event, TaskEvent};
 use super::payload::Asked;
 
 /// How many answered questions a task carries along.
@@ -42,13 +42,13 @@ impl Dialog {
     /// Takes one of the events about it.
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::Question { question, call, .. } => {
+            Event::Task(_, TaskEvent::Question { question, call, .. }) => {
                 // A person who is asked about each call is asked as often as it takes.
                 self.rounds += u32::from(call.is_none());
                 self.open = Some(question.clone());
                 self.call = *call;
             }
-            Event::Answered { answer, number, .. } => {
+            Event::Task(_, TaskEvent::Answered { answer, number, .. }) => {
                 let question = self.open.take().unwrap_or_default();
                 self.allowed = self.call.take();
                 if self.exchanges.len() == EXCHANGES_KEPT {

@@ -5,7 +5,7 @@
 use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, Step, TaskId, Timestamp, TurnId};
 
 use super::decide::{grades_by_facts, must_be_allowed, must_note, needs_prompt};
-use super::event::Event;
+use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::ledger::{Call, CallId};
 use super::notice::NoticeEvent;
 use super::place::JudgingPlace;
@@ -140,57 +140,64 @@ pub enum Effect {
 #[must_use]
 pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
     match event {
-        Event::Transition {
+        Event::Task(
             task,
-            to: Status::Assigned | Status::InProgress,
-            ..
-        } => prepare_prompt(state, *task).into_iter().collect(),
-        Event::Transition {
+            TaskEvent::Transition {
+                to: Status::Assigned | Status::InProgress,
+                ..
+            },
+        ) => prepare_prompt(state, *task).into_iter().collect(),
+        Event::Task(
             task,
-            from: Status::InProgress | Status::Review | Status::AwaitingApproval,
-            to: Status::Failed,
-            mode: Some(FailureMode::Cancelled | FailureMode::Deadline),
-            ..
+            TaskEvent::Transition {
+                from: Status::InProgress | Status::Review | Status::AwaitingApproval,
+                to: Status::Failed,
+                mode: Some(FailureMode::Cancelled | FailureMode::Deadline),
+                ..
+            }
+            | TaskEvent::Transition {
+                from: Status::Review,
+                to: Status::Failed,
+                mode: Some(FailureMode::Protected),
+                ..
+            },
+        ) => vec![Effect::StopTask(*task)],
+        Event::Task(_, TaskEvent::EdgeTaken { stopped, .. }) => {
+            stopped.iter().copied().map(Effect::StopTask).collect()
         }
-        | Event::Transition {
-            task,
-            from: Status::Review,
-            to: Status::Failed,
-            mode: Some(FailureMode::Protected),
-            ..
-        } => vec![Effect::StopTask(*task)],
-        Event::EdgeTaken { stopped, .. } => stopped.iter().copied().map(Effect::StopTask).collect(),
-        Event::Answered { task, .. } => prepare_prompt(state, *task).into_iter().collect(),
-        Event::FilesNoted { turn, .. } => prepare_prompt(state, turn.task).into_iter().collect(),
-        Event::StageVoided(voided) => open_at(state, voided.place).into_iter().collect(),
-        Event::TurnLost { turn } => next_turn_after_loss(state, turn.task).into_iter().collect(),
-        Event::TurnStarted { turn, .. } => vec![Effect::RunTurn {
+        Event::Task(task, TaskEvent::Answered { .. }) => prepare_prompt(state, *task).into_iter().collect(),
+        Event::Turn(turn, TurnEvent::FilesNoted { .. }) => {
+            prepare_prompt(state, turn.task).into_iter().collect()
+        }
+        Event::Task(_, TaskEvent::StageVoided(voided)) => open_at(state, voided.place).into_iter().collect(),
+        Event::Turn(turn, TurnEvent::Lost) => next_turn_after_loss(state, turn.task).into_iter().collect(),
+        Event::Turn(turn, TurnEvent::Started { .. }) => vec![Effect::RunTurn {
             turn: *turn,
             not_before: None,
         }],
-        Event::TurnRequestFailed { turn, not_before, .. } => {
+        Event::Turn(turn, TurnEvent::RequestFailed { not_before, .. }) => {
             vec![Effect::RunTurn {
                 turn: *turn,
                 not_before: Some(*not_before),
             }]
         }
-        Event::ScanRequested { task, .. } => {
+        Event::Work(task, WorkEvent::ScanRequested { .. }) => {
             vec![Effect::ScanFiles {
                 turn: state.current_turn(*task),
                 number: state.task(*task).scans,
             }]
         }
         // Whatever waited for it goes on.
-        Event::Audited { .. } => {
+        Event::Run(RunEvent::AuditFinished { .. }) => {
             let tasks = state.plan.task_ids();
             tasks.filter_map(|id| prepare_prompt(state, id)).collect()
         }
-        Event::AuditRequested { number } => vec![Effect::Audit { number: *number }],
-        Event::FinishRequested { task, command } => vec![Effect::RunFinish {
+        Event::Run(RunEvent::AuditRequested { number }) => vec![Effect::Audit { number: *number }],
+        Event::Work(task, WorkEvent::FinishRequested { command }) => vec![Effect::RunFinish {
             turn: state.current_turn(*task),
             command: *command,
         }],
-        Event::CheckRequested { task, check } => {
+        Event::Work(task, WorkEvent::CheckRequested { check }) => {
             vec![Effect::RunCheck {
                 task: *task,
                 attempt: state.task(*task).attempt,
@@ -198,61 +205,59 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             }]
         }
         // By a rubric a judge grades, who is consulted.
-        Event::GradingRequested { task, round, .. } if grades_by_facts(&state.plan, *task) => {
+        Event::Work(task, WorkEvent::GradingRequested { round, .. })
+            if grades_by_facts(&state.plan, *task) =>
+        {
             vec![Effect::Grade {
                 task: *task,
                 attempt: state.task(*task).attempt,
                 round: *round,
             }]
         }
-        Event::StepRequested {
+        Event::Work(
             task,
-            step,
-            round,
-            plain: true,
-            ..
-        } => vec![Effect::RunStep {
+            WorkEvent::StepRequested {
+                step,
+                round,
+                plain: true,
+                ..
+            },
+        ) => vec![Effect::RunStep {
             task: *task,
             attempt: state.task(*task).attempt,
             step: *step,
             round: *round,
         }],
-        Event::ArtifactsRequested { task, dependency } => vec![Effect::ScanArtifacts {
+        Event::Work(task, WorkEvent::ArtifactsRequested { dependency }) => vec![Effect::ScanArtifacts {
             task: *task,
             dependency: *dependency,
         }],
-        Event::ApproverAsked {
-            task,
-            number,
-            approver,
-        } => vec![Effect::AskApprover {
+        Event::Work(task, WorkEvent::ApproverAsked { number, approver }) => vec![Effect::AskApprover {
             task: *task,
             number: *number,
             approver: *approver,
         }],
-        Event::AskRequested {
+        Event::Ask(
             id,
-            purpose,
-            agent,
-            strict,
-            not_before,
-        } => vec![Effect::Ask {
+            AskEvent::Requested {
+                purpose,
+                agent,
+                strict,
+                not_before,
+            },
+        ) => vec![Effect::Ask {
             id: *id,
             purpose: *purpose,
             agent: *agent,
             strict: strict.clone(),
             not_before: *not_before,
         }],
-        Event::AgentStale {
-            turn,
-            idle,
-            killed: true,
-        } => vec![Effect::KillTurn {
+        Event::Turn(turn, TurnEvent::Stale { idle, killed: true }) => vec![Effect::KillTurn {
             turn: *turn,
             idle: *idle,
         }],
-        Event::CallReleased { call } => released(state, *call),
-        Event::Stopping { .. } => vec![Effect::StopAll],
+        Event::Budget(BudgetEvent::Released { call }) => released(state, *call),
+        Event::Run(RunEvent::Stopping { .. }) => vec![Effect::StopAll],
         Event::Notice(event) => of_notice(state, event),
         _ => Vec::new(),
     }

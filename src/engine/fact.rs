@@ -12,7 +12,7 @@ use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
 use super::command::Command;
-use super::event::Event;
+use super::event::{Event, RunEvent, TurnEvent};
 use super::notice::FailedTool;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, StopCause, SupervisorRef,
@@ -308,11 +308,13 @@ impl Fact {
     #[must_use]
     pub fn as_event(&self) -> Option<Event> {
         match self {
-            Self::Start(started) => Some(Event::RunStarted(started.clone())),
-            Self::TurnSpawned { turn, process } => Some(Event::AgentSpawned {
-                turn: *turn,
-                process: process.clone(),
-            }),
+            Self::Start(started) => Some(Event::Run(RunEvent::Started(started.clone()))),
+            Self::TurnSpawned { turn, process } => Some(Event::Turn(
+                *turn,
+                TurnEvent::Spawned {
+                    process: process.clone(),
+                },
+            )),
             _ => None,
         }
     }
@@ -330,13 +332,13 @@ impl Fact {
         else {
             return None;
         };
-        Some(Event::Salvaged {
+        Some(Event::Run(RunEvent::Salvaged {
             by: by.clone(),
             line: *line,
             bytes: *bytes,
             records: *records,
             file: file.clone(),
-        })
+        }))
     }
 
     /// Whether others than a session may put it on record, while none lives.

@@ -12,7 +12,7 @@ use crate::domain::{AgentId, AskId, FailureClass, Millis, Money, TaskId, Timesta
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
-use super::event::Event;
+use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TurnEvent};
 use super::payload::{ReplyRef, Usage, Used, add_known};
 use super::state::{State, TaskState};
 use super::timers::Timer;
@@ -57,8 +57,8 @@ impl CallId {
     /// The call that an event decides, and whom it goes to.
     pub(super) fn decided_by(plan: &Plan, event: &Event) -> Option<(Self, AgentId)> {
         Some(match event {
-            Event::TurnStarted { turn, .. } => (Self::turn(*turn), plan.task(turn.task).agent),
-            Event::AskRequested { id, agent, .. } => (Self::ask(*id), *agent),
+            Event::Turn(turn, TurnEvent::Started { .. }) => (Self::turn(*turn), plan.task(turn.task).agent),
+            Event::Ask(id, AskEvent::Requested { agent, .. }) => (Self::ask(*id), *agent),
             _ => return None,
         })
     }
@@ -354,16 +354,16 @@ impl Ledger {
             return;
         }
         match event {
-            Event::CallHeld { call, agent } => self.hold(*call, *agent),
-            Event::CallReleased { call } => {
+            Event::Budget(BudgetEvent::Held { call, agent }) => self.hold(*call, *agent),
+            Event::Budget(BudgetEvent::Released { call }) => {
                 if let Some(agent) = self.held.remove(call)
                     && !matches!(call.call, Call::Turn(..))
                 {
                     self.open(plan, *call, agent, true);
                 }
             }
-            Event::AgentSpawned { turn, .. } => self.reach(CallId::turn(*turn)),
-            Event::TurnRequestFailed { turn, .. } => {
+            Event::Turn(turn, TurnEvent::Spawned { .. }) => self.reach(CallId::turn(*turn)),
+            Event::Turn(turn, TurnEvent::RequestFailed { .. }) => {
                 // What follows is a request of its own, for which room was found.
                 if let Some(open) = self.open.get_mut(&CallId::turn(*turn))
                     && open.counted
@@ -372,13 +372,12 @@ impl Ledger {
                     self.uncounted += 1;
                 }
             }
-            Event::TurnFinished {
+            Event::Turn(
                 turn,
-                usage,
-                exit,
-                tools,
-                ..
-            } => {
+                TurnEvent::Finished {
+                    usage, exit, tools, ..
+                },
+            ) => {
                 let (agent, call) = (plan.task(turn.task).agent, CallId::turn(*turn));
                 if let Some(tools) = tools.as_deref().filter(|_| self.is_open(call)) {
                     self.spent.requests += u64::from(tools.more_requests());
@@ -401,17 +400,17 @@ impl Ledger {
                 }
                 self.close(plan, call, &how);
             }
-            Event::TurnLost { turn } => self.close(plan, CallId::turn(*turn), &Close::Lost),
-            Event::AskReplied { id, reply, .. } => {
+            Event::Turn(turn, TurnEvent::Lost) => self.close(plan, CallId::turn(*turn), &Close::Lost),
+            Event::Ask(id, AskEvent::Replied { reply, .. }) => {
                 self.close_replied(plan, CallId::ask(*id), reply);
             }
-            Event::AskFailed { id, class, used, .. } => {
+            Event::Ask(id, AskEvent::Failed { class, used, .. }) => {
                 self.close_failed(plan, CallId::ask(*id), *class, used.as_deref());
             }
-            Event::LimitReached { ceiling } => {
+            Event::Budget(BudgetEvent::Exhausted { ceiling }) => {
                 self.limit = Some(*ceiling);
             }
-            Event::BudgetClock { since, used, .. } => {
+            Event::Budget(BudgetEvent::Clock { since, used, .. }) => {
                 (self.since, self.time_used) = (Some(*since), *used);
             }
             _ => {}
@@ -539,11 +538,12 @@ pub(super) fn follow(state: &mut State, event: &Event) {
     let plan = state.plan.clone();
     state.ledger.follow(&plan, event);
     match event {
-        Event::BudgetClock { until, .. } => state.timers.set(Timer::Budget, *until),
-        Event::LimitReached { .. } | Event::Stopping { .. } | Event::RunFinished { .. } => {
+        Event::Budget(BudgetEvent::Clock { until, .. }) => state.timers.set(Timer::Budget, *until),
+        Event::Budget(BudgetEvent::Exhausted { .. })
+        | Event::Run(RunEvent::Stopping { .. } | RunEvent::Finished { .. }) => {
             state.timers.cancel(Timer::Budget);
         }
-        Event::RunResumed { .. } => begin_again(state),
+        Event::Run(RunEvent::Resumed { .. }) => begin_again(state),
         _ => {}
     }
 }

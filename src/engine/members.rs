@@ -9,7 +9,7 @@ use serde::ser::{self, Serialize};
 
 use crate::mission::{Plan, succeed};
 
-use super::event::Event;
+use super::event::{Event, RunEvent, TaskEvent, WorkEvent};
 
 /// Nothing that a run counts comes near it: attempts, turns, rounds, tries.
 const MOST_COUNTED: u64 = 1 << 31;
@@ -49,15 +49,15 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
     let mut members = Members::of(plan);
     for event in events {
         match event {
-            Event::TasksAdded(addition) => members.tasks += addition.tasks.len(),
-            Event::MissionChanged(change) => {
+            Event::Run(RunEvent::TasksAdded(addition)) => members.tasks += addition.tasks.len(),
+            Event::Run(RunEvent::MissionChanged(change)) => {
                 if let Some(mission) = &change.mission {
                     members = Members::of(&succeed(plan, (**mission).clone()));
                 }
             }
             _ => {}
         }
-        if let Event::CheckRequested { check, .. } = event
+        if let Event::Work(_, WorkEvent::CheckRequested { check }) = event
             && *check >= MOST_CHECKS
         {
             return Err(Stranger(format!("it names check {check} of a task")));
@@ -75,10 +75,8 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
 fn holds_settings(event: &Event) -> bool {
     matches!(
         event,
-        Event::RunStarted(_)
-            | Event::RunResumed { .. }
-            | Event::TasksAdded(_)
-            | Event::DelegationRequested { .. }
+        Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. } | RunEvent::TasksAdded(_))
+            | Event::Task(_, TaskEvent::DelegationRequested { .. })
     )
 }
 

@@ -52,7 +52,9 @@ pub use decide::{
 };
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
-pub use event::Event;
+pub use event::{
+    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+};
 pub use fact::{ApproverSaid, AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};

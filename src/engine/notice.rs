@@ -14,7 +14,7 @@ use crate::domain::{
     WaitingReason,
 };
 
-use super::event::Event;
+use super::event::{Event, RunEvent, TaskEvent};
 
 /// What a notification is about: one public event each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -204,76 +204,56 @@ pub struct FailedTool {
 
 /// What happens to notifications and dead letters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NoticeEvent {
     /// `work:requested`: a channel is to be told.
-    #[serde(rename = "q")]
     Requested {
         /// Its number, counted from 1 over the whole run; the id is made of it.
-        #[serde(rename = "n")]
         number: u32,
         /// The channel.
-        #[serde(rename = "c")]
         channel: Box<str>,
         /// What it is told.
-        #[serde(rename = "o")]
         notice: Box<Notice>,
     },
     /// `work:ended`: it was taken.
-    #[serde(rename = "s")]
     Sent {
         /// Which.
-        #[serde(rename = "n")]
         number: u32,
         /// The channel.
-        #[serde(rename = "c")]
         channel: Box<str>,
     },
     /// `work:progressed` (`retry`): a try failed, there will be another.
-    #[serde(rename = "r")]
     Retried {
         /// Which.
-        #[serde(rename = "n")]
         number: u32,
         /// The channel.
-        #[serde(rename = "c")]
         channel: Box<str>,
         /// What went wrong, by class.
-        #[serde(rename = "f")]
         class: FailureClass,
         /// What went wrong, in words.
-        #[serde(rename = "m")]
         message: String,
         /// When it is tried again.
-        #[serde(rename = "b")]
         not_before: Timestamp,
     },
     /// `work:ended` (`failed`): it is given up; a dead letter stands beside it.
-    #[serde(rename = "x")]
     Failed {
         /// Which.
-        #[serde(rename = "n")]
         number: u32,
         /// The channel.
-        #[serde(rename = "c")]
         channel: Box<str>,
         /// What went wrong, by class.
-        #[serde(rename = "f")]
         class: FailureClass,
         /// What went wrong, in words.
-        #[serde(rename = "m")]
         message: String,
         /// Until when nothing else is tried on the channel; `None` if it is not to blame.
-        #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         down_until: Option<Timestamp>,
     },
     /// `dlq:requested`: an operation failed for good.
-    #[serde(rename = "d")]
     Died(Box<FailedOperation>),
     /// `dlq:added`: the dead-letter queue has them.
-    #[serde(rename = "f")]
     Filed {
         /// Their ids within the run.
-        #[serde(rename = "i")]
         ids: Vec<String>,
     },
 }
@@ -356,9 +336,8 @@ impl Notices {
 
         match event {
             // What was announced is not the end after all, or was the end of an earlier session.
-            Event::RunResumed { .. } | Event::Transition { .. } | Event::Salvaged { .. } => {
-                self.announced = false
-            }
+            Event::Run(RunEvent::Resumed { .. } | RunEvent::Salvaged { .. })
+            | Event::Task(_, TaskEvent::Transition { .. }) => self.announced = false,
             Event::Notice(event) => self.apply_own(event),
             _ => {}
         }

@@ -4,7 +4,7 @@
 use crate::domain::{Purpose, Status, TaskId};
 
 use super::apply::block;
-use super::event::Event;
+use super::event::{Event, TaskEvent, WorkEvent};
 use super::ledger::drop_what_nobody_waits_for;
 use super::payload::Way;
 use super::state::State;
@@ -60,28 +60,30 @@ impl Remedies {
     /// Takes one of the events about it.
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::DeadlockDetected { dependency, .. } => {
+            Event::Task(_, TaskEvent::DeadlockDetected { dependency }) => {
                 self.failed.push(FailedDependency {
                     dependency: *dependency,
                     looked: false,
                     unresolvable: false,
                 });
             }
-            Event::ArtifactsRequested { dependency, .. } => {
+            Event::Work(_, WorkEvent::ArtifactsRequested { dependency }) => {
                 self.scanning.push(*dependency);
             }
-            Event::ArtifactsScanned { dependency, .. } => {
+            Event::Work(_, WorkEvent::ArtifactsScanned { dependency, .. }) => {
                 self.scanning.retain(|id| id != dependency);
                 if let Some(entry) = self.entry_mut(*dependency) {
                     entry.looked = true;
                 }
             }
-            Event::DependencyResolved {
-                dependency,
-                way,
-                note,
-                ..
-            } => {
+            Event::Task(
+                _,
+                TaskEvent::DependencyResolved {
+                    dependency,
+                    way,
+                    note,
+                },
+            ) => {
                 self.forget(*dependency);
                 if *way != Way::Retry {
                     self.without.push(Without {

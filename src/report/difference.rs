@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::domain::{Status, TaskId};
-use crate::engine::{Event, State};
+use crate::engine::{Event, RunEvent, State, TaskEvent};
 
 use super::edits::{Same, common};
 use super::text::sanitize;
@@ -104,7 +104,7 @@ pub fn consequences(events: &[Event], after: &State) -> String {
     let plan = &after.plan;
     let titles = |ids: &[TaskId]| ids.iter().map(|id| &*plan.task(*id).title).collect();
     let change = events.iter().find_map(|event| match event {
-        Event::MissionChanged(change) => Some(&**change),
+        Event::Run(RunEvent::MissionChanged(change)) => Some(&**change),
         _ => None,
     });
     let Some(change) = change else {
@@ -141,11 +141,12 @@ pub fn consequences(events: &[Event], after: &State) -> String {
 /// A task that is withdrawn.
 fn again(event: &Event) -> Option<TaskId> {
     match event {
-        Event::Transition {
+        Event::Task(
             task,
-            to: Status::Pending,
-            ..
-        } => Some(*task),
+            TaskEvent::Transition {
+                to: Status::Pending, ..
+            },
+        ) => Some(*task),
         _ => None,
     }
 }

@@ -9,7 +9,8 @@ use crate::domain::{
     Advice, AgentId, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, StageReport, ToolLedgerRef, Usage, Used,
+    AskEvent, BudgetEvent, CheckResult, Event, Exit, FileRef, GateEvent, HoldEvent, ProcessRef, ReplyRef,
+    RunEvent, StageReport, TaskEvent, ToolLedgerRef, TurnEvent, Usage, Used, WorkEvent,
 };
 
 /// The story of one task.
@@ -134,13 +135,13 @@ impl TaskHistory {
             return;
         }
         match event {
-            Event::Transition { to, .. } => {
+            Event::Task(_, TaskEvent::Transition { to, .. }) => {
                 self.status = *to;
                 if *to == Status::Assigned && self.attempts.is_empty() {
                     self.attempts.push(AttemptHistory::new(1, AttemptKind::Execute));
                 }
             }
-            Event::AttemptPlanned { attempt, kind, .. } => match self.attempts.last_mut() {
+            Event::Task(_, TaskEvent::AttemptPlanned { attempt, kind }) => match self.attempts.last_mut() {
                 // Planned anew before it had begun.
                 Some(last) if last.number == *attempt => last.kind = *kind,
                 _ => self.attempts.push(AttemptHistory::new(*attempt, *kind)),
@@ -211,22 +212,24 @@ impl AttemptHistory {
 
     fn apply(&mut self, at: Timestamp, event: &Event) {
         match event {
-            Event::CheckFinished { check, result, .. } => {
+            Event::Work(_, WorkEvent::CheckFinished { check, result }) => {
                 self.checks.retain(|(known, _)| known != check);
                 self.checks.push((*check, result.clone()));
             }
-            Event::StageVerdict(report) => self.stages.push((**report).clone()),
-            Event::HandedOver { id, agent, file } => {
+            Event::Task(_, TaskEvent::StageVerdict(report)) => self.stages.push((**report).clone()),
+            Event::Ask(id, AskEvent::HandedOver { agent, file }) => {
                 self.handoffs.retain(|(known, ..)| known != id);
                 self.handoffs.push((*id, *agent, file.clone()));
             }
-            Event::AskRequested {
+            Event::Ask(
                 id,
-                purpose,
-                agent,
-                strict,
-                ..
-            } if purpose.is_judging() => self.calls.push(CallHistory {
+                AskEvent::Requested {
+                    purpose,
+                    agent,
+                    strict,
+                    ..
+                },
+            ) if purpose.is_judging() => self.calls.push(CallHistory {
                 id: *id,
                 purpose: *purpose,
                 reviewer: *agent,
@@ -236,20 +239,19 @@ impl AttemptHistory {
                 },
                 answer: Answer::Open,
             }),
-            Event::AskReplied {
-                id, reply, advice, ..
-            } => self.answer(*id, Answer::Reply(reply.clone(), advice.clone())),
-            Event::AskFailed {
+            Event::Ask(id, AskEvent::Replied { reply, advice, .. }) => {
+                self.answer(*id, Answer::Reply(reply.clone(), advice.clone()))
+            }
+            Event::Ask(
                 id,
-                class,
-                message,
-                used,
-                ..
-            } => {
+                AskEvent::Failed {
+                    class, message, used, ..
+                },
+            ) => {
                 let failed = Answer::Failed(*class, message.clone(), used.clone());
                 self.answer(*id, failed);
             }
-            Event::TurnStarted { turn, prompt } => self.turns.push(TurnHistory {
+            Event::Turn(turn, TurnEvent::Started { prompt }) => self.turns.push(TurnHistory {
                 id: *turn,
                 started_at: at,
                 has_prompt: prompt.is_some(),
@@ -266,20 +268,23 @@ impl AttemptHistory {
             return;
         };
         match event {
-            Event::AgentSpawned { process, .. } => turn.process.clone_from(process),
-            Event::TurnRequestFailed { message, .. } => turn.refused.push(message.clone()),
-            Event::TurnLost { .. } => turn.end = TurnStanding::Lost,
-            Event::TurnFinished {
-                exit,
-                output,
-                stderr,
-                result,
-                duration,
-                usage,
-                model,
-                tools,
-                ..
-            } => {
+            Event::Turn(_, TurnEvent::Spawned { process }) => turn.process.clone_from(process),
+            Event::Turn(_, TurnEvent::RequestFailed { message, .. }) => turn.refused.push(message.clone()),
+            Event::Turn(_, TurnEvent::Lost) => turn.end = TurnStanding::Lost,
+            Event::Turn(
+                _,
+                TurnEvent::Finished {
+                    exit,
+                    output,
+                    stderr,
+                    result,
+                    duration,
+                    usage,
+                    model,
+                    tools,
+                    ..
+                },
+            ) => {
                 turn.end = TurnStanding::Finished(Box::new(TurnResult {
                     exit: exit.clone(),
                     output: output.clone(),
@@ -306,92 +311,104 @@ impl AttemptHistory {
 #[must_use]
 pub fn task_of(event: &Event) -> Option<TaskId> {
     match event {
-        Event::Transition { task, .. }
-        | Event::AttemptPlanned { task, .. }
-        | Event::ScanRequested { task, .. }
-        | Event::FilesChanged { task, .. }
-        | Event::AcceptanceRecorded { task, .. }
-        | Event::Regressed { task, .. }
-        | Event::FilesScanned { task, .. }
-        | Event::FinishRequested { task, .. }
-        | Event::FinishChecked { task, .. }
-        | Event::Nudged { task, .. }
-        | Event::CheckRequested { task, .. }
-        | Event::CheckFinished { task, .. }
-        | Event::GradingRequested { task, .. }
-        | Event::GradingFailed { task, .. }
-        | Event::StepRequested { task, .. }
-        | Event::StepFailed { task, .. }
-        | Event::EvalUnparsed { task }
-        | Event::ForceAccepted { task, .. }
-        | Event::DelegationRequested { task, .. }
-        | Event::DelegationRefused { task, .. }
-        | Event::ApprovalRequested { task, .. }
-        | Event::ApproverAsked { task, .. }
-        | Event::ApproverUndecided { task, .. }
-        | Event::ApprovalTimedOut { task, .. }
-        | Event::RetryBlocked { task, .. }
-        | Event::ApprovalResolved { task, .. }
-        | Event::Question { task, .. }
-        | Event::Answered { task, .. }
-        | Event::DeadlockDetected { task, .. }
-        | Event::ArtifactsRequested { task, .. }
-        | Event::ArtifactsScanned { task, .. }
-        | Event::DependencyResolved { task, .. }
-        | Event::Superseded { task, .. }
-        | Event::EdgeTaken { task, .. }
-        | Event::Probed { task, .. }
-        | Event::FellBack { task, .. }
-        | Event::TaskDeferred { task, .. }
-        | Event::TaskReleased { task }
-        | Event::DelegationDrift { task, .. }
-        | Event::NoProgress { task, .. }
-        | Event::DependencyFailed { task, .. } => Some(*task),
-        Event::StageVerdict(report) => Some(report.task),
-        Event::AskRequested { id, .. }
-        | Event::AskReplied { id, .. }
-        | Event::HandedOver { id, .. }
-        | Event::AskFailed { id, .. } => Some(id.task),
-        Event::StageVoided(voided) => Some(voided.place.task()),
-        Event::FilesNoted { turn, .. }
-        | Event::AuthorityCues { turn, .. }
-        | Event::Escalated { turn, .. }
-        | Event::TurnStarted { turn, .. }
-        | Event::AgentSpawned { turn, .. }
-        | Event::AgentActivity { turn, .. }
-        | Event::AgentStale { turn, .. }
-        | Event::TurnRequestFailed { turn, .. }
-        | Event::TurnFinished { turn, .. }
-        | Event::TurnLost { turn }
-        | Event::TurnAdopted { turn } => Some(turn.task),
-        Event::RunStarted(_)
-        | Event::ProtectionNoted { .. }
-        | Event::RunResumed { .. }
-        | Event::RunMoved { .. }
-        | Event::Stopping { .. }
-        | Event::RunFinished { .. }
-        | Event::GateEvaluated { .. }
-        | Event::GateOverridden { .. }
-        | Event::HoldReached { .. }
-        | Event::HoldPassed { .. }
-        | Event::HoldRejected { .. }
-        | Event::ThresholdFailed { .. }
-        | Event::MissionChanged(_)
-        | Event::TasksAdded(_)
-        | Event::TasksWithdrawn { .. }
-        | Event::Paused { .. }
+        Event::Task(
+            task,
+            TaskEvent::Transition { .. }
+            | TaskEvent::AttemptPlanned { .. }
+            | TaskEvent::FilesChanged { .. }
+            | TaskEvent::AcceptanceRecorded { .. }
+            | TaskEvent::Regressed { .. }
+            | TaskEvent::Nudged { .. }
+            | TaskEvent::EvalUnparsed
+            | TaskEvent::ForceAccepted { .. }
+            | TaskEvent::DelegationRequested { .. }
+            | TaskEvent::DelegationRefused { .. }
+            | TaskEvent::ApprovalRequested { .. }
+            | TaskEvent::ApprovalTimedOut { .. }
+            | TaskEvent::RetryBlocked { .. }
+            | TaskEvent::ApprovalResolved { .. }
+            | TaskEvent::Question { .. }
+            | TaskEvent::Answered { .. }
+            | TaskEvent::DeadlockDetected { .. }
+            | TaskEvent::DependencyResolved { .. }
+            | TaskEvent::Superseded { .. }
+            | TaskEvent::EdgeTaken { .. }
+            | TaskEvent::Probed { .. }
+            | TaskEvent::FellBack { .. }
+            | TaskEvent::Deferred { .. }
+            | TaskEvent::Released
+            | TaskEvent::DelegationDrift { .. }
+            | TaskEvent::NoProgress { .. }
+            | TaskEvent::DependencyFailed { .. },
+        )
+        | Event::Work(
+            task,
+            WorkEvent::ScanRequested { .. }
+            | WorkEvent::FilesScanned { .. }
+            | WorkEvent::FinishRequested { .. }
+            | WorkEvent::FinishChecked { .. }
+            | WorkEvent::CheckRequested { .. }
+            | WorkEvent::CheckFinished { .. }
+            | WorkEvent::GradingRequested { .. }
+            | WorkEvent::GradingFailed { .. }
+            | WorkEvent::StepRequested { .. }
+            | WorkEvent::StepFailed { .. }
+            | WorkEvent::ApproverAsked { .. }
+            | WorkEvent::ApproverUndecided { .. }
+            | WorkEvent::ArtifactsRequested { .. }
+            | WorkEvent::ArtifactsScanned { .. },
+        ) => Some(*task),
+        Event::Task(_, TaskEvent::StageVerdict(report)) => Some(report.task),
+        Event::Ask(
+            id,
+            AskEvent::Requested { .. }
+            | AskEvent::Replied { .. }
+            | AskEvent::HandedOver { .. }
+            | AskEvent::Failed { .. },
+        ) => Some(id.task),
+        Event::Task(_, TaskEvent::StageVoided(voided)) => Some(voided.place.task()),
+        Event::Turn(
+            turn,
+            TurnEvent::FilesNoted { .. }
+            | TurnEvent::AuthorityCues { .. }
+            | TurnEvent::Escalated { .. }
+            | TurnEvent::Started { .. }
+            | TurnEvent::Spawned { .. }
+            | TurnEvent::Activity { .. }
+            | TurnEvent::Stale { .. }
+            | TurnEvent::RequestFailed { .. }
+            | TurnEvent::Finished { .. }
+            | TurnEvent::Lost
+            | TurnEvent::Adopted,
+        ) => Some(turn.task),
+        Event::Run(
+            RunEvent::Started(_)
+            | RunEvent::ProtectionNoted { .. }
+            | RunEvent::Resumed { .. }
+            | RunEvent::Moved { .. }
+            | RunEvent::Stopping { .. }
+            | RunEvent::Finished { .. }
+            | RunEvent::ThresholdFailed { .. }
+            | RunEvent::MissionChanged(_)
+            | RunEvent::TasksAdded(_)
+            | RunEvent::TasksWithdrawn { .. }
+            | RunEvent::Paused { .. },
+        )
+        | Event::Gate(_, GateEvent::Evaluated { .. } | GateEvent::Overridden { .. })
+        | Event::Hold(_, HoldEvent::Reached { .. } | HoldEvent::Passed { .. } | HoldEvent::Rejected { .. })
         | Event::Notice(_)
-        | Event::Waiting { .. }
-        | Event::CommandTaken { .. }
-        | Event::Salvaged { .. }
-        | Event::AuditRequested { .. }
-        | Event::Audited { .. }
-        | Event::LimitReached { .. }
-        | Event::BudgetClock { .. }
-        | Event::StateForeign { .. }
-        | Event::SessionLimit { .. }
-        | Event::Warning { .. } => None,
+        | Event::Run(
+            RunEvent::Waiting { .. }
+            | RunEvent::CommandTaken { .. }
+            | RunEvent::Salvaged { .. }
+            | RunEvent::AuditRequested { .. }
+            | RunEvent::AuditFinished { .. }
+            | RunEvent::StateForeign { .. }
+            | RunEvent::SessionLimit { .. }
+            | RunEvent::Warning { .. },
+        )
+        | Event::Budget(BudgetEvent::Exhausted { .. } | BudgetEvent::Clock { .. }) => None,
         Event::Deadline(event) => event.task,
-        Event::CallHeld { call, .. } | Event::CallReleased { call } => Some(call.task),
+        Event::Budget(BudgetEvent::Held { call, .. } | BudgetEvent::Released { call }) => Some(call.task),
     }
 }

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::domain::{AttemptKind, Points, QualityFlag, RunId, Stage, Status, TaskId, Verdict};
-use crate::engine::{DeadlineStep, Event, StageReport};
+use crate::engine::{DeadlineStep, Event, StageReport, TaskEvent};
 use crate::mission::Plan;
 
 use super::style::{Role, Screen};
@@ -49,7 +49,7 @@ impl Metrics {
             self.decided.resize(plan.tasks.len(), false);
         }
         match event {
-            Event::AttemptPlanned { task, kind, .. } => {
+            Event::Task(task, TaskEvent::AttemptPlanned { kind, .. }) => {
                 self.decided[task.index()] = false;
                 let sums = &mut self.tasks[task.index()];
                 match kind {
@@ -58,7 +58,7 @@ impl Metrics {
                     AttemptKind::Retry => sums.retries += 1,
                 }
             }
-            Event::StageVerdict(report) => self.take_verdict(report),
+            Event::Task(_, TaskEvent::StageVerdict(report)) => self.take_verdict(report),
             Event::Deadline(event) => {
                 let met = match event.step {
                     DeadlineStep::Met => true,
@@ -74,12 +74,14 @@ impl Metrics {
                     None => self.mission = Some(met),
                 }
             }
-            Event::Transition {
+            Event::Task(
                 task,
-                to: Status::Done,
-                flag: Some(QualityFlag::Clean),
-                ..
-            } if !self.decided[task.index()] => {
+                TaskEvent::Transition {
+                    to: Status::Done,
+                    flag: Some(QualityFlag::Clean),
+                    ..
+                },
+            ) if !self.decided[task.index()] => {
                 // Checks alone decide by letting it through; no stage of its own says so.
                 self.tasks[task.index()].assessments += 1;
                 self.tasks[task.index()].passed += 1;

@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::engine::{
     AskFailure, CheckResult, Event, Exit, Fact, FileFact, FileRef, ReplyRef, RunStarted, State, StopCause,
-    SupervisorRef, TurnEnd, Usage, apply, decide,
+    SupervisorRef, TurnEnd, TurnEvent, Usage, apply, decide,
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
@@ -513,9 +513,7 @@ impl<'o> Scene<'o> {
         self.input(&Fact::Stop(cause));
         for task in self.plan.every_task_id() {
             if self.state.task(task).running.is_some() {
-                self.commit(vec![Event::TurnLost {
-                    turn: self.state.current_turn(task),
-                }]);
+                self.commit(vec![Event::Turn(self.state.current_turn(task), TurnEvent::Lost)]);
             }
         }
         self.advance();

@@ -13,8 +13,8 @@ use crate::domain::{
     Advice, AgentId, Cause, HoldId, Millis, Money, Purpose, RunId, Stage, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::{
-    Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, StageReport, ToolLedgerRef, Usage, Used, Way,
-    add_known,
+    AskEvent, BudgetEvent, Call, DeadlineStep, Event, GateEvent, HoldEvent, NoticeEvent, Outcome, ReplyRef,
+    RunEvent, StageReport, TaskEvent, ToolLedgerRef, TurnEvent, Usage, Used, Way, WorkEvent, add_known,
 };
 use crate::mission::model::FinalChecks;
 use crate::mission::{NO_FINAL_CHECKS, Plan};
@@ -164,7 +164,7 @@ impl RunView {
     pub fn apply(&mut self, plan: &Plan, seq: u64, at: Timestamp, event: &Event) {
         self.seq = Some(seq);
         if self.session_lives
-            && !matches!(event, Event::RunResumed { .. })
+            && !matches!(event, Event::Run(RunEvent::Resumed { .. }))
             && let Some((_, end)) = self.sessions.last_mut()
         {
             *end = at;
@@ -175,13 +175,13 @@ impl RunView {
         }
         if !matches!(
             event,
-            Event::RunFinished { .. } | Event::Warning { .. } | Event::CommandTaken { .. }
+            Event::Run(RunEvent::Finished { .. } | RunEvent::Warning { .. } | RunEvent::CommandTaken { .. })
         ) {
             // Something moved: what the last session ended with is not what the run is now.
             self.finished_at = None;
             self.outcome = None;
         }
-        if matches!(event, Event::RunStarted(_) | Event::RunResumed { .. })
+        if matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }))
             && plan.rules.final_checks == FinalChecks::Never
             // One that a file of settings says is told with its place.
             && !self.warnings.iter().any(|known| known.contains(NO_FINAL_CHECKS))
@@ -191,26 +191,26 @@ impl RunView {
                 .push(format!("finalChecks: never: {NO_FINAL_CHECKS}"));
         }
         match event {
-            Event::RunStarted(started) => {
+            Event::Run(RunEvent::Started(started)) => {
                 self.run_id = Some(started.run_id.clone());
                 self.started_at = Some(at);
                 self.session_started_at = Some(at);
                 self.sessions.push((at, at));
                 self.session_lives = true;
             }
-            Event::RunResumed { .. } => {
+            Event::Run(RunEvent::Resumed { .. }) => {
                 self.undelivered = 0;
                 self.warned_before = self.warnings.len();
                 self.sessions.push((at, at));
                 self.session_lives = true;
                 self.session_started_at = Some(at);
             }
-            Event::RunFinished {
+            Event::Run(RunEvent::Finished {
                 outcome,
                 conditions,
                 allowed,
                 ..
-            } => {
+            }) => {
                 self.session_lives = false;
                 self.finished_at = Some(at);
                 self.outcome = Some(Outcome {
@@ -232,115 +232,124 @@ impl RunView {
                     self.warnings.push(text);
                 }
             }
-            Event::Warning { message } | Event::StateForeign { what: message } => {
+            Event::Run(RunEvent::Warning { message } | RunEvent::StateForeign { what: message }) => {
                 // Each session says what holds for all of them: that is told once.
                 let mut before = self.warnings.iter().take(self.warned_before);
                 if !before.any(|known| known == message) {
                     self.warnings.push(message.clone());
                 }
             }
-            Event::ApprovalTimedOut { task, .. } => {
+            Event::Task(task, TaskEvent::ApprovalTimedOut { .. }) => {
                 let title = &plan.task(*task).title;
                 let text = format!("nobody approved '{title}' in time; it goes on waiting");
                 self.warnings.push(text);
             }
-            Event::HoldReached { hold, .. } => {
+            Event::Hold(hold, HoldEvent::Reached { .. }) => {
                 self.holds.insert(*hold, at);
             }
-            Event::DependencyResolved {
-                task,
-                dependency,
-                way,
-                ..
-            } => {
+            Event::Task(task, TaskEvent::DependencyResolved { dependency, way, .. }) => {
                 if *way != Way::Retry {
                     let title = &plan.task(*dependency).title;
                     self.tasks[task.index()].goes_on_without(title, *way);
                 }
             }
-            Event::DelegationRefused { task, title, reason } => {
+            Event::Task(task, TaskEvent::DelegationRefused { title, reason }) => {
                 let from = &plan.task(*task).title;
                 self.warnings
                     .push(format!("'{from}' does not delegate '{title}': {reason}"));
             }
-            Event::Salvaged { .. } => self.warnings.extend(salvaged(event, at)),
-            Event::Transition { .. }
-            | Event::AttemptPlanned { .. }
-            | Event::StageVerdict(_)
-            | Event::ApprovalRequested { .. }
-            | Event::ForceAccepted { .. } => self.apply_to_task(plan, at, event),
-            Event::TurnStarted { .. }
-            | Event::AgentSpawned { .. }
-            | Event::TurnFinished { .. }
-            | Event::AskRequested { .. }
-            | Event::CallHeld { .. }
-            | Event::CallReleased { .. }
-            | Event::AskReplied { .. }
-            | Event::AskFailed { .. } => self.apply_call(plan, at, event),
+            Event::Run(RunEvent::Salvaged { .. }) => self.warnings.extend(salvaged(event, at)),
+            Event::Task(
+                _,
+                TaskEvent::Transition { .. }
+                | TaskEvent::AttemptPlanned { .. }
+                | TaskEvent::StageVerdict(_)
+                | TaskEvent::ApprovalRequested { .. }
+                | TaskEvent::ForceAccepted { .. },
+            ) => self.apply_to_task(plan, at, event),
+            Event::Turn(
+                _,
+                TurnEvent::Started { .. } | TurnEvent::Spawned { .. } | TurnEvent::Finished { .. },
+            )
+            | Event::Ask(
+                _,
+                AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },
+            )
+            | Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => {
+                self.apply_call(plan, at, event)
+            }
             // State or the journal alone holds what these say.
-            Event::Stopping { .. }
-            | Event::RunMoved { .. }
-            | Event::ProtectionNoted { .. }
-            | Event::StageVoided(_)
-            | Event::FilesNoted { .. }
-            | Event::TurnRequestFailed { .. }
-            | Event::TurnLost { .. }
-            | Event::TurnAdopted { .. }
-            | Event::ScanRequested { .. }
-            | Event::FilesScanned { .. }
-            | Event::FilesChanged { .. }
-            | Event::AcceptanceRecorded { .. }
-            | Event::AuditRequested { .. }
-            | Event::Audited { .. }
-            | Event::Regressed { .. }
-            | Event::FinishRequested { .. }
-            | Event::FinishChecked { .. }
-            | Event::Nudged { .. }
-            | Event::CheckRequested { .. }
-            | Event::CheckFinished { .. }
-            | Event::GradingRequested { .. }
-            | Event::GradingFailed { .. }
-            | Event::StepRequested { .. }
-            | Event::StepFailed { .. }
-            | Event::EvalUnparsed { .. }
-            | Event::ApproverAsked { .. }
-            | Event::ApproverUndecided { .. }
-            | Event::RetryBlocked { .. }
-            | Event::HoldPassed { .. }
-            | Event::HoldRejected { .. }
-            | Event::ApprovalResolved { .. }
-            | Event::DependencyFailed { .. }
-            | Event::AgentStale { .. }
-            | Event::AgentActivity { .. }
-            | Event::Question { .. }
-            | Event::Answered { .. }
-            | Event::DeadlockDetected { .. }
-            | Event::ArtifactsRequested { .. }
-            | Event::ArtifactsScanned { .. }
-            | Event::GateEvaluated { .. }
-            | Event::GateOverridden { .. }
-            | Event::MissionChanged(_)
-            | Event::DelegationRequested { .. }
-            | Event::TasksAdded(_)
-            | Event::TasksWithdrawn { .. }
-            | Event::Superseded { .. }
-            | Event::EdgeTaken { .. }
-            | Event::FellBack { .. }
-            | Event::AuthorityCues { .. }
-            | Event::DelegationDrift { .. }
-            | Event::NoProgress { .. }
-            | Event::Escalated { .. }
-            | Event::HandedOver { .. }
-            | Event::Probed { .. }
-            | Event::Paused { .. }
-            | Event::Waiting { .. }
-            | Event::CommandTaken { .. }
-            | Event::LimitReached { .. }
-            | Event::BudgetClock { .. }
-            | Event::SessionLimit { .. }
-            | Event::TaskDeferred { .. }
-            | Event::TaskReleased { .. }
-            | Event::ThresholdFailed { .. } => {}
+            Event::Run(
+                RunEvent::Stopping { .. }
+                | RunEvent::Moved { .. }
+                | RunEvent::ProtectionNoted { .. }
+                | RunEvent::AuditRequested { .. }
+                | RunEvent::AuditFinished { .. }
+                | RunEvent::MissionChanged(_)
+                | RunEvent::TasksAdded(_)
+                | RunEvent::TasksWithdrawn { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::CommandTaken { .. }
+                | RunEvent::SessionLimit { .. }
+                | RunEvent::ThresholdFailed { .. },
+            )
+            | Event::Task(
+                _,
+                TaskEvent::StageVoided(_)
+                | TaskEvent::FilesChanged { .. }
+                | TaskEvent::AcceptanceRecorded { .. }
+                | TaskEvent::Regressed { .. }
+                | TaskEvent::Nudged { .. }
+                | TaskEvent::EvalUnparsed
+                | TaskEvent::RetryBlocked { .. }
+                | TaskEvent::ApprovalResolved { .. }
+                | TaskEvent::DependencyFailed { .. }
+                | TaskEvent::Question { .. }
+                | TaskEvent::Answered { .. }
+                | TaskEvent::DeadlockDetected { .. }
+                | TaskEvent::DelegationRequested { .. }
+                | TaskEvent::Superseded { .. }
+                | TaskEvent::EdgeTaken { .. }
+                | TaskEvent::FellBack { .. }
+                | TaskEvent::DelegationDrift { .. }
+                | TaskEvent::NoProgress { .. }
+                | TaskEvent::Probed { .. }
+                | TaskEvent::Deferred { .. }
+                | TaskEvent::Released,
+            )
+            | Event::Turn(
+                _,
+                TurnEvent::FilesNoted { .. }
+                | TurnEvent::RequestFailed { .. }
+                | TurnEvent::Lost
+                | TurnEvent::Adopted
+                | TurnEvent::Stale { .. }
+                | TurnEvent::Activity { .. }
+                | TurnEvent::AuthorityCues { .. }
+                | TurnEvent::Escalated { .. },
+            )
+            | Event::Work(
+                _,
+                WorkEvent::ScanRequested { .. }
+                | WorkEvent::FilesScanned { .. }
+                | WorkEvent::FinishRequested { .. }
+                | WorkEvent::FinishChecked { .. }
+                | WorkEvent::CheckRequested { .. }
+                | WorkEvent::CheckFinished { .. }
+                | WorkEvent::GradingRequested { .. }
+                | WorkEvent::GradingFailed { .. }
+                | WorkEvent::StepRequested { .. }
+                | WorkEvent::StepFailed { .. }
+                | WorkEvent::ApproverAsked { .. }
+                | WorkEvent::ApproverUndecided { .. }
+                | WorkEvent::ArtifactsRequested { .. }
+                | WorkEvent::ArtifactsScanned { .. },
+            )
+            | Event::Hold(_, HoldEvent::Passed { .. } | HoldEvent::Rejected { .. })
+            | Event::Gate(_, GateEvent::Evaluated { .. } | GateEvent::Overridden { .. })
+            | Event::Ask(_, AskEvent::HandedOver { .. })
+            | Event::Budget(BudgetEvent::Exhausted { .. } | BudgetEvent::Clock { .. }) => {}
         }
     }
 
@@ -358,15 +367,17 @@ impl RunView {
     /// What happens to a task as a whole.
     fn apply_to_task(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
         match event {
-            Event::Transition {
+            Event::Task(
                 task,
-                from,
-                to,
-                mode,
-                flag,
-                reason,
-                ..
-            } => {
+                TaskEvent::Transition {
+                    from,
+                    to,
+                    mode,
+                    flag,
+                    reason,
+                    ..
+                },
+            ) => {
                 if from.is_terminal() {
                     // Done again: what operators were told of the earlier result no longer holds.
                     self.requests.retain(|request| request.task != *task);
@@ -383,11 +394,11 @@ impl RunView {
                 view.enter(*to, at, *flag);
                 view.failure = mode.map(|mode| Box::new(view.failure(mode, reason.as_deref())));
             }
-            Event::AttemptPlanned { task, attempt, kind } => {
+            Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }) => {
                 self.scrutiny.remove(task);
                 self.tasks[task.index()].plan_attempt(*attempt, *kind);
             }
-            Event::StageVerdict(report) => {
+            Event::Task(_, TaskEvent::StageVerdict(report)) => {
                 if report.cause == Some(Cause::Breaker) {
                     let said = report.findings.iter().map(|finding| &finding.description);
                     let new: Vec<_> = said
@@ -414,14 +425,16 @@ impl RunView {
                     self.persons.insert(report.task, person.clone());
                 }
             }
-            Event::ApprovalRequested {
+            Event::Task(
                 task,
-                number,
-                reason,
-                message,
-                expires,
-                ..
-            } => {
+                TaskEvent::ApprovalRequested {
+                    number,
+                    reason,
+                    message,
+                    expires,
+                    ..
+                },
+            ) => {
                 self.tasks[task.index()].waiting = Some(Box::new(WaitingView {
                     number: *number,
                     reason: *reason,
@@ -430,7 +443,7 @@ impl RunView {
                     expires: *expires,
                 }));
             }
-            Event::ForceAccepted { task, message, .. } => {
+            Event::Task(task, TaskEvent::ForceAccepted { message, .. }) => {
                 let attempts = &self.tasks[task.index()].attempts;
                 self.requests.push(OperatorRequest {
                     task: *task,
@@ -445,27 +458,25 @@ impl RunView {
     /// What is said to agents and by them.
     fn apply_call(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
         let (task, requests, usage) = match event {
-            Event::TurnStarted { turn, .. } => {
+            Event::Turn(turn, TurnEvent::Started { .. }) => {
                 self.tasks[turn.task.index()].started_at.get_or_insert(at);
                 (turn.task, 0, None)
             }
-            Event::AgentSpawned { turn, .. } => (turn.task, 1, None),
-            Event::TurnFinished {
-                turn, usage, tools, ..
-            } => {
+            Event::Turn(turn, TurnEvent::Spawned { .. }) => (turn.task, 1, None),
+            Event::Turn(turn, TurnEvent::Finished { usage, tools, .. }) => {
                 let more = tools.as_deref().map_or(0, ToolLedgerRef::more_requests);
                 (turn.task, more, Some(*usage))
             }
             // What is held is no request before it is made.
-            Event::CallHeld { call, .. } if !matches!(call.call, Call::Turn(..)) => {
+            Event::Budget(BudgetEvent::Held { call, .. }) if !matches!(call.call, Call::Turn(..)) => {
                 let usage = &mut self.tasks[call.task.index()].usage;
                 usage.requests = usage.requests.saturating_sub(1);
                 return;
             }
-            Event::CallReleased { call } if !matches!(call.call, Call::Turn(..)) => (call.task, 1, None),
-            Event::AskRequested {
-                id, purpose, agent, ..
-            } => {
+            Event::Budget(BudgetEvent::Released { call }) if !matches!(call.call, Call::Turn(..)) => {
+                (call.task, 1, None)
+            }
+            Event::Ask(id, AskEvent::Requested { purpose, agent, .. }) => {
                 match purpose {
                     Purpose::Score(place) => {
                         let is_first = id.attempt_try == 1;
@@ -478,13 +489,15 @@ impl RunView {
                 }
                 (id.task, 1, None)
             }
-            Event::AskReplied {
+            Event::Ask(
                 id,
-                purpose,
-                reply,
-                advice,
-                ..
-            } => {
+                AskEvent::Replied {
+                    purpose,
+                    reply,
+                    advice,
+                    ..
+                },
+            ) => {
                 let seat = purpose
                     .seat()
                     .and_then(|place| self.tasks[id.task.index()].seat_mut(place));
@@ -496,9 +509,7 @@ impl RunView {
                 }
                 (id.task, more_requests(reply), Some(reply.usage))
             }
-            Event::AskFailed {
-                id, purpose, used, ..
-            } => {
+            Event::Ask(id, AskEvent::Failed { purpose, used, .. }) => {
                 let seat = purpose
                     .seat()
                     .and_then(|place| self.tasks[id.task.index()].seat_mut(place));
@@ -535,13 +546,13 @@ fn used_until(used: Option<&Used>) -> (u32, Option<Usage>) {
 
 /// What everybody who looks at a run whose journal was damaged is told, for ever.
 pub(super) fn salvaged(event: &Event, at: Timestamp) -> Option<String> {
-    let Event::Salvaged {
+    let Event::Run(RunEvent::Salvaged {
         by,
         line,
         bytes,
         records,
         file,
-    } = event
+    }) = event
     else {
         return None;
     };

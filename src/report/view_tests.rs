@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::{AttemptKind, FailureClass, FailureMode, Millis, Points, WaitingReason};
+use crate::engine::TaskEvent;
 use crate::engine::{Fact, StopCause, SupervisorRef};
 use crate::mission::RunOptions;
 use crate::report::testing::{Mission, START, Scene, eventful, play_eventful};
@@ -105,7 +106,7 @@ fn marks_of_outliers_come_from_the_verdict() {
         reason: None,
         model: None,
     };
-    scene.commit(vec![Event::StageVerdict(Box::new(report))]);
+    scene.commit(vec![Event::verdict(report)]);
     let review = scene.view.task(FIRST).review.as_deref().unwrap();
     let marks: Vec<_> = review.seats[0]
         .dimensions
@@ -223,15 +224,17 @@ fn work_done_again_withdraws_what_operators_were_told() {
     let request = scene.view.requests[0].clone();
     assert_eq!((request.task, request.attempt), (FIRST, 2));
     assert!(scene.view.task(FIRST).finished_at.is_some());
-    scene.commit(vec![Event::Transition {
-        task: FIRST,
-        from: Status::Done,
-        to: Status::Pending,
-        phase: None,
-        mode: None,
-        flag: None,
-        reason: None,
-    }]);
+    scene.commit(vec![Event::Task(
+        FIRST,
+        TaskEvent::Transition {
+            from: Status::Done,
+            to: Status::Pending,
+            phase: None,
+            mode: None,
+            flag: None,
+            reason: None,
+        },
+    )]);
     assert_eq!(
         (scene.view.requests.len(), scene.view.task(FIRST).finished_at),
         (0, None)

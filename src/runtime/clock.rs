@@ -93,7 +93,7 @@ impl Clock {
 mod tests {
     use super::*;
     use crate::domain::Millis;
-    use crate::engine::{Event, apply, simulation};
+    use crate::engine::{Event, RunEvent, apply, simulation};
 
     #[test]
     fn each_timer_is_handed_in_once_when_its_moment_has_come() {
@@ -107,7 +107,7 @@ mod tests {
                 simulation::options(),
             )
             .state;
-            let wait = |state: &mut State, until| apply(state, &Event::Waiting { until });
+            let wait = |state: &mut State, until| apply(state, &Event::Run(RunEvent::Waiting { until }));
             let mut clock = Clock::default();
             wait(&mut state, Timestamp::now().plus(Millis::from_secs(3600)));
             clock.follow(&state);

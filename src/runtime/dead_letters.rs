@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::agents::channel::{Channel, Refusal};
 use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
-use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, RunStarted, State};
+use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent, RunStarted, State};
 use crate::executor::runner::with_commands;
 use crate::mission::{Plan, variables_of};
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
@@ -299,7 +299,7 @@ fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<Ch
 fn started(run: &RunFolder) -> Option<RunStarted> {
     let first = Reader::open(&run.journal()).ok()?.next_record().ok()??;
     match first.events.into_iter().next() {
-        Some(Event::RunStarted(mut started)) => {
+        Some(Event::Run(RunEvent::Started(mut started))) => {
             super::moved::take_start_along(&mut started, &run.state_folder());
             Some(*started)
         }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
-use crate::engine::{Event, FileRef, SupervisorRef};
+use crate::engine::{AskEvent, Event, FileRef, RunEvent, SupervisorRef, TurnEvent};
 use crate::executor::spool::{self, Recorded};
 use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
 use crate::supervisor::{self, ExitsLog};
@@ -111,24 +111,23 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
         digest: file.digest,
     };
     match event {
-        Event::TurnStarted {
-            turn,
-            prompt: Some(digest),
-        } => named.push((
+        Event::Turn(turn, TurnEvent::Started { prompt: Some(digest) }) => named.push((
             SpoolName::Prompt(*turn),
             Recorded {
                 len: None,
                 digest: *digest,
             },
         )),
-        Event::TurnFinished {
+        Event::Turn(
             turn,
-            output,
-            stderr,
-            result,
-            tools,
-            ..
-        } => {
+            TurnEvent::Finished {
+                output,
+                stderr,
+                result,
+                tools,
+                ..
+            },
+        ) => {
             let ledger = tools.as_deref().and_then(|tools| tools.file.clone());
             let files = [
                 (SpoolName::Out(*turn), output),
@@ -141,16 +140,14 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
                 .filter_map(|(name, file)| Some((name, file.as_ref()?)));
             named.extend(there.map(|(name, file)| (name, whole(file))));
         }
-        Event::AskReplied { id, reply, .. } => {
+        Event::Ask(id, AskEvent::Replied { reply, .. }) => {
             let judged = reply.judgement.as_deref();
             let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
             named.extend(said(&reply.file).map(|file| (SpoolName::Ask(*id, AskFile::Reply), whole(file))));
             named.extend(judged.map(|file| (SpoolName::Ask(*id, AskFile::Judgement), whole(file))));
             named.extend(ledger.map(|file| (SpoolName::Ask(*id, AskFile::Tools), whole(file))));
         }
-        Event::AskFailed {
-            id, used: Some(used), ..
-        } => {
+        Event::Ask(id, AskEvent::Failed { used: Some(used), .. }) => {
             let ledger = used.tools.file.as_ref();
             named.extend(ledger.map(|file| (SpoolName::Ask(*id, AskFile::Tools), whole(file))));
         }
@@ -200,8 +197,8 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
             Ok(Some(record)) => {
                 for event in &record.events {
                     match event {
-                        Event::RunStarted(started) => supervisor = started.supervisor.clone(),
-                        Event::RunResumed { supervisor: its, .. } => supervisor = its.clone(),
+                        Event::Run(RunEvent::Started(started)) => supervisor = started.supervisor.clone(),
+                        Event::Run(RunEvent::Resumed { supervisor: its, .. }) => supervisor = its.clone(),
                         _ => {}
                     }
                 }

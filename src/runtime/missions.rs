@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{Digest, TaskId};
-use crate::engine::{Event, Fact, RunStarted};
+use crate::engine::{Event, Fact, RunEvent, RunStarted};
 use crate::mission::{self, Addition, LONGEST_MISSION, Plan, Report, RunOptions, Source, compile, succeed};
 use crate::store::{Record, RunFolder, read_regular};
 
@@ -68,7 +68,7 @@ impl Missions {
     pub fn complete(&mut self, record: &mut Record) -> Result<(), RecoverError> {
         for event in &mut record.events {
             match event {
-                Event::MissionChanged(change) => {
+                Event::Run(RunEvent::MissionChanged(change)) => {
                     let next = Arc::new(frozen_plan(&self.run, change.number, change.to, &self.options)?);
                     change.mission = Some(next.clone());
                     if let Fact::ChangeMission { mission, .. } = &mut record.fact {
@@ -77,9 +77,11 @@ impl Missions {
                     (self.number, self.digest) = (change.number, change.to);
                     self.steps.push(Step::Mission(change.number, change.to));
                 }
-                Event::RunResumed { options, .. } => self.options = (**options).clone(),
-                Event::TasksAdded(addition) => self.steps.push(Step::Added(addition.clone())),
-                Event::TasksWithdrawn { tasks } => self.steps.push(Step::Withdrawn(tasks.clone())),
+                Event::Run(RunEvent::Resumed { options, .. }) => self.options = (**options).clone(),
+                Event::Run(RunEvent::TasksAdded(addition)) => self.steps.push(Step::Added(addition.clone())),
+                Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
+                    self.steps.push(Step::Withdrawn(tasks.clone()))
+                }
                 _ => {}
             }
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::domain::{RunId, Timestamp, WaitingReason};
 use crate::engine::{
-    self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunPhase, State, Timer,
+    self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunEvent, RunPhase, State, Timer,
 };
 use crate::store::{
     self, Decision, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder,
@@ -233,7 +233,12 @@ impl Teller {
         for event in &events {
             engine::apply(&mut self.state, event);
         }
-        let only_noted = |event: &Event| matches!(event, Event::CommandTaken { .. } | Event::Warning { .. });
+        let only_noted = |event: &Event| {
+            matches!(
+                event,
+                Event::Run(RunEvent::CommandTaken { .. } | RunEvent::Warning { .. })
+            )
+        };
         Ok(!events.iter().all(only_noted))
     }
 }

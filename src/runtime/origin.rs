@@ -10,14 +10,15 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use crate::domain::{Digest, OutcomeClass, RunId, Timestamp};
-use crate::engine::{Event, OriginCode};
+use crate::engine::{Event, OriginCode, RunEvent};
 use crate::store::{
     Journal, JournalEnd, JournalError, KnownRun, LONGEST_RECORD, LogFile, OperatorKey, Record,
 };
 use crate::store::{Reader, RunFolder, StateFolder, open_regular};
 
 /// What a record holds in which a session ends. A title or a finding that reads like it only costs a closer look.
-static END: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""fin":\{"#).expect("it is a plain text"));
+static END: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""run":\{"finished":\{"#).expect("it is a plain text"));
 
 /// What this machine's key says of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,12 +111,12 @@ pub(super) fn vouch<F: LogFile>(
     at: Timestamp,
     events: &mut [Event],
 ) -> Result<(), JournalError> {
-    let Some(Event::RunFinished {
+    let Some(Event::Run(RunEvent::Finished {
         outcome,
         conditions,
         allowed,
         origin,
-    }) = events.last_mut()
+    })) = events.last_mut()
     else {
         return Ok(());
     };
@@ -139,7 +140,7 @@ fn says(key: &OperatorKey, origin: Option<&OriginCode>, text: &str) -> Origin {
 /// What a key says of the beginning of a run.
 fn of_start(key: &OperatorKey, run: &RunFolder, first: &Record) -> Origin {
     match first.events.first() {
-        Some(Event::RunStarted(started)) if started.run_id == *run.id() => {
+        Some(Event::Run(RunEvent::Started(started))) if started.run_id == *run.id() => {
             let text = text_of_start(run.id(), first.at, started.mission_digest);
             says(key, started.origin.as_ref(), &text)
         }
@@ -162,12 +163,12 @@ pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
         let record = Record::of_line(line).ok()?;
         let said = match record.events.last() {
             _ if before.offset == 0 => of_start(key, run, &record),
-            Some(Event::RunFinished {
+            Some(Event::Run(RunEvent::Finished {
                 outcome,
                 conditions,
                 allowed,
                 origin,
-            }) => {
+            })) => {
                 let before = JournalEnd {
                     seq: record.seq,
                     ..before

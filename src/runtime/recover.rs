@@ -5,7 +5,9 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::domain::{OutcomeClass, RunId, Timestamp, TurnId};
-use crate::engine::{self, Event, FORMAT, Fact, ProcessRef, RunStarted, State, SupervisorRef};
+use crate::engine::{
+    self, Event, FORMAT, Fact, ProcessRef, RunEvent, RunStarted, State, SupervisorRef, TurnEvent,
+};
 use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFolder};
 
@@ -169,7 +171,7 @@ fn fold(
     let Some(first) = reader.next_record()? else {
         return Err(emptied(run).unwrap_or_else(never));
     };
-    let Some(Event::RunStarted(started)) = first.events.first() else {
+    let Some(Event::Run(RunEvent::Started(started))) = first.events.first() else {
         return Err(never());
     };
     if started.format > FORMAT {
@@ -253,26 +255,28 @@ impl Recovered {
     fn take(&mut self, event: &Event) {
         {
             match event {
-                Event::RunResumed { supervisor, .. } => {
+                Event::Run(RunEvent::Resumed { supervisor, .. }) => {
                     if self.supervisor != *supervisor {
                         let before = std::mem::replace(&mut self.supervisor, supervisor.clone());
                         self.supervisors_before.push((before, self.finished.is_some()));
                     }
                     self.finished = None;
                 }
-                Event::RunFinished { outcome, .. } => self.finished = Some(*outcome),
-                Event::Warning { .. } | Event::CommandTaken { .. } => {}
+                Event::Run(RunEvent::Finished { outcome, .. }) => self.finished = Some(*outcome),
+                Event::Run(RunEvent::Warning { .. } | RunEvent::CommandTaken { .. }) => {}
                 // Somebody changed it since: what the last session ended with is not what the run is now.
                 _ => self.finished = None,
             }
             match event {
-                Event::AgentSpawned {
+                Event::Turn(
                     turn,
-                    process: Some(process),
-                } => {
+                    TurnEvent::Spawned {
+                        process: Some(process),
+                    },
+                ) => {
                     self.processes.insert(*turn, process.clone());
                 }
-                Event::TurnFinished { turn, .. } | Event::TurnLost { turn } => {
+                Event::Turn(turn, TurnEvent::Finished { .. } | TurnEvent::Lost) => {
                     self.processes.remove(turn);
                 }
                 _ => {}

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::domain::{Advice, AskId, Purpose, TurnId};
-use crate::engine::{self, Event, Fact, FileRef, RULES, ReplyRef, State};
+use crate::engine::{self, Event, Fact, FileRef, RULES, ReplyRef, RunEvent, State, TurnEvent};
 use crate::executor::spool::{Recorded, is_as_recorded, read_head};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
@@ -158,7 +158,7 @@ impl Rejudge<'_> {
             return taken;
         }
         for event in direct {
-            if let Event::TurnFinished { turn, .. } = event {
+            if let Event::Turn(turn, TurnEvent::Finished { .. }) = event {
                 self.worked(state, *turn, event);
             }
         }
@@ -393,21 +393,23 @@ impl Rejudge<'_> {
 fn first_difference(recorded: &[Event], derived: &[Event]) -> Option<usize> {
     let is_same = |was: &Event, is: &Event| match (was, is) {
         (
-            Event::RunFinished {
+            Event::Run(RunEvent::Finished {
                 outcome: was,
                 conditions: of,
                 allowed: but,
                 ..
-            },
-            Event::RunFinished {
+            }),
+            Event::Run(RunEvent::Finished {
                 outcome: is,
                 conditions,
                 allowed,
                 ..
-            },
+            }),
         ) => was == is && of == conditions && but == allowed,
         // A mission that was accepted is compiled anew: it is told by its digest.
-        (Event::MissionChanged(was), Event::MissionChanged(is)) => was.to == is.to,
+        (Event::Run(RunEvent::MissionChanged(was)), Event::Run(RunEvent::MissionChanged(is))) => {
+            was.to == is.to
+        }
         _ => was == is,
     };
     let differs = |at: &usize| match (recorded.get(*at), derived.get(*at)) {

@@ -11,7 +11,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 
 use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
-use crate::engine::{self, Effect, Event, Fact, RunPhase, State, StopCause, effects, pending_effects};
+use crate::engine::{
+    self, Effect, Event, Fact, RunEvent, RunPhase, State, StopCause, TurnEvent, effects, pending_effects,
+};
 use crate::executor::runner::{CommandRequest, Commands};
 use crate::store::{Decision, FsLog, Journal, OperatorKey, RunFolder};
 use crate::supervisor::{self, ProcessIdentity};
@@ -474,9 +476,12 @@ impl Session {
                 self.decide_due(&mut decision, now, &mut due);
             }
             let events = &decision.events;
-            sync |= events
-                .iter()
-                .any(|event| !matches!(event, Event::AgentSpawned { .. } | Event::AgentActivity { .. }));
+            sync |= events.iter().any(|event| {
+                !matches!(
+                    event,
+                    Event::Turn(_, TurnEvent::Spawned { .. } | TurnEvent::Activity { .. })
+                )
+            });
             let seq = self.journal.next_seq();
             self.journal.push(now, &decision)?;
             for observer in &mut self.observers {
@@ -613,7 +618,7 @@ impl Session {
 
 /// Whether a decision is the end of a session.
 fn ends(events: &[Event]) -> bool {
-    matches!(events.last(), Some(Event::RunFinished { .. }))
+    matches!(events.last(), Some(Event::Run(RunEvent::Finished { .. })))
 }
 
 /// What a command that was taken met.

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::domain::{Digest, OutcomeClass};
-use crate::engine::{Event, FORMAT, State};
+use crate::engine::{Event, FORMAT, RunEvent, State};
 use crate::mission::LONGEST_MISSION;
 use crate::store::{FsLog, Journal, Reader, RunFolder, Snapshot, read_regular};
 
@@ -62,7 +62,7 @@ pub fn stored_page(run: &RunFolder) -> Option<Value> {
         return None;
     }
     let first = Reader::open(&run.journal()).ok()?.next_record().ok()??;
-    let Some(Event::RunStarted(started)) = first.events.first() else {
+    let Some(Event::Run(RunEvent::Started(started))) = first.events.first() else {
         return None;
     };
     let frozen = read_regular(&run.mission(1), LONGEST_MISSION).ok()?;

@@ -16,8 +16,9 @@ use crate::domain::{
 use crate::engine::random::{Random, grades, probes, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
-    Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, OperatorInput, RunPhase,
-    RunStarted, State, StopCause, SupervisorRef, Timer, TurnEnd, apply, decide, effects, pending_effects,
+    Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, OperatorInput, RunEvent,
+    RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer, TurnEnd, TurnEvent, apply,
+    decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 use crate::store::double::{Fate, MemoryLog};
@@ -54,10 +55,13 @@ fn asked_for(random: &mut Random) -> SubTask {
 fn is_window(event: &Event) -> bool {
     matches!(
         event,
-        Event::TaskDeferred {
-            why: DeferralReason::Window,
-            ..
-        }
+        Event::Task(
+            _,
+            TaskEvent::Deferred {
+                why: DeferralReason::Window,
+                ..
+            }
+        )
     )
 }
 
@@ -292,7 +296,7 @@ impl History {
         // As whoever tells a run does: one whose last task ends with it gets its end.
         moved &= !matches!(
             self.records.last().map(Vec::as_slice),
-            Some([Event::CommandTaken { .. }])
+            Some([Event::Run(RunEvent::CommandTaken { .. })])
         );
         if moved && !self.state.is_unfinished() {
             let resume = Fact::Resume {
@@ -342,7 +346,7 @@ impl History {
                 break;
             }
         }
-        let spawned = |event: &Event| matches!(event, Event::AgentSpawned { .. });
+        let spawned = |event: &Event| matches!(event, Event::Turn(_, TurnEvent::Spawned { .. }));
         if self.records[before..].iter().flatten().all(spawned) {
             self.journal.write().map_err(|_| Dead)?;
         } else {
@@ -377,7 +381,7 @@ impl History {
                 self.tally.deadlines_met += u64::from(said.step == DeadlineStep::Met);
                 self.tally.deadlines_missed += u64::from(said.step == DeadlineStep::Violated);
             }
-            self.tally.regressed += u64::from(matches!(event, Event::Regressed { .. }));
+            self.tally.regressed += u64::from(matches!(event, Event::Task(_, TaskEvent::Regressed { .. })));
             self.tally.windows += u64::from(is_window(event));
             apply(&mut self.state, event);
             due.extend(effects(&self.state, event));

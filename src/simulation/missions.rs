@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::domain::{Digest, Millis, TaskId};
 use crate::engine::random::Random;
 use crate::engine::simulation::plan_of;
-use crate::engine::{Event, Fact, MissionChange, State, apply};
+use crate::engine::{Event, Fact, MissionChange, RunEvent, State, apply};
 use crate::mission::{Addition, Plan, RunOptions, succeed};
 
 use super::reference_model::ReferenceModel;
@@ -65,12 +65,12 @@ impl Missions {
     /// Follows what changes the plan.
     pub fn note(&mut self, event: &Event) {
         match event {
-            Event::MissionChanged(change) => {
+            Event::Run(RunEvent::MissionChanged(change)) => {
                 let text = self.texts[change.number as usize - 1].clone();
                 self.steps.push(Step::Mission(text));
             }
-            Event::TasksAdded(addition) => self.steps.push(Step::Added(addition.clone())),
-            Event::TasksWithdrawn { tasks } => self.steps.push(Step::Withdrawn(tasks.clone())),
+            Event::Run(RunEvent::TasksAdded(addition)) => self.steps.push(Step::Added(addition.clone())),
+            Event::Run(RunEvent::TasksWithdrawn { tasks }) => self.steps.push(Step::Withdrawn(tasks.clone())),
             _ => {}
         }
     }
@@ -103,11 +103,11 @@ impl Missions {
         for record in records {
             for event in record.iter_mut() {
                 match event {
-                    Event::MissionChanged(change) => {
+                    Event::Run(RunEvent::MissionChanged(change)) => {
                         self.follow(&texts, change);
                         change.mission = Some(plan_of(&texts[change.number as usize - 1], &self.first));
                     }
-                    Event::RunResumed { options, .. } => lived.plan = self.plan_with(options),
+                    Event::Run(RunEvent::Resumed { options, .. }) => lived.plan = self.plan_with(options),
                     _ => {}
                 }
             }

@@ -18,7 +18,8 @@ use crate::domain::{
     Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
-    AfterScan, DeferralReason, Event, GateResult, HoldStage, JudgingPlace, State, StopCause, Way,
+    AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, GateEvent, GateResult, HoldEvent, HoldStage,
+    JudgingPlace, RunEvent, State, StopCause, TaskEvent, TurnEvent, Way, WorkEvent,
 };
 use crate::mission::{Origin, Plan};
 
@@ -212,7 +213,9 @@ impl ReferenceModel {
     pub fn take(&mut self, state: &State, record: &[Event]) {
         let forced = |id: TaskId| {
             let mut events = record.iter();
-            events.any(|event| matches!(event, Event::ForceAccepted { task, .. } if *task == id))
+            events.any(
+                |event| matches!(event, Event::Task(task, TaskEvent::ForceAccepted { .. }) if *task == id),
+            )
         };
         let held: Vec<bool> = self.tasks.iter().map(Seen::holds_a_slot).collect();
         for event in record {
@@ -224,14 +227,12 @@ impl ReferenceModel {
 
     fn event(&mut self, state: &State, event: &Event, forced: &dyn Fn(TaskId) -> bool) {
         match event {
-            Event::Transition {
+            Event::Task(
                 task,
-                from,
-                to,
-                mode,
-                flag,
-                ..
-            } => {
+                TaskEvent::Transition {
+                    from, to, mode, flag, ..
+                },
+            ) => {
                 assert_eq!(self.tasks[task.index()].status, *from, "{event:?}");
                 assert!(is_edge(*from, *to), "no such edge: {event:?}");
                 match to {
@@ -249,8 +250,10 @@ impl ReferenceModel {
                 self.tasks[task.index()].escalated &= *to == Status::AwaitingApproval;
                 self.enter(state, *task, *to, *flag);
             }
-            Event::AttemptPlanned { task, attempt, kind } => self.plan_attempt(state, *task, *attempt, *kind),
-            Event::TurnStarted { turn, .. } => {
+            Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }) => {
+                self.plan_attempt(state, *task, *attempt, *kind)
+            }
+            Event::Turn(turn, TurnEvent::Started { .. }) => {
                 assert!(!self.limit, "nothing is started any more: {event:?}");
                 self.no_audit_is_out(turn.task);
                 self.dependencies_hold(state, turn.task);
@@ -282,7 +285,7 @@ impl ReferenceModel {
                 );
                 (seen.acted, seen.allowed) = (true, false);
             }
-            Event::StageVoided(voided) => {
+            Event::Task(_, TaskEvent::StageVoided(voided)) => {
                 let seen = &mut self.tasks[voided.place.task().index()];
                 if matches!(voided.place, JudgingPlace::Approver { .. }) {
                     assert_eq!(seen.status, Status::AwaitingApproval, "{event:?} {seen:?}");
@@ -296,19 +299,18 @@ impl ReferenceModel {
                 let by_its_check = !voided.shared && !voided.changed.is_empty();
                 seen.tampered |= by_its_check || seen.voided > most;
             }
-            Event::FilesNoted { turn, .. } => {
+            Event::Turn(turn, TurnEvent::FilesNoted { .. }) => {
                 let seen = &mut self.tasks[turn.task.index()];
                 let next = (seen.attempt, seen.turn + 1);
                 assert!(!seen.in_flight && seen.noted.is_none(), "{event:?} {seen:?}");
                 assert_eq!((turn.attempt, turn.turn), next, "{event:?} {seen:?}");
                 seen.noted = Some(*turn);
             }
-            Event::AgentSpawned { turn, .. }
-            | Event::TurnAdopted { turn }
-            | Event::TurnRequestFailed { turn, .. } => self.is_in_flight(*turn),
-            Event::TurnFinished {
-                turn, exit, files, ..
-            } => {
+            Event::Turn(
+                turn,
+                TurnEvent::Spawned { .. } | TurnEvent::Adopted | TurnEvent::RequestFailed { .. },
+            ) => self.is_in_flight(*turn),
+            Event::Turn(turn, TurnEvent::Finished { exit, files, .. }) => {
                 self.is_in_flight(*turn);
                 assert!(self.ended.insert(*turn));
                 let seen = &mut self.tasks[turn.task.index()];
@@ -324,7 +326,7 @@ impl ReferenceModel {
                     (seen.finished, seen.agent_failed) = (false, false);
                 }
             }
-            Event::TaskDeferred { task, why, stage, .. } => {
+            Event::Task(task, TaskEvent::Deferred { why, stage, .. }) => {
                 let seen = &mut self.tasks[task.index()];
                 // What goes on behind a stage waits for nobody who was asked before.
                 for seat in seen.seats.values_mut().filter(|_| stage.is_some()) {
@@ -335,7 +337,7 @@ impl ReferenceModel {
                 assert!(seen.seats.values().all(|seat| !seat.open), "{event:?} {seen:?}");
                 seen.waits = Some((*why, seen.tries));
             }
-            Event::TaskReleased { task } => {
+            Event::Task(task, TaskEvent::Released) => {
                 let seen = &mut self.tasks[task.index()];
                 let waited = seen.waits.take();
                 assert_eq!(
@@ -344,17 +346,17 @@ impl ReferenceModel {
                     "an attempt was spent: {event:?}"
                 );
             }
-            Event::TurnLost { turn } => {
+            Event::Turn(turn, TurnEvent::Lost) => {
                 self.is_in_flight(*turn);
                 self.tasks[turn.task.index()].in_flight = false;
                 self.a_turn_ended(state, turn.task);
             }
-            Event::Escalated { turn, .. } => {
+            Event::Turn(turn, TurnEvent::Escalated { .. }) => {
                 let seen = &mut self.tasks[turn.task.index()];
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
                 seen.escalated = true;
             }
-            Event::ScanRequested { task, then } => {
+            Event::Work(task, WorkEvent::ScanRequested { then }) => {
                 if *then == AfterScan::Repeat {
                     let seen = &mut self.tasks[task.index()];
                     assert!(
@@ -368,7 +370,7 @@ impl ReferenceModel {
                 );
                 self.tasks[task.index()].scan_open = true;
             }
-            Event::FilesScanned { task, files, .. } => {
+            Event::Work(task, WorkEvent::FilesScanned { files, .. }) => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(
                     std::mem::take(&mut seen.scan_open),
@@ -377,25 +379,23 @@ impl ReferenceModel {
                 seen.step.take_if(|step| *step == (Step::Vision, 0));
                 seen.has_file = files.iter().any(|file| file.size.is_some_and(|size| size > 0));
             }
-            Event::FinishRequested { task, command } => {
+            Event::Work(task, WorkEvent::FinishRequested { command }) => {
                 let gate = &self.tasks[task.index()].gate;
                 assert_eq!(gate.len(), *command as usize, "{event:?}");
             }
-            Event::FinishChecked {
-                task,
-                command,
-                result,
-            } => {
+            Event::Work(task, WorkEvent::FinishChecked { command, result }) => {
                 let gate = &mut self.tasks[task.index()].gate;
                 assert_eq!(gate.len(), *command as usize, "{event:?}");
                 gate.push(result.passed);
             }
-            Event::Nudged {
+            Event::Task(
                 task,
-                compilation,
-                others,
-                missing,
-            } => {
+                TaskEvent::Nudged {
+                    compilation,
+                    others,
+                    missing,
+                },
+            ) => {
                 let gate = state.plan.task(*task).finish.as_deref().expect("it has a gate");
                 let seen = &mut self.tasks[task.index()];
                 seen.nudged.0 += u32::from(*compilation);
@@ -406,7 +406,7 @@ impl ReferenceModel {
                 assert!(seen.gate.contains(&false), "{event:?} {seen:?}");
                 seen.finished = false;
             }
-            Event::CheckRequested { task, check } => {
+            Event::Work(task, WorkEvent::CheckRequested { check }) => {
                 assert!(
                     !self.tasks[task.index()].escalated,
                     "judged before a person was asked: {event:?}"
@@ -414,23 +414,27 @@ impl ReferenceModel {
                 self.tasks[task.index()].checks.insert(*check, None);
                 self.a_check_begins(*task, *check);
             }
-            Event::CheckFinished { task, check, result } => {
+            Event::Work(task, WorkEvent::CheckFinished { check, result }) => {
                 let before = self.tasks[task.index()]
                     .checks
                     .insert(*check, Some(result.passed));
                 assert_eq!(before, Some(None), "not asked, or answered twice: {event:?}");
             }
-            Event::AskRequested {
+            Event::Ask(
                 id,
-                purpose: Purpose::Score(seat),
-                ..
-            } => self.seat_requested(state, *id, *seat),
-            Event::AskReplied {
+                AskEvent::Requested {
+                    purpose: Purpose::Score(seat),
+                    ..
+                },
+            ) => self.seat_requested(state, *id, *seat),
+            Event::Ask(
                 id,
-                purpose: Purpose::Score(seat),
-                advice,
-                ..
-            } => {
+                AskEvent::Replied {
+                    purpose: Purpose::Score(seat),
+                    advice,
+                    ..
+                },
+            ) => {
                 let place = self.seat_ended(*id, *seat);
                 let first = place
                     .first
@@ -438,20 +442,22 @@ impl ReferenceModel {
                     .filter(|_| matches!(advice, Advice::Unreadable { .. }));
                 place.result = first.or(Some(advice.clone()));
             }
-            Event::AskFailed {
+            Event::Ask(
                 id,
-                purpose: Purpose::Score(seat),
-                class,
-                until,
-                ..
-            } => {
+                AskEvent::Failed {
+                    purpose: Purpose::Score(seat),
+                    class,
+                    until,
+                    ..
+                },
+            ) => {
                 // What one says that is not independent after all does not count; and who waits for a limit is called off.
                 let is_given_up = matches!(class, FailureClass::PolicyBlocked | FailureClass::Unknown);
                 let place = self.seat_ended_or(*id, *seat, is_given_up);
                 place.result = None;
                 place.windows += u32::from(until.is_some());
             }
-            Event::GradingRequested { task, round, .. } => {
+            Event::Work(task, WorkEvent::GradingRequested { round, .. }) => {
                 // Work that was sent back is asked about its earlier points, once more at most.
                 let is_fixup = state.plan.mended_by(*task).is_some();
                 let answers = if is_fixup || self.tasks[task.index()].attempt > 1 {
@@ -468,12 +474,10 @@ impl ReferenceModel {
                 assert!(*round <= most, "{event:?}");
                 seen.grading = Some(*round);
             }
-            Event::GradingFailed { task, round, .. } => {
+            Event::Work(task, WorkEvent::GradingFailed { round, .. }) => {
                 assert_eq!(self.tasks[task.index()].grading.take(), Some(*round), "{event:?}");
             }
-            Event::StepRequested {
-                task, step, round, ..
-            } => {
+            Event::Work(task, WorkEvent::StepRequested { step, round, .. }) => {
                 let seen = &mut self.tasks[task.index()];
                 // Who left points of an earlier review without an answer is asked for them once.
                 let has_points = seen.attempt > 1 || state.plan.mended_by(*task).is_some();
@@ -497,27 +501,27 @@ impl ReferenceModel {
                 }
                 seen.step = Some((*step, *round));
             }
-            Event::StepFailed {
-                task, step, round, ..
-            } => {
+            Event::Work(task, WorkEvent::StepFailed { step, round, .. }) => {
                 let open = self.tasks[task.index()].step.take();
                 assert_eq!(open, Some((*step, *round)), "{event:?}");
             }
-            Event::StageVerdict(report) => self.verdict(state, report),
-            Event::EvalUnparsed { task } => {
+            Event::Task(_, TaskEvent::StageVerdict(report)) => self.verdict(state, report),
+            Event::Task(task, TaskEvent::EvalUnparsed) => {
                 let seen = &mut self.tasks[task.index()];
                 // The score of an earlier judging is not that of this one.
                 (seen.unparsed, seen.points) = (true, None);
             }
-            Event::ForceAccepted { task, .. } => self.is_exhausted(state, *task),
-            Event::ApprovalRequested {
+            Event::Task(task, TaskEvent::ForceAccepted { .. }) => self.is_exhausted(state, *task),
+            Event::Task(
                 task,
-                number,
-                cause,
-                reason,
-                gate,
-                ..
-            } => {
+                TaskEvent::ApprovalRequested {
+                    number,
+                    cause,
+                    reason,
+                    gate,
+                    ..
+                },
+            ) => {
                 let seen = &mut self.tasks[task.index()];
                 assert_eq!(
                     (seen.status, *number),
@@ -532,12 +536,12 @@ impl ReferenceModel {
                     Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
                 );
             }
-            Event::ApprovalResolved {
+            Event::Task(
                 task,
-                number,
-                resolution,
-                ..
-            } => {
+                TaskEvent::ApprovalResolved {
+                    number, resolution, ..
+                },
+            ) => {
                 let seen = &mut self.tasks[task.index()];
                 let open = seen.open_approval.take();
                 seen.escalated = false;
@@ -548,16 +552,18 @@ impl ReferenceModel {
                     _ => {}
                 }
             }
-            Event::ApproverAsked { task, number, .. }
-            | Event::ApproverUndecided { task, number, .. }
-            | Event::ApprovalTimedOut { task, number } => {
+            Event::Work(
+                task,
+                WorkEvent::ApproverAsked { number, .. } | WorkEvent::ApproverUndecided { number, .. },
+            )
+            | Event::Task(task, TaskEvent::ApprovalTimedOut { number }) => {
                 assert_eq!(self.tasks[task.index()].open_approval, Some(*number), "{event:?}");
             }
-            Event::RetryBlocked { task, .. } => {
+            Event::Task(task, TaskEvent::RetryBlocked { .. }) => {
                 let seen = &self.tasks[task.index()];
                 assert!(seen.acted && state.plan.task(*task).side_effects, "{event:?}");
             }
-            Event::HoldReached { hold, number, .. } => {
+            Event::Hold(hold, HoldEvent::Reached { number, .. }) => {
                 assert!(
                     state.plan.hold(*hold).after.iter().all(|id| self.has_ended(*id)),
                     "too early: {event:?}"
@@ -577,67 +583,69 @@ impl ReferenceModel {
                 assert!(is_ahead && asked == number - 1, "{asked} {stage:?}: {event:?}");
                 self.holds[hold.index()] = (*number, HoldStage::Reached);
             }
-            Event::HoldPassed { hold, .. } => self.leave(*hold, HoldStage::Passed),
-            Event::HoldRejected { hold, .. } => self.leave(*hold, HoldStage::Rejected),
-            Event::DependencyFailed { task, dependency } => {
+            Event::Hold(hold, HoldEvent::Passed { .. }) => self.leave(*hold, HoldStage::Passed),
+            Event::Hold(hold, HoldEvent::Rejected { .. }) => self.leave(*hold, HoldStage::Rejected),
+            Event::Task(task, TaskEvent::DependencyFailed { dependency }) => {
                 self.failed_for_good(*dependency);
                 assert!(
                     state.plan.dependencies.of(task.index()).contains(dependency),
                     "{event:?}"
                 );
             }
-            Event::GateEvaluated { gate, result } => self.gate_evaluated(state, *gate, result),
-            Event::GateOverridden { gate, .. } => {
+            Event::Gate(gate, GateEvent::Evaluated { result }) => self.gate_evaluated(state, *gate, result),
+            Event::Gate(gate, GateEvent::Overridden { .. }) => {
                 let (result, overridden) = &mut self.gates[gate.index()];
                 assert!(result.as_ref().is_some_and(|result| !result.passed), "{event:?}");
                 *overridden = true;
             }
-            Event::RunStarted(_)
-            | Event::RunMoved { .. }
-            | Event::ProtectionNoted { .. }
-            | Event::SessionLimit { .. } => {}
-            Event::RunResumed { .. } => {
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::Moved { .. }
+                | RunEvent::ProtectionNoted { .. }
+                | RunEvent::SessionLimit { .. },
+            ) => {}
+            Event::Run(RunEvent::Resumed { .. }) => {
                 self.audit_dropped();
                 (self.stop, self.paused, self.threshold) = (None, false, false);
                 self.limit = false;
                 self.foreign = false;
             }
-            Event::StateForeign { .. } => self.foreign = true,
-            Event::Stopping { cause } => {
+            Event::Run(RunEvent::StateForeign { .. }) => self.foreign = true,
+            Event::Run(RunEvent::Stopping { cause }) => {
                 self.stop = Some(*cause);
                 self.audit_dropped();
             }
-            Event::AcceptanceRecorded { task, files, checks } => {
+            Event::Task(task, TaskEvent::AcceptanceRecorded { files, checks }) => {
                 self.accepted_for(state, *task, files, checks);
             }
-            Event::AuditRequested { number } => self.audit_requested(state, *number),
-            Event::Audited {
+            Event::Run(RunEvent::AuditRequested { number }) => self.audit_requested(state, *number),
+            Event::Run(RunEvent::AuditFinished {
                 number,
                 checked,
                 files,
-            } => self.audited(event, *number, checked, files),
-            Event::FilesChanged { task, paths, .. } => {
+            }) => self.audited(event, *number, checked, files),
+            Event::Task(task, TaskEvent::FilesChanged { paths, .. }) => {
                 let seen = &self.tasks[task.index()];
                 let is_asked = matches!(seen.status, Status::Review | Status::AwaitingApproval);
                 assert!(is_asked && !paths.is_empty(), "{event:?} {seen:?}");
             }
             Event::Deadline(said) => self.deadline(said),
-            Event::LimitReached { .. } => {
+            Event::Budget(BudgetEvent::Exhausted { .. }) => {
                 assert!(!self.limit && !state.plan.rules.budget.is_none(), "{event:?}");
                 self.limit = true;
             }
-            Event::CallReleased { .. } => assert!(!self.limit, "{event:?}"),
-            Event::CallHeld { .. } | Event::BudgetClock { .. } => {
+            Event::Budget(BudgetEvent::Released { .. }) => assert!(!self.limit, "{event:?}"),
+            Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Clock { .. }) => {
                 assert!(!state.plan.rules.budget.is_none(), "{event:?}");
             }
-            Event::Paused { .. } => self.paused = true,
-            Event::ThresholdFailed { points, threshold } => {
+            Event::Run(RunEvent::Paused { .. }) => self.paused = true,
+            Event::Run(RunEvent::ThresholdFailed { points, threshold }) => {
                 assert!(points < threshold, "{event:?}");
                 self.threshold = true;
             }
-            Event::RunFinished {
+            Event::Run(RunEvent::Finished {
                 outcome, conditions, ..
-            } => {
+            }) => {
                 let expected = self.conditions(state);
                 assert_eq!(
                     (expected[0], &expected),
@@ -667,7 +675,7 @@ impl ReferenceModel {
                     self.audits
                 );
             }
-            Event::TasksAdded(addition) => {
+            Event::Run(RunEvent::TasksAdded(addition)) => {
                 for added in &addition.tasks {
                     assert!(added.id.index() <= self.tasks.len(), "{event:?}");
                     let size = self.tasks.len().max(added.id.index() + 1);
@@ -679,11 +687,12 @@ impl ReferenceModel {
                     Origin::Request => {}
                 }
             }
-            Event::EdgeTaken { .. }
-            | Event::FellBack { .. }
-            | Event::Probed { .. }
-            | Event::HandedOver { .. } => {}
-            Event::Superseded { task, by } => {
+            Event::Task(
+                _,
+                TaskEvent::EdgeTaken { .. } | TaskEvent::FellBack { .. } | TaskEvent::Probed { .. },
+            )
+            | Event::Ask(_, AskEvent::HandedOver { .. }) => {}
+            Event::Task(task, TaskEvent::Superseded { by }) => {
                 let seen = &mut self.tasks[task.index()];
                 assert_eq!(
                     (seen.status, seen.fixup),
@@ -692,7 +701,7 @@ impl ReferenceModel {
                 );
                 assert!(!std::mem::replace(&mut seen.superseded, true), "{event:?}");
             }
-            Event::TasksWithdrawn { tasks } => {
+            Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
                 for id in tasks {
                     let seen = &mut self.tasks[id.index()];
                     assert!(seen.status == Status::Pending && !seen.in_flight, "{event:?}");
@@ -701,22 +710,17 @@ impl ReferenceModel {
                     }
                 }
             }
-            Event::CommandTaken { id, .. } => {
+            Event::Run(RunEvent::CommandTaken { id, .. }) => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
-            Event::DependencyResolved {
-                task,
-                dependency,
-                way,
-                ..
-            } => {
+            Event::Task(task, TaskEvent::DependencyResolved { dependency, way, .. }) => {
                 self.failed_for_good(*dependency);
                 if *way != Way::Retry {
                     self.may_do_without(state, *task, *dependency, *way);
                     self.tasks[task.index()].without.insert(*dependency, *way);
                 }
             }
-            Event::Question { task, call, .. } => {
+            Event::Task(task, TaskEvent::Question { call, .. }) => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
                 seen.questions += u32::from(call.is_none());
@@ -727,39 +731,42 @@ impl ReferenceModel {
                 seen.question_open = true;
             }
             // The next turn of the attempt follows.
-            Event::Answered { task, .. } => {
+            Event::Task(task, TaskEvent::Answered { .. }) => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(std::mem::take(&mut seen.question_open), "{event:?}");
                 seen.finished = false;
             }
-            Event::DeadlockDetected { task, dependency } => {
+            Event::Task(task, TaskEvent::DeadlockDetected { dependency }) => {
                 self.failed_for_good(*dependency);
                 assert_eq!(self.tasks[task.index()].status, Status::Pending, "{event:?}");
             }
-            Event::MissionChanged(change) => self.mission_changed(state, change),
-            Event::DelegationDrift { .. } => panic!("nothing changes what was delegated: {event:?}"),
-            Event::NoProgress { task, waves } => self.gets_nowhere(state, *task, *waves),
-            Event::AskRequested {
+            Event::Run(RunEvent::MissionChanged(change)) => self.mission_changed(state, change),
+            Event::Task(_, TaskEvent::DelegationDrift { .. }) => {
+                panic!("nothing changes what was delegated: {event:?}")
+            }
+            Event::Task(task, TaskEvent::NoProgress { waves }) => self.gets_nowhere(state, *task, *waves),
+            Event::Ask(
                 id,
-                purpose: Purpose::Resolve { .. },
-                ..
-            } if id.attempt_try == 1 => self.may_ask_for_another_way(state, id.task),
-            Event::AgentActivity { .. }
-            | Event::AuthorityCues { .. }
-            | Event::AgentStale { .. }
-            | Event::ArtifactsRequested { .. }
-            | Event::ArtifactsScanned { .. }
-            | Event::AskRequested { .. }
-            | Event::AskReplied { .. }
-            | Event::AskFailed { .. }
-            | Event::Waiting { .. }
-            | Event::Warning { .. }
+                AskEvent::Requested {
+                    purpose: Purpose::Resolve { .. },
+                    ..
+                },
+            ) if id.attempt_try == 1 => self.may_ask_for_another_way(state, id.task),
+            Event::Turn(
+                _,
+                TurnEvent::Activity { .. } | TurnEvent::AuthorityCues { .. } | TurnEvent::Stale { .. },
+            )
+            | Event::Work(_, WorkEvent::ArtifactsRequested { .. } | WorkEvent::ArtifactsScanned { .. })
+            | Event::Ask(
+                _,
+                AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },
+            )
+            | Event::Run(RunEvent::Waiting { .. } | RunEvent::Warning { .. })
             | Event::Notice(_)
-            | Event::DelegationRequested { .. }
-            | Event::DelegationRefused { .. }
-            | Event::Salvaged { .. } => {}
+            | Event::Task(_, TaskEvent::DelegationRequested { .. } | TaskEvent::DelegationRefused { .. })
+            | Event::Run(RunEvent::Salvaged { .. }) => {}
             // What has begun goes on; what has not waits for it.
-            Event::Regressed { task, .. } => {
+            Event::Task(task, TaskEvent::Regressed { .. }) => {
                 // Whoever needs what a fixup mended needs the fixup.
                 let mended = self.tasks[task.index()].fixup_of;
                 for regressed in [Some(*task), mended].into_iter().flatten() {

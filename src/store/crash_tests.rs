@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::domain::{Points, Purpose, QualityFlag, Status, Timestamp, TurnId};
 use crate::engine::simulation::{Answer, Simulation, options, plan_of};
-use crate::engine::{Effect, Event, Fact, State};
+use crate::engine::{Effect, Event, Fact, State, TurnEvent};
 use crate::mission::Plan;
 
 use super::double::{Fate, MemoryLog};
@@ -125,7 +125,7 @@ fn rows(state: &State) -> Vec<Row> {
 
 fn finished_turns(journal: &[Vec<Event>]) -> BTreeSet<TurnId> {
     let finished = journal.iter().flatten().filter_map(|event| match event {
-        Event::TurnFinished { turn, .. } => Some(*turn),
+        Event::Turn(turn, TurnEvent::Finished { .. }) => Some(*turn),
         _ => None,
     });
     finished.collect()
@@ -223,7 +223,7 @@ fn exited_but_not_committed() {
     let before_exit = simulation.journal.iter().position(|events| {
         events
             .iter()
-            .any(|event| matches!(event, Event::TurnFinished { turn, .. } if *turn == started))
+            .any(|event| matches!(event, Event::Turn(turn, TurnEvent::Finished { .. }) if *turn == started))
     });
     let durable = &simulation.journal[..before_exit.unwrap()];
     let mut recovered = Simulation::recovered(plan, durable);
@@ -259,7 +259,7 @@ fn a_turn_that_outlived_the_crash_is_not_started_again() {
             "{commit}"
         );
         assert_eq!(rows(&recovered.state), expected, "{commit}");
-        let lost = |event: &Event| matches!(event, Event::TurnLost { .. });
+        let lost = |event: &Event| matches!(event, Event::Turn(_, TurnEvent::Lost));
         assert!(!recovered.journal.iter().flatten().any(lost), "{commit}");
     }
     assert!(adopted > 0);

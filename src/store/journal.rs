@@ -466,7 +466,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::engine::{Event, Fact};
+    use crate::engine::{Event, Fact, RunEvent};
     use crate::store::double::{Fate, MemoryLog};
 
     /// A decision that says as many warnings.
@@ -475,9 +475,9 @@ mod tests {
     }
 
     fn warning(text: &str) -> Event {
-        Event::Warning {
+        Event::Run(RunEvent::Warning {
             message: text.to_owned(),
-        }
+        })
     }
 
     fn read_all(bytes: &[u8]) -> Result<(Vec<Record>, u64, Option<u64>), DamagedJournal> {

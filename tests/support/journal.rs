@@ -26,18 +26,18 @@ pub const INBOX: &str = "commands";
 /// The number of the form of a state folder.
 pub const FORMAT: u32 = 2;
 
-/// The codes by which records name what happened, as a text in them.
+/// What records say, as a text in them.
 pub mod code {
     /// Tasks were added.
-    pub const ADDED: &str = "ad";
+    pub const ADDED: &str = "tasksAdded";
     /// A person is asked.
-    pub const ASKED: &str = "aq";
+    pub const ASKED: &str = "approvalRequested";
     /// A task waits for a moment.
-    pub const DEFERRED: &str = "td";
+    pub const DEFERRED: &str = "deferred";
     /// The session ended with outcome ok.
-    pub const ENDED_OK: &str = r#"{"fin":{"o":"ok""#;
+    pub const ENDED_OK: &str = r#"{"run":{"finished":{"outcome":"ok""#;
     /// The first gate was evaluated.
-    pub const FIRST_GATE: &str = r#"{"g":{"g":0"#;
+    pub const FIRST_GATE: &str = r#"{"gate":[0,"#;
     /// A command that is a stage has come back.
     pub const STAGE_ENDED: &str = "step-judged";
 }
@@ -168,8 +168,8 @@ fn told(mut record: Value) -> Value {
     if record["told"] == 1 {
         let fact = record["fact"].as_object().and_then(|fact| fact.iter().next());
         let event = match fact.expect("a record has a fact") {
-            (name, started) if name == "start" => json!({"run": started}),
-            (_, spawned) => json!({"sp": {"i": spawned["turn"], "p": spawned["process"]}}),
+            (name, started) if name == "start" => json!({"run": {"started": started}}),
+            (_, spawned) => json!({"turn": [spawned["turn"], {"spawned": {"process": spawned["process"]}}]}),
         };
         let events = record["events"].as_array_mut().expect("a record has events");
         events.insert(0, event);
@@ -179,21 +179,49 @@ fn told(mut record: Value) -> Value {
 
 /// How many tasks a record adds.
 pub fn tasks_added(record: &Value) -> usize {
-    let events = events(record).into_iter();
-    let added = events.filter(|(code, _)| *code == code::ADDED);
+    let added = events(record).into_iter();
+    let added = added.filter(|(name, _)| name.strip_prefix("run.") == Some(code::ADDED));
     added
         .map(|(_, body)| body["t"].as_array().map_or(0, Vec::len))
         .sum()
 }
 
-/// What was decided by one record: codes and what they say, in order.
-pub fn events(record: &Value) -> Vec<(&str, &Value)> {
+/// What was decided by one record, in order: each event's name, its entity first (`task.transition`), and its fields, with
+/// the id of the entity among them.
+pub fn events(record: &Value) -> Vec<(String, Value)> {
     let events = record["events"].as_array().expect("a record has events");
-    let named = events.iter().map(|event| {
-        let event = event.as_object().and_then(|event| event.iter().next());
-        event.expect("it has a code")
-    });
-    named.map(|(code, body)| (code.as_str(), body)).collect()
+    events.iter().map(named).collect()
+}
+
+fn named(event: &Value) -> (String, Value) {
+    let only = |value: &Value| {
+        let (key, value) = value
+            .as_object()
+            .and_then(|one| one.iter().next())
+            .expect("one key");
+        (key.clone(), value.clone())
+    };
+    let (entity, said) = only(event);
+    if matches!(entity.as_str(), "deadline" | "notice") {
+        return (entity, said);
+    }
+    let (id, said) = match said {
+        Value::Array(parts) => {
+            let [id, said] = &parts[..] else {
+                panic!("no id: {event}")
+            };
+            (id.clone(), said.clone())
+        }
+        said => (Value::Null, said),
+    };
+    let (name, mut fields) = match said {
+        Value::String(name) => (name, json!({})),
+        said => only(&said),
+    };
+    if !id.is_null() {
+        fields["id"] = id;
+    }
+    (format!("{entity}.{name}"), fields)
 }
 
 /// The number of the first event of a record.
@@ -221,7 +249,7 @@ pub fn unsealed() -> &'static str {
 /// A record that accepts the first task, with a checksum that fits.
 pub fn accepting(seq: u64) -> String {
     sealed(&format!(
-        r#"{{"crc":"","b":1,"seq":{seq},"at":1,"fact":"advance","events":[{{"tr":{{"t":0,"f":"review","o":"done","q":"clean"}}}}]}}"#
+        r#"{{"crc":"","b":1,"seq":{seq},"at":1,"fact":"advance","events":[{{"task":[0,{{"transition":{{"from":"review","to":"done","flag":"clean"}}}}]}}]}}"#
     ))
 }
 
@@ -280,7 +308,10 @@ pub fn damage(journal: &Path) {
 }
 
 /// What records say of a task and of a turn, and what none of a small mission can say.
-pub const STRANGE: [(&str, &str); 2] = [("\"t\":0", "\"t\":7"), ("\"i\":[0,", "\"i\":[4294967295,")];
+pub const STRANGE: [(&str, &str); 2] = [
+    ("\"task\":[0,", "\"task\":[7,"),
+    ("\"turn\":[[0,", "\"turn\":[[4294967295,"),
+];
 
 /// A stage's verdict as a record has it.
 pub fn verdict(stage: &str, verdict: &str) -> String {
@@ -299,12 +330,12 @@ pub fn evaluated(points: u32) -> String {
 
 /// How good the work is that a task was accepted for.
 pub fn flag(flag: &str) -> String {
-    format!(r#""q":"{flag}""#)
+    format!(r#""flag":"{flag}""#)
 }
 
 /// What a session ended with where all is well.
 pub fn outcome(outcome: &str) -> String {
-    format!(r#""o":"{outcome}","c":["ok"]"#)
+    format!(r#""outcome":"{outcome}","conditions":["ok"]"#)
 }
 
 /// How a process ended, in the record of its exit.

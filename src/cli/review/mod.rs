@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::domain::{
     Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId, is_same_name,
 };
-use crate::engine::{Event, State, outcome};
+use crate::engine::{Event, State, TaskEvent, outcome};
 use crate::executor::spool::read_output;
 use crate::mission::{self, ConfigLayer, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
@@ -604,7 +604,7 @@ impl Observer for FindingsObserver {
     fn on_start(&mut self, _: &State) {}
     fn on_events(&mut self, _: &State, _: u64, _: Timestamp, events: &[Event]) {
         for event in events {
-            if let Event::StageVerdict(report) = event
+            if let Event::Task(_, TaskEvent::StageVerdict(report)) = event
                 && matches!(report.stage, Stage::Judge | Stage::Verification)
             {
                 self.0.borrow_mut().clone_from(&report.findings);

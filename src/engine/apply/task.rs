@@ -5,7 +5,9 @@ use crate::domain::{
     SeatPlace, Stage, Status, Timestamp, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
-use crate::engine::event::Event;
+use crate::engine::event::{
+    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+};
 use crate::engine::payload::{Exit, FileFact, StageReport, ToolCalls, TurnFiles};
 use crate::judging::parser::Unparsed;
 
@@ -22,15 +24,18 @@ impl TaskState {
     /// Changes one task by one of its events. What other tasks feel of it is [`apply`]'s business.
     pub(in crate::engine) fn apply(&mut self, event: &Event) {
         match event {
-            Event::Transition {
-                to,
-                phase,
-                mode,
-                flag,
-                ..
-            } => self.enter(*to, *phase, *mode, *flag),
-            Event::AttemptPlanned { attempt, kind, .. } => self.plan_attempt(*attempt, *kind),
-            Event::TurnStarted { turn, .. } => {
+            Event::Task(
+                _,
+                TaskEvent::Transition {
+                    to,
+                    phase,
+                    mode,
+                    flag,
+                    ..
+                },
+            ) => self.enter(*to, *phase, *mode, *flag),
+            Event::Task(_, TaskEvent::AttemptPlanned { attempt, kind }) => self.plan_attempt(*attempt, *kind),
+            Event::Turn(turn, TurnEvent::Started { .. }) => {
                 self.turn = turn.turn;
                 self.acted = true;
                 self.allowed_again = false;
@@ -39,12 +44,12 @@ impl TaskState {
                     not_before: None,
                 });
             }
-            Event::StageVoided(_) => {
+            Event::Task(_, TaskEvent::StageVoided(_)) => {
                 if let Some(judging) = &mut self.judging {
                     judging.voided += 1;
                 }
             }
-            Event::FilesNoted { turn, file, shared } => {
+            Event::Turn(turn, TurnEvent::FilesNoted { file, shared }) => {
                 self.evidence.noted = Some(Box::new(Noted {
                     turn: *turn,
                     file: file.clone(),
@@ -52,21 +57,23 @@ impl TaskState {
                     shared: *shared,
                 }));
             }
-            Event::TurnRequestFailed { not_before, .. } => {
+            Event::Turn(_, TurnEvent::RequestFailed { not_before, .. }) => {
                 if let Some(running) = &mut self.running {
                     running.failed_requests += 1;
                     running.not_before = Some(*not_before);
                 }
             }
-            Event::TaskDeferred {
-                why,
-                until,
-                since,
-                message,
-                stage,
-                step,
-                ..
-            } => {
+            Event::Task(
+                _,
+                TaskEvent::Deferred {
+                    why,
+                    until,
+                    since,
+                    message,
+                    stage,
+                    step,
+                },
+            ) => {
                 // What goes on behind a stage waits for nobody who was asked before.
                 if stage.is_some() {
                     self.asks.retain(|open| !open.purpose.is_judging());
@@ -80,20 +87,22 @@ impl TaskState {
                     step: *step,
                 }));
             }
-            Event::TaskReleased { .. } => self.deferral = None,
-            Event::TurnFinished {
+            Event::Task(_, TaskEvent::Released) => self.deferral = None,
+            Event::Turn(
                 turn,
-                exit,
-                duration,
-                output,
-                result,
-                files,
-                tool_calls,
-                asked,
-                model,
-                tools,
-                ..
-            } => {
+                TurnEvent::Finished {
+                    exit,
+                    duration,
+                    output,
+                    result,
+                    files,
+                    tool_calls,
+                    asked,
+                    model,
+                    tools,
+                    ..
+                },
+            ) => {
                 self.running = None;
                 self.streak.take_turn(*turn, exit, *duration);
                 self.model = model.as_deref().map(Box::from);
@@ -109,14 +118,14 @@ impl TaskState {
                     tools: tools.as_deref().and_then(|tools| tools.file.clone()),
                 };
             }
-            Event::TurnLost { .. } => {
+            Event::Turn(_, TurnEvent::Lost) => {
                 self.running = None;
                 if let Some(dialog) = &mut self.dialog {
                     dialog.end_turn();
                 }
                 self.evidence.calls = self.evidence.calls.and(None);
             }
-            Event::ScanRequested { then, .. } => {
+            Event::Work(_, WorkEvent::ScanRequested { then }) => {
                 self.scans += 1;
                 let judging = self.judging_mut();
                 (judging.scanning, judging.then) = (true, *then);
@@ -130,7 +139,7 @@ impl TaskState {
                     judging.heard = None;
                 }
             }
-            Event::FilesScanned { files, hollow, .. } => {
+            Event::Work(_, WorkEvent::FilesScanned { files, hollow }) => {
                 let judging = self.judging_mut();
                 // Whoever looks at screenshots looks at nothing else.
                 if std::mem::take(&mut judging.scanning) {
@@ -139,8 +148,8 @@ impl TaskState {
                 judging.files.clone_from(files);
                 judging.hollow.clone_from(hollow);
             }
-            Event::FilesChanged { paths, files, .. } => self.files_changed(paths, files),
-            Event::AcceptanceRecorded { files, checks, .. } => {
+            Event::Task(_, TaskEvent::FilesChanged { paths, files }) => self.files_changed(paths, files),
+            Event::Task(_, TaskEvent::AcceptanceRecorded { files, checks }) => {
                 let judging = self.judging.as_deref();
                 let passed = judging.map_or(&[][..], |judging| &judging.passed);
                 let is_meant = |(check, _): &&(u32, u64)| checks.contains(check);
@@ -150,27 +159,29 @@ impl TaskState {
                     ..Acceptance::default()
                 }));
             }
-            Event::FinishRequested { .. } => {
+            Event::Work(_, WorkEvent::FinishRequested { .. }) => {
                 let judging = self.judging_mut();
                 judging.stale = true;
                 judging.finish.push(None);
             }
-            Event::FinishChecked { result, .. } => {
+            Event::Work(_, WorkEvent::FinishChecked { result, .. }) => {
                 if let Some(slot) = self.judging_mut().finish.last_mut() {
                     *slot = Some(result.clone());
                 }
             }
-            Event::Nudged {
-                compilation,
-                others,
-                missing,
-                ..
-            } => {
+            Event::Task(
+                _,
+                TaskEvent::Nudged {
+                    compilation,
+                    others,
+                    missing,
+                },
+            ) => {
                 self.nudged.compilation += u32::from(*compilation);
                 self.nudged.others += u32::from(*others);
                 self.missing.clone_from(missing);
             }
-            Event::CheckRequested { check, .. } => {
+            Event::Work(_, WorkEvent::CheckRequested { check }) => {
                 let judging = self.judging_mut();
                 judging.stale = true;
                 judging.passed.retain(|(passed, _)| passed != check);
@@ -179,7 +190,7 @@ impl TaskState {
                     checks.resize(*check as usize + 1, None);
                 }
             }
-            Event::CheckFinished { check, result, .. } => {
+            Event::Work(_, WorkEvent::CheckFinished { check, result }) => {
                 let judging = self.judging_mut();
                 if let Some(slot) = judging.checks.get_mut(*check as usize) {
                     *slot = Some(result.clone());
@@ -188,9 +199,7 @@ impl TaskState {
                     judging.passed.push((*check, judging.turns_ended));
                 }
             }
-            Event::GradingRequested {
-                round, unreviewed, ..
-            } => {
+            Event::Work(_, WorkEvent::GradingRequested { round, unreviewed }) => {
                 self.forget_what_was_heard(*round);
                 self.forget_reviewers();
                 self.judging_mut().grading = Some(Grading {
@@ -199,14 +208,16 @@ impl TaskState {
                     unreviewed: *unreviewed,
                 });
             }
-            Event::GradingFailed { .. } => self.end_grading(),
-            Event::StepRequested {
-                step,
-                round,
-                plain,
-                grounds,
-                ..
-            } => {
+            Event::Work(_, WorkEvent::GradingFailed { .. }) => self.end_grading(),
+            Event::Work(
+                _,
+                WorkEvent::StepRequested {
+                    step,
+                    round,
+                    plain,
+                    grounds,
+                },
+            ) => {
                 self.forget_what_was_heard(*round);
                 self.forget_reviewers();
                 // In its first round a vision check only looks.
@@ -219,18 +230,21 @@ impl TaskState {
                     grounds: *grounds,
                 });
             }
-            Event::StepFailed { .. } => self.end_step(),
-            Event::StageVerdict(report) => self.take_verdict(report),
-            Event::ApprovalRequested {
-                number,
-                reason,
-                cause,
-                stage,
-                step,
-                gate,
-                expires,
-                ..
-            } => {
+            Event::Work(_, WorkEvent::StepFailed { .. }) => self.end_step(),
+            Event::Task(_, TaskEvent::StageVerdict(report)) => self.take_verdict(report),
+            Event::Task(
+                _,
+                TaskEvent::ApprovalRequested {
+                    number,
+                    reason,
+                    cause,
+                    stage,
+                    step,
+                    gate,
+                    expires,
+                    ..
+                },
+            ) => {
                 self.asked = *number;
                 self.waiting = Some(Waiting {
                     reason: *reason,
@@ -244,12 +258,12 @@ impl TaskState {
                     undecided: 0,
                 });
             }
-            Event::ApproverAsked { approver, .. } => {
+            Event::Work(_, WorkEvent::ApproverAsked { approver, .. }) => {
                 if let Some(waiting) = &mut self.waiting {
                     waiting.asking = Some(*approver);
                 }
             }
-            Event::ApproverUndecided { approver, again, .. } => {
+            Event::Work(_, WorkEvent::ApproverUndecided { approver, again, .. }) => {
                 if let Some(waiting) = &mut self.waiting {
                     waiting.asking = None;
                     waiting.undecided = approver + 1;
@@ -258,43 +272,50 @@ impl TaskState {
                     }
                 }
             }
-            Event::ApprovalResolved {
-                number, resolution, ..
-            } => self.resolve(*number, resolution == APPROVED),
-            Event::DeadlockDetected { .. }
-            | Event::ArtifactsRequested { .. }
-            | Event::ArtifactsScanned { .. }
-            | Event::DependencyResolved { .. } => self.remedies.get_or_insert_default().apply(event),
-            Event::Question { .. } => {
+            Event::Task(
+                _,
+                TaskEvent::ApprovalResolved {
+                    number, resolution, ..
+                },
+            ) => self.resolve(*number, resolution == APPROVED),
+            Event::Task(_, TaskEvent::DeadlockDetected { .. } | TaskEvent::DependencyResolved { .. })
+            | Event::Work(_, WorkEvent::ArtifactsRequested { .. } | WorkEvent::ArtifactsScanned { .. }) => {
+                self.remedies.get_or_insert_default().apply(event)
+            }
+            Event::Task(_, TaskEvent::Question { .. }) => {
                 self.phase = Some(Phase::Clarification);
                 self.dialog.get_or_insert_default().apply(event);
             }
-            Event::Answered { .. } => {
+            Event::Task(_, TaskEvent::Answered { .. }) => {
                 self.dialog.get_or_insert_default().apply(event);
                 if self.status == Status::InProgress {
                     self.phase = Some(self.kind.phase());
                 }
             }
-            Event::AskRequested {
+            Event::Ask(
                 id,
-                purpose,
-                agent,
-                strict,
-                not_before,
-            } => {
+                AskEvent::Requested {
+                    purpose,
+                    agent,
+                    strict,
+                    not_before,
+                },
+            ) => {
                 self.ask(*id, *purpose, *agent, strict.as_ref(), *not_before);
                 if let Purpose::Score(place) = purpose {
                     self.rounds = self.rounds.max(place.round);
                     self.judging_mut().seat_asked(*place, *agent);
                 }
             }
-            Event::AskReplied {
+            Event::Ask(
                 id,
-                purpose,
-                reply,
-                advice,
-                ..
-            } => {
+                AskEvent::Replied {
+                    purpose,
+                    reply,
+                    advice,
+                    ..
+                },
+            ) => {
                 let strict = self.end_ask(*id).and_then(|open| open.strict);
                 match purpose {
                     Purpose::Score(place) => {
@@ -312,15 +333,17 @@ impl TaskState {
                     _ => self.no_way_yet(*purpose),
                 }
             }
-            Event::AskFailed {
+            Event::Ask(
                 id,
-                purpose,
-                gave_up,
-                class,
-                message,
-                until,
-                ..
-            } => {
+                AskEvent::Failed {
+                    purpose,
+                    gave_up,
+                    class,
+                    message,
+                    until,
+                    ..
+                },
+            ) => {
                 self.streak.windows += u32::from(until.is_some());
                 if let Purpose::Score(place) = purpose {
                     let class = gave_up.then_some(*class);
@@ -335,73 +358,85 @@ impl TaskState {
                     open.window = *until;
                 }
             }
-            Event::DelegationRequested { sub_tasks, .. } => {
+            Event::Task(_, TaskEvent::DelegationRequested { sub_tasks }) => {
                 for sub_task in sub_tasks {
                     self.delegations.retain(|earlier| earlier.title != sub_task.title);
                     self.delegations.push(sub_task.clone());
                 }
             }
-            Event::Probed { probes, .. } => self.probes.clone_from(probes),
-            Event::EdgeTaken {
-                edge,
-                visit,
-                stopped: _,
-                ..
-            } => {
+            Event::Task(_, TaskEvent::Probed { probes }) => self.probes.clone_from(probes),
+            Event::Task(
+                _,
+                TaskEvent::EdgeTaken {
+                    edge,
+                    visit,
+                    stopped: _,
+                    ..
+                },
+            ) => {
                 self.visits = *visit;
                 // Sent back, it stands where it stood before its first verdict.
                 self.edge = (self.status == Status::Review).then_some(*edge);
             }
             // Whatever becomes of the work now, the score of earlier work is not its score.
-            Event::EvalUnparsed { .. } => self.points = None,
+            Event::Task(_, TaskEvent::EvalUnparsed) => self.points = None,
             // What these say is in the transition beside them, or matters to readers only.
-            Event::AgentSpawned { .. }
-            | Event::AgentActivity { .. }
-            | Event::AgentStale { .. }
-            | Event::TurnAdopted { .. }
-            | Event::ApprovalTimedOut { .. }
-            | Event::RetryBlocked { .. }
-            | Event::FellBack { .. }
-            | Event::Regressed { .. }
-            | Event::AuthorityCues { .. }
-            | Event::DelegationDrift { .. }
-            | Event::NoProgress { .. }
-            | Event::Escalated { .. }
-            | Event::HandedOver { .. }
-            | Event::ForceAccepted { .. }
-            | Event::DelegationRefused { .. }
-            | Event::DependencyFailed { .. } => {}
-            Event::RunStarted(_)
-            | Event::ProtectionNoted { .. }
-            | Event::RunResumed { .. }
-            | Event::RunMoved { .. }
-            | Event::Stopping { .. }
-            | Event::RunFinished { .. }
-            | Event::GateEvaluated { .. }
-            | Event::GateOverridden { .. }
-            | Event::ThresholdFailed { .. }
-            | Event::HoldReached { .. }
-            | Event::HoldPassed { .. }
-            | Event::HoldRejected { .. }
-            | Event::MissionChanged(_)
-            | Event::TasksAdded(_)
-            | Event::TasksWithdrawn { .. }
-            | Event::Superseded { .. }
-            | Event::Paused { .. }
-            | Event::Waiting { .. }
-            | Event::CommandTaken { .. }
-            | Event::Salvaged { .. }
-            | Event::AuditRequested { .. }
-            | Event::Audited { .. }
+            Event::Turn(
+                _,
+                TurnEvent::Spawned { .. }
+                | TurnEvent::Activity { .. }
+                | TurnEvent::Stale { .. }
+                | TurnEvent::Adopted
+                | TurnEvent::AuthorityCues { .. }
+                | TurnEvent::Escalated { .. },
+            )
+            | Event::Task(
+                _,
+                TaskEvent::ApprovalTimedOut { .. }
+                | TaskEvent::RetryBlocked { .. }
+                | TaskEvent::FellBack { .. }
+                | TaskEvent::Regressed { .. }
+                | TaskEvent::DelegationDrift { .. }
+                | TaskEvent::NoProgress { .. }
+                | TaskEvent::ForceAccepted { .. }
+                | TaskEvent::DelegationRefused { .. }
+                | TaskEvent::DependencyFailed { .. },
+            )
+            | Event::Ask(_, AskEvent::HandedOver { .. }) => {}
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::ProtectionNoted { .. }
+                | RunEvent::Resumed { .. }
+                | RunEvent::Moved { .. }
+                | RunEvent::Stopping { .. }
+                | RunEvent::Finished { .. }
+                | RunEvent::ThresholdFailed { .. }
+                | RunEvent::MissionChanged(_)
+                | RunEvent::TasksAdded(_)
+                | RunEvent::TasksWithdrawn { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::CommandTaken { .. }
+                | RunEvent::Salvaged { .. }
+                | RunEvent::AuditRequested { .. }
+                | RunEvent::AuditFinished { .. },
+            )
+            | Event::Gate(_, GateEvent::Evaluated { .. } | GateEvent::Overridden { .. })
+            | Event::Hold(
+                _,
+                HoldEvent::Reached { .. } | HoldEvent::Passed { .. } | HoldEvent::Rejected { .. },
+            )
+            | Event::Task(_, TaskEvent::Superseded { .. })
             | Event::Deadline(_)
-            | Event::LimitReached { .. }
-            | Event::CallHeld { .. }
-            | Event::CallReleased { .. }
-            | Event::BudgetClock { .. }
-            | Event::SessionLimit { .. }
+            | Event::Budget(
+                BudgetEvent::Exhausted { .. }
+                | BudgetEvent::Held { .. }
+                | BudgetEvent::Released { .. }
+                | BudgetEvent::Clock { .. },
+            )
+            | Event::Run(RunEvent::SessionLimit { .. })
             | Event::Notice(_)
-            | Event::StateForeign { .. }
-            | Event::Warning { .. } => {}
+            | Event::Run(RunEvent::StateForeign { .. } | RunEvent::Warning { .. }) => {}
         }
     }
 

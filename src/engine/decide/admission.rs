@@ -3,12 +3,12 @@
 //! has come.
 //!
 //! Work that goes on where it stopped and is not admitted stays in review without a slot, in the ready queue beside what
-//! has not begun (`Event::TaskDeferred` with [`DeferralReason::Slot`]); the schedule lets it go on.
+//! has not begun (`TaskEvent::Deferred` with [`DeferralReason::Slot`]); the schedule lets it go on.
 
 use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, Stage, Status, Step, TaskId, Timestamp};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::DeferralReason;
 use crate::engine::state::{RunPhase, State};
 
@@ -100,15 +100,17 @@ pub(super) fn queue(
     message: &str,
     now: Timestamp,
 ) {
-    draft.emit(Event::TaskDeferred {
-        task: draft.id,
-        why: DeferralReason::Slot,
-        until: now,
-        since: now,
-        message: message.to_owned(),
-        stage: behind.map(|(stage, _)| stage),
-        step: behind.and_then(|(_, step)| step),
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::Deferred {
+            why: DeferralReason::Slot,
+            until: now,
+            since: now,
+            message: message.to_owned(),
+            stage: behind.map(|(stage, _)| stage),
+            step: behind.and_then(|(_, step)| step),
+        },
+    ));
 }
 
 /// What the task waited for has come: it goes on, if it has begun. One that has not is ready.
@@ -118,7 +120,7 @@ pub(super) fn release(draft: &mut Draft<'_>) {
         .deferral
         .as_deref()
         .and_then(|deferral| Some((deferral.stage?, deferral.step)));
-    draft.emit(Event::TaskReleased { task: draft.id });
+    draft.emit(Event::Task(draft.id, TaskEvent::Released));
     match behind {
         Some((stage, step)) => stages::go_on_behind(draft, stage, step),
         None if draft.task.status == Status::Review && stages::call_off_in_vain(draft) => {}

@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{AttemptKind, Status, TaskId};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, RunEvent, TaskEvent, TurnEvent};
 use crate::engine::state::State;
 use crate::mission::Plan;
 
@@ -55,7 +55,7 @@ pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
 /// What the tasks that are done again had handed down goes with the old work.
 pub(super) fn withdrawn(plan: &Plan, again: &BTreeSet<TaskId>, built: &BTreeSet<TaskId>) -> Option<Event> {
     let tasks = handed_down(plan, again, built);
-    (!tasks.is_empty()).then_some(Event::TasksWithdrawn { tasks })
+    (!tasks.is_empty()).then_some(Event::Run(RunEvent::TasksWithdrawn { tasks }))
 }
 
 /// Everything that could only start once one of these tasks was done: dependents, what its gates block, and so on.
@@ -113,11 +113,13 @@ pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     // and waits for a slot to go on after an answer, is over: no turn may ever have the name of another one.
     let attempt = task.attempt + u32::from(task.turn > 0);
     let mut draft = Draft::new(state, id);
-    draft.emit(Event::AttemptPlanned {
-        task: id,
-        attempt,
-        kind: AttemptKind::Execute,
-    });
+    draft.emit(Event::Task(
+        id,
+        TaskEvent::AttemptPlanned {
+            attempt,
+            kind: AttemptKind::Execute,
+        },
+    ));
     draft.into_events()
 }
 
@@ -126,7 +128,7 @@ pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Eve
     let mut draft = Draft::new(state, id);
     if draft.task.running.is_some() {
         let turn = state.current_turn(id);
-        draft.emit(Event::TurnLost { turn });
+        draft.emit(Event::Turn(turn, TurnEvent::Lost));
     }
     begin_again(&mut draft, reason);
     draft.into_events()
@@ -138,10 +140,12 @@ pub(super) fn begin_again(draft: &mut Draft<'_>, reason: &str) {
     // A task that never began has no attempt to follow.
     if draft.task.attempt > 0 {
         let (task, attempt) = (draft.id, draft.task.attempt + 1);
-        draft.emit(Event::AttemptPlanned {
+        draft.emit(Event::Task(
             task,
-            attempt,
-            kind: AttemptKind::Execute,
-        });
+            TaskEvent::AttemptPlanned {
+                attempt,
+                kind: AttemptKind::Execute,
+            },
+        ));
     }
 }

@@ -5,7 +5,7 @@
 //! answer at any time.
 
 use crate::domain::{Advice, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::fact::{ApproverSaid, Fact};
 use crate::engine::ledger::Room;
 use crate::engine::payload::VoidedStage;
@@ -53,17 +53,19 @@ pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
 
 fn ask(draft: &mut Draft<'_>, approval: &ApprovalPlan, now: Timestamp) {
     let number = draft.task.asked + 1;
-    draft.emit(Event::ApprovalRequested {
-        task: draft.id,
-        number,
-        reason: WaitingReason::Approval,
-        cause: None,
-        stage: None,
-        step: None,
-        message: message(draft.plan(), approval),
-        gate: approval.gate.as_deref().map(str::to_owned),
-        expires: approval.timeout.map(|timeout| now.plus(timeout)),
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::ApprovalRequested {
+            number,
+            reason: WaitingReason::Approval,
+            cause: None,
+            stage: None,
+            step: None,
+            message: message(draft.plan(), approval),
+            gate: approval.gate.as_deref().map(str::to_owned),
+            expires: approval.timeout.map(|timeout| now.plus(timeout)),
+        },
+    ));
     ask_next(draft, approval, 0);
 }
 
@@ -94,11 +96,10 @@ fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
         return;
     };
     let number = draft.task.asked;
-    draft.emit(Event::ApproverAsked {
-        task: draft.id,
-        number,
-        approver,
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::ApproverAsked { number, approver },
+    ));
     if let Some(ApproverPlan::Agent(agent)) = approval.approvers.get(approver as usize) {
         ask::ask(draft, Purpose::Approve { number, approver }, *agent);
     }
@@ -158,7 +159,7 @@ pub(super) fn voided(
     if draft.task.waiting.as_ref().and_then(|waiting| waiting.asking) != Some(approver) {
         return Vec::new();
     }
-    draft.emit(Event::StageVoided(Box::new(voided.clone())));
+    draft.emit(Event::voided(voided.clone()));
     if !voided.shared && !voided.changed.is_empty() {
         // It did so itself, and would again.
         resolve(&mut draft, REJECTED, "quorum");
@@ -212,13 +213,15 @@ fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &Ap
         ApproverSaid::No(reason) => refuse(draft, REJECTED, reason, &by),
         ApproverSaid::Open(why) => {
             let next = next_asked(approval, approver + 1);
-            draft.emit(Event::ApproverUndecided {
-                task: draft.id,
-                number: draft.task.asked,
-                approver,
-                message: why.clone(),
-                again: next.is_none().then(|| now.plus(ASK_AGAIN)),
-            });
+            draft.emit(Event::Work(
+                draft.id,
+                WorkEvent::ApproverUndecided {
+                    number: draft.task.asked,
+                    approver,
+                    message: why.clone(),
+                    again: next.is_none().then(|| now.plus(ASK_AGAIN)),
+                },
+            ));
             ask_next(draft, approval, approver + 1);
         }
     }
@@ -267,12 +270,14 @@ fn refuse(draft: &mut Draft<'_>, resolution: &str, reason: &str, by: &str) {
 }
 
 pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
-    draft.emit(Event::ApprovalResolved {
-        task: draft.id,
-        number: draft.task.asked,
-        resolution: resolution.to_owned(),
-        by: by.to_owned(),
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::ApprovalResolved {
+            number: draft.task.asked,
+            resolution: resolution.to_owned(),
+            by: by.to_owned(),
+        },
+    ));
 }
 
 /// Everything was agreed to: the task starts, or waits for a slot as any other does.
@@ -309,7 +314,7 @@ pub(super) fn timed_out(state: &State, task: TaskId, number: u32) -> Vec<Event> 
         resolve(&mut draft, TIMED_OUT, "quorum");
         draft.fail(FailureMode::Rejected, format!("nobody approved it{within}"));
     } else {
-        draft.emit(Event::ApprovalTimedOut { task, number });
+        draft.emit(Event::Task(task, TaskEvent::ApprovalTimedOut { number }));
     }
     draft.into_events()
 }

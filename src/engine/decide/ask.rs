@@ -6,7 +6,7 @@
 //! [`Advice`], their reading in `judging::advice`, the question in `review::consult`, and the arm below.
 
 use crate::domain::{Advice, AgentId, AskId, FailureClass, Purpose, Timestamp};
-use crate::engine::event::Event;
+use crate::engine::event::{AskEvent, Event, TaskEvent};
 use crate::engine::fact::AskFailure;
 use crate::engine::payload::{FileRef, ReplyRef};
 use crate::engine::state::{Ask, State};
@@ -26,13 +26,15 @@ pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
         number: draft.task.asked_agents + 1,
         attempt_try: 1,
     };
-    draft.emit(Event::AskRequested {
+    draft.emit(Event::Ask(
         id,
-        purpose,
-        agent,
-        strict: None,
-        not_before: None,
-    });
+        AskEvent::Requested {
+            purpose,
+            agent,
+            strict: None,
+            not_before: None,
+        },
+    ));
 }
 
 /// Asks for the same once more: the same agent, or one that is asked instead.
@@ -43,16 +45,18 @@ pub(super) fn ask_again(
     strict: Option<String>,
     not_before: Option<Timestamp>,
 ) {
-    draft.emit(Event::AskRequested {
-        id: AskId {
+    draft.emit(Event::Ask(
+        AskId {
             attempt_try: open.id.attempt_try + 1,
             ..open.id
         },
-        purpose: open.purpose,
-        agent,
-        strict,
-        not_before,
-    });
+        AskEvent::Requested {
+            purpose: open.purpose,
+            agent,
+            strict,
+            not_before,
+        },
+    ));
 }
 
 /// The agent replied.
@@ -66,13 +70,15 @@ pub(super) fn replied(
     let Some((mut draft, open)) = asked(state, id) else {
         return Vec::new();
     };
-    draft.emit(Event::AskReplied {
+    draft.emit(Event::Ask(
         id,
-        purpose: open.purpose,
-        agent: open.agent,
-        reply: reply.clone(),
-        advice: advice.clone(),
-    });
+        AskEvent::Replied {
+            purpose: open.purpose,
+            agent: open.agent,
+            reply: reply.clone(),
+            advice: advice.clone(),
+        },
+    ));
     let model = reply.model.as_deref();
     // What one says that is not independent after all does not count.
     let dependence = open
@@ -107,25 +113,31 @@ pub(super) fn replied(
 }
 
 fn give_up(draft: &mut Draft<'_>, open: &Ask, message: String) {
-    draft.emit(Event::AskFailed {
-        id: open.id,
-        purpose: open.purpose,
-        agent: open.agent,
-        gave_up: true,
-        class: FailureClass::PolicyBlocked,
-        message,
-        used: None,
-        until: None,
-    });
+    draft.emit(Event::Ask(
+        open.id,
+        AskEvent::Failed {
+            purpose: open.purpose,
+            agent: open.agent,
+            gave_up: true,
+            class: FailureClass::PolicyBlocked,
+            message,
+            used: None,
+            until: None,
+        },
+    ));
 }
 
 /// What is handed over to an agent is on record.
 pub(super) fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event> {
     let open = asked(state, id).map(|(_, open)| open);
-    let recorded = open.map(|open| Event::HandedOver {
-        id,
-        agent: open.agent,
-        file: file.clone(),
+    let recorded = open.map(|open| {
+        Event::Ask(
+            id,
+            AskEvent::HandedOver {
+                agent: open.agent,
+                file: file.clone(),
+            },
+        )
     });
     recorded.into_iter().collect()
 }
@@ -146,16 +158,18 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
     let fallback = fallback(&draft, &open).filter(|_| !failure.ours && !has_said);
     let is_limited = failure.class == FailureClass::UsageWindow && fallback.is_none() && !has_said;
     let until = is_limited.then(|| deferral::resets(failure.retry_after, draft.task.streak.windows, now));
-    draft.emit(Event::AskFailed {
-        id: failure.id,
-        purpose: open.purpose,
-        agent: open.agent,
-        gave_up: pause.is_none() && until.is_none(),
-        class: failure.class,
-        message: failure.message.clone(),
-        used: failure.used.clone(),
-        until,
-    });
+    draft.emit(Event::Ask(
+        failure.id,
+        AskEvent::Failed {
+            purpose: open.purpose,
+            agent: open.agent,
+            gave_up: pause.is_none() && until.is_none(),
+            class: failure.class,
+            message: failure.message.clone(),
+            used: failure.used.clone(),
+            until,
+        },
+    ));
     match (until, pause, fallback) {
         (Some(_), ..) => deferral::judges_wait(&mut draft, now),
         (None, Some(pause), _) => {
@@ -163,13 +177,15 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
             ask_again(&mut draft, &open, open.agent, open.strict.clone(), not_before);
         }
         (None, None, Some(next)) => {
-            draft.emit(Event::FellBack {
-                task: draft.id,
-                from: open.agent,
-                to: next,
-                class: failure.class,
-                message: failure.message.clone(),
-            });
+            draft.emit(Event::Task(
+                draft.id,
+                TaskEvent::FellBack {
+                    from: open.agent,
+                    to: next,
+                    class: failure.class,
+                    message: failure.message.clone(),
+                },
+            ));
             ask_again(&mut draft, &open, next, None, None);
         }
         (None, None, None) => {
@@ -234,16 +250,18 @@ fn conclude(
 pub(super) fn call_off(draft: &mut Draft<'_>) {
     let judges = draft.task.asks.iter().filter(|open| open.purpose.is_judging());
     for open in judges.cloned().collect::<Vec<_>>() {
-        draft.emit(Event::AskFailed {
-            id: open.id,
-            purpose: open.purpose,
-            agent: open.agent,
-            gave_up: true,
-            class: FailureClass::Unknown,
-            message: "cancelled: reviews are switched off".to_owned(),
-            used: None,
-            until: None,
-        });
+        draft.emit(Event::Ask(
+            open.id,
+            AskEvent::Failed {
+                purpose: open.purpose,
+                agent: open.agent,
+                gave_up: true,
+                class: FailureClass::Unknown,
+                message: "cancelled: reviews are switched off".to_owned(),
+                used: None,
+                until: None,
+            },
+        ));
     }
 }
 

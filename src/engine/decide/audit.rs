@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::{Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, Timestamp, Verdict};
 use crate::engine::audit::{Acceptance, AuditReport, Found, differing, is_same};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
@@ -26,11 +26,10 @@ pub(super) fn record(draft: &mut Draft<'_>) {
     let files: Vec<FileFact> = judging.files.iter().filter(is_there).cloned().collect();
     let checks: Vec<u32> = judging.passed.iter().map(|(check, _)| *check).collect();
     if !files.is_empty() || !checks.is_empty() {
-        draft.emit(Event::AcceptanceRecorded {
-            task: draft.id,
-            files,
-            checks,
-        });
+        draft.emit(Event::Task(
+            draft.id,
+            TaskEvent::AcceptanceRecorded { files, checks },
+        ));
     }
 }
 
@@ -52,11 +51,13 @@ pub(super) fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFac
     if paths.is_empty() {
         return Vec::new();
     }
-    vec![Event::FilesChanged {
-        task: id,
-        paths,
-        files: if is_asked { now.to_vec() } else { Vec::new() },
-    }]
+    vec![Event::Task(
+        id,
+        TaskEvent::FilesChanged {
+            paths,
+            files: if is_asked { now.to_vec() } else { Vec::new() },
+        },
+    )]
 }
 
 /// At the start of a session that goes on with a run, before any work. Where turns outlived the session before, work goes
@@ -76,9 +77,9 @@ pub(super) fn at_the_end(state: &State) -> Option<Vec<Event>> {
 }
 
 fn request(state: &State) -> Vec<Event> {
-    vec![Event::AuditRequested {
+    vec![Event::Run(RunEvent::AuditRequested {
         number: state.audit.number + 1,
-    }]
+    })]
 }
 
 /// What an audit saw of one task.
@@ -123,11 +124,11 @@ pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Ve
         }
     }
     let calm = events.is_empty();
-    events.push(Event::Audited {
+    events.push(Event::Run(RunEvent::AuditFinished {
         number: report.number,
         checked,
         files,
-    });
+    }));
     // Nothing has changed but that it was looked: whatever ends the session may stand in the same record.
     if calm && !regressed && state.has_all_ended() {
         let mut looked = state.clone();
@@ -154,7 +155,7 @@ fn said(
         .into_iter()
         .map(|text| Finding::new(severity, text))
         .collect();
-    Event::StageVerdict(Box::new(report))
+    Event::verdict(report)
 }
 
 /// The task failed: what it was accepted for does not stand. Without fixup, without a policy for what is exhausted, and
@@ -167,10 +168,12 @@ fn regress(state: &State, id: TaskId, cause: Cause, found: Vec<String>) -> Vec<E
         .join("; ");
     let mut draft = Draft::new(state, id);
     draft.emit(said(state, id, Verdict::Fail, Some(cause), Severity::High, found));
-    draft.emit(Event::Regressed {
-        task: id,
-        reason: reason.clone(),
-    });
+    draft.emit(Event::Task(
+        id,
+        TaskEvent::Regressed {
+            reason: reason.clone(),
+        },
+    ));
     draft.enter_because(
         Status::Pending,
         "what it was accepted for does not stand any more",

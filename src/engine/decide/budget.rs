@@ -5,7 +5,7 @@
 
 use crate::domain::{AgentId, Millis, Timestamp, TurnId};
 use crate::engine::apply;
-use crate::engine::event::Event;
+use crate::engine::event::{AskEvent, BudgetEvent, Event, RunEvent, TurnEvent};
 use crate::engine::ledger::{Call, CallId, Ceiling, Room};
 use crate::engine::payload::Usage;
 use crate::engine::state::State;
@@ -22,11 +22,11 @@ pub(super) fn follow_up(
     for event in &mut events {
         price(state, event);
     }
-    let resumes = matches!(events.first(), Some(Event::RunResumed { .. }));
+    let resumes = matches!(events.first(), Some(Event::Run(RunEvent::Resumed { .. })));
     if state.plan.rules.budget.is_none() {
         return events;
     }
-    if resumes || matches!(events.first(), Some(Event::RunStarted(_))) {
+    if resumes || matches!(events.first(), Some(Event::Run(RunEvent::Started(_)))) {
         return begin(state, events, last, now);
     }
     // What a decision closes leaves room for what it opens.
@@ -43,10 +43,10 @@ pub(super) fn follow_up(
             match room {
                 Some(Room::Exhausted(ceiling)) => {
                     let is_new = ledger.limit().is_none();
-                    held.extend(is_new.then_some(Event::LimitReached { ceiling }));
-                    held.push(Event::CallHeld { call, agent });
+                    held.extend(is_new.then_some(Event::Budget(BudgetEvent::Exhausted { ceiling })));
+                    held.push(Event::Budget(BudgetEvent::Held { call, agent }));
                 }
-                Some(Room::Wait) => held.push(Event::CallHeld { call, agent }),
+                Some(Room::Wait) => held.push(Event::Budget(BudgetEvent::Held { call, agent })),
                 Some(Room::Fits) | None => {}
             }
         }
@@ -66,15 +66,15 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
             .zip(last)
             .map_or(Millis(0), |(since, last)| last.since(since));
         let used = Millis(used.0.saturating_add(took.0));
-        events.push(Event::BudgetClock {
+        events.push(Event::Budget(BudgetEvent::Clock {
             since: now,
             used,
             until: now.plus(Millis(most.0.saturating_sub(used.0))),
-        });
+        }));
         if used >= most {
-            events.push(Event::LimitReached {
+            events.push(Event::Budget(BudgetEvent::Exhausted {
                 ceiling: Ceiling::Time,
-            });
+            }));
         }
     }
     let mut after = state.clone();
@@ -86,23 +86,23 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
     for (call, agent) in &waiting {
         apply(
             &mut after,
-            &Event::CallHeld {
+            &Event::Budget(BudgetEvent::Held {
                 call: *call,
                 agent: *agent,
-            },
+            }),
         );
     }
     for (call, agent) in waiting {
         match room(&after, agent) {
-            Room::Fits => apply(&mut after, &Event::CallReleased { call }),
-            Room::Wait => events.push(Event::CallHeld { call, agent }),
+            Room::Fits => apply(&mut after, &Event::Budget(BudgetEvent::Released { call })),
+            Room::Wait => events.push(Event::Budget(BudgetEvent::Held { call, agent })),
             Room::Exhausted(ceiling) => {
                 if after.ledger.limit().is_none() {
-                    let reached = Event::LimitReached { ceiling };
+                    let reached = Event::Budget(BudgetEvent::Exhausted { ceiling });
                     apply(&mut after, &reached);
                     events.push(reached);
                 }
-                events.push(Event::CallHeld { call, agent });
+                events.push(Event::Budget(BudgetEvent::Held { call, agent }));
             }
         }
     }
@@ -117,16 +117,16 @@ pub(super) fn room(state: &State, agent: AgentId) -> Room {
 /// What becomes of a turn that is ready to start and has no room; `None`: it has.
 pub(super) fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
     let agent = state.plan.task(turn.task).agent;
-    let held = Event::CallHeld {
+    let held = Event::Budget(BudgetEvent::Held {
         call: CallId::turn(turn),
         agent,
-    };
+    });
     match room(state, agent) {
         Room::Fits => None,
         Room::Wait => Some(vec![held]),
         // The next session writes its prompt anew.
         Room::Exhausted(_) if state.ledger.limit().is_some() => Some(Vec::new()),
-        Room::Exhausted(ceiling) => Some(vec![Event::LimitReached { ceiling }]),
+        Room::Exhausted(ceiling) => Some(vec![Event::Budget(BudgetEvent::Exhausted { ceiling })]),
     }
 }
 
@@ -136,35 +136,38 @@ pub(super) fn release(state: &State) -> Vec<Event> {
         return Vec::new();
     };
     match room(state, agent) {
-        Room::Fits => vec![Event::CallReleased { call }],
+        Room::Fits => vec![Event::Budget(BudgetEvent::Released { call })],
         Room::Wait => Vec::new(),
         Room::Exhausted(_) if state.ledger.limit().is_some() => Vec::new(),
-        Room::Exhausted(ceiling) => vec![Event::LimitReached { ceiling }],
+        Room::Exhausted(ceiling) => vec![Event::Budget(BudgetEvent::Exhausted { ceiling })],
     }
 }
 
 /// The run has worked as long as it may. The timer runs only while nothing else has ended the work.
 pub(super) fn time_is_up() -> Vec<Event> {
-    vec![Event::LimitReached {
+    vec![Event::Budget(BudgetEvent::Exhausted {
         ceiling: Ceiling::Time,
-    }]
+    })]
 }
 
 /// Puts a price on what a call used, if its agent did not say what it cost.
 fn price(state: &State, event: &mut Event) {
     let plan = &*state.plan;
     match event {
-        Event::TurnFinished {
-            turn, usage, model, ..
-        } => fill(plan, plan.task(turn.task).agent, model.as_deref(), usage),
-        Event::AskReplied { agent, reply, .. } => {
+        Event::Turn(turn, TurnEvent::Finished { usage, model, .. }) => {
+            fill(plan, plan.task(turn.task).agent, model.as_deref(), usage)
+        }
+        Event::Ask(_, AskEvent::Replied { agent, reply, .. }) => {
             fill(plan, *agent, reply.model.as_deref(), &mut reply.usage);
         }
-        Event::AskFailed {
-            agent,
-            used: Some(used),
-            ..
-        } => fill(plan, *agent, None, &mut used.usage),
+        Event::Ask(
+            _,
+            AskEvent::Failed {
+                agent,
+                used: Some(used),
+                ..
+            },
+        ) => fill(plan, *agent, None, &mut used.usage),
         _ => {}
     }
 }

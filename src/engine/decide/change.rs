@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{AgentId, GateId, QualityFlag, Status, TaskId, WaitingReason};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, RunEvent};
 use crate::engine::fact::Fact;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
@@ -61,7 +61,7 @@ pub(super) fn change_mission(state: &State, input: &Fact) -> Vec<Event> {
         events.extend(withdraw(state, *id, why));
     }
     events.extend(withdrawn(old, &again, &again));
-    events.push(Event::MissionChanged(Box::new(MissionChange {
+    events.push(Event::Run(RunEvent::MissionChanged(Box::new(MissionChange {
         number: *number,
         from: *from,
         to: *to,
@@ -70,7 +70,7 @@ pub(super) fn change_mission(state: &State, input: &Fact) -> Vec<Event> {
         changed,
         gates: withdrawn_gates(state, new, &again),
         mission: Some(mission.clone()),
-    })));
+    }))));
     events
 }
 

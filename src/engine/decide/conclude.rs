@@ -8,7 +8,7 @@ use crate::domain::{
     AttemptKind, Cause, Edge, FailureClass, FailureMode, Finding, Millis, Points, QualityFlag, Severity,
     ShellFailure, Stage, Status, Step, Timestamp, Verdict, WaitingReason,
 };
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::state::{Judging, TaskState};
 use crate::mission::TaskPlan;
@@ -111,7 +111,7 @@ pub(super) fn stage(
     let full = full_bar(draft.plan(), draft.id, stage);
     let misses = |points| full.is_some_and(|bar| !bar.is_reached_by(points));
     report.relaxed = verdict == Verdict::Pass && report.by.is_none() && report.points.is_some_and(misses);
-    draft.emit(Event::StageVerdict(Box::new(report)));
+    draft.emit(Event::verdict(report));
 }
 
 /// An agent that failed itself.
@@ -234,11 +234,7 @@ pub(in crate::engine) fn allowed_attempt(
 /// Sends the work back, after a pause where its provider failed. Dependents stay held: the task is not terminal.
 fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<&FailedAgent<'_>>) {
     let attempt = draft.task.attempt + 1;
-    let planned = Event::AttemptPlanned {
-        task: draft.id,
-        attempt,
-        kind,
-    };
+    let planned = Event::Task(draft.id, TaskEvent::AttemptPlanned { attempt, kind });
     // A task that a person sent back gave up its slot while it waited.
     let has_slot = draft.state.task(draft.id).holds_slot();
     draft.emit(planned);
@@ -331,11 +327,10 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
 }
 
 fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, grounds: Accepted) {
-    draft.emit(Event::ForceAccepted {
-        task: draft.id,
-        points,
-        message,
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::ForceAccepted { points, message },
+    ));
     accept(draft, grounds);
 }
 
@@ -386,17 +381,19 @@ pub(super) fn ask_person_at(
 ) {
     draft.enter_because(Status::AwaitingApproval, message);
     let number = draft.task.asked + 1;
-    draft.emit(Event::ApprovalRequested {
-        task: draft.id,
-        number,
-        reason: WaitingReason::Refer,
-        cause: Some(cause),
-        stage: (at != Stage::Judge).then_some(at),
-        step,
-        message: message.to_owned(),
-        gate: None,
-        expires: None,
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::ApprovalRequested {
+            number,
+            reason: WaitingReason::Refer,
+            cause: Some(cause),
+            stage: (at != Stage::Judge).then_some(at),
+            step,
+            message: message.to_owned(),
+            gate: None,
+            expires: None,
+        },
+    ));
 }
 
 /// What a failed attempt looked like: failed checks, scores per dimension, hashes of the files in question. `None`

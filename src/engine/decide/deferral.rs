@@ -6,7 +6,7 @@
 //! can be done (outcome limit), and a later session goes on.
 
 use crate::domain::{Millis, Status, TaskId, Timestamp};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::payload::DeferralReason;
 use crate::engine::state::{Deferral, State};
 
@@ -75,15 +75,17 @@ pub(super) fn back_off(
 }
 
 fn defer(draft: &mut Draft<'_>, why: DeferralReason, until: Timestamp, message: &str, now: Timestamp) {
-    draft.emit(Event::TaskDeferred {
-        task: draft.id,
-        why,
-        until,
-        since: now,
-        message: message.to_owned(),
-        stage: None,
-        step: None,
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::Deferred {
+            why,
+            until,
+            since: now,
+            message: message.to_owned(),
+            stage: None,
+            step: None,
+        },
+    ));
 }
 
 /// The moment has come: the task is ready again, or whoever met the limit is asked once more.
@@ -118,12 +120,14 @@ pub(super) fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp)
 /// The end of a session that has a time limit, on record: no moment behind it is waited for.
 pub(super) fn follow_up(mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
     let options = match events.first() {
-        Some(Event::RunStarted(started)) => &started.options,
-        Some(Event::RunResumed { options, .. }) => options,
+        Some(Event::Run(RunEvent::Started(started))) => &started.options,
+        Some(Event::Run(RunEvent::Resumed { options, .. })) => options,
         _ => return events,
     };
-    let limit = options.timeout.map(|timeout| Event::SessionLimit {
-        until: now.plus(timeout),
+    let limit = options.timeout.map(|timeout| {
+        Event::Run(RunEvent::SessionLimit {
+            until: now.plus(timeout),
+        })
     });
     events.extend(limit);
     events

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{AgentId, QualityFlag, Status, TaskId, look_alike};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::state::State;
 use crate::mission::model::Adapter;
 use crate::mission::{AddedTask, Addition, Origin, Part, Plan, SubTask};
@@ -52,19 +52,21 @@ pub(super) fn create(draft: &mut Draft<'_>, flag: QualityFlag) {
     }
     let tasks = connect(draft, accepted, &ids.by_title, &mut refused);
     for (title, reason) in refused {
-        draft.emit(Event::DelegationRefused {
-            task: draft.id,
-            title: title.to_owned(),
-            reason,
-        });
+        draft.emit(Event::Task(
+            draft.id,
+            TaskEvent::DelegationRefused {
+                title: title.to_owned(),
+                reason,
+            },
+        ));
     }
     if !tasks.is_empty() {
-        draft.emit(Event::TasksAdded(Box::new(Addition {
+        draft.emit(Event::Run(RunEvent::TasksAdded(Box::new(Addition {
             origin: Origin::Delegated,
             source: Some(draft.id),
             request: None,
             tasks,
-        })));
+        }))));
     }
 }
 

@@ -2,7 +2,7 @@
 //! until something applies. Only direct dependents are touched; those of a task that is skipped have their own turn.
 
 use crate::domain::{Advice, FailureMode, Purpose, TaskId};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::payload::{FileFact, Way};
 use crate::engine::rounds::{ESCALATE_AFTER, stall_before};
 use crate::engine::state::State;
@@ -20,7 +20,7 @@ pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Eve
         .as_deref()
         .is_some_and(|remedies| remedies.entry(dependency).is_some());
     if !known {
-        draft.emit(Event::DeadlockDetected { task, dependency });
+        draft.emit(Event::Task(task, TaskEvent::DeadlockDetected { dependency }));
     }
     try_next(&mut draft, dependency);
     draft.into_events()
@@ -44,10 +44,10 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     for remedy in order.iter() {
         match remedy {
             Remedy::Artifacts if !looked && !draft.plan().task(dependency).target_files.is_empty() => {
-                return draft.emit(Event::ArtifactsRequested {
-                    task: draft.id,
-                    dependency,
-                });
+                return draft.emit(Event::Work(
+                    draft.id,
+                    WorkEvent::ArtifactsRequested { dependency },
+                ));
             }
             Remedy::Partial => match partial(draft) {
                 Share::Open => return,
@@ -71,10 +71,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     // What was skipped for it is told with the first of them.
     let is_first = draft.state.task(dependency).mode != Some(FailureMode::Cascade);
     if let Some(waves) = nowhere.filter(|_| is_first) {
-        draft.emit(Event::NoProgress {
-            task: draft.id,
-            waves,
-        });
+        draft.emit(Event::Task(draft.id, TaskEvent::NoProgress { waves }));
     }
     skip(draft, dependency);
 }
@@ -144,12 +141,14 @@ fn do_without_all(draft: &mut Draft<'_>) {
 }
 
 fn do_without(draft: &mut Draft<'_>, dependency: TaskId, way: Way, note: String) {
-    draft.emit(Event::DependencyResolved {
-        task: draft.id,
-        dependency,
-        way,
-        note,
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::DependencyResolved {
+            dependency,
+            way,
+            note,
+        },
+    ));
 }
 
 /// The files of a failed dependency were looked at: half of them, with content, are enough.
@@ -162,11 +161,13 @@ pub(super) fn scanned(state: &State, task: TaskId, dependency: TaskId, files: &[
         return Vec::new();
     }
     let mut draft = Draft::new(state, task);
-    draft.emit(Event::ArtifactsScanned {
+    draft.emit(Event::Work(
         task,
-        dependency,
-        files: files.to_vec(),
-    });
+        WorkEvent::ArtifactsScanned {
+            dependency,
+            files: files.to_vec(),
+        },
+    ));
     let targets = &state.plan.task(dependency).target_files;
     let is_there = |path: &str| {
         files
@@ -210,10 +211,7 @@ fn may_be_tried_again(mode: Option<FailureMode>) -> bool {
 
 /// Nothing stands in: the task fails too.
 fn skip(draft: &mut Draft<'_>, dependency: TaskId) {
-    draft.emit(Event::DependencyFailed {
-        task: draft.id,
-        dependency,
-    });
+    draft.emit(Event::Task(draft.id, TaskEvent::DependencyFailed { dependency }));
     let title = &draft.plan().task(dependency).title;
     let reason = format!("dependency '{title}' failed");
     draft.fail(FailureMode::Cascade, reason);

@@ -5,7 +5,7 @@
 //! event to it as it is emitted, so that later steps read what earlier ones decided. Cost: one small copy.
 
 use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent};
 use crate::engine::state::{State, TaskState};
 use crate::mission::{Plan, TaskPlan};
 
@@ -46,11 +46,7 @@ impl<'a> Draft<'a> {
         if to == Status::Assigned
             && let Some((stored, now)) = self.plan().drifted(self.id)
         {
-            self.emit(Event::DelegationDrift {
-                task: self.id,
-                stored,
-                now,
-            });
+            self.emit(Event::Task(self.id, TaskEvent::DelegationDrift { stored, now }));
         }
         let phase = match to {
             Status::Review => Some(Phase::Review),
@@ -112,14 +108,16 @@ impl<'a> Draft<'a> {
             from.may_become(to),
             "{from:?} -> {to:?} is not an edge of the life cycle"
         );
-        self.emit(Event::Transition {
-            task: self.id,
-            from,
-            to,
-            phase,
-            mode,
-            flag,
-            reason,
-        });
+        self.emit(Event::Task(
+            self.id,
+            TaskEvent::Transition {
+                from,
+                to,
+                phase,
+                mode,
+                flag,
+                reason,
+            },
+        ));
     }
 }

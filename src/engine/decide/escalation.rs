@@ -2,7 +2,7 @@
 //! person is asked before its work is judged. Their yes has it judged as it is; it is no word about the work.
 
 use crate::domain::{BrokenAssumption, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::state::{APPROVED, State};
 
 use super::draft::Draft;
@@ -15,17 +15,18 @@ pub(super) fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
         attempt: draft.task.attempt,
         turn: draft.task.turn,
     };
-    draft.emit(Event::Escalated {
+    draft.emit(Event::Turn(
         turn,
-        broken: broken.clone(),
-    });
+        TurnEvent::Escalated {
+            broken: broken.clone(),
+        },
+    ));
     draft.enter_because(
         Status::AwaitingApproval,
         "its agent says that what it was told does not hold",
     );
     let number = draft.task.asked + 1;
-    draft.emit(Event::ApprovalRequested {
-        task: draft.id,
+    draft.emit(Event::Task(draft.id, TaskEvent::ApprovalRequested {
         number,
         reason: WaitingReason::Operator,
         cause: None,
@@ -38,8 +39,7 @@ pub(super) fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
             broken.evidence
         ),
         gate: None,
-        expires: None,
-    });
+        expires: None }));
 }
 
 /// A person wants the work judged as it is.

@@ -8,7 +8,7 @@ use crate::domain::{
     Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::effect::open_at;
-use crate::engine::event::Event;
+use crate::engine::event::{Event, RunEvent, TurnEvent};
 use crate::engine::fact::Fact;
 use crate::engine::payload::{TurnFiles, VoidedStage};
 use crate::engine::place::JudgingPlace;
@@ -40,11 +40,13 @@ pub(super) fn noted(state: &State, input: &Fact) -> Vec<Event> {
         return Vec::new();
     }
     match result {
-        Ok(file) => vec![Event::FilesNoted {
-            turn: *turn,
-            file: file.clone(),
-            shared: *shared || *starts != state.turns_started,
-        }],
+        Ok(file) => vec![Event::Turn(
+            *turn,
+            TurnEvent::FilesNoted {
+                file: file.clone(),
+                shared: *shared || *starts != state.turns_started,
+            },
+        )],
         Err(why) => {
             let mut draft = Draft::new(state, turn.task);
             draft.fail(
@@ -90,7 +92,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
         return Vec::new();
     }
     let mut draft = Draft::new(state, id);
-    draft.emit(Event::StageVoided(Box::new(voided.clone())));
+    draft.emit(Event::voided(voided.clone()));
     let so_far = draft.task.judging.as_deref().map_or(0, |judging| judging.voided);
     let did_it = !voided.shared && !voided.changed.is_empty();
     if did_it || so_far > REPEATS[usize::from(voided.shared)] {
@@ -104,7 +106,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
         voided.place.describe(),
         voided.what()
     );
-    draft.emit(Event::Warning { message });
+    draft.emit(Event::Run(RunEvent::Warning { message }));
     draft.into_events()
 }
 

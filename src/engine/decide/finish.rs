@@ -5,7 +5,7 @@
 //! its judges, unverified.
 
 use crate::domain::{Cause, Finding, Severity, Stage, Status, Verdict};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::fact::Fact;
 use crate::engine::payload::CheckResult;
 use crate::engine::state::{Known, State};
@@ -26,10 +26,7 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
 
 fn request(draft: &mut Draft<'_>, command: usize) {
     let command = u32::try_from(command).expect("the loader limits the commands of a gate");
-    draft.emit(Event::FinishRequested {
-        task: draft.id,
-        command,
-    });
+    draft.emit(Event::Work(draft.id, WorkEvent::FinishRequested { command }));
 }
 
 /// A command of the gate ended.
@@ -53,11 +50,13 @@ pub(super) fn checked(state: &State, input: &Fact) -> Vec<Event> {
     if draft.task.turn != turn.turn {
         return Vec::new();
     }
-    draft.emit(Event::FinishChecked {
-        task: turn.task,
-        command: *command,
-        result: result.clone(),
-    });
+    draft.emit(Event::Work(
+        turn.task,
+        WorkEvent::FinishChecked {
+            command: *command,
+            result: result.clone(),
+        },
+    ));
     let judging = draft.task.judging.as_deref();
     let results: Vec<CheckResult> = judging.map_or_else(Vec::new, |judging| {
         judging.finish.iter().flatten().cloned().collect()
@@ -145,11 +144,13 @@ fn settle(draft: &mut Draft<'_>, gate: &FinishGate, results: &[CheckResult]) {
 
 /// Another turn of the same attempt, with what is missing.
 fn nudge(draft: &mut Draft<'_>, compilation: bool, others: bool, missing: Vec<Finding>) {
-    draft.emit(Event::Nudged {
-        task: draft.id,
-        compilation,
-        others,
-        missing,
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::Nudged {
+            compilation,
+            others,
+            missing,
+        },
+    ));
     draft.enter(Status::InProgress);
 }

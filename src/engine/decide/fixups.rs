@@ -5,7 +5,7 @@
 //! supersedes its original. There is one at most: a fixup gets none itself.
 
 use crate::domain::{QualityFlag, Status, TaskId};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::state::State;
 use crate::mission::{AddedTask, Addition, Origin, Part, Plan};
 
@@ -37,12 +37,12 @@ pub(super) fn create(draft: &mut Draft<'_>) -> bool {
         chain: None,
         awaited_by: Vec::new(),
     };
-    draft.emit(Event::TasksAdded(Box::new(Addition {
+    draft.emit(Event::Run(RunEvent::TasksAdded(Box::new(Addition {
         origin: Origin::Fixup,
         source: Some(draft.id),
         request: None,
         tasks: vec![fixup],
-    })));
+    }))));
     true
 }
 
@@ -70,7 +70,7 @@ pub(super) fn supersede(draft: &mut Draft<'_>, flag: QualityFlag) {
         return;
     }
     if let Some(task) = draft.state.mends(draft.id) {
-        draft.emit(Event::Superseded { task, by: draft.id });
+        draft.emit(Event::Task(task, TaskEvent::Superseded { by: draft.id }));
     }
 }
 
@@ -84,6 +84,6 @@ pub(super) fn taken_back(state: &State, task: TaskId) -> Vec<Event> {
         let why = format!("'{}' is tried again", state.plan.task(task).title);
         events = from_the_start(state, fixup, &why);
     }
-    events.push(Event::TasksWithdrawn { tasks: vec![fixup] });
+    events.push(Event::Run(RunEvent::TasksWithdrawn { tasks: vec![fixup] }));
     events
 }

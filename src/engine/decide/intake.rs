@@ -2,7 +2,7 @@
 //! rules as one of the mission.
 
 use crate::domain::{AgentId, TaskId, folded, invisible_in};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, RunEvent};
 use crate::engine::state::State;
 use crate::mission::model::Adapter;
 use crate::mission::{AddedTask, Addition, Origin, Part, Plan, SubTask};
@@ -91,10 +91,10 @@ pub(super) fn add(state: &State, request: &str, task: &SubTask) -> Vec<Event> {
     let Ok(added) = scope(&state.plan, task) else {
         return Vec::new();
     };
-    vec![Event::TasksAdded(Box::new(Addition {
+    vec![Event::Run(RunEvent::TasksAdded(Box::new(Addition {
         origin: Origin::Request,
         source: None,
         request: Some(request.into()),
         tasks: vec![added],
-    }))]
+    })))]
 }

@@ -75,7 +75,7 @@ mod worst_case;
 
 use crate::domain::Timestamp;
 
-use super::event::Event;
+use super::event::{Event, RunEvent};
 use super::fact::Fact;
 use super::state::{RunPhase, State};
 
@@ -112,7 +112,7 @@ pub fn decide(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     debug_assert!(
         events
             .iter()
-            .filter(|event| matches!(event, Event::TasksAdded(_)))
+            .filter(|event| matches!(event, Event::Run(RunEvent::TasksAdded(_))))
             .count()
             <= 1,
         "ids of tasks that come are taken from the plan before the record, so one record adds once"
@@ -123,7 +123,9 @@ pub fn decide(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
 
 fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     match fact {
-        Fact::Start(started) if state.phase == RunPhase::New => vec![Event::RunStarted(started.clone())],
+        Fact::Start(started) if state.phase == RunPhase::New => {
+            vec![Event::Run(RunEvent::Started(started.clone()))]
+        }
         Fact::Resume {
             options,
             supervisor,
@@ -139,20 +141,20 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, fact),
         Fact::Foreign(what) => schedule::foreign(state, what),
         Fact::Salvaged { .. } => fact.salvaged().into_iter().collect(),
-        Fact::Warn(message) => vec![Event::Warning {
+        Fact::Warn(message) => vec![Event::Run(RunEvent::Warning {
             message: message.clone(),
-        }],
+        })],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
         Fact::Advance => schedule::advance(state, now),
         Fact::Audit => audit::at_the_start(state),
         Fact::Audited(report) => audit::audited(state, report, now),
         Fact::Stop(cause) => match state.phase {
-            RunPhase::Running => vec![Event::Stopping { cause: *cause }],
+            RunPhase::Running => vec![Event::Run(RunEvent::Stopping { cause: *cause })],
             _ => Vec::new(),
         },
         Fact::PromptReady { turn, digest, cues } => turns::prompt_ready(state, *turn, *digest, *cues),
         Fact::FilesNoted { .. } => evidence::noted(state, fact),
-        Fact::ProtectionNoted(files) => vec![Event::ProtectionNoted { files: files.clone() }],
+        Fact::ProtectionNoted(files) => vec![Event::Run(RunEvent::ProtectionNoted { files: files.clone() })],
         Fact::StageVoided(voided) => evidence::voided(state, voided, now),
         Fact::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Fact::Activity { turn, text } => turns::activity(state, *turn, text),

@@ -17,7 +17,7 @@
 
 use crate::domain::{AgentId, FailureClass, FailureMode, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::deadline::DeadlineStep;
-use crate::engine::event::Event;
+use crate::engine::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent};
 use crate::engine::fact::Undelivered;
 use crate::engine::notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic};
 use crate::engine::outcome::outcome;
@@ -42,13 +42,13 @@ const LONGEST_TEXT: usize = 1_000;
 /// Appends to a decision what follows from its events for channels and dead letters.
 pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
     // The last event of a session stays the last one.
-    if matches!(events.last(), Some(Event::RunFinished { .. })) {
+    if matches!(events.last(), Some(Event::Run(RunEvent::Finished { .. }))) {
         return events;
     }
     let mut follow = FollowUp::new(state, now);
     for event in &events {
         match event {
-            Event::AskFailed { gave_up: true, .. } => follow.asked_in_vain(event),
+            Event::Ask(_, AskEvent::Failed { gave_up: true, .. }) => follow.asked_in_vain(event),
             // Most missions have no channels.
             _ if !state.plan.channels.is_empty() => follow.notify(event),
             _ => {}
@@ -154,14 +154,16 @@ impl<'s> FollowUp<'s> {
     /// A judge that could not be asked. One dead letter stands for all calls to it about one attempt. One that is cancelled
     /// because reviews are switched off has not failed.
     fn asked_in_vain(&mut self, event: &Event) {
-        let Event::AskFailed {
+        let Event::Ask(
             id,
-            purpose,
-            agent,
-            class,
-            message,
-            ..
-        } = event
+            AskEvent::Failed {
+                purpose,
+                agent,
+                class,
+                message,
+                ..
+            },
+        ) = event
         else {
             return;
         };
@@ -201,7 +203,7 @@ pub(super) fn letters_of_tools(turn: TurnId, failed: &[FailedTool]) -> impl Iter
 fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
     let of = |topic| Notice::new(topic, now);
     Some(match event {
-        Event::GateEvaluated { gate, result } => Notice {
+        Event::Gate(gate, GateEvent::Evaluated { result }) => Notice {
             gate: Some(*gate),
             points: result.avg,
             text: result.reason.clone().unwrap_or_default(),
@@ -211,13 +213,15 @@ fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
                 Topic::GateFailed
             })
         },
-        Event::ApprovalRequested {
+        Event::Task(
             task,
-            number,
-            reason,
-            message,
-            ..
-        } => Notice {
+            TaskEvent::ApprovalRequested {
+                number,
+                reason,
+                message,
+                ..
+            },
+        ) => Notice {
             task: Some(*task),
             approval: Some(*number),
             waiting: Some(*reason),
@@ -226,19 +230,21 @@ fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
         },
         // One failure is told once, not again for everything that hangs on it; and nobody needs to hear what a person
         // has just done.
-        Event::Transition {
+        Event::Task(
             task,
-            to: Status::Failed,
-            mode,
-            reason,
-            ..
-        } if !matches!(mode, Some(FailureMode::Cascade | FailureMode::Cancelled)) => Notice {
+            TaskEvent::Transition {
+                to: Status::Failed,
+                mode,
+                reason,
+                ..
+            },
+        ) if !matches!(mode, Some(FailureMode::Cascade | FailureMode::Cancelled)) => Notice {
             task: Some(*task),
             mode: *mode,
             text: reason.clone().unwrap_or_default(),
             ..of(Topic::TaskFailed)
         },
-        Event::HoldReached { hold, number, until } => Notice {
+        Event::Hold(hold, HoldEvent::Reached { number, until }) => Notice {
             hold: Some(*hold),
             approval: until.is_none().then_some(*number),
             text: match (&state.plan.hold(*hold).message, until) {
@@ -267,11 +273,7 @@ fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
                 DeadlineStep::Set | DeadlineStep::Met => return None,
             })
         },
-        Event::ForceAccepted {
-            task,
-            points,
-            message,
-        } => Notice {
+        Event::Task(task, TaskEvent::ForceAccepted { points, message }) => Notice {
             task: Some(*task),
             points: *points,
             text: message.clone(),

@@ -6,7 +6,7 @@ use crate::domain::{
     WaitingReason,
 };
 use crate::engine::command::{Command, CommandResult, meets};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, GateEvent, RunEvent, TaskEvent};
 use crate::engine::fact::OperatorInput;
 use crate::engine::payload::StageReport;
 use crate::engine::state::{APPROVED, REJECTED, State};
@@ -30,10 +30,12 @@ pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> V
         CommandResult::Applied => apply(state, &input.command, &input.by, now),
         _ => Vec::new(),
     };
-    events.extend(input.id.clone().map(|id| Event::CommandTaken {
-        id,
-        result,
-        by: input.by.clone(),
+    events.extend(input.id.clone().map(|id| {
+        Event::Run(RunEvent::CommandTaken {
+            id,
+            result,
+            by: input.by.clone(),
+        })
     }));
     events
 }
@@ -66,7 +68,7 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
             open.flat_map(|id| cancel(state, id, by)).collect()
         }
         Command::AddTask { request, task } => intake::add(state, request, task),
-        Command::Pause => vec![Event::Paused { by: by.to_owned() }],
+        Command::Pause => vec![Event::Run(RunEvent::Paused { by: by.to_owned() })],
         Command::OverrideGate { gate, reason } => override_gate(state, *gate, reason, by),
     }
 }
@@ -160,12 +162,14 @@ fn asked_about(state: &State, task: TaskId, stage: Stage) -> Option<&StageReport
 
 fn answered<'a>(state: &'a State, task: TaskId, number: u32, resolution: &str, by: &str) -> Draft<'a> {
     let mut draft = Draft::new(state, task);
-    draft.emit(Event::ApprovalResolved {
+    draft.emit(Event::Task(
         task,
-        number,
-        resolution: resolution.to_owned(),
-        by: by.to_owned(),
-    });
+        TaskEvent::ApprovalResolved {
+            number,
+            resolution: resolution.to_owned(),
+            by: by.to_owned(),
+        },
+    ));
     draft.enter(Status::Review);
     draft
 }
@@ -188,14 +192,16 @@ fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Eve
         if result.passed {
             return Vec::new();
         }
-        events.push(Event::GateEvaluated { gate, result });
+        events.push(Event::Gate(gate, GateEvent::Evaluated { result }));
     } else if !found.has_failed() {
         return Vec::new();
     }
-    events.push(Event::GateOverridden {
+    events.push(Event::Gate(
         gate,
-        reason: reason.to_owned(),
-        by: by.to_owned(),
-    });
+        GateEvent::Overridden {
+            reason: reason.to_owned(),
+            by: by.to_owned(),
+        },
+    ));
     events
 }

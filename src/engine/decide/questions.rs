@@ -6,7 +6,7 @@ use crate::domain::{
     Advice, AgentId, BrokenAssumption, FailureMode, Millis, Phase, Purpose, Status, TaskId, Timestamp,
     WaitingReason,
 };
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::Asked;
 use crate::engine::state::{ANSWERED, APPROVED, Known, REJECTED, State};
 
@@ -72,12 +72,14 @@ pub(super) fn confirmed(draft: &mut Draft<'_>, advice: Result<&Advice, &str>, no
 }
 
 fn pose(draft: &mut Draft<'_>, asked: &Asked, now: Timestamp) {
-    draft.emit(Event::Question {
-        task: draft.id,
-        question: asked.text.clone(),
-        detected: asked.detected,
-        call: asked.call.as_deref().copied(),
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::Question {
+            question: asked.text.clone(),
+            detected: asked.detected,
+            call: asked.call.as_deref().copied(),
+        },
+    ));
     match orchestrator(draft) {
         // What an agent may do is for a person to say.
         Some(orchestrator) if asked.call.is_none() => ask::ask(draft, Purpose::Answer, orchestrator),
@@ -106,17 +108,19 @@ fn ask_person(draft: &mut Draft<'_>, now: Timestamp) {
     };
     let number = draft.task.asked + 1;
     draft.park(Phase::Clarification, "the agent asked something");
-    draft.emit(Event::ApprovalRequested {
-        task: draft.id,
-        number,
-        reason,
-        cause: None,
-        stage: None,
-        step: None,
-        message,
-        gate: None,
-        expires,
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::ApprovalRequested {
+            number,
+            reason,
+            cause: None,
+            stage: None,
+            step: None,
+            message,
+            gate: None,
+            expires,
+        },
+    ));
 }
 
 /// The orchestrator answered, or a person must.
@@ -133,12 +137,14 @@ pub(super) fn advised(draft: &mut Draft<'_>, agent: AgentId, advice: Result<&Adv
 /// A person answered.
 pub(super) fn answered(state: &State, task: TaskId, number: u32, answer: &str, by: &str) -> Vec<Event> {
     let mut draft = Draft::new(state, task);
-    draft.emit(Event::ApprovalResolved {
+    draft.emit(Event::Task(
         task,
-        number,
-        resolution: ANSWERED.to_owned(),
-        by: by.to_owned(),
-    });
+        TaskEvent::ApprovalResolved {
+            number,
+            resolution: ANSWERED.to_owned(),
+            by: by.to_owned(),
+        },
+    ));
     take(&mut draft, answer, by, Some(number));
     draft.into_events()
 }
@@ -177,16 +183,18 @@ pub(super) fn unanswered(state: &State, task: TaskId) -> Vec<Event> {
 /// The answer is taken: the agent goes on in a new turn of its attempt, at once where there is room for it. A task that
 /// waited for a person gave up its slot.
 fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
-    draft.emit(Event::Answered {
-        task: draft.id,
-        answer: answer.to_owned(),
-        by: by.to_owned(),
-        number,
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::Answered {
+            answer: answer.to_owned(),
+            by: by.to_owned(),
+            number,
+        },
+    ));
     if draft.task.status == Status::AwaitingApproval {
         // Whom it waited to ask is asked no more.
         if draft.task.deferral.is_some() {
-            draft.emit(Event::TaskReleased { task: draft.id });
+            draft.emit(Event::Task(draft.id, TaskEvent::Released));
         }
         let to = if admission::admits(draft.state, draft.id, admission::Work::New) {
             Status::InProgress

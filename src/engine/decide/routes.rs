@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Cause, Edge, FailureMode, Finding, Severity, Stage, Status, TaskId, Verdict};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent};
 use crate::engine::routes::leaving;
 use crate::engine::state::State;
 use crate::mission::Route;
@@ -62,15 +62,17 @@ pub(super) fn take(draft: &mut Draft<'_>, edge: Edge) {
     let Some(route) = draft.plan().route(draft.id) else {
         return;
     };
-    draft.emit(Event::EdgeTaken {
-        task: draft.id,
-        edge,
-        to: route.target(edge),
-        visit: draft.task.visits + 1,
-        left: leaving(draft.state, draft.id, edge),
-        stopped: Vec::new(),
-        kept: Vec::new(),
-    });
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::EdgeTaken {
+            edge,
+            to: route.target(edge),
+            visit: draft.task.visits + 1,
+            left: leaving(draft.state, draft.id, edge),
+            stopped: Vec::new(),
+            kept: Vec::new(),
+        },
+    ));
 }
 
 /// The work is not good: it is done again, or the mission goes on as `onFail` says.
@@ -112,15 +114,17 @@ fn send_back(draft: &mut Draft<'_>, route: &Route) {
         return draft.fail(FailureMode::Quality, why);
     }
     let again = Again::of(state, id, target);
-    let event = Event::EdgeTaken {
-        task: id,
-        edge: Edge::Fail,
-        to: target,
-        visit,
-        left: Vec::new(),
-        stopped: again.stopped,
-        kept: again.kept,
-    };
+    let event = Event::Task(
+        id,
+        TaskEvent::EdgeTaken {
+            edge: Edge::Fail,
+            to: target,
+            visit,
+            left: Vec::new(),
+            stopped: again.stopped,
+            kept: again.kept,
+        },
+    );
     draft.also(again.events);
     begin_again(draft, &again.why);
     draft.also(vec![event]);

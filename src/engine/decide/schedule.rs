@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use rust_decimal::Decimal;
 
 use crate::domain::{AgentId, GateId, Points, Stage, Status, Timestamp, TurnId, WaitingReason};
-use crate::engine::event::Event;
+use crate::engine::event::{BudgetEvent, Event, GateEvent, RunEvent, TurnEvent};
 use crate::engine::ledger::Room;
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{GateResult, SupervisorRef};
@@ -65,9 +65,9 @@ fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     }
     Some(match state.waits_until() {
         Some(_) => Vec::new(),
-        None => vec![Event::Waiting {
+        None => vec![Event::Run(RunEvent::Waiting {
             until: now.plus(wait),
-        }],
+        })],
     })
 }
 
@@ -84,9 +84,13 @@ pub(super) fn wait_over(state: &State, now: Timestamp) -> Vec<Event> {
 
 fn gates(state: &State) -> Vec<Event> {
     let due = state.gates_due.iter();
-    due.map(|gate| Event::GateEvaluated {
-        gate: *gate,
-        result: evaluate_gate(state, *gate),
+    due.map(|gate| {
+        Event::Gate(
+            *gate,
+            GateEvent::Evaluated {
+                result: evaluate_gate(state, *gate),
+            },
+        )
     })
     .collect()
 }
@@ -189,7 +193,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
             // It calls nobody to work; a judge that has no room is held by itself.
             Room::Wait if is_node => {}
             // With a budget one is started at a time: nothing has been before it.
-            Room::Exhausted(ceiling) => return vec![Event::LimitReached { ceiling }],
+            Room::Exhausted(ceiling) => return vec![Event::Budget(BudgetEvent::Exhausted { ceiling })],
             Room::Wait => break,
         }
         let mut draft = Draft::new(state, id);
@@ -241,7 +245,7 @@ pub(super) fn finish(state: &State, now: Timestamp) -> Vec<Event> {
         !state.has_all_ended(),
     ) && let Some(points) = mission_score(state).filter(|points| *points < threshold)
     {
-        return vec![Event::ThresholdFailed { points, threshold }];
+        return vec![Event::Run(RunEvent::ThresholdFailed { points, threshold })];
     }
     notify::before_the_end(state, now).unwrap_or_else(|| run_finished(state))
 }
@@ -249,19 +253,19 @@ pub(super) fn finish(state: &State, now: Timestamp) -> Vec<Event> {
 /// The last event of a session.
 pub(super) fn run_finished(state: &State) -> Vec<Event> {
     let outcome = outcome(state);
-    vec![Event::RunFinished {
+    vec![Event::Run(RunEvent::Finished {
         outcome: outcome.class,
         conditions: outcome.conditions,
         allowed: outcome.allowed,
         origin: None,
-    }]
+    })]
 }
 
 /// Somebody else touched what the session rests on. One that has said what it ends with says it anew.
 pub(super) fn foreign(state: &State, what: &str) -> Vec<Event> {
-    let mut events = vec![Event::StateForeign {
+    let mut events = vec![Event::Run(RunEvent::StateForeign {
         what: what.to_owned(),
-    }];
+    })];
     if state.phase == RunPhase::Finished {
         let mut touched = state.clone();
         touched.foreign = true;
@@ -325,17 +329,17 @@ pub(super) fn resume(
 ) -> Vec<Event> {
     let kept: BTreeSet<&TurnId> = kept.iter().collect();
     let is_open = |waiting: &crate::engine::state::Waiting| waiting.reason == WaitingReason::Approval;
-    let mut events = vec![Event::RunResumed {
+    let mut events = vec![Event::Run(RunEvent::Resumed {
         options: Box::new(options.clone()),
         supervisor: supervisor.clone(),
-    }];
+    })];
     if let (Some(from), Some(to)) = (&state.options.state_base, &options.state_base)
         && from != to
     {
-        events.push(Event::RunMoved {
+        events.push(Event::Run(RunEvent::Moved {
             from: from.clone(),
             to: to.clone(),
-        });
+        }));
     }
     for id in state.plan.task_ids() {
         let task = state.task(id);
@@ -345,7 +349,7 @@ pub(super) fn resume(
         if task.running.is_some() {
             let turn = state.current_turn(id);
             if kept.contains(&turn) {
-                events.push(Event::TurnAdopted { turn });
+                events.push(Event::Turn(turn, TurnEvent::Adopted));
             } else {
                 events.extend(side_effects::turn_lost(state, turn));
             }

@@ -10,7 +10,7 @@ use crate::domain::{
     Severity, Step, TaskId, Verdict,
 };
 use crate::engine::audit::AfterScan;
-use crate::engine::event::Event;
+use crate::engine::event::{Event, WorkEvent};
 use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::state::{OpenStep, State};
 use crate::judging::eligibility::depends_on_author;
@@ -112,12 +112,14 @@ fn shown_something_else(
     changed: Result<(), String>,
     speaker: Speaker<'_>,
 ) {
-    draft.emit(Event::StepFailed {
-        task: draft.id,
-        step: open.step,
-        round: open.round,
-        message: "files changed while it judged them".to_owned(),
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::StepFailed {
+            step: open.step,
+            round: open.round,
+            message: "files changed while it judged them".to_owned(),
+        },
+    ));
     match changed {
         Ok(()) => stages::scan(draft, AfterScan::Repeat),
         Err(message) => refer(draft, open.step, Cause::Unstable, &message, open.grounds, speaker),
@@ -335,13 +337,15 @@ fn has_deliverable(draft: &Draft<'_>) -> bool {
 
 fn ask(draft: &mut Draft<'_>, step: Step, round: u32, grounds: Accepted) {
     let agent = draft.task_plan().scrutiny.agent(step);
-    draft.emit(Event::StepRequested {
-        task: draft.id,
-        step,
-        round,
-        plain: agent.is_none(),
-        grounds: grounds.on_record(),
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::StepRequested {
+            step,
+            round,
+            plain: agent.is_none(),
+            grounds: grounds.on_record(),
+        },
+    ));
     if let Some(agent) = agent {
         ask::ask(draft, Purpose::Scrutinise { step, round }, agent);
     }
@@ -349,13 +353,15 @@ fn ask(draft: &mut Draft<'_>, step: Step, round: u32, grounds: Accepted) {
 
 /// Looks which of the screenshots are there.
 fn look(draft: &mut Draft<'_>, step: Step, grounds: Accepted) {
-    draft.emit(Event::StepRequested {
-        task: draft.id,
-        step,
-        round: LOOK,
-        plain: true,
-        grounds: grounds.on_record(),
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::StepRequested {
+            step,
+            round: LOOK,
+            plain: true,
+            grounds: grounds.on_record(),
+        },
+    ));
 }
 
 /// It was looked which of the screenshots are there.
@@ -369,11 +375,13 @@ pub(super) fn looked(state: &State, task: TaskId, attempt: u32, files: &[FileFac
     };
     let is_new = |old: &&FileFact| files.iter().all(|file| file.path != old.path);
     let all = judging.files.iter().filter(is_new).chain(files);
-    draft.emit(Event::FilesScanned {
+    draft.emit(Event::Work(
         task,
-        files: all.cloned().collect(),
-        hollow: judging.hollow.clone(),
-    });
+        WorkEvent::FilesScanned {
+            files: all.cloned().collect(),
+            hollow: judging.hollow.clone(),
+        },
+    ));
     let opening = seen(&draft);
     let grounds = open_step.grounds.into();
     if let Some(grounds) = open(&mut draft, Step::Vision, opening, grounds, Speaker::default()) {
@@ -466,12 +474,14 @@ pub(super) fn depends(draft: &mut Draft<'_>, step: Step, round: u32, why: &str, 
     let (Some(open_step), Some(agent)) = (out(draft, step, round), speaker.agent) else {
         return;
     };
-    draft.emit(Event::StepFailed {
-        task: draft.id,
-        step,
-        round,
-        message: format!("'{}' {why}", draft.plan().agent(agent).name),
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::StepFailed {
+            step,
+            round,
+            message: format!("'{}' {why}", draft.plan().agent(agent).name),
+        },
+    ));
     let opening = without(draft.plan(), draft.id, step, agent, why);
     if let Some(grounds) = open(draft, step, opening, open_step.grounds.into(), speaker) {
         go_on(draft, Some(step), grounds);
@@ -605,12 +615,14 @@ fn no_word(
     let OpenStep {
         step, round, grounds, ..
     } = open;
-    draft.emit(Event::StepFailed {
-        task: draft.id,
-        step,
-        round,
-        message: why.to_owned(),
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::StepFailed {
+            step,
+            round,
+            message: why.to_owned(),
+        },
+    ));
     if is_asked_again && stages::nth_round(draft, round) < MOST_ROUNDS {
         return ask(draft, step, round + 1, grounds.into());
     }

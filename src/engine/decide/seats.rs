@@ -8,7 +8,7 @@ use crate::domain::{
     Stage, TaskId, Timestamp, Verdict,
 };
 use crate::engine::audit::AfterScan;
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent};
 use crate::engine::state::{Ask, Judging, Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
 use crate::judging::eligibility::independence;
@@ -380,7 +380,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
 
 /// Twice no score could be read: the work goes back, it is never waved through.
 fn unparsed_evaluation(draft: &mut Draft<'_>, excerpt: String) {
-    draft.emit(Event::EvalUnparsed { task: draft.id });
+    draft.emit(Event::Task(draft.id, TaskEvent::EvalUnparsed));
     if draft.plan().rules.fail_open_on_unparsed_eval {
         return verification::begin(draft, conclude::Accepted::Unreviewed);
     }

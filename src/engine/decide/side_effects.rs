@@ -5,7 +5,7 @@
 //! whatever else starts a turn in `turns::start_turn`, which is the only place that does.
 
 use crate::domain::{Status, TurnId, WaitingReason};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::state::{APPROVED, REJECTED, State, TaskState};
 use crate::mission::TaskPlan;
 
@@ -31,13 +31,14 @@ pub(super) fn hold_back(draft: &mut Draft<'_>, why: &str) {
 /// Asks the person, once the task is parked.
 pub(super) fn ask(draft: &mut Draft<'_>, why: &str) {
     let task = draft.id;
-    draft.emit(Event::RetryBlocked {
+    draft.emit(Event::Task(
         task,
-        reason: why.to_owned(),
-    });
+        TaskEvent::RetryBlocked {
+            reason: why.to_owned(),
+        },
+    ));
     let number = draft.task.asked + 1;
-    draft.emit(Event::ApprovalRequested {
-        task,
+    draft.emit(Event::Task(task, TaskEvent::ApprovalRequested {
         number,
         reason: WaitingReason::SideEffects,
         cause: None,
@@ -47,14 +48,13 @@ pub(super) fn ask(draft: &mut Draft<'_>, why: &str) {
             "it has side effects and may have acted already: {why}; approve to let its agent act again, reject to fail it"
         ),
         gate: None,
-        expires: None,
-    });
+        expires: None }));
 }
 
 /// A turn was lost: nobody knows how far it came.
 pub(super) fn turn_lost(state: &State, turn: TurnId) -> Vec<Event> {
     let mut draft = Draft::new(state, turn.task);
-    draft.emit(Event::TurnLost { turn });
+    draft.emit(Event::Turn(turn, TurnEvent::Lost));
     if is_held(&draft) {
         hold_back(&mut draft, "its turn was lost, and how far it came is unknown");
     }

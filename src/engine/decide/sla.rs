@@ -3,7 +3,7 @@
 
 use crate::domain::{FailureMode, Status, TaskId, Timestamp};
 use crate::engine::deadline::{DeadlineEvent, DeadlineStep, due, planned};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, RunEvent, TaskEvent, TurnEvent};
 use crate::engine::state::State;
 
 use super::draft::Draft;
@@ -14,15 +14,13 @@ pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -
     for event in &events {
         let step = match event {
             // A changed mission may have got one: its time begins with the session that takes it up.
-            Event::RunStarted(_) | Event::RunResumed { .. } => begun(state, None, now),
-            Event::TurnStarted { turn, .. } => begun(state, Some(turn.task), now),
-            Event::Transition {
-                task,
-                to: Status::Done,
-                ..
-            } => settled(state, Some(*task), now),
+            Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }) => begun(state, None, now),
+            Event::Turn(turn, TurnEvent::Started { .. }) => begun(state, Some(turn.task), now),
+            Event::Task(task, TaskEvent::Transition { to: Status::Done, .. }) => {
+                settled(state, Some(*task), now)
+            }
             // What a fixup mended is as good as done.
-            Event::RunFinished { .. }
+            Event::Run(RunEvent::Finished { .. })
                 if state.counts.done + state.counts.superseded == state.counts.selected =>
             {
                 settled(state, None, now)
@@ -33,7 +31,7 @@ pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -
     }
     // The last event of a session stays the last one.
     let end = match events.last() {
-        Some(Event::RunFinished { .. }) => events.pop(),
+        Some(Event::Run(RunEvent::Finished { .. })) => events.pop(),
         _ => None,
     };
     events.extend(more.into_iter().map(|event| Event::Deadline(Box::new(event))));

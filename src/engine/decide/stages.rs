@@ -4,7 +4,7 @@
 
 use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Status, Step, TaskId, Verdict};
 use crate::engine::audit::AfterScan;
-use crate::engine::event::Event;
+use crate::engine::event::{Event, WorkEvent};
 use crate::engine::fact::Fact;
 use crate::engine::payload::{CheckResult, StageReport};
 use crate::engine::state::State;
@@ -156,7 +156,7 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
 
 /// Has the files that the task's rules name looked at.
 pub(super) fn scan(draft: &mut Draft<'_>, then: AfterScan) {
-    draft.emit(Event::ScanRequested { task: draft.id, then });
+    draft.emit(Event::Work(draft.id, WorkEvent::ScanRequested { then }));
 }
 
 /// Whether files that the task names may not be what was seen of them: a command may have written some.
@@ -257,11 +257,13 @@ pub(super) fn scanned(state: &State, input: &Fact) -> Vec<Event> {
     if !is_awaited || state.current_turn(turn.task) != *turn {
         return Vec::new();
     }
-    draft.emit(Event::FilesScanned {
-        task: turn.task,
-        files: files.clone(),
-        hollow: hollow.clone(),
-    });
+    draft.emit(Event::Work(
+        turn.task,
+        WorkEvent::FilesScanned {
+            files: files.clone(),
+            hollow: hollow.clone(),
+        },
+    ));
     let then = draft
         .task
         .judging
@@ -289,10 +291,7 @@ pub(super) fn checks(draft: &mut Draft<'_>) {
     }
     for check in 0..count {
         let check = u32::try_from(check).expect("the loader limits the checks of a task");
-        draft.emit(Event::CheckRequested {
-            task: draft.id,
-            check,
-        });
+        draft.emit(Event::Work(draft.id, WorkEvent::CheckRequested { check }));
     }
 }
 
@@ -312,11 +311,13 @@ pub(super) fn check_finished(
     if !draft.task.judging.as_deref().is_some_and(is_open) {
         return Vec::new();
     }
-    draft.emit(Event::CheckFinished {
+    draft.emit(Event::Work(
         task,
-        check,
-        result: result.clone(),
-    });
+        WorkEvent::CheckFinished {
+            check,
+            result: result.clone(),
+        },
+    ));
     let results = draft
         .task
         .judging

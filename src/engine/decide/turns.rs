@@ -2,7 +2,7 @@
 //! session existed is, once, and a provider's refusal of a request by its class (semantics, sections 4 and 13).
 
 use crate::domain::{Cause, Digest, FailureClass, Millis, Stage, Status, Timestamp, TurnId, Verdict};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::fact::{Fact, TurnEnd};
 use crate::engine::ledger::CallId;
 use crate::engine::payload::{Exit, ProcessRef, StageReport};
@@ -34,11 +34,10 @@ pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>, 
     let mut draft = Draft::new(state, turn.task);
     start_turn(&mut draft, digest);
     if cues > 0 && draft.task.running.is_some() {
-        draft.emit(Event::AuthorityCues {
+        draft.emit(Event::Turn(
             turn,
-            cues,
-            result: false,
-        });
+            TurnEvent::AuthorityCues { cues, result: false },
+        ));
     }
     draft.into_events()
 }
@@ -66,7 +65,7 @@ pub(super) fn start_turn(draft: &mut Draft<'_>, prompt: Option<Digest>) {
         attempt: draft.task.attempt,
         turn: draft.task.turn + 1,
     };
-    draft.emit(Event::TurnStarted { turn, prompt });
+    draft.emit(Event::Turn(turn, TurnEvent::Started { prompt }));
     if draft.task.status == Status::Assigned {
         draft.enter(Status::InProgress);
     }
@@ -76,10 +75,12 @@ pub(super) fn spawned(state: &State, turn: TurnId, process: Option<&ProcessRef>)
     if !is_current(state, turn) {
         return Vec::new();
     }
-    vec![Event::AgentSpawned {
+    vec![Event::Turn(
         turn,
-        process: process.cloned(),
-    }]
+        TurnEvent::Spawned {
+            process: process.cloned(),
+        },
+    )]
 }
 
 /// The agent says how far it is: told to whoever watches.
@@ -87,10 +88,12 @@ pub(super) fn activity(state: &State, turn: TurnId, text: &str) -> Vec<Event> {
     if !is_current(state, turn) {
         return Vec::new();
     }
-    vec![Event::AgentActivity {
+    vec![Event::Turn(
         turn,
-        summary: text.to_owned(),
-    }]
+        TurnEvent::Activity {
+            summary: text.to_owned(),
+        },
+    )]
 }
 
 /// The agent has said nothing for some time: somebody is warned, or it is killed, and the turn ends with a time-out.
@@ -98,11 +101,13 @@ pub(super) fn silent(state: &State, turn: TurnId, idle: Millis, too_long: bool) 
     if !is_current(state, turn) {
         return Vec::new();
     }
-    vec![Event::AgentStale {
+    vec![Event::Turn(
         turn,
-        idle,
-        killed: too_long,
-    }]
+        TurnEvent::Stale {
+            idle,
+            killed: too_long,
+        },
+    )]
 }
 
 /// A spawn or request failed: repeated within its bounds, or the end of the turn.
@@ -136,16 +141,18 @@ pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec
     if let Some(pause) =
         pause.filter(|_| running.failed_requests < allowed && state.phase == RunPhase::Running)
     {
-        let mut events = vec![Event::TurnRequestFailed {
-            turn: *turn,
-            class: *class,
-            message: message.clone(),
-            not_before: now.plus(pause),
-            of: allowed + 1,
-        }];
+        let mut events = vec![Event::Turn(
+            *turn,
+            TurnEvent::RequestFailed {
+                class: *class,
+                message: message.clone(),
+                not_before: now.plus(pause),
+                of: allowed + 1,
+            },
+        )];
         // Nothing was done in it: another session, or more room, may begin it anew.
         if !state.ledger.has_room_again(&state.plan, CallId::turn(*turn)) {
-            events.push(Event::TurnLost { turn: *turn });
+            events.push(Event::Turn(*turn, TurnEvent::Lost));
         }
         return events;
     }
@@ -207,20 +214,22 @@ fn finish_turn(
     let protected = files
         .as_ref()
         .map_or_else(Vec::new, |files| files.protected.clone());
-    draft.emit(Event::TurnFinished {
+    draft.emit(Event::Turn(
         turn,
-        exit,
-        output: end.and_then(|end| end.output.clone()),
-        stderr: end.and_then(|end| end.stderr.clone()),
-        result: end.and_then(|end| end.result.clone()),
-        duration: end.map_or_else(Millis::default, |end| end.duration),
-        usage: end.map_or_else(Default::default, |end| end.usage),
-        model: end.and_then(|end| end.model.clone()),
-        files,
-        tool_calls: end.and_then(|end| end.tool_calls),
-        tools: end.and_then(|end| end.tools.clone()),
-        asked: end.and_then(|end| end.asked.clone()),
-    });
+        TurnEvent::Finished {
+            exit,
+            output: end.and_then(|end| end.output.clone()),
+            stderr: end.and_then(|end| end.stderr.clone()),
+            result: end.and_then(|end| end.result.clone()),
+            duration: end.map_or_else(Millis::default, |end| end.duration),
+            usage: end.map_or_else(Default::default, |end| end.usage),
+            model: end.and_then(|end| end.model.clone()),
+            files,
+            tool_calls: end.and_then(|end| end.tool_calls),
+            tools: end.and_then(|end| end.tools.clone()),
+            asked: end.and_then(|end| end.asked.clone()),
+        },
+    ));
     let failed_tools = end.map_or(&[][..], |end| &end.failed_tools);
     for letter in notify::letters_of_tools(turn, failed_tools) {
         draft.emit(letter);
@@ -232,18 +241,14 @@ fn finish_turn(
         None => {
             let sub_tasks = end.map_or_else(Vec::new, |end| end.delegate.clone());
             if !sub_tasks.is_empty() {
-                draft.emit(Event::DelegationRequested {
-                    task: draft.id,
-                    sub_tasks,
-                });
+                draft.emit(Event::Task(
+                    draft.id,
+                    TaskEvent::DelegationRequested { sub_tasks },
+                ));
             }
             let cues = end.map_or(0, |end| end.cues);
             if cues > 0 {
-                draft.emit(Event::AuthorityCues {
-                    turn,
-                    cues,
-                    result: true,
-                });
+                draft.emit(Event::Turn(turn, TurnEvent::AuthorityCues { cues, result: true }));
             }
             let asked = end.and_then(|end| end.asked.as_ref());
             let broken = end.and_then(|end| end.broken.as_ref());
@@ -251,7 +256,7 @@ fn finish_turn(
         }
         Some(FailureClass::UsageWindow) => deferral::turn_waits(draft, retry_after, &message, now),
         Some(class) => {
-            draft.emit(Event::StageVerdict(Box::new(StageReport {
+            draft.emit(Event::verdict(StageReport {
                 failure: Some(class),
                 findings: vec![crate::domain::Finding::new(
                     crate::domain::Severity::High,
@@ -264,7 +269,7 @@ fn finish_turn(
                     Verdict::Fail,
                     Some(Cause::Outcome),
                 )
-            })));
+            }));
             let failed = conclude::FailedAgent {
                 class,
                 message: &message,

@@ -8,7 +8,7 @@ use crate::domain::{
     Verdict,
 };
 use crate::engine::audit::AfterScan;
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::state::{Grading, State};
 use crate::judging::eligibility::{grader, keeps_from_cutting};
 use crate::judging::verification::{Decision, decide};
@@ -47,11 +47,10 @@ fn ask(draft: &mut Draft<'_>, round: u32, unreviewed: bool) {
     if let Some(why) = decomposer.and_then(|agent| keeps_from_cutting(draft.plan(), draft.id, agent)) {
         return nobody_may_cut(draft, decomposer, &why);
     }
-    draft.emit(Event::GradingRequested {
-        task: draft.id,
-        round,
-        unreviewed,
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::GradingRequested { round, unreviewed },
+    ));
     match (judge, decomposer) {
         (Some(_), Some(agent)) => ask::ask(draft, Purpose::Decompose { round }, agent),
         (Some(judge), None) => ask::ask(draft, Purpose::Grade { round }, judge),
@@ -88,10 +87,7 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
     };
     match (probes, grader(draft.plan(), draft.id)) {
         (Ok(probes), Some(judge)) => {
-            draft.emit(Event::Probed {
-                task: draft.id,
-                probes,
-            });
+            draft.emit(Event::Task(draft.id, TaskEvent::Probed { probes }));
             ask::ask(draft, Purpose::Grade { round }, judge);
         }
         (Ok(_), None) => stages::nobody_may(draft, Stage::Verification),
@@ -185,11 +181,13 @@ pub(super) fn advised(
 
 /// What was graded is not what there is.
 fn shown_something_else(draft: &mut Draft<'_>, grading: Grading, changed: Result<(), String>) {
-    draft.emit(Event::GradingFailed {
-        task: draft.id,
-        round: grading.round,
-        message: "files changed while it was graded".to_owned(),
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::GradingFailed {
+            round: grading.round,
+            message: "files changed while it was graded".to_owned(),
+        },
+    ));
     match changed {
         Ok(()) => stages::scan(draft, AfterScan::Repeat),
         Err(message) => {
@@ -211,11 +209,13 @@ pub(super) fn depends(draft: &mut Draft<'_>, round: u32, why: &str) {
     let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
         return;
     };
-    draft.emit(Event::GradingFailed {
-        task: draft.id,
-        round,
-        message: why.to_owned(),
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::GradingFailed {
+            round,
+            message: why.to_owned(),
+        },
+    ));
     let message = format!("nobody may judge this work by its criteria: {why}");
     let message = conclude::put_to_a_person(&message, grading.unreviewed);
     conclude::refer(draft, Stage::Verification, Cause::NoReviewer, &message);
@@ -245,11 +245,13 @@ pub(super) fn graded(
 
 /// The grader failed: if that may pass it is asked again within the bound, then a person must decide.
 fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool, may_pass: bool) {
-    draft.emit(Event::GradingFailed {
-        task: draft.id,
-        round,
-        message: message.to_owned(),
-    });
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::GradingFailed {
+            round,
+            message: message.to_owned(),
+        },
+    ));
     if may_pass
         && u64::from(stages::nth_round(draft, round)) < panel_rounds(draft.plan())
         && !repeats_itself(draft)

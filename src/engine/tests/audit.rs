@@ -1,7 +1,7 @@
 //! What was accepted must still stand: of what an audit speaks, and of what it does not (semantics, section 6).
 
 use crate::domain::{Millis, Status, TaskId};
-use crate::engine::{AuditReport, CheckResult, Effect, Event, Fact};
+use crate::engine::{AuditReport, CheckResult, Effect, Event, Fact, RunEvent};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
@@ -54,6 +54,6 @@ fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
     })));
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
     simulation.run(good);
-    let audits = simulation.count(|event| matches!(event, Event::Audited { .. }));
+    let audits = simulation.count(|event| matches!(event, Event::Run(RunEvent::AuditFinished { .. })));
     assert_eq!(audits, 2, "the second task is looked at before the run ends");
 }

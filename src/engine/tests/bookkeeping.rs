@@ -9,8 +9,8 @@ use crate::domain::{
 use crate::engine::decide::signature;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
-    CallId, Effect, Event, Exit, FileFact, Grounds, StageReport, Usage, apply, effects, may_be_made,
-    pending_effects,
+    BudgetEvent, CallId, Effect, Event, Exit, FileFact, Grounds, StageReport, TaskEvent, TurnEvent, Usage,
+    WorkEvent, apply, effects, may_be_made, pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -18,32 +18,36 @@ use super::simulation::{Simulation, good, options};
 const TASK: TaskId = TaskId(0);
 
 fn verdict(stage: Stage, relaxed: bool) -> Event {
-    Event::StageVerdict(Box::new(StageReport {
+    Event::verdict(StageReport {
         points: Some(Points::whole(50)),
         relaxed,
         ..StageReport::new(TASK, 1, stage, Verdict::Pass, None)
-    }))
+    })
 }
 
 #[test]
 fn a_task_knows_the_model_of_its_last_turn() {
-    let finished = |model: Option<&str>| Event::TurnFinished {
-        turn: TurnId {
-            task: TASK,
-            attempt: 1,
-            turn: 1,
-        },
-        exit: Exit::default(),
-        output: None,
-        stderr: None,
-        result: None,
-        duration: Millis(1),
-        usage: Usage::default(),
-        model: model.map(str::to_owned),
-        files: None,
-        tool_calls: None,
-        tools: None,
-        asked: None,
+    let finished = |model: Option<&str>| {
+        Event::Turn(
+            TurnId {
+                task: TASK,
+                attempt: 1,
+                turn: 1,
+            },
+            TurnEvent::Finished {
+                exit: Exit::default(),
+                output: None,
+                stderr: None,
+                result: None,
+                duration: Millis(1),
+                usage: Usage::default(),
+                model: model.map(str::to_owned),
+                files: None,
+                tool_calls: None,
+                tools: None,
+                asked: None,
+            },
+        )
     };
     let mut task = TaskState::default();
     task.apply(&finished(Some("small-1")));
@@ -55,23 +59,29 @@ fn a_task_knows_the_model_of_its_last_turn() {
 #[test]
 fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
     let mut task = TaskState::default();
-    let requested = Event::ApprovalRequested {
-        task: TASK,
-        number: 1,
-        reason: WaitingReason::Approval,
-        cause: None,
-        stage: None,
-        message: String::new(),
-        step: None,
-        gate: None,
-        expires: None,
-    };
-    let undecided = |approver, again| Event::ApproverUndecided {
-        task: TASK,
-        number: 1,
-        approver,
-        message: String::new(),
-        again,
+    let requested = Event::Task(
+        TASK,
+        TaskEvent::ApprovalRequested {
+            number: 1,
+            reason: WaitingReason::Approval,
+            cause: None,
+            stage: None,
+            message: String::new(),
+            step: None,
+            gate: None,
+            expires: None,
+        },
+    );
+    let undecided = |approver, again| {
+        Event::Work(
+            TASK,
+            WorkEvent::ApproverUndecided {
+                number: 1,
+                approver,
+                message: String::new(),
+                again,
+            },
+        )
     };
     let next = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.undecided);
     task.apply(&requested);
@@ -125,12 +135,14 @@ fn what_a_judge_grades_by_a_rubric_is_not_graded_by_facts() {
     };
     while !simulation.todo.is_empty() && !graded {
         simulation.perform(0, &mut good);
-        graded = simulation.count(|event| matches!(event, Event::GradingRequested { .. })) > 0;
+        graded =
+            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. }))) > 0;
     }
     assert!(graded);
     assert!(!grades(&pending_effects(&simulation.state)));
     let requested = simulation.journal.iter().flatten();
-    for event in requested.filter(|event| matches!(event, Event::GradingRequested { .. })) {
+    for event in requested.filter(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. })))
+    {
         assert!(!grades(&effects(&simulation.state, event)));
     }
     let by_facts = GRADED.replace("{rubric: default-task}", "{grader: heuristic}, acceptance: [c]");
@@ -160,10 +172,10 @@ fn a_call_without_room_may_not_be_made() {
     assert!(may_be_made(&simulation.state, &consult));
     apply(
         &mut simulation.state,
-        &Event::CallHeld {
+        &Event::Budget(BudgetEvent::Held {
             call: CallId::ask(id),
             agent,
-        },
+        }),
     );
     assert!(!may_be_made(&simulation.state, &consult));
     let seat = Effect::Ask {
@@ -181,45 +193,51 @@ fn a_call_without_room_may_not_be_made() {
 }
 
 fn transition(to: Status) -> Event {
-    Event::Transition {
-        task: TASK,
-        from: Status::InProgress,
-        to,
-        phase: None,
-        mode: None,
-        flag: None,
-        reason: None,
-    }
+    Event::Task(
+        TASK,
+        TaskEvent::Transition {
+            from: Status::InProgress,
+            to,
+            phase: None,
+            mode: None,
+            flag: None,
+            reason: None,
+        },
+    )
 }
 
 fn referred(cause: Cause) -> TaskState {
     let mut task = TaskState::default();
     let report = StageReport::new(TASK, 1, Stage::Judge, Verdict::Refer, Some(cause));
-    task.apply(&Event::StageVerdict(Box::new(report)));
+    task.apply(&Event::verdict(report));
     task.apply(&transition(Status::AwaitingApproval));
-    task.apply(&Event::ApprovalRequested {
-        task: TASK,
-        number: 1,
-        reason: WaitingReason::Refer,
-        cause: Some(cause),
-        stage: Some(Stage::Judge),
-        message: String::new(),
-        step: None,
-        gate: None,
-        expires: None,
-    });
+    task.apply(&Event::Task(
+        TASK,
+        TaskEvent::ApprovalRequested {
+            number: 1,
+            reason: WaitingReason::Refer,
+            cause: Some(cause),
+            stage: Some(Stage::Judge),
+            message: String::new(),
+            step: None,
+            gate: None,
+            expires: None,
+        },
+    ));
     task
 }
 
 #[test]
 fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_asked_again() {
     assert!(!referred(Cause::Person).indeterminate);
-    let resolved = Event::ApprovalResolved {
-        task: TASK,
-        number: 1,
-        resolution: "approved".to_owned(),
-        by: "ada".to_owned(),
-    };
+    let resolved = Event::Task(
+        TASK,
+        TaskEvent::ApprovalResolved {
+            number: 1,
+            resolution: "approved".to_owned(),
+            by: "ada".to_owned(),
+        },
+    );
     for event in [resolved.clone(), transition(Status::Review)] {
         let mut task = referred(Cause::NoReviewer);
         assert!(task.indeterminate);
@@ -241,11 +259,13 @@ fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
         digest: None,
         obstacle: None,
     };
-    let scanned = Event::FilesScanned {
-        task: TASK,
-        files: vec![fact.clone()],
-        hollow: None,
-    };
+    let scanned = Event::Work(
+        TASK,
+        WorkEvent::FilesScanned {
+            files: vec![fact.clone()],
+            hollow: None,
+        },
+    );
     let asked = || {
         let mut task = TaskState::default();
         task.apply(&transition(Status::Review));
@@ -268,20 +288,22 @@ fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
 fn a_step_is_open_until_it_has_its_verdict() {
     for stage in [Stage::Stages, Stage::RedTeam, Stage::Vision, Stage::Checks] {
         let mut task = TaskState::default();
-        task.apply(&Event::StepRequested {
-            task: TASK,
-            step: Step::RedTeam,
-            round: 1,
-            plain: false,
-            grounds: Grounds::Reviewed,
-        });
+        task.apply(&Event::Work(
+            TASK,
+            WorkEvent::StepRequested {
+                step: Step::RedTeam,
+                round: 1,
+                plain: false,
+                grounds: Grounds::Reviewed,
+            },
+        ));
         let is_open = |task: &TaskState| {
             let judging = task.judging.as_deref();
             judging.and_then(|judging| judging.step).map(|step| step.open)
         };
         assert_eq!(is_open(&task), Some(true));
         let report = StageReport::new(TASK, 1, stage, Verdict::Pass, None);
-        task.apply(&Event::StageVerdict(Box::new(report)));
+        task.apply(&Event::verdict(report));
         assert_eq!(is_open(&task), Some(stage == Stage::Checks));
     }
 }
@@ -302,18 +324,22 @@ fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
     }
     let mut task = simulation.state.task(TASK).clone();
     assert!(task.ask_of_seat(0).is_some());
-    let graded = Event::GradingRequested {
-        task: TASK,
-        round: 1,
-        unreviewed: false,
-    };
-    let step = Event::StepRequested {
-        task: TASK,
-        step: Step::RedTeam,
-        round: 1,
-        plain: false,
-        grounds: Grounds::Reviewed,
-    };
+    let graded = Event::Work(
+        TASK,
+        WorkEvent::GradingRequested {
+            round: 1,
+            unreviewed: false,
+        },
+    );
+    let step = Event::Work(
+        TASK,
+        WorkEvent::StepRequested {
+            step: Step::RedTeam,
+            round: 1,
+            plain: false,
+            grounds: Grounds::Reviewed,
+        },
+    );
     for event in [graded, step] {
         let mut task = task.clone();
         task.apply(&event);
@@ -333,7 +359,7 @@ fn only_a_red_team_or_a_look_that_gave_no_report_marks_the_attempt() {
     ] {
         let mut task = TaskState::default();
         let report = StageReport::new(TASK, 1, stage, Verdict::Fault, Some(Cause::GateError));
-        task.apply(&Event::StageVerdict(Box::new(report)));
+        task.apply(&Event::verdict(report));
         assert_eq!(task.faulted, marked, "{stage:?}");
         task.plan_attempt(2, AttemptKind::Retry);
         assert!(!task.faulted);

@@ -1,7 +1,7 @@
 //! The judge breaker: so many rejections in a row, and a model's work is not judged any more in its wave (section 7).
 
 use crate::domain::{AskId, Cause, OutcomeClass, Purpose, QualityFlag, Stage, Status, TaskId, Verdict};
-use crate::engine::{Command, Effect, Event, Fact, OperatorInput, State, outcome};
+use crate::engine::{AskEvent, Command, Effect, Event, Fact, OperatorInput, State, TaskEvent, outcome};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -47,10 +47,13 @@ fn calls(simulation: &Simulation) -> usize {
     simulation.count(|event| {
         matches!(
             event,
-            Event::AskRequested {
-                purpose: Purpose::Score(_),
-                ..
-            }
+            Event::Ask(
+                _,
+                AskEvent::Requested {
+                    purpose: Purpose::Score(_),
+                    ..
+                }
+            )
         )
     })
 }
@@ -67,7 +70,7 @@ fn five_rejections_in_a_row_stop_the_judging_of_that_models_work() {
     // Nobody asked for these reviews: unverified, which is never a success, but not indeterminate.
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::BelowThreshold);
     let said = |event: &Event| {
-        matches!(event, Event::StageVerdict(report)
+        matches!(event, Event::Task(_, TaskEvent::StageVerdict(report))
             if (report.stage, report.verdict, report.cause) == (Stage::Judge, Verdict::Skip, Some(Cause::Breaker))
             && report.findings[0].description.contains("5 rejections in a row of the work of w"))
     };

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use crate::domain::{FailureClass, Money, OutcomeClass, Purpose, Status, TaskId, TurnId};
 use crate::engine::ledger::{CallId, Room, calls_of};
-use crate::engine::{Ceiling, Effect, Event, Fact, RunPhase, State, Usage, may_be_made, outcome};
+use crate::engine::{
+    AskEvent, BudgetEvent, Ceiling, Effect, Event, Fact, RunEvent, RunPhase, State, TurnEvent, Usage,
+    may_be_made, outcome,
+};
 use crate::mission::RunOptions;
 use crate::mission::model::Budget;
 
@@ -76,7 +79,7 @@ fn what_is_out_finishes_and_what_is_held_waits_for_room() {
     assert_eq!(turns(&simulation), 3, "three times 0.25");
     // A review of 0.5 does not fit beside them, but will.
     simulation.perform(0, &mut good);
-    let held = |event: &Event| matches!(event, Event::CallHeld { .. });
+    let held = |event: &Event| matches!(event, Event::Budget(BudgetEvent::Held { .. }));
     assert_eq!((simulation.count(held), limit(&simulation)), (1, None));
     simulation.run(good);
     assert_eq!(limit(&simulation), Some(Ceiling::Cost));
@@ -295,8 +298,8 @@ fn told(yaml: &str, options: RunOptions, usage: Usage, model: Option<&str>, resu
 fn costs(simulation: &Simulation) -> Vec<Option<Money>> {
     let events = simulation.journal.iter().flatten();
     let costs = events.filter_map(|event| match event {
-        Event::TurnFinished { usage, .. } => Some(usage.cost),
-        Event::AskReplied { reply, .. } => Some(reply.usage.cost),
+        Event::Turn(_, TurnEvent::Finished { usage, .. }) => Some(usage.cost),
+        Event::Ask(_, AskEvent::Replied { reply, .. }) => Some(reply.usage.cost),
         _ => None,
     });
     costs.collect()
@@ -356,11 +359,11 @@ fn calls_without_room_are_made_once_there_is_some() {
     };
     for yaml in [mission("{maxCost: 1}"), rubric(mission("{maxCost: 1}"))] {
         let simulation = told(&yaml, options(), cheap, None, 0);
-        let held = simulation.count(|event| matches!(event, Event::CallHeld { .. }));
-        let released = simulation.count(|event| matches!(event, Event::CallReleased { .. }));
+        let held = simulation.count(|event| matches!(event, Event::Budget(BudgetEvent::Held { .. })));
+        let released = simulation.count(|event| matches!(event, Event::Budget(BudgetEvent::Released { .. })));
         assert!(held > 0, "{yaml}");
         assert_eq!(held, released);
-        let asked = simulation.count(|event| matches!(event, Event::AskReplied { .. }));
+        let asked = simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Replied { .. })));
         assert!(asked >= 3, "everybody was asked: {asked}");
         assert_eq!(limit(&simulation), None);
     }
@@ -371,8 +374,8 @@ fn limits_by_session(simulation: &Simulation) -> Vec<usize> {
     let mut sessions = Vec::new();
     for event in simulation.journal.iter().flatten() {
         match event {
-            Event::RunStarted(_) | Event::RunResumed { .. } => sessions.push(0),
-            Event::LimitReached { .. } => *sessions.last_mut().unwrap() += 1,
+            Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }) => sessions.push(0),
+            Event::Budget(BudgetEvent::Exhausted { .. }) => *sessions.last_mut().unwrap() += 1,
             _ => {}
         }
     }
@@ -414,9 +417,10 @@ fn a_later_session_makes_the_calls_for_which_there_is_room() {
         simulation.todo.clear();
         simulation.resume();
         let mut journal = simulation.journal.iter();
-        let last = journal.rfind(|record| matches!(record.first(), Some(Event::RunResumed { .. })));
+        let last =
+            journal.rfind(|record| matches!(record.first(), Some(Event::Run(RunEvent::Resumed { .. }))));
         let held = last.unwrap().iter().filter_map(|event| match event {
-            Event::CallHeld { call, .. } => Some(call.task.0),
+            Event::Budget(BudgetEvent::Held { call, .. }) => Some(call.task.0),
             _ => None,
         });
         let held: Vec<u32> = held.collect();
@@ -449,7 +453,7 @@ fn time_that_is_used_up_ends_a_session_as_it_begins() {
     let until = |simulation: &Simulation| {
         let events = simulation.journal.iter().flatten();
         let clocks = events.filter_map(|event| match event {
-            Event::BudgetClock { since, used, until } => Some((since.0, used.0, until.0)),
+            Event::Budget(BudgetEvent::Clock { since, used, until }) => Some((since.0, used.0, until.0)),
             _ => None,
         });
         clocks.collect::<Vec<_>>()
@@ -613,6 +617,6 @@ tasks: [{title: a, assignTo: w}, {title: b, assignTo: w}, {title: c, assignTo: w
     assert_eq!(simulation.state.phase, RunPhase::Running);
     simulation.todo.push_front(ready);
     simulation.perform(0, &mut good);
-    let told = simulation.count(|event| matches!(event, Event::LimitReached { .. }));
+    let told = simulation.count(|event| matches!(event, Event::Budget(BudgetEvent::Exhausted { .. })));
     assert_eq!(told, 1);
 }

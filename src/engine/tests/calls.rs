@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::domain::{AskId, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::ledger::{CallId, Room, drop_what_nobody_waits_for};
 use crate::engine::{
-    Ceiling, Effect, Event, Fact, State, StopCause, SupervisorRef, Timer, apply, decide, effects,
+    BudgetEvent, Ceiling, Effect, Event, Fact, RunEvent, State, StopCause, SupervisorRef, Timer, apply,
+    decide, effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -29,10 +30,10 @@ fn turn(task: TaskId, turn: u32) -> CallId {
 }
 
 fn held(state: &State, call: CallId) -> Event {
-    Event::CallHeld {
+    Event::Budget(BudgetEvent::Held {
         call,
         agent: state.plan.task(call.task).agent,
-    }
+    })
 }
 
 /// One task is judged, one works, and one waits until there is room for its turn. Nobody knows what the judge may cost.
@@ -72,7 +73,7 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
         last: None,
     };
     let resumed = decide(&state, &resume, Timestamp(9)).into_iter();
-    let resumed = resumed.filter(|event| matches!(event, Event::RunResumed { .. }));
+    let resumed = resumed.filter(|event| matches!(event, Event::Run(RunEvent::Resumed { .. })));
     for event in resumed.collect::<Vec<_>>() {
         apply(&mut state, &event);
     }
@@ -121,7 +122,9 @@ fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
     let plan = state.plan.clone();
     let call = held(&state, seat);
     state.ledger.follow(&plan, &call);
-    state.ledger.follow(&plan, &Event::CallReleased { call: seat });
+    state
+        .ledger
+        .follow(&plan, &Event::Budget(BudgetEvent::Released { call: seat }));
     assert!(state.ledger.is_open(seat));
     drop_what_nobody_waits_for(&mut state, WAITS);
     assert!(!state.ledger.is_open(seat));
@@ -134,22 +137,22 @@ fn a_session_that_ends_has_no_clock() {
     let begun = simulation.state.clone();
     simulation.run(good);
     let mut journal = simulation.journal.into_iter().flatten();
-    let finished = journal.find(|event| matches!(event, Event::RunFinished { .. }));
+    let finished = journal.find(|event| matches!(event, Event::Run(RunEvent::Finished { .. })));
     for end in [
-        Event::LimitReached {
+        Event::Budget(BudgetEvent::Exhausted {
             ceiling: Ceiling::Time,
-        },
-        Event::Stopping {
+        }),
+        Event::Run(RunEvent::Stopping {
             cause: StopCause::Interrupted,
-        },
+        }),
         finished.unwrap(),
     ] {
         let mut state = begun.clone();
-        let clock = Event::BudgetClock {
+        let clock = Event::Budget(BudgetEvent::Clock {
             since: Timestamp(1),
             used: Millis(0),
             until: Timestamp(9),
-        };
+        });
         apply(&mut state, &clock);
         assert_eq!(state.timers.at(Timer::Budget), Some(Timestamp(9)));
         apply(&mut state, &end);
@@ -181,7 +184,7 @@ fn what_has_room_again_is_asked_and_nobody_beside_it() {
     for seat in seats {
         let call = CallId::ask(seat);
         let mut state = simulation.state.clone();
-        let released = Event::CallReleased { call };
+        let released = Event::Budget(BudgetEvent::Released { call });
         for event in [held(&state, call), released.clone()] {
             apply(&mut state, &event);
         }

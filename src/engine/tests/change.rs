@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
 use crate::engine::{
-    Asked, Command, Effect, Event, Fact, MissionChange, OperatorInput, RunPhase, State, outcome,
+    Asked, Command, Effect, Event, Fact, MissionChange, OperatorInput, RunEvent, RunPhase, State, TurnEvent,
+    outcome,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -163,7 +164,7 @@ fn tasks_come_and_go_under_ids_that_stay() {
         (5, 3, 1)
     );
     let change = simulation.journal.last().and_then(|record| record.last());
-    let Some(Event::MissionChanged(change)) = change else {
+    let Some(Event::Run(RunEvent::MissionChanged(change))) = change else {
         panic!("{change:?}");
     };
     let MissionChange {
@@ -366,7 +367,7 @@ fn a_verdict_holds_as_long_as_it_leads_where_it_led() {
 
 #[test]
 fn a_changed_task_loses_the_turn_in_flight_and_one_between_attempts_begins_anew() {
-    let in_flight = |event: &Event| matches!(event, Event::TurnLost { .. });
+    let in_flight = |event: &Event| matches!(event, Event::Turn(_, TurnEvent::Lost));
     let mut simulation = Simulation::new(BASE, options());
     while simulation.running().is_empty() {
         simulation.perform(0, &mut good);
@@ -521,7 +522,7 @@ tasks: [{title: a, description: one, assignTo: w, review: none}]
     let events = simulation.journal.iter().flatten();
     let turns: Vec<(u32, u32)> = events
         .filter_map(|event| match event {
-            Event::TurnStarted { turn, .. } => Some((turn.attempt, turn.turn)),
+            Event::Turn(turn, TurnEvent::Started { .. }) => Some((turn.attempt, turn.turn)),
             _ => None,
         })
         .collect();
@@ -531,7 +532,7 @@ tasks: [{title: a, description: one, assignTo: w, review: none}]
 /// What the last record says was changed.
 fn said(simulation: &Simulation) -> MissionChange {
     let last = simulation.journal.last().and_then(|record| record.last());
-    let Some(Event::MissionChanged(change)) = last else {
+    let Some(Event::Run(RunEvent::MissionChanged(change))) = last else {
         panic!("{last:?}");
     };
     (**change).clone()

@@ -1,7 +1,9 @@
 //! Deadlines: said once, kept over sessions, and never a change of the outcome by themselves.
 
 use crate::domain::{Digest, FailureClass, FailureMode, Millis, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{DeadlineEvent, DeadlineStep, Effect, Event, Fact, State, StopCause, Timer, outcome};
+use crate::engine::{
+    DeadlineEvent, DeadlineStep, Effect, Event, Fact, RunEvent, State, StopCause, Timer, outcome,
+};
 use crate::mission::Part;
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
@@ -76,7 +78,7 @@ fn work_in_time_meets_its_deadline_and_the_mission_its_own() {
     assert_eq!(steps(&simulation, Some(TaskId(1))), []);
     let last = simulation.journal.last().unwrap().last();
     assert!(
-        matches!(last, Some(Event::RunFinished { .. })),
+        matches!(last, Some(Event::Run(RunEvent::Finished { .. }))),
         "the end stays the end: {last:?}"
     );
 }

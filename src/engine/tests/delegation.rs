@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::domain::{AskId, Purpose, QualityFlag, Status, TaskId};
-use crate::engine::{Effect, Event, Fact, State};
+use crate::engine::{AskEvent, Effect, Event, Fact, RunEvent, State, TaskEvent};
 use crate::mission::{Part, SubTask, read_delegations};
 
 use super::properties::is_up_to_date;
@@ -45,7 +45,7 @@ fn script(list: &serde_json::Value) -> impl FnMut(&State, &Effect) -> Answer + u
 fn refusals(simulation: &Simulation) -> Vec<String> {
     let events = simulation.journal.iter().flatten();
     let refused = events.filter_map(|event| match event {
-        Event::DelegationRefused { title, reason, .. } => Some(format!("{title}: {reason}")),
+        Event::Task(_, TaskEvent::DelegationRefused { title, reason }) => Some(format!("{title}: {reason}")),
         _ => None,
     });
     refused.collect()
@@ -73,7 +73,7 @@ fn what_waits_for_the_task_waits_for_what_it_handed_down() {
     );
     // Reviewed by who handed it down.
     let seats = simulation.count(|event| {
-        matches!(event, Event::AskRequested { id: AskId { task, .. }, purpose: Purpose::Score(_), agent, .. } if *task == a && Some(*agent) == lead)
+        matches!(event, Event::Ask(AskId { task, .. }, AskEvent::Requested { purpose: Purpose::Score(_), agent, .. }) if *task == a && Some(*agent) == lead)
     });
     assert_eq!(seats, 1);
 }
@@ -295,7 +295,7 @@ fn only_what_can_still_start_waits_for_what_is_handed_down() {
     simulation.feed(&super::operator::says(cancel));
     simulation.run(script(&json!([{"title": "x", "assignTo": "w"}])));
     let awaited = simulation.journal.iter().flatten().find_map(|event| match event {
-        Event::TasksAdded(addition) => Some(addition.tasks[0].awaited_by.clone()),
+        Event::Run(RunEvent::TasksAdded(addition)) => Some(addition.tasks[0].awaited_by.clone()),
         _ => None,
     });
     assert_eq!(awaited, Some(vec![TaskId(2)]), "the one behind the gate");

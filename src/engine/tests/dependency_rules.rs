@@ -2,7 +2,7 @@
 
 use crate::domain::{FailureClass, FailureMode, Status, TaskId};
 use crate::engine::tests::simulation::{Answer, Simulation, options};
-use crate::engine::{Effect, Event, Fact, FileFact, Way, decide};
+use crate::engine::{AskEvent, Effect, Event, Fact, FileFact, TaskEvent, Way, decide};
 use crate::mission::RunOptions;
 
 use super::rules::{NOW, mission, simulation};
@@ -37,15 +37,18 @@ fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
         let resolved = events.iter().filter(|event| {
             matches!(
                 event,
-                Event::DependencyResolved {
-                    way: Way::Partial,
-                    ..
-                }
+                Event::Task(
+                    _,
+                    TaskEvent::DependencyResolved {
+                        way: Way::Partial,
+                        ..
+                    }
+                )
             )
         });
         let failed = events
             .iter()
-            .any(|event| matches!(event, Event::DependencyFailed { .. }));
+            .any(|event| matches!(event, Event::Task(_, TaskEvent::DependencyFailed { .. })));
         (resolved.count(), failed)
     };
     use FailureMode::{
@@ -96,7 +99,7 @@ fn a_share_that_is_nearly_enough_is_not_enough() {
         let events = decide(&state, &Fact::Advance, NOW);
         let goes_on = events
             .iter()
-            .all(|event| !matches!(event, Event::DependencyFailed { .. }));
+            .all(|event| !matches!(event, Event::Task(_, TaskEvent::DependencyFailed { .. })));
         assert_eq!(goes_on, is_enough, "{done} of 23");
     }
 }
@@ -128,7 +131,7 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
         };
         let events = decide(&simulation.state, &seen, NOW);
         let note = events.iter().find_map(|event| match event {
-            Event::DependencyResolved { note, .. } => Some(note.clone()),
+            Event::Task(_, TaskEvent::DependencyResolved { note, .. }) => Some(note.clone()),
             _ => None,
         });
         simulation.feed(&seen);
@@ -167,7 +170,7 @@ fn nothing_more_is_tried_about_a_dependency_once_a_failure_is_the_last_start() {
     let mut simulation = Simulation::new(&yaml, options);
     simulation.run(|_, _| Answer::AgentFailed(FailureClass::Unknown));
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::AskRequested { .. })),
+        simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. }))),
         0
     );
     assert_eq!(simulation.state.tasks[1].mode, Some(FailureMode::Cascade));

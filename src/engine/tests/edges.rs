@@ -1,7 +1,9 @@
 //! Verifications as nodes: which edge a verdict takes, what it leaves out, what it sends back, and every crash in between.
 
 use crate::domain::{Cause, Edge, FailureClass, FailureMode, OutcomeClass, Status, TaskId, Verdict};
-use crate::engine::{Command, Effect, Event, Fact, OperatorInput, State, conditions, outcome};
+use crate::engine::{
+    Command, Effect, Event, Fact, OperatorInput, State, TaskEvent, TurnEvent, WorkEvent, conditions, outcome,
+};
 use crate::mission::RunOptions;
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
@@ -71,7 +73,7 @@ fn routed(simulation: &Simulation) -> Vec<(Edge, u32)> {
     let events = simulation.journal.iter().flatten();
     events
         .filter_map(|event| match event {
-            Event::EdgeTaken { edge, visit, .. } => Some((*edge, *visit)),
+            Event::Task(_, TaskEvent::EdgeTaken { edge, visit, .. }) => Some((*edge, *visit)),
             _ => None,
         })
         .collect()
@@ -270,7 +272,7 @@ fn a_verification_whose_work_has_left_the_run_passes_nothing() {
     assert_eq!(state.task(TaskId(8)).status, Done);
     let events = simulation.journal.iter().flatten();
     let mut said = events.filter_map(|event| match event {
-        Event::StageVerdict(report) if report.task == TaskId(5) => {
+        Event::Task(_, TaskEvent::StageVerdict(report)) if report.task == TaskId(5) => {
             Some((report.verdict, report.cause, &report.findings))
         }
         _ => None,
@@ -369,7 +371,8 @@ fn whatever_works_on_what_is_sent_back_is_stopped() {
         simulation.perform(index, &mut script);
     }
     assert!(stopped, "its agent is ended");
-    let lost = simulation.count(|event| matches!(event, Event::TurnLost { turn } if turn.task == translate));
+    let lost = simulation
+        .count(|event| matches!(event, Event::Turn(turn, TurnEvent::Lost) if turn.task == translate));
     assert_eq!(lost, 1);
     simulation.run(good);
     assert_eq!(simulation.state.task(translate).attempt, 2);
@@ -453,7 +456,7 @@ fn checks_alone_may_decide_and_a_checked_verification_asks_nobody() {
         let simulation = run(&yaml, script);
         assert_eq!(routed(&simulation), [(edge, 1)]);
         assert_eq!(
-            simulation.count(|event| matches!(event, Event::GradingRequested { .. })),
+            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. }))),
             0
         );
     }

@@ -1,7 +1,7 @@
 //! What the runtime sees of a turn beside its exit, and what follows from it.
 
 use crate::domain::{Cause, FailureMode, QualityFlag, Stage, Status, TaskId, TurnId};
-use crate::engine::{Effect, Event, Fact, Known, State, TurnEnd, TurnFiles};
+use crate::engine::{Effect, Event, Fact, Known, State, TaskEvent, TurnEnd, TurnEvent, TurnFiles};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
@@ -24,7 +24,7 @@ fn tampered() -> TurnFiles {
 fn noted(simulation: &Simulation) -> Vec<TurnId> {
     let events = simulation.journal.iter().flatten();
     let turns = events.filter_map(|event| match event {
-        Event::FilesNoted { turn, .. } => Some(*turn),
+        Event::Turn(turn, TurnEvent::FilesNoted { .. }) => Some(*turn),
         _ => None,
     });
     turns.collect()
@@ -42,7 +42,7 @@ fn a_protected_file_that_was_changed_is_the_end() {
     assert_eq!(modes, [Some(FailureMode::Protected), Some(FailureMode::Cascade)]);
     assert_eq!(simulation.state.task(TaskId(0)).attempt, 1);
     let named = |event: &Event| {
-        matches!(event, Event::StageVerdict(report)
+        matches!(event, Event::Task(_, TaskEvent::StageVerdict(report))
             if report.stage == Stage::Outcome && report.cause == Some(Cause::Protected)
             && report.findings[0].description.contains("tests/a was changed"))
     };

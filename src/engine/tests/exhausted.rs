@@ -1,7 +1,7 @@
 //! What becomes of work whose attempts are used up: `onExhausted`.
 
 use crate::domain::{FailureMode, QualityFlag, Status, TaskId};
-use crate::engine::{Command, Effect, Event, Fact, OperatorInput, ToolCalls};
+use crate::engine::{Command, Effect, Event, Fact, OperatorInput, TaskEvent, ToolCalls};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -56,7 +56,7 @@ fn half_of_the_files_are_enough_for_degraded_work_and_less_is_not() {
     assert_eq!(half.state.task(TASK).flag, Some(QualityFlag::Degraded));
     assert_eq!(half.state.counts.degraded, 1);
     assert_eq!(
-        half.count(|event| matches!(event, Event::ForceAccepted { .. })),
+        half.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))),
         1
     );
     let less = run("degrade", &["d"]);

@@ -1,7 +1,7 @@
 //! `fallback`: who judges instead of an agent that cannot be reached, and who never does.
 
 use crate::domain::{Advice, AgentId, FailureClass, OutcomeClass, QualityFlag, TaskId};
-use crate::engine::{Effect, Event, State, outcome};
+use crate::engine::{AskEvent, Effect, Event, State, TaskEvent, outcome};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -38,7 +38,7 @@ fn asked(simulation: &Simulation) -> Vec<u32> {
     let events = simulation.journal.iter().flatten();
     events
         .filter_map(|event| match event {
-            Event::AskRequested { agent, .. } => Some(agent.0),
+            Event::Ask(_, AskEvent::Requested { agent, .. }) => Some(agent.0),
             _ => None,
         })
         .collect()
@@ -48,7 +48,7 @@ fn fell_back(simulation: &Simulation) -> Vec<(AgentId, AgentId)> {
     let events = simulation.journal.iter().flatten();
     events
         .filter_map(|event| match event {
-            Event::FellBack { from, to, .. } => Some((*from, *to)),
+            Event::Task(_, TaskEvent::FellBack { from, to, .. }) => Some((*from, *to)),
             _ => None,
         })
         .collect()
@@ -57,7 +57,7 @@ fn fell_back(simulation: &Simulation) -> Vec<(AgentId, AgentId)> {
 fn findings(simulation: &Simulation) -> Vec<String> {
     let events = simulation.journal.iter().flatten();
     let reports = events.filter_map(|event| match event {
-        Event::StageVerdict(report) => Some(&report.findings),
+        Event::Task(_, TaskEvent::StageVerdict(report)) => Some(&report.findings),
         _ => None,
     });
     reports
@@ -198,7 +198,7 @@ fn whoever_grades_by_a_rubric_instead_is_named_with_how_sure_it_is() {
             _ => good(state, effect),
         });
         let asked = simulation.journal.iter().flatten().find_map(|event| match event {
-            Event::ApprovalRequested { message, .. } => Some(message.clone()),
+            Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
             _ => None,
         });
         (findings(&simulation), asked.unwrap_or_default())

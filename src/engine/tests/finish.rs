@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use crate::domain::{AttemptKind, Cause, OutcomeClass, Points, QualityFlag, Stage, Status, TaskId, Verdict};
-use crate::engine::{Effect, Event, State, ToolCalls, TurnFiles, outcome};
+use crate::engine::{Effect, Event, State, TaskEvent, ToolCalls, TurnEvent, TurnFiles, WorkEvent, outcome};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -15,11 +15,11 @@ fn run(task: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation 
 }
 
 fn turns(simulation: &Simulation) -> usize {
-    simulation.count(|event| matches!(event, Event::TurnStarted { .. }))
+    simulation.count(|event| matches!(event, Event::Turn(_, TurnEvent::Started { .. })))
 }
 
 fn nudges(simulation: &Simulation) -> usize {
-    simulation.count(|event| matches!(event, Event::Nudged { .. }))
+    simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Nudged { .. })))
 }
 
 fn flag(simulation: &Simulation) -> Option<QualityFlag> {
@@ -47,7 +47,7 @@ fn a_worker_is_told_what_is_missing_in_another_turn_of_the_same_attempt() {
         .iter()
         .flatten()
         .filter_map(|event| match event {
-            Event::Nudged { missing, .. } => Some(missing[0].description.clone()),
+            Event::Task(_, TaskEvent::Nudged { missing, .. }) => Some(missing[0].description.clone()),
             _ => None,
         })
         .collect();
@@ -58,7 +58,7 @@ fn a_worker_is_told_what_is_missing_in_another_turn_of_the_same_attempt() {
 fn each_required_test_runs_by_itself_and_one_green_test_is_not_another() {
     let gate = "verify: {requiredTests: [a], failToPass: [b, a], testCommand: 'test {test}', maxAttempts: 0}";
     let simulation = run(gate, red_until(1, 9));
-    let ran = simulation.count(|event| matches!(event, Event::FinishChecked { .. }));
+    let ran = simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::FinishChecked { .. })));
     assert_eq!(ran, 2, "a and b, a once");
     assert_eq!(
         flag(&simulation),
@@ -76,7 +76,7 @@ fn after_the_allowed_nudges_it_goes_on_unverified() {
     assert_eq!(flag(&simulation), Some(QualityFlag::Unverified));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::BelowThreshold);
     let forced = |event: &Event| {
-        matches!(event, Event::StageVerdict(report)
+        matches!(event, Event::Task(_, TaskEvent::StageVerdict(report))
             if (report.stage, report.verdict, report.cause) == (Stage::Finish, Verdict::Skip, Some(Cause::Unmet))
             && !report.findings.is_empty())
     };
@@ -91,9 +91,10 @@ fn compilation_and_the_rest_are_counted_apart_and_each_stops_on_its_own() {
         other => good(state, other),
     });
     assert_eq!(nudges(&simulation), 8);
-    let told = simulation.count(|event| matches!(event, Event::Nudged { others: true, .. }));
+    let told =
+        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Nudged { others: true, .. })));
     assert_eq!(told, 2, "of the rest it is told twice only");
-    let both = |event: &Event| matches!(event, Event::Nudged { missing, .. } if missing.len() == 2);
+    let both = |event: &Event| matches!(event, Event::Task(_, TaskEvent::Nudged { missing, .. }) if missing.len() == 2);
     assert_eq!(simulation.count(both), 2);
     assert_eq!(flag(&simulation), Some(QualityFlag::Unverified));
     // What compiles, and only that, is enough where only that is asked.
@@ -106,7 +107,8 @@ fn a_gate_that_requires_nothing_is_none() {
     for gate in ["verify: {}", "verify: {maxAttempts: 1}"] {
         let simulation = run(gate, good);
         assert_eq!(flag(&simulation), Some(QualityFlag::Unreviewed), "{gate}");
-        let asked = simulation.count(|event| matches!(event, Event::FinishRequested { .. }));
+        let asked =
+            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::FinishRequested { .. })));
         assert_eq!(asked, 0);
     }
 }
@@ -183,7 +185,7 @@ fn a_crash_in_the_middle_of_a_gate_runs_what_is_missing() {
     assert!(later.todo.iter().any(is_second));
     later.run(good);
     assert_eq!(
-        later.count(|event| matches!(event, Event::FinishChecked { .. })),
+        later.count(|event| matches!(event, Event::Work(_, WorkEvent::FinishChecked { .. }))),
         2
     );
     assert_eq!(later.state.task(TaskId(0)).status, Status::Done);
@@ -193,7 +195,7 @@ fn a_crash_in_the_middle_of_a_gate_runs_what_is_missing() {
 
 fn rejected(simulation: &Simulation) -> Option<(Cause, Points)> {
     simulation.journal.iter().flatten().find_map(|event| match event {
-        Event::StageVerdict(report)
+        Event::Task(_, TaskEvent::StageVerdict(report))
             if report.stage == Stage::Preflight && report.verdict == Verdict::Fail =>
         {
             Some((report.cause?, report.points?))

@@ -3,7 +3,9 @@
 use crate::domain::{
     AttemptKind, FailureMode, OutcomeClass, Purpose, QualityFlag, Status, TaskId, WaitingReason,
 };
-use crate::engine::{Command, Effect, Event, Fact, OperatorInput, State, StopCause, apply, outcome};
+use crate::engine::{
+    Command, Effect, Event, Fact, OperatorInput, RunEvent, State, StopCause, TaskEvent, apply, outcome,
+};
 use crate::mission::{Origin, Part};
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
@@ -83,34 +85,30 @@ fn a_clean_fixup_supersedes_its_original() {
     assert!(!state.is_unfinished());
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
     assert!(state.gates[0].is_open(), "{:?}", state.gates[0]);
-    let superseded = Event::Superseded {
-        task: BROKEN,
-        by: FIXUP,
-    };
+    let superseded = Event::Task(BROKEN, TaskEvent::Superseded { by: FIXUP });
     assert_eq!(simulation.count(|event| *event == superseded), 1);
 }
 
 #[test]
 fn a_failure_is_made_up_for_once() {
     let mut state = run(MISSION, true).state;
-    let superseded = Event::Superseded {
-        task: BROKEN,
-        by: FIXUP,
-    };
+    let superseded = Event::Task(BROKEN, TaskEvent::Superseded { by: FIXUP });
     let counted = |state: &State| (state.counts.failed, state.counts.superseded);
     apply(&mut state, &superseded);
     assert_eq!(counted(&state), (0, 1));
     // Two such tasks: one begins anew, the other stays.
     state.counts.superseded = 2;
-    let pending = Event::Transition {
-        task: BROKEN,
-        from: Status::Failed,
-        to: Status::Pending,
-        phase: None,
-        mode: None,
-        flag: None,
-        reason: None,
-    };
+    let pending = Event::Task(
+        BROKEN,
+        TaskEvent::Transition {
+            from: Status::Failed,
+            to: Status::Pending,
+            phase: None,
+            mode: None,
+            flag: None,
+            reason: None,
+        },
+    );
     apply(&mut state, &pending);
     assert_eq!(state.counts.superseded, 1);
 }
@@ -125,7 +123,7 @@ fn a_fixup_that_fails_leaves_everything_as_it_would_be_without_it() {
     assert_eq!((state.counts.failed, state.counts.superseded), (3, 0));
     assert!(state.gates[0].has_failed());
     assert_eq!(outcome(state).class, OutcomeClass::TaskFailed);
-    let made = simulation.count(|event| matches!(event, Event::TasksAdded(_)));
+    let made = simulation.count(|event| matches!(event, Event::Run(RunEvent::TasksAdded(_))));
     assert_eq!(made, 1, "a fixup gets none itself");
 }
 
@@ -210,11 +208,14 @@ fn there_is_none_for_work_that_could_never_be_clean() {
 fn reasons(simulation: &Simulation) -> Vec<String> {
     let events = simulation.journal.iter().flatten();
     let failed = events.filter_map(|event| match event {
-        Event::Transition {
-            to: Status::Failed,
-            reason,
-            ..
-        } => reason.clone(),
+        Event::Task(
+            _,
+            TaskEvent::Transition {
+                to: Status::Failed,
+                reason,
+                ..
+            },
+        ) => reason.clone(),
         _ => None,
     });
     failed.collect()
@@ -250,7 +251,7 @@ fn whoever_reads_that_work_failed_reads_whether_a_fixup_follows() {
 fn made(simulation: &Simulation) -> Vec<(u32, String)> {
     let events = simulation.journal.iter().flatten();
     let made = events.filter_map(|event| match event {
-        Event::TasksAdded(addition) if addition.origin == Origin::Fixup => {
+        Event::Run(RunEvent::TasksAdded(addition)) if addition.origin == Origin::Fixup => {
             Some((addition.tasks[0].id.0, addition.tasks[0].title.to_string()))
         }
         _ => None,

@@ -3,7 +3,7 @@
 use crate::domain::{
     AskId, AttemptKind, BarOrigin, FailureMode, Points, Purpose, QualityFlag, Status, TaskId,
 };
-use crate::engine::{Effect, Event, State, bar, worst_case};
+use crate::engine::{Effect, Event, State, TaskEvent, bar, worst_case};
 
 use super::simulation::{Answer, Simulation, good, options, plan_of};
 
@@ -135,7 +135,7 @@ fn a_pass_that_needed_the_relief_says_so() {
 fn kinds(simulation: &Simulation) -> Vec<AttemptKind> {
     let events = simulation.journal.iter().flatten();
     let planned = events.filter_map(|event| match event {
-        Event::AttemptPlanned { task: BASE, kind, .. } => Some(*kind),
+        Event::Task(BASE, TaskEvent::AttemptPlanned { kind, .. }) => Some(*kind),
         _ => None,
     });
     planned.collect()

@@ -3,7 +3,9 @@
 use crate::domain::{FailureMode, GateId, HoldId, Points, Purpose, QualityFlag, Status, TaskId};
 use crate::engine::tests::operator::says;
 use crate::engine::tests::simulation::{Answer, Simulation, good, options};
-use crate::engine::{Command, CommandResult, Effect, Event, RunPhase, apply, decide, evaluate_gate, meets};
+use crate::engine::{
+    Command, CommandResult, Effect, Event, GateEvent, RunPhase, apply, decide, evaluate_gate, meets,
+};
 use crate::mission::RunOptions;
 
 use super::rules::{NOW, mission, simulation};
@@ -138,7 +140,7 @@ fn what_a_command_meets() {
     let evaluated = |points| {
         let mut state = ended(points);
         let (gate, result) = (GateId(0), evaluate_gate(&state, GateId(0)));
-        apply(&mut state, &Event::GateEvaluated { gate, result });
+        apply(&mut state, &Event::Gate(gate, GateEvent::Evaluated { result }));
         state
     };
     let (passed, shut) = (evaluated(90), evaluated(70));
@@ -212,15 +214,15 @@ fn a_gate_that_nobody_came_to_evaluate_is_evaluated_before_it_is_overridden() {
         let is_gate = |record: &Vec<Event>| {
             record
                 .iter()
-                .any(|event| matches!(event, Event::GateEvaluated { .. }))
+                .any(|event| matches!(event, Event::Gate(_, GateEvent::Evaluated { .. })))
         };
         let cut = simulation.journal.iter().position(is_gate).unwrap();
         let dead = Simulation::recovered(simulation.state.plan.clone(), &simulation.journal[..cut]);
         let events = decide(&dead.state, &over, NOW);
         assert_eq!(events.len(), expected, "{events:?}");
         if let [first, second] = events.as_slice() {
-            assert!(matches!(first, Event::GateEvaluated { result, .. } if !result.passed));
-            assert!(matches!(second, Event::GateOverridden { .. }));
+            assert!(matches!(first, Event::Gate(_, GateEvent::Evaluated { result }) if !result.passed));
+            assert!(matches!(second, Event::Gate(_, GateEvent::Overridden { .. })));
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::domain::{OutcomeClass, Status, TaskId};
 use crate::engine::{
-    Command, CommandResult, Event, Fact, OperatorInput, cannot_add, meets, outcome, task_of_request,
+    Command, CommandResult, Event, Fact, OperatorInput, RunEvent, cannot_add, meets, outcome, task_of_request,
 };
 use crate::mission::{Origin, SubTask, read_sub_task};
 
@@ -78,7 +78,7 @@ fn a_run_at_work_starts_it_in_its_turn() {
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::CommandTaken { .. })),
+        simulation.count(|event| matches!(event, Event::Run(RunEvent::CommandTaken { .. }))),
         1
     );
 }
@@ -134,7 +134,7 @@ fn what_it_depends_on_is_kept_once_and_in_order() {
     let list = json!({"title": "b", "assignTo": "x", "dependsOn": ["c", "a", "c"]});
     simulation.feed(&given(&adds("req-1", &list)));
     let added = simulation.journal.iter().flatten().find_map(|event| match event {
-        Event::TasksAdded(addition) => Some(addition.tasks[0].needs.clone()),
+        Event::Run(RunEvent::TasksAdded(addition)) => Some(addition.tasks[0].needs.clone()),
         _ => None,
     });
     assert_eq!(added, Some(vec![TaskId(0), TaskId(1)]));

@@ -7,7 +7,7 @@ use crate::domain::{Advice, AskId, FailureClass, Purpose, Status, TaskId, Timest
 use crate::engine::apply::became_terminal;
 use crate::engine::payload::Way;
 use crate::engine::remedies::{FailedDependency, Remedies, Without, is_tried_again};
-use crate::engine::{Effect, Event, Fact, State, Timer, apply, decide};
+use crate::engine::{AskEvent, Effect, Event, Fact, RunEvent, State, TaskEvent, Timer, apply, decide};
 use crate::mission::{AddedTask, Addition, Origin, Part};
 
 use super::properties::is_up_to_date;
@@ -75,7 +75,7 @@ fn a_fixup_that_was_withdrawn_and_returns_counts_once() {
     simulation.run(mended);
     assert_eq!(simulation.state.counts.reworked, 1, "one needed two attempts");
     goes_on(&mut simulation, &Fact::Redo(BASE), mended);
-    let added = simulation.count(|event| matches!(event, Event::TasksAdded(_)));
+    let added = simulation.count(|event| matches!(event, Event::Run(RunEvent::TasksAdded(_))));
     assert_eq!((added, simulation.state.tasks.len()), (2, 4));
     assert_eq!(simulation.state.plan.task(FIXUP).part, Part::Selected);
     at_every_moment(MENDED, &simulation);
@@ -85,13 +85,18 @@ fn a_fixup_that_was_withdrawn_and_returns_counts_once() {
 fn a_fixup_begins_with_what_its_original_knows_and_may_have_done() {
     let mut simulation = Simulation::new(MENDED, options());
     simulation.run(mended);
-    let (state, added) = before(&simulation, MENDED, |event| matches!(event, Event::TasksAdded(_)));
+    let (state, added) = before(&simulation, MENDED, |event| {
+        matches!(event, Event::Run(RunEvent::TasksAdded(_)))
+    });
     for (acted, had_acted) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut state = state.clone();
         // It was there before, and is again.
         apply(&mut state, &added);
         state.tasks[FIXUP.index()].acted = had_acted;
-        apply(&mut state, &Event::TasksWithdrawn { tasks: vec![FIXUP] });
+        apply(
+            &mut state,
+            &Event::Run(RunEvent::TasksWithdrawn { tasks: vec![FIXUP] }),
+        );
         state.tasks[BROKEN.index()].acted = acted;
         state.tasks[BROKEN.index()].remedies = Some(Box::new(without(AFTER)));
         apply(&mut state, &added);
@@ -115,14 +120,19 @@ fn without(dependency: TaskId) -> Remedies {
 fn what_is_withdrawn_waits_for_no_decision() {
     let mut simulation = Simulation::new(MENDED, options());
     simulation.run(mended);
-    let (mut state, added) = before(&simulation, MENDED, |event| matches!(event, Event::TasksAdded(_)));
+    let (mut state, added) = before(&simulation, MENDED, |event| {
+        matches!(event, Event::Run(RunEvent::TasksAdded(_)))
+    });
     apply(&mut state, &added);
     for on in [BASE, AFTER] {
         state.cascades_due.insert((FIXUP, on));
     }
     state.cascades_due.insert((AFTER, BASE));
     state.approvals_due = [AFTER, FIXUP].into();
-    apply(&mut state, &Event::TasksWithdrawn { tasks: vec![FIXUP] });
+    apply(
+        &mut state,
+        &Event::Run(RunEvent::TasksWithdrawn { tasks: vec![FIXUP] }),
+    );
     assert_eq!(state.cascades_due, BTreeSet::from([(AFTER, BASE)]));
     assert_eq!(state.approvals_due, BTreeSet::from([AFTER]));
 }
@@ -153,7 +163,7 @@ fn what_is_asked_for_behind_what_failed_is_decided_about() {
         request: Some("r".into()),
         tasks: vec![added],
     };
-    apply(&mut state, &Event::TasksAdded(Box::new(addition)));
+    apply(&mut state, &Event::Run(RunEvent::TasksAdded(Box::new(addition))));
     assert_eq!(state.cascades_due, BTreeSet::from([(FIXUP, BROKEN)]));
     is_up_to_date(&state);
 }
@@ -282,17 +292,19 @@ fn what_was_due_or_asked_about_the_others_is_not_what_is_tried_again() {
     let mut state = begun(&yaml);
     let orchestrator = state.plan.find_agent("o").unwrap();
     for (number, dependency) in [(1, A), (2, B)] {
-        let asked = Event::AskRequested {
-            id: AskId {
+        let asked = Event::Ask(
+            AskId {
                 task: C,
                 number,
                 attempt_try: 1,
             },
-            purpose: Purpose::Resolve { dependency },
-            agent: orchestrator,
-            strict: None,
-            not_before: None,
-        };
+            AskEvent::Requested {
+                purpose: Purpose::Resolve { dependency },
+                agent: orchestrator,
+                strict: None,
+                not_before: None,
+            },
+        );
         apply(&mut state, &asked);
     }
     assert_eq!(state.calls_open, 2);
@@ -324,7 +336,7 @@ const LATER: TaskId = TaskId(5);
 fn what_a_verdict_leaves_out_waits_for_no_decision() {
     let mut simulation = Simulation::new(ROUTED, options());
     simulation.run(graded(vec![10]));
-    let taken = |event: &Event| matches!(event, Event::EdgeTaken { .. });
+    let taken = |event: &Event| matches!(event, Event::Task(_, TaskEvent::EdgeTaken { .. }));
     let (mut state, taken) = before(&simulation, ROUTED, taken);
     state.cascades_due = [(PUBLISH, BASE), (PUBLISH, WRITE), (LATER, BASE)].into();
     state.approvals_due = [PUBLISH].into();

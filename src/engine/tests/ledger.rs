@@ -12,7 +12,8 @@ use crate::domain::{
 };
 use crate::engine::ledger::{CallId, Room};
 use crate::engine::{
-    Ceiling, Event, Exit, FileRef, Ledger, Overshoot, ReplyRef, Spent, ToolLedgerRef, Usage, Used,
+    AskEvent, BudgetEvent, Ceiling, Event, Exit, FileRef, Ledger, Overshoot, ReplyRef, Spent, ToolLedgerRef,
+    TurnEvent, Usage, Used,
 };
 use crate::mission::Plan;
 use crate::mission::model::Budget;
@@ -189,61 +190,61 @@ fn used(input: Option<u64>, output: Option<u64>, cost: Option<&str>) -> Usage {
 }
 
 fn starts(task: u32) -> Event {
-    Event::TurnStarted {
-        turn: turn_id(task),
-        prompt: None,
-    }
+    Event::Turn(turn_id(task), TurnEvent::Started { prompt: None })
 }
 
 fn spawned(task: u32) -> Event {
-    Event::AgentSpawned {
-        turn: turn_id(task),
-        process: None,
-    }
+    Event::Turn(turn_id(task), TurnEvent::Spawned { process: None })
 }
 
 fn request_failed(task: u32) -> Event {
-    Event::TurnRequestFailed {
-        turn: turn_id(task),
-        class: FailureClass::RateLimited,
-        message: String::new(),
-        not_before: Timestamp(9),
-        of: 4,
-    }
+    Event::Turn(
+        turn_id(task),
+        TurnEvent::RequestFailed {
+            class: FailureClass::RateLimited,
+            message: String::new(),
+            not_before: Timestamp(9),
+            of: 4,
+        },
+    )
 }
 
 fn finished(task: u32, failure: Option<FailureClass>, usage: Usage) -> Event {
-    Event::TurnFinished {
-        turn: turn_id(task),
-        exit: Exit {
-            failure,
-            ..Exit::default()
+    Event::Turn(
+        turn_id(task),
+        TurnEvent::Finished {
+            exit: Exit {
+                failure,
+                ..Exit::default()
+            },
+            output: None,
+            stderr: None,
+            result: None,
+            duration: Millis(1),
+            usage,
+            model: None,
+            files: None,
+            tool_calls: None,
+            tools: None,
+            asked: None,
         },
-        output: None,
-        stderr: None,
-        result: None,
-        duration: Millis(1),
-        usage,
-        model: None,
-        files: None,
-        tool_calls: None,
-        tools: None,
-        asked: None,
-    }
+    )
 }
 
 fn lost(task: u32) -> Event {
-    Event::TurnLost { turn: turn_id(task) }
+    Event::Turn(turn_id(task), TurnEvent::Lost)
 }
 
 fn seat(seat: u32, agent: u32) -> Event {
-    Event::AskRequested {
-        id: seat_id(seat),
-        purpose: SCORE,
-        agent: AgentId(agent),
-        strict: None,
-        not_before: None,
-    }
+    Event::Ask(
+        seat_id(seat),
+        AskEvent::Requested {
+            purpose: SCORE,
+            agent: AgentId(agent),
+            strict: None,
+            not_before: None,
+        },
+    )
 }
 
 fn reply(usage: Usage) -> ReplyRef {
@@ -260,70 +261,80 @@ fn reply(usage: Usage) -> ReplyRef {
 }
 
 fn replied(seat: u32, usage: Usage) -> Event {
-    Event::AskReplied {
-        id: seat_id(seat),
-        purpose: SCORE,
-        agent: AgentId(0),
-        reply: reply(usage),
-        advice: Advice::Unreadable {
-            why: String::new(),
-            excerpt: String::new(),
-            grave: false,
+    Event::Ask(
+        seat_id(seat),
+        AskEvent::Replied {
+            purpose: SCORE,
+            agent: AgentId(0),
+            reply: reply(usage),
+            advice: Advice::Unreadable {
+                why: String::new(),
+                excerpt: String::new(),
+                grave: false,
+            },
         },
-    }
+    )
 }
 
 fn seat_failed(seat: u32, class: FailureClass) -> Event {
-    Event::AskFailed {
-        id: seat_id(seat),
-        purpose: SCORE,
-        agent: AgentId(0),
-        gave_up: true,
-        class,
-        message: String::new(),
-        used: None,
-        until: None,
-    }
+    Event::Ask(
+        seat_id(seat),
+        AskEvent::Failed {
+            purpose: SCORE,
+            agent: AgentId(0),
+            gave_up: true,
+            class,
+            message: String::new(),
+            used: None,
+            until: None,
+        },
+    )
 }
 
 fn consult(number: u32, agent: u32) -> Event {
-    Event::AskRequested {
-        id: consult_id(number),
-        purpose: Purpose::Answer,
-        agent: AgentId(agent),
-        strict: None,
-        not_before: None,
-    }
+    Event::Ask(
+        consult_id(number),
+        AskEvent::Requested {
+            purpose: Purpose::Answer,
+            agent: AgentId(agent),
+            strict: None,
+            not_before: None,
+        },
+    )
 }
 
 fn advised(number: u32, usage: Usage) -> Event {
-    Event::AskReplied {
-        id: consult_id(number),
-        purpose: Purpose::Answer,
-        agent: AgentId(0),
-        reply: reply(usage),
-        advice: Advice::NoAnswer,
-    }
+    Event::Ask(
+        consult_id(number),
+        AskEvent::Replied {
+            purpose: Purpose::Answer,
+            agent: AgentId(0),
+            reply: reply(usage),
+            advice: Advice::NoAnswer,
+        },
+    )
 }
 
 fn consult_failed(number: u32, class: FailureClass) -> Event {
-    Event::AskFailed {
-        id: consult_id(number),
-        purpose: Purpose::Answer,
-        agent: AgentId(0),
-        gave_up: false,
-        class,
-        message: String::new(),
-        used: None,
-        until: None,
-    }
+    Event::Ask(
+        consult_id(number),
+        AskEvent::Failed {
+            purpose: Purpose::Answer,
+            agent: AgentId(0),
+            gave_up: false,
+            class,
+            message: String::new(),
+            used: None,
+            until: None,
+        },
+    )
 }
 
 fn held(call: CallId, agent: u32) -> Event {
-    Event::CallHeld {
+    Event::Budget(BudgetEvent::Held {
         call,
         agent: AgentId(agent),
-    }
+    })
 }
 
 #[test]
@@ -392,7 +403,7 @@ fn made(requests: u32, unanswered: u32) -> Option<Box<ToolLedgerRef>> {
 
 fn finished_with(task: u32, failure: Option<FailureClass>, made: Option<Box<ToolLedgerRef>>) -> Event {
     let mut event = finished(task, failure, Usage::default());
-    if let Event::TurnFinished { tools, .. } = &mut event {
+    if let Event::Turn(_, TurnEvent::Finished { tools, .. }) = &mut event {
         *tools = made;
     }
     event
@@ -419,7 +430,7 @@ fn every_request_of_a_conversation_counts_and_what_is_beyond_the_ceiling_is_told
     let seat_used = |made: Option<Box<ToolLedgerRef>>| {
         let mut book = Book::with(Budget::default());
         let mut event = seat_failed(0, FailureClass::Unknown);
-        if let Event::AskFailed { used, .. } = &mut event {
+        if let Event::Ask(_, AskEvent::Failed { used, .. }) = &mut event {
             *used = made.map(|tools| {
                 Box::new(Used {
                     usage: Usage::default(),

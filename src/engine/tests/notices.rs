@@ -2,8 +2,8 @@
 
 use crate::domain::{FailureClass, Millis, Purpose, Status, TaskId};
 use crate::engine::{
-    Command, Effect, Event, Fact, FailedOperation, NoticeEvent, Operation, RunPhase, State, StopCause, Topic,
-    Undelivered, holds_the_end, pending_effects,
+    Command, Effect, Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent, RunPhase, State,
+    StopCause, Topic, Undelivered, holds_the_end, pending_effects,
 };
 use crate::mission::RunOptions;
 
@@ -185,7 +185,7 @@ fn a_delivery_holds_the_end_and_a_kill_loses_none() {
     assert_eq!(sent.count(), 3);
     assert!(matches!(
         again.journal.last().unwrap().last(),
-        Some(Event::RunFinished { .. })
+        Some(Event::Run(RunEvent::Finished { .. }))
     ));
 }
 
@@ -308,7 +308,7 @@ fn nobody_waits_for_a_channel_for_ever() {
     assert_eq!(simulation.state.notices.letters().len(), 1);
     assert!(matches!(
         simulation.journal.last().unwrap().last(),
-        Some(Event::RunFinished { .. })
+        Some(Event::Run(RunEvent::Finished { .. }))
     ));
 }
 

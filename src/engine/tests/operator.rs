@@ -6,8 +6,8 @@ use crate::domain::{
     AttemptKind, Cause, FailureClass, FailureMode, GateId, OutcomeClass, Purpose, QualityFlag, Status, TaskId,
 };
 use crate::engine::{
-    Answer as Given, Command, CommandResult, Effect, Event, Fact, HoldStage, OperatorInput, RunPhase, State,
-    meets, outcome,
+    Answer as Given, AskEvent, Command, CommandResult, Effect, Event, Fact, HoldStage, OperatorInput,
+    RunEvent, RunPhase, State, TaskEvent, meets, outcome,
 };
 
 use super::properties::{is_up_to_date, random_run, really_ok};
@@ -244,8 +244,7 @@ fn work_is_accepted_on_a_persons_word() {
         meets(&simulation.state, &reject(1)),
         CommandResult::DecidedOtherwise
     );
-    let by_ada =
-        |event: &Event| matches!(event, Event::StageVerdict(report) if report.by.as_deref() == Some("ada"));
+    let by_ada = |event: &Event| matches!(event, Event::Task(_, TaskEvent::StageVerdict(report)) if report.by.as_deref() == Some("ada"));
     assert!(simulation.journal.iter().flatten().any(by_ada));
     simulation.resume();
     simulation.run(good);
@@ -283,10 +282,13 @@ fn people_who_are_named_as_reviewers_are_asked_and_nobody_else() {
     let asked = |event: &Event| {
         matches!(
             event,
-            Event::AskRequested {
-                purpose: Purpose::Score(_),
-                ..
-            }
+            Event::Ask(
+                _,
+                AskEvent::Requested {
+                    purpose: Purpose::Score(_),
+                    ..
+                }
+            )
         )
     };
     assert!(!simulation.journal.iter().flatten().any(asked));
@@ -306,10 +308,13 @@ fn seats_asked(simulation: &Simulation) -> usize {
         .filter(|event| {
             matches!(
                 event,
-                Event::AskRequested {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
+                Event::Ask(
+                    _,
+                    AskEvent::Requested {
+                        purpose: Purpose::Score(_),
+                        ..
+                    }
+                )
             )
         })
         .count()
@@ -328,7 +333,7 @@ fn people_have_the_last_word_about_what_a_panel_lets_pass() {
     };
     seen(&simulation);
     let said = |event: &Event| match event {
-        Event::ApprovalRequested { message, .. } => Some(message.clone()),
+        Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
         _ => None,
     };
     let message = simulation.journal.iter().flatten().find_map(said);
@@ -403,7 +408,7 @@ fn a_queued_command_is_taken_once() {
     let taken = simulation.journal.iter().flatten();
     assert_eq!(
         taken
-            .filter(|event| matches!(event, Event::CommandTaken { .. }))
+            .filter(|event| matches!(event, Event::Run(RunEvent::CommandTaken { .. })))
             .count(),
         1
     );
@@ -454,7 +459,9 @@ fn what_a_panel_found_stays_with_the_work_that_a_person_accepts() {
         .flatten()
         .rev()
         .find_map(|event| match event {
-            Event::StageVerdict(report) => Some((report.by.clone(), report.findings.clone())),
+            Event::Task(_, TaskEvent::StageVerdict(report)) => {
+                Some((report.by.clone(), report.findings.clone()))
+            }
             _ => None,
         });
     let (by, findings) = accepted.unwrap();

@@ -2,7 +2,7 @@
 //! is asked again.
 
 use crate::domain::{Cause, Digest, FailureClass, OutcomeClass, Purpose, QualityFlag, Status, TaskId};
-use crate::engine::{Effect, Event, Fact, FileRef, State, outcome, worst_case};
+use crate::engine::{AskEvent, Effect, Event, Fact, FileRef, State, TaskEvent, outcome, worst_case};
 
 use crate::mission::model::Budget;
 
@@ -49,7 +49,7 @@ fn asked(simulation: &Simulation) -> Vec<(&'static str, u32)> {
     let events = simulation.journal.iter().flatten();
     events
         .filter_map(|event| match event {
-            Event::AskRequested { purpose, agent, .. } => Some((purpose.as_str(), agent.0)),
+            Event::Ask(_, AskEvent::Requested { purpose, agent, .. }) => Some((purpose.as_str(), agent.0)),
             _ => None,
         })
         .collect()
@@ -78,9 +78,12 @@ fn they_are_cut_once_and_hold_for_every_attempt() {
         _ => cut(whole())(state, effect),
     });
     assert_eq!(asked(&simulation), [("decompose", 2), ("grade", 1), ("grade", 1)]);
-    assert_eq!(simulation.count(|event| matches!(event, Event::Probed { .. })), 1);
-    let handed_over =
-        simulation.count(|event| matches!(event, Event::HandedOver { agent, .. } if agent.0 == 1));
+    assert_eq!(
+        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))),
+        1
+    );
+    let handed_over = simulation
+        .count(|event| matches!(event, Event::Ask(_, AskEvent::HandedOver { agent, .. }) if agent.0 == 1));
     assert_eq!(handed_over, 2, "each grading is handed over, and nothing else");
     let task = simulation.state.task(T);
     assert_eq!((task.tries, task.flag), (2, Some(QualityFlag::Clean)));
@@ -195,7 +198,10 @@ fn without_reviews_nobody_is_asked_to_cut() {
     resumed.state.options = off;
     resumed.resume();
     resumed.run(cut(whole()));
-    assert_eq!(resumed.count(|event| matches!(event, Event::Probed { .. })), 0);
+    assert_eq!(
+        resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))),
+        0
+    );
     assert_eq!(resumed.state.task(T).flag, Some(QualityFlag::Unreviewed));
 }
 
@@ -206,13 +212,16 @@ fn a_call_that_has_no_room_in_the_budget_ends_the_session_and_is_made_in_a_later
         let yaml = MISSION.replace("tasks:", &format!("budget: {{maxRequests: {most}}}\ntasks:"));
         let mut simulation = run(&yaml, cut(whole()));
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Limit, "{most}");
-        let probed = simulation.count(|event| matches!(event, Event::Probed { .. }));
+        let probed = simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. })));
         assert_eq!(probed, made, "{most}");
         std::sync::Arc::make_mut(&mut simulation.state.plan).rules.budget = Budget::default();
         simulation.resume();
         simulation.run(cut(whole()));
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok, "{most}");
-        assert_eq!(simulation.count(|event| matches!(event, Event::Probed { .. })), 1);
+        assert_eq!(
+            simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))),
+            1
+        );
     }
 }
 

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use crate::domain::{AgentId, GateId, HoldId, OutcomeClass, QualityFlag, Status, TaskId, Timestamp, TurnId};
 use crate::engine::deadline;
 use crate::engine::{
-    Effect, Event, Fact, HoldStage, RunPhase, State, StopCause, Timer, apply, decide, outcome,
-    pending_effects, worst_case,
+    AskEvent, Effect, Event, Fact, HoldStage, RunEvent, RunPhase, State, StopCause, Timer, TurnEvent, apply,
+    decide, outcome, pending_effects, worst_case,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -247,7 +247,7 @@ proptest! {
         let class = outcome(state).class;
         prop_assert_eq!(class == OutcomeClass::Ok, really_ok(state, &options), "{:?}\n{}", class, yaml);
         prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
-        let finished = simulation.journal.iter().flatten().filter(|e| matches!(e, Event::RunFinished { .. })).count();
+        let finished = simulation.journal.iter().flatten().filter(|e| matches!(e, Event::Run(RunEvent::Finished { .. }))).count();
         prop_assert_eq!(finished, 1);
         for id in state.plan.every_task_id().filter(|id| state.plan.task(*id).part != Part::Selected) {
             let task = state.task(id);
@@ -288,7 +288,7 @@ proptest! {
         let state = &simulation.state;
         let calls = |wanted| simulation.journal.iter().flatten().filter(
             |event| match event {
-                Event::AskRequested { id, purpose, .. } => id.task == wanted && purpose.is_judging(),
+                Event::Ask(id, AskEvent::Requested { purpose, .. }) => id.task == wanted && purpose.is_judging(),
                 _ => false,
             }).count() as u64;
         // What a verification may take is of one visit.
@@ -339,13 +339,13 @@ proptest! {
             recovered.run(good);
             let resumed: Vec<_> = recovered.journal[cut..].iter().flatten().collect();
             for turn in &kept {
-                let adopted = resumed.contains(&&Event::TurnAdopted { turn: *turn });
+                let adopted = resumed.contains(&&Event::Turn(*turn, TurnEvent::Adopted));
                 prop_assert!(adopted && !recovered.turns.contains(turn), "{turn} was kept\n{yaml}");
-                let ended = |event: &&&Event| matches!(event, Event::TurnFinished { turn: of, .. } if of == turn);
+                let ended = |event: &&&Event| matches!(event, Event::Turn(of, TurnEvent::Finished { .. }) if of == turn);
                 prop_assert_eq!(resumed.iter().filter(ended).count(), 1);
             }
             for turn in &lost {
-                prop_assert!(resumed.contains(&&Event::TurnLost { turn: *turn }), "{turn} was lost\n{yaml}");
+                prop_assert!(resumed.contains(&&Event::Turn(*turn, TurnEvent::Lost)), "{turn} was lost\n{yaml}");
             }
         }
     }

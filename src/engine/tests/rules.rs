@@ -7,8 +7,8 @@ use crate::domain::{
 use crate::engine::decide::signature;
 use crate::engine::{
     CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Judging, RunPhase,
-    RunStarted, StageReport, State, StopCause, SupervisorRef, Timer, ToolCalls, Usage, decide, outcome,
-    worst_case,
+    RunStarted, StageReport, State, StopCause, SupervisorRef, TaskEvent, Timer, ToolCalls, TurnEvent, Usage,
+    WorkEvent, decide, outcome, worst_case,
 };
 use crate::mission::RunOptions;
 
@@ -124,9 +124,12 @@ fn a_request_is_made_again_so_often_and_after_so_long() {
             jitter,
         };
         match decide(&state, &input, NOW).as_slice() {
-            [Event::TurnRequestFailed { not_before, .. }] => Some(not_before.0 - NOW.0),
+            [Event::Turn(_, TurnEvent::RequestFailed { not_before, .. })] => Some(not_before.0 - NOW.0),
             events => {
-                assert!(matches!(events[0], Event::TurnFinished { .. }), "{events:?}");
+                assert!(
+                    matches!(events[0], Event::Turn(_, TurnEvent::Finished { .. })),
+                    "{events:?}"
+                );
                 None
             }
         }
@@ -357,7 +360,7 @@ fn an_agent_that_is_told_nothing_starts_at_once() {
     assert!(
         events
             .iter()
-            .any(|event| matches!(event, Event::TurnStarted { .. })),
+            .any(|event| matches!(event, Event::Turn(_, TurnEvent::Started { .. }))),
         "{events:?}"
     );
 }
@@ -563,7 +566,9 @@ fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
             .iter()
             .flatten()
             .filter_map(|event| match event {
-                Event::StageVerdict(report) if report.stage == Stage::Judge => Some(report.findings.clone()),
+                Event::Task(_, TaskEvent::StageVerdict(report)) if report.stage == Stage::Judge => {
+                    Some(report.findings.clone())
+                }
                 _ => None,
             });
         let told: Vec<String> = told.flatten().map(|finding| finding.description).collect();
@@ -613,7 +618,8 @@ fn files_are_scanned_and_scores_meet_a_bar_where_a_rule_says_so() {
         let mut simulation = simulation(&yaml);
         let bar = crate::engine::bar(&simulation.state, TaskId(0)).map(|bar| bar.points);
         simulation.run(good);
-        let scanned = simulation.count(|event| matches!(event, Event::ScanRequested { .. }));
+        let scanned =
+            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::ScanRequested { .. })));
         (scanned, bar)
     };
     let points = |points| Some(Points::whole(points));

@@ -6,7 +6,9 @@ use crate::domain::{
     AskId, AttemptKind, Cause, FailureClass, FailureMode, OutcomeClass, Purpose, QualityFlag, Stage, Status,
     TaskId, Verdict,
 };
-use crate::engine::{Command, Effect, Event, Fact, OperatorInput, StopCause, outcome};
+use crate::engine::{
+    AskEvent, Command, Effect, Event, Fact, GateEvent, OperatorInput, RunEvent, StopCause, TaskEvent, outcome,
+};
 use crate::mission::RunOptions;
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
@@ -34,7 +36,7 @@ fn attempts(simulation: &Simulation) -> Vec<AttemptKind> {
         .iter()
         .flatten()
         .filter_map(|event| match event {
-            Event::AttemptPlanned { kind, .. } => Some(*kind),
+            Event::Task(_, TaskEvent::AttemptPlanned { kind, .. }) => Some(*kind),
             _ => None,
         });
     std::iter::once(AttemptKind::Execute).chain(planned).collect()
@@ -122,10 +124,10 @@ fn an_evaluation_gets_one_rework_and_is_then_accepted_honestly() {
     assert_eq!(attempts(&simulation), [AttemptKind::Execute, AttemptKind::Fix]);
     assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::BelowThreshold));
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::ForceAccepted { .. })),
+        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))),
         1
     );
-    let verdicts = |event: &Event| matches!(event, Event::StageVerdict(r) if r.stage == Stage::Judge);
+    let verdicts = |event: &Event| matches!(event, Event::Task(_, TaskEvent::StageVerdict(r)) if r.stage == Stage::Judge);
     assert_eq!(simulation.count(verdicts), 2, "the last attempt is judged too");
     assert_eq!(class(&simulation), OutcomeClass::BelowThreshold);
 }
@@ -149,20 +151,26 @@ fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
     let asked = simulation.count(|event| {
         matches!(
             event,
-            Event::AskRequested {
-                purpose: Purpose::Score(_),
-                ..
-            }
+            Event::Ask(
+                _,
+                AskEvent::Requested {
+                    purpose: Purpose::Score(_),
+                    ..
+                }
+            )
         )
     });
     let strict = |event: &Event| {
         matches!(
             event,
-            Event::AskRequested {
-                purpose: Purpose::Score(_),
-                strict: Some(_),
-                ..
-            }
+            Event::Ask(
+                _,
+                AskEvent::Requested {
+                    purpose: Purpose::Score(_),
+                    strict: Some(_),
+                    ..
+                }
+            )
         )
     };
     assert_eq!(
@@ -171,7 +179,7 @@ fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
         "one strict reprompt for each of two attempts"
     );
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::EvalUnparsed { .. })),
+        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::EvalUnparsed))),
         2
     );
     assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::BelowThreshold));
@@ -239,10 +247,13 @@ fn a_judge_that_is_down_costs_no_attempt_and_is_no_score() {
         let calls = simulation.count(|event| {
             matches!(
                 event,
-                Event::AskRequested {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
+                Event::Ask(
+                    _,
+                    AskEvent::Requested {
+                        purpose: Purpose::Score(_),
+                        ..
+                    }
+                )
             )
         });
         // Each seat: one call and three retries; a panel has three seats and is run twice.
@@ -278,7 +289,9 @@ fn one_seat_of_three_is_enough_and_says_so() {
         other => good(state, other),
     });
     let report = simulation.journal.iter().flatten().find_map(|event| match event {
-        Event::StageVerdict(report) if report.stage == Stage::Judge => Some(report.clone()),
+        Event::Task(_, TaskEvent::StageVerdict(report)) if report.stage == Stage::Judge => {
+            Some(report.clone())
+        }
         _ => None,
     });
     let report = report.unwrap();
@@ -306,10 +319,13 @@ fn nobody_reviews_their_own_work() {
         assert_eq!(
             simulation.count(|event| matches!(
                 event,
-                Event::AskRequested {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
+                Event::Ask(
+                    _,
+                    AskEvent::Requested {
+                        purpose: Purpose::Score(_),
+                        ..
+                    }
+                )
             )),
             0
         );
@@ -354,10 +370,13 @@ fn missing_files_are_rejected_before_any_judge_and_never_accepted() {
     assert_eq!(
         simulation.count(|event| matches!(
             event,
-            Event::AskRequested {
-                purpose: Purpose::Score(_),
-                ..
-            }
+            Event::Ask(
+                _,
+                AskEvent::Requested {
+                    purpose: Purpose::Score(_),
+                    ..
+                }
+            )
         )),
         0
     );
@@ -441,7 +460,7 @@ fn a_gate_holds_what_it_blocks() {
     );
     assert!(failed.state.is_unfinished());
     assert_eq!(
-        failed.count(|event| matches!(event, Event::GateEvaluated { .. })),
+        failed.count(|event| matches!(event, Event::Gate(_, GateEvent::Evaluated { .. }))),
         1
     );
 }
@@ -563,7 +582,7 @@ fn the_mission_threshold_weighs_by_priority() {
     let missed = run(&tasks("3.8"), script);
     assert_eq!(class(&missed), OutcomeClass::BelowThreshold);
     assert_eq!(
-        missed.count(|event| matches!(event, Event::ThresholdFailed { .. })),
+        missed.count(|event| matches!(event, Event::Run(RunEvent::ThresholdFailed { .. }))),
         1
     );
 }

@@ -8,7 +8,8 @@ use crate::domain::{
     Stage, Status, Step, TaskId, Verdict,
 };
 use crate::engine::{
-    Command, Effect, Event, Fact, FileFact, OperatorInput, RunPhase, State, outcome, pending_effects,
+    AskEvent, Command, Effect, Event, Fact, FileFact, OperatorInput, RunPhase, State, TaskEvent, WorkEvent,
+    outcome, pending_effects,
 };
 use crate::mission::RunOptions;
 
@@ -40,7 +41,7 @@ fn run(top: &str, keys: &str, script: impl FnMut(&State, &Effect) -> Answer) -> 
 fn said(simulation: &Simulation) -> Vec<(Stage, Option<String>, Verdict, Option<Cause>)> {
     let events = simulation.journal.iter().flatten();
     let reports = events.filter_map(|event| match event {
-        Event::StageVerdict(report) => {
+        Event::Task(_, TaskEvent::StageVerdict(report)) => {
             Some((report.stage, report.name.clone(), report.verdict, report.cause))
         }
         _ => None,
@@ -133,7 +134,10 @@ fn the_first_fail_stops_the_chain_and_what_it_keeps_out_is_not_accepted() {
     // An evaluation alone would have been accepted below the bar.
     assert_eq!(task.status, Status::Failed);
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::StepRequested { plain: true, .. })),
+        simulation.count(|event| matches!(
+            event,
+            Event::Work(_, WorkEvent::StepRequested { plain: true, .. })
+        )),
         0
     );
     let feedback = &task.feedback[0];
@@ -157,7 +161,7 @@ fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_w
             (Status::AwaitingApproval, 1, true)
         );
         assert_eq!(
-            simulation.count(|event| matches!(event, Event::StepFailed { .. })),
+            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::StepFailed { .. }))),
             times
         );
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
@@ -273,7 +277,7 @@ fn what_the_provider_says_about_the_model_keeps_a_stage_from_counting() {
     assert_eq!(asked(&simulation), 1);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
     assert_eq!(models(&simulation), [Some("gpt-4o".to_owned())]);
-    let refused = |event: &Event| matches!(event, Event::StepFailed { message, .. } if message == "'x' is of the author's family, gpt");
+    let refused = |event: &Event| matches!(event, Event::Work(_, WorkEvent::StepFailed { message, .. }) if message == "'x' is of the author's family, gpt");
     assert_eq!(simulation.count(refused), 1);
     let same = yaml.replace("qwen3", "gpt-4o");
     let mut simulation = Simulation::new(&same, options());
@@ -286,7 +290,7 @@ fn what_the_provider_says_about_the_model_keeps_a_stage_from_counting() {
 fn models(simulation: &Simulation) -> Vec<Option<String>> {
     let events = simulation.journal.iter().flatten();
     let reports = events.filter_map(|event| match event {
-        Event::StageVerdict(report) => Some(report.model.clone()),
+        Event::Task(_, TaskEvent::StageVerdict(report)) => Some(report.model.clone()),
         _ => None,
     });
     reports.collect()
@@ -305,7 +309,7 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
         resumed.run(good);
         let asked = |step: u32| {
             let step = Step::Stage(step);
-            resumed.count(|event| matches!(event, Event::StepRequested { step: of, .. } if *of == step))
+            resumed.count(|event| matches!(event, Event::Work(_, WorkEvent::StepRequested { step: of, .. }) if *of == step))
         };
         assert_eq!((asked(0), asked(2)), (lint_runs, 1), "{until}");
         assert!(
@@ -319,7 +323,9 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
 /// How often agents were asked in steps.
 fn asked(simulation: &Simulation) -> usize {
     let is_step = |purpose: &Purpose| matches!(purpose, Purpose::Scrutinise { .. });
-    simulation.count(|event| matches!(event, Event::AskRequested { purpose, .. } if is_step(purpose)))
+    simulation.count(
+        |event| matches!(event, Event::Ask(_, AskEvent::Requested { purpose, .. }) if is_step(purpose)),
+    )
 }
 
 #[test]
@@ -403,7 +409,7 @@ fn whoever_stood_in_is_on_record() {
         let events = simulation.journal.iter().flatten();
         let report = events
             .filter_map(|event| match event {
-                Event::StageVerdict(report) => Some(report),
+                Event::Task(_, TaskEvent::StageVerdict(report)) => Some(report),
                 _ => None,
             })
             .next_back()
@@ -478,7 +484,7 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
         simulation.perform(0, &mut script);
     }
     let mut later = simulation.resumed_without_reviews(&mission(BOTH, ""));
-    let called_off = |event: &Event| matches!(event, Event::AskFailed { gave_up: true, .. });
+    let called_off = |event: &Event| matches!(event, Event::Ask(_, AskEvent::Failed { gave_up: true, .. }));
     assert_eq!(later.count(called_off), 1);
     assert!(later.state.task(T).asks.is_empty());
     later.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));

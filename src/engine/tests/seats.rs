@@ -1,7 +1,7 @@
 //! Seats: whose word counts, and what is said of how a verdict came about.
 
 use crate::domain::{Advice, FailureClass, Finding, Purpose, TaskId, Timestamp};
-use crate::engine::{Effect, Event, Fact, State, decide};
+use crate::engine::{AskEvent, Effect, Event, Fact, State, TaskEvent, decide};
 
 use super::simulation::{Answer, Simulation, good, inputs, options};
 
@@ -36,7 +36,7 @@ fn until_asked(simulation: &mut Simulation) -> Effect {
 fn findings(simulation: &Simulation) -> Vec<Finding> {
     let events = simulation.journal.iter().flatten();
     let reports = events.filter_map(|event| match event {
-        Event::StageVerdict(report) => Some(report.findings.clone()),
+        Event::Task(_, TaskEvent::StageVerdict(report)) => Some(report.findings.clone()),
         _ => None,
     });
     reports.flatten().collect()
@@ -55,7 +55,7 @@ fn a_reply_that_the_authors_model_gave_does_not_count() {
             simulation.feed(&input);
         }
         let refused = simulation.count(|event| {
-            matches!(event, Event::AskFailed { class: FailureClass::PolicyBlocked, message, .. }
+            matches!(event, Event::Ask(_, AskEvent::Failed { class: FailureClass::PolicyBlocked, message, .. })
                 if message == "'j' is not independent: uses the author's model, small")
         });
         assert_eq!(refused > 0, !counts, "{served:?}");

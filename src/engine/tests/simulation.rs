@@ -13,8 +13,8 @@ use crate::domain::{
 };
 use crate::engine::{
     ApproverSaid, AskFailure, Asked, AuditReport, CheckResult, Effect, Event, Exit, FORMAT, Fact, FileFact,
-    FileRef, Looks, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, ToolCalls, TurnEnd, TurnFiles,
-    Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
+    FileRef, Looks, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, TaskEvent, ToolCalls, TurnEnd,
+    TurnFiles, Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -203,7 +203,7 @@ impl Simulation {
         self.now += 10;
         let events = decide(&self.state, input, Timestamp(self.now));
         for event in &events {
-            if let Event::Transition { task, from, to, .. } = event {
+            if let Event::Task(task, TaskEvent::Transition { from, to, .. }) = event {
                 assert_eq!(*from, self.state.task(*task).status, "{event:?} after {input:?}");
                 assert!(from.may_become(*to), "{event:?} after {input:?}");
             }

@@ -4,7 +4,7 @@ use crate::domain::{
     AgentId, AskId, AttemptKind, Cause, Digest, FailureClass, Finding, Millis, Phase, Points, Purpose,
     QualityFlag, Severity, Stage, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
 };
-use crate::engine::event::Event;
+use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::state::{Calls, Grading, Judging, Known, Nudged, OutputRefs, TaskState, Turn, Waiting};
 use crate::engine::{
     Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Remedies, StageReport,
@@ -139,11 +139,7 @@ fn every_attempt_begins_without_what_the_one_before_came_to() {
     let planned = |attempt, kind| {
         after(
             worn(),
-            Event::AttemptPlanned {
-                task: TASK,
-                attempt,
-                kind,
-            },
+            Event::Task(TASK, TaskEvent::AttemptPlanned { attempt, kind }),
         )
     };
     for (kind, allowances, kept) in [
@@ -197,15 +193,17 @@ fn a_transition_leaves_behind_what_belonged_to_the_status_before() {
         let flag = (to == Done).then_some(QualityFlag::Clean);
         let task = after(
             worn(),
-            Event::Transition {
-                task: TASK,
-                from: Review,
-                to,
-                phase: Some(Phase::Fix),
-                mode: None,
-                flag,
-                reason: None,
-            },
+            Event::Task(
+                TASK,
+                TaskEvent::Transition {
+                    from: Review,
+                    to,
+                    phase: Some(Phase::Fix),
+                    mode: None,
+                    flag,
+                    reason: None,
+                },
+            ),
         );
         assert_eq!((task.status, task.phase, task.flag), (to, Some(Phase::Fix), flag));
         assert_eq!(task.attempt, 4);
@@ -232,15 +230,17 @@ fn a_transition_leaves_behind_what_belonged_to_the_status_before() {
         };
         let again = after(
             task,
-            Event::Transition {
-                task: TASK,
-                from,
-                to: Pending,
-                phase: None,
-                mode: None,
-                flag: None,
-                reason: None,
-            },
+            Event::Task(
+                TASK,
+                TaskEvent::Transition {
+                    from,
+                    to: Pending,
+                    phase: None,
+                    mode: None,
+                    flag: None,
+                    reason: None,
+                },
+            ),
         );
         let is_withdrawn = from != Assigned;
         assert_eq!(
@@ -281,10 +281,7 @@ fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
             panel: None,
             ..worn()
         };
-        let task = after(
-            start,
-            Event::StageVerdict(Box::new(report(stage, verdict, cause))),
-        );
+        let task = after(start, Event::verdict(report(stage, verdict, cause)));
         let found = (
             task.points,
             task.indeterminate,
@@ -308,9 +305,9 @@ fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
             indeterminate: said,
             ..report(Finish, Skip, cause)
         };
-        let task = after(fresh, Event::StageVerdict(Box::new(skipped.clone())));
+        let task = after(fresh, Event::verdict(skipped.clone()));
         assert_eq!((task.unverified, task.indeterminate), (is_open, said));
-        let twice = after(task, Event::StageVerdict(Box::new(skipped)));
+        let twice = after(task, Event::verdict(skipped));
         assert_eq!(twice.indeterminate, said, "what was said twice still holds");
     }
     // The score of judges, or one that a person confirmed, stays beside met criteria.
@@ -323,15 +320,12 @@ fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
         ..worn()
     };
     let met = || report(Verification, Pass, None);
-    assert_eq!(after(start, Event::StageVerdict(Box::new(met()))).points, old);
+    assert_eq!(after(start, Event::verdict(met())).points, old);
     let by_person = StageReport {
         by: Some("ada".to_owned()),
         ..met()
     };
-    assert_eq!(
-        after(worn(), Event::StageVerdict(Box::new(by_person))).points,
-        old
-    );
+    assert_eq!(after(worn(), Event::verdict(by_person)).points, old);
 }
 
 #[test]
@@ -342,7 +336,7 @@ fn the_last_rounds_of_feedback_are_carried_along() {
             attempt,
             ..report(Stage::Checks, Verdict::Fail, Some(Cause::Checks))
         };
-        task.apply(&Event::StageVerdict(Box::new(verdict)));
+        task.apply(&Event::verdict(verdict));
     }
     let attempts: Vec<u32> = task.feedback.iter().map(|feedback| feedback.attempt).collect();
     assert_eq!(attempts, [3, 4, 5, 6, 7, 8, 9, 10]);
@@ -362,12 +356,14 @@ fn grading_ends_with_its_verdict_or_its_failure() {
         ..worn()
     };
     let is_open = |task: TaskState| task.judging.unwrap().grading.unwrap().open;
-    let verdict = |stage| Event::StageVerdict(Box::new(report(stage, Verdict::Pass, None)));
-    let failed = Event::GradingFailed {
-        task: TASK,
-        round: 1,
-        message: "no".to_owned(),
-    };
+    let verdict = |stage| Event::verdict(report(stage, Verdict::Pass, None));
+    let failed = Event::Work(
+        TASK,
+        WorkEvent::GradingFailed {
+            round: 1,
+            message: "no".to_owned(),
+        },
+    );
     let [verified, failed, judged] = [verdict(Stage::Verification), failed, verdict(Stage::Judge)]
         .map(|event| is_open(after(grading(), event)));
     assert_eq!((verified, failed, judged), (false, false, true));
@@ -375,17 +371,18 @@ fn grading_ends_with_its_verdict_or_its_failure() {
 
 #[test]
 fn a_turn_counts_its_requests_and_leaves_what_it_said() {
-    let refused = |at| Event::TurnRequestFailed {
-        turn: turn(1),
-        class: FailureClass::RateLimited,
-        message: "no".to_owned(),
-        not_before: Timestamp(at),
-        of: 4,
+    let refused = |at| {
+        Event::Turn(
+            turn(1),
+            TurnEvent::RequestFailed {
+                class: FailureClass::RateLimited,
+                message: "no".to_owned(),
+                not_before: Timestamp(at),
+                of: 4,
+            },
+        )
     };
-    let started = Event::TurnStarted {
-        turn: turn(2),
-        prompt: None,
-    };
+    let started = Event::Turn(turn(2), TurnEvent::Started { prompt: None });
     let fresh = TaskState {
         dialog: None,
         ..worn()
@@ -401,21 +398,25 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
         task.apply(&refused(at));
         assert_eq!(running(&task), (count, Some(Timestamp(at))));
     }
-    let lost = after(task.clone(), Event::TurnLost { turn: turn(2) });
+    let lost = after(task.clone(), Event::Turn(turn(2), TurnEvent::Lost));
     assert_eq!((lost.running, lost.evidence.calls), (None, Calls(None)));
-    let finished = |asked: Option<Asked>| Event::TurnFinished {
-        turn: turn(2),
-        exit: Exit::default(),
-        output: Some(file()),
-        stderr: None,
-        result: None,
-        duration: Millis(1),
-        usage: Usage::default(),
-        model: None,
-        files: None,
-        tool_calls: None,
-        tools: None,
-        asked,
+    let finished = |asked: Option<Asked>| {
+        Event::Turn(
+            turn(2),
+            TurnEvent::Finished {
+                exit: Exit::default(),
+                output: Some(file()),
+                stderr: None,
+                result: None,
+                duration: Millis(1),
+                usage: Usage::default(),
+                model: None,
+                files: None,
+                tool_calls: None,
+                tools: None,
+                asked,
+            },
+        )
     };
     let asked = Asked {
         text: "which one?".to_owned(),
@@ -441,46 +442,58 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
 
 #[test]
 fn nudges_checks_files_and_sub_tasks_add_up() {
-    let nudged = |compilation, others, missing: &str| Event::Nudged {
-        task: TASK,
-        compilation,
-        others,
-        missing: vec![Finding::new(Severity::High, missing)],
+    let nudged = |compilation, others, missing: &str| {
+        Event::Task(
+            TASK,
+            TaskEvent::Nudged {
+                compilation,
+                others,
+                missing: vec![Finding::new(Severity::High, missing)],
+            },
+        )
     };
     let mut task = after(worn(), nudged(true, false, "a"));
     task.apply(&nudged(true, true, "b"));
     assert_eq!((task.nudged.compilation, task.nudged.others), (3, 2));
     assert_eq!(task.missing[0].description, "b");
-    task.apply(&Event::ScanRequested {
-        task: TASK,
-        then: crate::engine::AfterScan::Preflight,
-    });
+    task.apply(&Event::Work(
+        TASK,
+        WorkEvent::ScanRequested {
+            then: crate::engine::AfterScan::Preflight,
+        },
+    ));
     assert!(task.judging.as_ref().unwrap().scanning);
-    task.apply(&Event::FilesScanned {
-        task: TASK,
-        files: Vec::new(),
-        hollow: Some("it says nothing".to_owned()),
-    });
+    task.apply(&Event::Work(
+        TASK,
+        WorkEvent::FilesScanned {
+            files: Vec::new(),
+            hollow: Some("it says nothing".to_owned()),
+        },
+    ));
     let judging = task.judging.as_ref().unwrap();
     assert_eq!((judging.scanning, judging.hollow.is_some()), (false, true));
     for check in [0, 2, 1] {
-        task.apply(&Event::CheckRequested { task: TASK, check });
+        task.apply(&Event::Work(TASK, WorkEvent::CheckRequested { check }));
     }
-    task.apply(&Event::CheckFinished {
-        task: TASK,
-        check: 1,
-        result: CheckResult {
-            passed: true,
-            message: String::new(),
-            duration: Millis(1),
+    task.apply(&Event::Work(
+        TASK,
+        WorkEvent::CheckFinished {
+            check: 1,
+            result: CheckResult {
+                passed: true,
+                message: String::new(),
+                duration: Millis(1),
+            },
         },
-    });
+    ));
     let is_in: Vec<bool> = task.judging.unwrap().checks.iter().map(Option::is_some).collect();
     assert_eq!(is_in, [false, true, false]);
-    let wanted = Event::DelegationRequested {
-        task: TASK,
-        sub_tasks: vec![sub_task("y"), sub_task("x")],
-    };
+    let wanted = Event::Task(
+        TASK,
+        TaskEvent::DelegationRequested {
+            sub_tasks: vec![sub_task("y"), sub_task("x")],
+        },
+    );
     let titles: Vec<String> = after(worn(), wanted)
         .delegations
         .into_iter()
@@ -495,25 +508,33 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
 
 #[test]
 fn consults_are_counted_with_their_tries() {
-    let asked = |id, purpose| Event::AskRequested {
-        id,
-        purpose,
-        agent: AgentId(1),
-        strict: None,
-        not_before: None,
+    let asked = |id, purpose| {
+        Event::Ask(
+            id,
+            AskEvent::Requested {
+                purpose,
+                agent: AgentId(1),
+                strict: None,
+                not_before: None,
+            },
+        )
     };
     let dependency = TaskId(1);
     let resolve = Purpose::Resolve { dependency };
     let mut task = after(worn(), asked(consult(2, 1), resolve));
-    let refused = |number, gave_up| Event::AskFailed {
-        id: consult(number, 1),
-        purpose: if number == 1 { Purpose::Answer } else { resolve },
-        agent: AgentId(1),
-        gave_up,
-        class: FailureClass::RateLimited,
-        message: "no".to_owned(),
-        used: None,
-        until: None,
+    let refused = |number, gave_up| {
+        Event::Ask(
+            consult(number, 1),
+            AskEvent::Failed {
+                purpose: if number == 1 { Purpose::Answer } else { resolve },
+                agent: AgentId(1),
+                gave_up,
+                class: FailureClass::RateLimited,
+                message: "no".to_owned(),
+                used: None,
+                until: None,
+            },
+        )
     };
     task.apply(&refused(2, false));
     task.apply(&asked(consult(2, 2), resolve));
@@ -537,33 +558,39 @@ fn consults_are_counted_with_their_tries() {
     let numbers: Vec<u32> = task.asks.iter().map(|open| open.id.number).collect();
     assert_eq!(numbers, [2, 3]);
     assert!(!task.remedies.as_ref().unwrap().failed[0].unresolvable);
-    let gave_up = Event::AskFailed {
-        id: consult(2, 2),
-        purpose: resolve,
-        agent: AgentId(1),
-        gave_up: true,
-        class: FailureClass::ProviderAuth,
-        message: "no".to_owned(),
-        used: None,
-        until: None,
-    };
+    let gave_up = Event::Ask(
+        consult(2, 2),
+        AskEvent::Failed {
+            purpose: resolve,
+            agent: AgentId(1),
+            gave_up: true,
+            class: FailureClass::ProviderAuth,
+            message: "no".to_owned(),
+            used: None,
+            until: None,
+        },
+    );
     assert!(after(task, gave_up).remedies.unwrap().failed[0].unresolvable);
 }
 
 #[test]
 fn a_question_is_a_phase_until_it_is_answered() {
-    let asked = Event::Question {
-        task: TASK,
-        question: "which one?".to_owned(),
-        detected: false,
-        call: None,
-    };
-    let answered = Event::Answered {
-        task: TASK,
-        answer: "the second".to_owned(),
-        by: "ada".to_owned(),
-        number: None,
-    };
+    let asked = Event::Task(
+        TASK,
+        TaskEvent::Question {
+            question: "which one?".to_owned(),
+            detected: false,
+            call: None,
+        },
+    );
+    let answered = Event::Task(
+        TASK,
+        TaskEvent::Answered {
+            answer: "the second".to_owned(),
+            by: "ada".to_owned(),
+            number: None,
+        },
+    );
     for (status, phase) in [
         (Status::InProgress, Phase::Execution),
         (Status::AwaitingApproval, Phase::Clarification),
@@ -582,12 +609,14 @@ fn a_question_is_a_phase_until_it_is_answered() {
 fn the_last_exchanges_are_carried_along() {
     let mut dialog = Dialog::default();
     for number in 1..=18 {
-        dialog.apply(&Event::Answered {
-            task: TASK,
-            answer: number.to_string(),
-            by: "ada".to_owned(),
-            number: Some(number),
-        });
+        dialog.apply(&Event::Task(
+            TASK,
+            TaskEvent::Answered {
+                answer: number.to_string(),
+                by: "ada".to_owned(),
+                number: Some(number),
+            },
+        ));
     }
     let numbers: Vec<u32> = dialog
         .exchanges
@@ -612,12 +641,14 @@ fn an_approval_allows_what_it_was_asked_for() {
         };
         let task = after(
             start,
-            Event::ApprovalResolved {
-                task: TASK,
-                number: 1,
-                resolution: resolution.to_owned(),
-                by: "ada".to_owned(),
-            },
+            Event::Task(
+                TASK,
+                TaskEvent::ApprovalResolved {
+                    number: 1,
+                    resolution: resolution.to_owned(),
+                    by: "ada".to_owned(),
+                },
+            ),
         );
         assert_eq!(
             (task.agreed.len(), task.allowed_again),

@@ -1,7 +1,9 @@
 //! Turns: how long a refused request waits, and what may not be spoken to once more.
 
 use crate::domain::{FailureClass, Purpose, TaskId, Timestamp, WaitingReason};
-use crate::engine::{Asked, Command, Effect, Event, Fact, State, ToolCalls, TurnEnd, TurnFiles};
+use crate::engine::{
+    Asked, Command, Effect, Event, Fact, State, TaskEvent, ToolCalls, TurnEnd, TurnEvent, TurnFiles,
+};
 
 use super::operator::says;
 use super::rules::{is_turn, mission, simulation, until};
@@ -28,7 +30,7 @@ fn a_pause_is_never_longer_than_half_as_much_again() {
         let pause = |jitter| {
             let events = crate::engine::decide(&before, &refused(jitter), Timestamp(0));
             match events.first() {
-                Some(Event::TurnRequestFailed { not_before, .. }) => not_before.0,
+                Some(Event::Turn(_, TurnEvent::RequestFailed { not_before, .. })) => not_before.0,
                 other => panic!("{other:?}"),
             }
         };
@@ -50,7 +52,7 @@ fn a_pause_is_never_longer_than_half_as_much_again() {
 fn asked(simulation: &Simulation) -> Vec<String> {
     let events = simulation.journal.iter().flatten();
     let asked = events.filter_map(|event| match event {
-        Event::ApprovalRequested { message, .. } => Some(message.clone()),
+        Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
         _ => None,
     });
     asked.collect()

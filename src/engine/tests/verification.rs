@@ -3,7 +3,9 @@
 use crate::domain::{
     Cause, FailureClass, OutcomeClass, Points, Purpose, QualityFlag, Stage, Status, TaskId, Verdict,
 };
-use crate::engine::{Command, Effect, Event, Fact, OperatorInput, StageReport, State, outcome};
+use crate::engine::{
+    AskEvent, Command, Effect, Event, Fact, OperatorInput, StageReport, State, TaskEvent, WorkEvent, outcome,
+};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
@@ -35,7 +37,9 @@ fn verdicts(simulation: &Simulation) -> Vec<(Stage, Verdict, Option<Cause>)> {
         .iter()
         .flatten()
         .filter_map(|event| match event {
-            Event::StageVerdict(report) => Some((report.stage, report.verdict, report.cause)),
+            Event::Task(_, TaskEvent::StageVerdict(report)) => {
+                Some((report.stage, report.verdict, report.cause))
+            }
             _ => None,
         });
     reports.collect()
@@ -47,7 +51,9 @@ fn verified(simulation: &Simulation) -> StageReport {
         .iter()
         .flatten()
         .filter_map(|event| match event {
-            Event::StageVerdict(report) if report.stage == Stage::Verification => Some((**report).clone()),
+            Event::Task(_, TaskEvent::StageVerdict(report)) if report.stage == Stage::Verification => {
+                Some((**report).clone())
+            }
             _ => None,
         });
     reports.next().expect("it was verified")
@@ -104,7 +110,7 @@ fn it_comes_after_the_judges_and_leaves_their_score() {
         failing,
     );
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::GradingRequested { .. })),
+        simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. }))),
         0
     );
 }
@@ -141,7 +147,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
     assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
     // The person stands for the grader: it is not asked again.
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::GradingRequested { .. })),
+        simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. }))),
         1
     );
 }
@@ -150,7 +156,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
 fn a_person_who_is_the_only_reviewer_is_told_so() {
     let asked = |simulation: &Simulation| {
         let found = simulation.journal.iter().flatten().find_map(|event| match event {
-            Event::ApprovalRequested { message, .. } => Some(message.clone()),
+            Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
             _ => None,
         });
         found.expect("a person was asked")
@@ -173,7 +179,7 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
         answer(&mut simulation, Command::Approve { task: T, number: 1 });
         assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
         let by = simulation.journal.iter().flatten().find_map(|event| match event {
-            Event::StageVerdict(report)
+            Event::Task(_, TaskEvent::StageVerdict(report))
                 if report.verdict == Verdict::Pass && report.stage == Stage::Verification =>
             {
                 report.by.clone()
@@ -204,7 +210,7 @@ fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
         graded(Answer::Unreachable(FailureClass::Unknown)),
     );
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::GradingFailed { .. })),
+        simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingFailed { .. }))),
         2
     );
     assert_eq!(
@@ -314,10 +320,13 @@ fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_agai
         let judged = resumed.count(|event| {
             matches!(
                 event,
-                Event::AskReplied {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
+                Event::Ask(
+                    _,
+                    AskEvent::Replied {
+                        purpose: Purpose::Score(_),
+                        ..
+                    }
+                )
             )
         });
         assert_eq!(judged, 0, "a judge was heard");
@@ -363,7 +372,7 @@ fn graded_by_rubric(agents: &str) -> (Option<Cause>, Stage, usize) {
     );
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(good);
-    let judges = simulation.count(|event| matches!(event, Event::AskRequested { .. }));
+    let judges = simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. })));
     let waiting = simulation.state.task(T).waiting.as_ref();
     let waiting = waiting.expect("a person is asked");
     (waiting.cause, waiting.stage, judges)
@@ -446,9 +455,10 @@ fn a_grader_that_turns_out_dependent_is_not_asked_again_and_is_no_reviewer() {
             Effect::Ask { .. } => Answer::AdviceOf("gpt-4o", advice.clone()),
             _ => good(state, effect),
         });
-        let asked = simulation.count(|event| matches!(event, Event::AskRequested { .. }));
+        let asked = simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. })));
         assert_eq!(asked, 1, "{criteria}");
-        let failed = simulation.count(|event| matches!(event, Event::GradingFailed { round: 1, .. }));
+        let failed = simulation
+            .count(|event| matches!(event, Event::Work(_, WorkEvent::GradingFailed { round: 1, .. })));
         assert_eq!(failed, 1, "{criteria}");
         let report = verified(&simulation);
         assert_eq!(

@@ -1,7 +1,9 @@
 //! `--wait-approvals`: when a session is kept alive for a person's answer, and what ends the wait.
 
 use crate::domain::{FailureClass, Millis, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{ApproverSaid, Command, Effect, Event, Fact, RunPhase, StopCause, Timer, outcome};
+use crate::engine::{
+    ApproverSaid, Command, Effect, Event, Fact, RunEvent, RunPhase, StopCause, Timer, outcome,
+};
 use crate::mission::RunOptions;
 
 use super::operator::says;
@@ -38,7 +40,7 @@ fn play(simulation: &mut Simulation) {
 fn waits(simulation: &Simulation) -> Vec<Timestamp> {
     let events = simulation.journal.iter().flatten();
     let until = |event: &Event| match event {
-        Event::Waiting { until } => Some(*until),
+        Event::Run(RunEvent::Waiting { until }) => Some(*until),
         _ => None,
     };
     events.filter_map(until).collect()

@@ -1,7 +1,7 @@
 //! Public names and payloads of what people are asked.
 
 use crate::domain::{Cause, Stage, TaskId, Timestamp};
-use crate::engine::Event;
+use crate::engine::{Event, TaskEvent, WorkEvent};
 use crate::report::ids::ApprovalId;
 
 use super::explode::{Exploder, Named};
@@ -11,23 +11,27 @@ impl Exploder {
     /// What happens to an approval.
     pub(super) fn approval_event(&self, event: &Event) -> Named {
         match event {
-            Event::ApprovalRequested { .. } => ("approval:requested", self.approval_request(event)),
-            Event::ApprovalTimedOut { task, number } => (
+            Event::Task(_, TaskEvent::ApprovalRequested { .. }) => {
+                ("approval:requested", self.approval_request(event))
+            }
+            Event::Task(task, TaskEvent::ApprovalTimedOut { number }) => (
                 "approval:timeout",
                 self.approval_of(*task, *number).with("action", "wait"),
             ),
-            Event::ApprovalResolved {
+            Event::Task(
                 task,
-                number,
-                resolution,
-                by,
-            } => (
+                TaskEvent::ApprovalResolved {
+                    number,
+                    resolution,
+                    by,
+                },
+            ) => (
                 "approval:resolved",
                 self.approval_of(*task, *number)
                     .with("status", resolution.as_str())
                     .with("resolvedBy", by.as_str()),
             ),
-            Event::RetryBlocked { task, reason } => (
+            Event::Task(task, TaskEvent::RetryBlocked { reason }) => (
                 "task:retry:blocked",
                 self.task(*task).with("reason", reason.as_str()),
             ),
@@ -37,17 +41,19 @@ impl Exploder {
 
     /// What is told of a request to a person.
     pub(super) fn approval_request(&self, event: &Event) -> Payload {
-        let Event::ApprovalRequested {
+        let Event::Task(
             task,
-            number,
-            reason,
-            cause,
-            stage,
-            step,
-            message,
-            gate,
-            expires,
-        } = event
+            TaskEvent::ApprovalRequested {
+                number,
+                reason,
+                cause,
+                stage,
+                step,
+                message,
+                gate,
+                expires,
+            },
+        ) = event
         else {
             unreachable!("called for a request to a person");
         };
@@ -65,18 +71,18 @@ impl Exploder {
     /// What is told of an approver that is asked.
     pub(super) fn approver_details(&self, event: &Event) -> Payload {
         match event {
-            Event::ApproverAsked {
+            Event::Work(task, WorkEvent::ApproverAsked { number, approver }) => {
+                self.approval_of(*task, *number).with("approver", *approver)
+            }
+            Event::Work(
                 task,
-                number,
-                approver,
-            } => self.approval_of(*task, *number).with("approver", *approver),
-            Event::ApproverUndecided {
-                task,
-                number,
-                approver,
-                message,
-                again,
-            } => self
+                WorkEvent::ApproverUndecided {
+                    number,
+                    approver,
+                    message,
+                    again,
+                },
+            ) => self
                 .approval_of(*task, *number)
                 .with("approver", *approver)
                 .with("decision", "undecided")

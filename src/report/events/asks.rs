@@ -1,7 +1,7 @@
 //! Public events of agents that are asked.
 
 use crate::domain::{Advice, AgentId, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
-use crate::engine::{DeferralReason, Event};
+use crate::engine::{AskEvent, DeferralReason, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
@@ -13,11 +13,13 @@ impl Exploder {
     /// The public events of a call to an agent that is asked.
     pub(super) fn ask_event(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
         let mut named = self.work_event(event, rest);
-        if let Event::AskRequested {
+        if let Event::Ask(
             id,
-            purpose: Purpose::Resolve { dependency },
-            ..
-        } = event
+            AskEvent::Requested {
+                purpose: Purpose::Resolve { dependency },
+                ..
+            },
+        ) = event
             && id.attempt_try == 1
         {
             named.push(("deadlock:resolving", self.failed_dependency(id.task, *dependency)));
@@ -28,29 +30,30 @@ impl Exploder {
     /// The public event of what holds a task up: a question, a dependency that failed.
     pub(super) fn waiting_event(&self, event: &Event) -> Named {
         match event {
-            Event::Question {
+            Event::Task(
                 task,
-                question,
-                detected,
-                call,
-            } => match call {
+                TaskEvent::Question {
+                    question,
+                    detected,
+                    call,
+                },
+            ) => match call {
                 None => {
                     let payload = self.task(*task).with("question", question.as_str());
                     ("task:question", payload.with("detected", *detected))
                 }
                 Some(_) => ("tool:asked", self.task(*task).with("call", question.as_str())),
             },
-            Event::Answered { task, answer, by, .. } => {
+            Event::Task(task, TaskEvent::Answered { answer, by, .. }) => {
                 let payload = self.task(*task).with("answer", answer.as_str());
                 ("task:answered", payload.with("by", by.as_str()))
             }
-            Event::TaskDeferred {
+            Event::Task(
                 task,
-                why,
-                until,
-                message,
-                ..
-            } => {
+                TaskEvent::Deferred {
+                    why, until, message, ..
+                },
+            ) => {
                 let name = match why {
                     DeferralReason::Window => "task:window",
                     DeferralReason::BackOff => "task:backoff",
@@ -59,28 +62,28 @@ impl Exploder {
                 let payload = self.task(*task).with("until", until.to_rfc3339());
                 (name, payload.with("message", message.as_str()))
             }
-            Event::TaskReleased { task } => ("task:released", self.task(*task)),
-            Event::AuthorityCues { turn, cues, result } => {
+            Event::Task(task, TaskEvent::Released) => ("task:released", self.task(*task)),
+            Event::Turn(turn, TurnEvent::AuthorityCues { cues, result }) => {
                 let place = if *result { "result" } else { "prompt" };
                 let payload = self.turn(*turn).with("cues", *cues);
                 ("authority:cues", payload.with("in", place))
             }
-            Event::DelegationDrift { task, stored, now } => {
+            Event::Task(task, TaskEvent::DelegationDrift { stored, now }) => {
                 let payload = self.task(*task).with("storedHash", stored.to_string());
                 ("delegation:drift", payload.with("chainHash", now.to_string()))
             }
-            Event::NoProgress { task, waves } => {
+            Event::Task(task, TaskEvent::NoProgress { waves }) => {
                 let payload = self.task(*task).with("kind", "no_progress");
                 ("task:escalated", payload.with("evidence", no_progress(*waves)))
             }
-            Event::Escalated { turn, broken } => {
+            Event::Turn(turn, TurnEvent::Escalated { broken }) => {
                 let payload = self.turn(*turn).with("kind", broken.kind.as_str());
                 (
                     "task:escalated",
                     payload.with("evidence", broken.evidence.as_str()),
                 )
             }
-            Event::DeadlockDetected { task, dependency } => {
+            Event::Task(task, TaskEvent::DeadlockDetected { dependency }) => {
                 let payload = self.failed_dependency(*task, *dependency);
                 let tasks = vec![task_key(*task)];
                 let resolvable = u32::from(self.is_resolvable(*task));
@@ -89,17 +92,19 @@ impl Exploder {
                     payload.with("taskIds", tasks).with("resolvableCount", resolvable),
                 )
             }
-            Event::DependencyResolved {
+            Event::Task(
                 task,
-                dependency,
-                way,
-                note,
-            } => {
+                TaskEvent::DependencyResolved {
+                    dependency,
+                    way,
+                    note,
+                },
+            ) => {
                 let payload = self.failed_dependency(*task, *dependency);
                 let payload = payload.with("action", way.as_str());
                 ("deadlock:resolved", payload.with("reason", note.as_str()))
             }
-            Event::DependencyFailed { task, dependency } => {
+            Event::Task(task, TaskEvent::DependencyFailed { dependency }) => {
                 let title = &self.plan().task(*dependency).title;
                 let payload = self.failed_dependency(*task, *dependency);
                 (
@@ -114,12 +119,10 @@ impl Exploder {
     /// What is told of files of a failed dependency.
     pub(super) fn artifacts_details(&self, event: &Event) -> Payload {
         match event {
-            Event::ArtifactsRequested { task, dependency } => self.failed_dependency(*task, *dependency),
-            Event::ArtifactsScanned {
-                task,
-                dependency,
-                files,
-            } => {
+            Event::Work(task, WorkEvent::ArtifactsRequested { dependency }) => {
+                self.failed_dependency(*task, *dependency)
+            }
+            Event::Work(task, WorkEvent::ArtifactsScanned { dependency, files }) => {
                 let payload = self.failed_dependency(*task, *dependency);
                 payload.with("files", facts(files))
             }
@@ -146,13 +149,15 @@ impl Exploder {
     /// What is told of a call to an agent that is asked.
     pub(super) fn ask_details(&self, event: &Event) -> Payload {
         match event {
-            Event::AskRequested {
+            Event::Ask(
                 id,
-                purpose,
-                agent,
-                strict,
-                not_before,
-            } => {
+                AskEvent::Requested {
+                    purpose,
+                    agent,
+                    strict,
+                    not_before,
+                },
+            ) => {
                 let payload = self.ask(*id, *purpose, *agent);
                 let payload = match purpose {
                     Purpose::Resolve { dependency } => payload.with("failedDepId", task_key(*dependency)),
@@ -168,13 +173,15 @@ impl Exploder {
                 let payload = payload.maybe("strict", strict.as_deref());
                 payload.maybe("notBefore", not_before.map(Timestamp::to_rfc3339))
             }
-            Event::AskReplied {
+            Event::Ask(
                 id,
-                purpose,
-                agent,
-                reply,
-                advice,
-            } => {
+                AskEvent::Replied {
+                    purpose,
+                    agent,
+                    reply,
+                    advice,
+                },
+            ) => {
                 let payload = self.ask(*id, *purpose, *agent);
                 let payload = payload.maybe("model", reply.model.as_deref());
                 let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
@@ -182,16 +189,18 @@ impl Exploder {
                 let payload = payload.maybe("judgement", reply.judgement.as_deref().map(file));
                 advised(payload, advice)
             }
-            Event::AskFailed {
+            Event::Ask(
                 id,
-                purpose,
-                agent,
-                gave_up,
-                class,
-                message,
-                used,
-                until,
-            } => {
+                AskEvent::Failed {
+                    purpose,
+                    agent,
+                    gave_up,
+                    class,
+                    message,
+                    used,
+                    until,
+                },
+            ) => {
                 let payload = self.ask(*id, *purpose, *agent).failure(*class, Some(message));
                 let payload = payload.maybe("until", until.map(Timestamp::to_rfc3339));
                 let payload = payload.used(used.as_deref());

@@ -1,7 +1,7 @@
 //! Public names and payloads of the budget.
 
 use crate::domain::Timestamp;
-use crate::engine::{Ceiling, Event};
+use crate::engine::{BudgetEvent, Ceiling, Event, RunEvent};
 
 use super::explode::{Exploder, Named};
 use super::payload::Payload;
@@ -11,7 +11,7 @@ impl Exploder {
     pub(super) fn budget_event(&self, event: &Event) -> Named {
         let agent = |id: crate::domain::AgentId| self.plan.agent(id).name.to_string();
         match event {
-            Event::LimitReached { ceiling } => {
+            Event::Budget(BudgetEvent::Exhausted { ceiling }) => {
                 let unknown = match ceiling {
                     Ceiling::UnknownCost(id) | Ceiling::UnknownTokens(id) => Some(agent(*id)),
                     _ => None,
@@ -19,14 +19,14 @@ impl Exploder {
                 let payload = Payload::default().with("limit", ceiling.key());
                 ("budget:exhausted", payload.maybe("unknownOf", unknown))
             }
-            Event::BudgetClock { since, used, until } => (
+            Event::Budget(BudgetEvent::Clock { since, used, until }) => (
                 "budget:clock",
                 Payload::default()
                     .with("since", Timestamp::to_rfc3339(*since))
                     .with("usedMs", used.0)
                     .with("until", Timestamp::to_rfc3339(*until)),
             ),
-            Event::SessionLimit { until } => (
+            Event::Run(RunEvent::SessionLimit { until }) => (
                 "run:limit",
                 Payload::default().with("until", Timestamp::to_rfc3339(*until)),
             ),

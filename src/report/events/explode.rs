@@ -9,7 +9,10 @@ use serde_json::json;
 use crate::domain::{
     AgentId, AttemptKind, FailureMode, GateId, Phase, Points, QualityFlag, TaskId, Timestamp, TurnId,
 };
-use crate::engine::{Event, GateResult, MissionChange, RunStarted};
+use crate::engine::{
+    AskEvent, BudgetEvent, Event, GateEvent, GateResult, HoldEvent, MissionChange, RunEvent, RunStarted,
+    TaskEvent, TurnEvent, WorkEvent,
+};
 use crate::mission::{Addition, Part, Plan, succeed};
 use crate::report::events::asks::probe_rows;
 use crate::report::ids::task_key;
@@ -76,7 +79,7 @@ impl Exploder {
             .enumerate()
             .flat_map(move |(index, (seq, event))| {
                 self.view.apply(&plan, seq, at, event);
-                if let Event::RunStarted(started) = event {
+                if let Event::Run(RunEvent::Started(started)) = event {
                     self.run_id = Arc::from(started.run_id.as_str());
                 }
                 let run_id = self.run_id.clone();
@@ -87,9 +90,9 @@ impl Exploder {
                 named.extend(self.hold_events(event));
                 named.extend(self.ledgers.after(&plan, event));
                 let (all, added) = match event {
-                    Event::RunStarted(_) => (Some(plan.every_task_id()), Vec::new()),
-                    Event::MissionChanged(change) => (None, change.added.clone()),
-                    Event::TasksAdded(addition) => {
+                    Event::Run(RunEvent::Started(_)) => (Some(plan.every_task_id()), Vec::new()),
+                    Event::Run(RunEvent::MissionChanged(change)) => (None, change.added.clone()),
+                    Event::Run(RunEvent::TasksAdded(addition)) => {
                         (None, addition.tasks.iter().map(|task| task.id).collect())
                     }
                     _ => (None, Vec::new()),
@@ -115,13 +118,13 @@ impl Exploder {
     /// Goes on with the plan that an event leads to.
     fn follow(&mut self, event: &Event) {
         match event {
-            Event::MissionChanged(change) => {
+            Event::Run(RunEvent::MissionChanged(change)) => {
                 if let Some(mission) = &change.mission {
                     self.plan = Arc::new(succeed(&self.plan, Plan::clone(mission)));
                 }
             }
-            Event::TasksAdded(addition) => Arc::make_mut(&mut self.plan).extend(addition),
-            Event::TasksWithdrawn { tasks } => Arc::make_mut(&mut self.plan).withdraw(tasks),
+            Event::Run(RunEvent::TasksAdded(addition)) => Arc::make_mut(&mut self.plan).extend(addition),
+            Event::Run(RunEvent::TasksWithdrawn { tasks }) => Arc::make_mut(&mut self.plan).withdraw(tasks),
             _ => {}
         }
     }
@@ -129,29 +132,29 @@ impl Exploder {
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
     fn name(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
         match event {
-            Event::RunStarted(started) => vec![("run:started", self.run_started(started))],
-            Event::RunResumed { options, .. } => {
+            Event::Run(RunEvent::Started(started)) => vec![("run:started", self.run_started(started))],
+            Event::Run(RunEvent::Resumed { options, .. }) => {
                 vec![("run:resumed", Payload::default().with("options", json!(options)))]
             }
-            Event::RunMoved { from, to } => {
+            Event::Run(RunEvent::Moved { from, to }) => {
                 let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
                 let payload = Payload::default().with("from", path(from)).with("to", path(to));
                 vec![("run:moved", payload)]
             }
-            Event::Stopping { cause } => {
+            Event::Run(RunEvent::Stopping { cause }) => {
                 vec![(
                     "run:stopping",
                     Payload::default().with("cause", stop_cause(*cause)),
                 )]
             }
-            Event::RunFinished {
+            Event::Run(RunEvent::Finished {
                 outcome,
                 conditions,
                 allowed,
                 ..
-            } => vec![("run:finished", run_finished(*outcome, conditions, allowed))],
+            }) => vec![("run:finished", run_finished(*outcome, conditions, allowed))],
             Event::Deadline(event) => self.deadline_event(event),
-            Event::AgentStale { turn, idle, killed } => {
+            Event::Turn(turn, TurnEvent::Stale { idle, killed }) => {
                 let agent = self.plan.task(turn.task).agent;
                 let action = if *killed { "kill" } else { "warning" };
                 let payload = self.task(turn.task);
@@ -161,23 +164,24 @@ impl Exploder {
                     payload.with("idleMs", idle.0).with("action", action),
                 )]
             }
-            Event::LimitReached { .. } | Event::SessionLimit { .. } | Event::BudgetClock { .. } => {
+            Event::Budget(BudgetEvent::Exhausted { .. } | BudgetEvent::Clock { .. })
+            | Event::Run(RunEvent::SessionLimit { .. }) => {
                 vec![self.budget_event(event)]
             }
-            Event::StateForeign { what } => {
+            Event::Run(RunEvent::StateForeign { what }) => {
                 vec![("state:foreign", Payload::default().with("what", what.as_str()))]
             }
-            Event::Warning { message } => {
+            Event::Run(RunEvent::Warning { message }) => {
                 let log = Payload::default().with("level", "warn");
                 vec![("log", log.with("message", message.as_str()))]
             }
-            Event::Salvaged {
+            Event::Run(RunEvent::Salvaged {
                 by,
                 line,
                 bytes,
                 records,
                 file,
-            } => {
+            }) => {
                 let payload = Payload::default().with("by", by.as_str()).with("line", *line);
                 let payload = payload.with("lostBytes", *bytes).with("lostRecords", *records);
                 vec![("run:salvaged", payload.with("file", file.as_str()))]
@@ -186,22 +190,26 @@ impl Exploder {
                 Some(named) => vec![named],
                 None => self.work_event(event, rest),
             },
-            Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
-            Event::TasksAdded(addition) => vec![("tasks:added", self.tasks_added(addition))],
-            Event::TasksWithdrawn { tasks } => {
+            Event::Run(RunEvent::MissionChanged(change)) => {
+                vec![("mission:changed", self.mission_changed(change))]
+            }
+            Event::Run(RunEvent::TasksAdded(addition)) => vec![("tasks:added", self.tasks_added(addition))],
+            Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
                 let titles = tasks.iter().map(|id| &*self.plan.task(*id).title);
                 let titles: Vec<&str> = titles.collect();
                 vec![("tasks:withdrawn", Payload::default().with("tasks", titles))]
             }
-            Event::EdgeTaken {
+            Event::Task(
                 task,
-                edge,
-                to,
-                visit,
-                left,
-                stopped,
-                kept: _,
-            } => {
+                TaskEvent::EdgeTaken {
+                    edge,
+                    to,
+                    visit,
+                    left,
+                    stopped,
+                    kept: _,
+                },
+            ) => {
                 let titles = |ids: &[TaskId]| {
                     let titles = ids.iter().map(|id| &*self.plan.task(*id).title);
                     titles.collect::<Vec<&str>>()
@@ -215,54 +223,55 @@ impl Exploder {
                     .with("stopped", titles(stopped));
                 vec![("verification:routed", payload)]
             }
-            Event::Probed { task, probes } => {
+            Event::Task(task, TaskEvent::Probed { probes }) => {
                 let payload = self.task(*task).with("probes", probe_rows(probes));
                 vec![("probes:made", payload)]
             }
-            Event::HandedOver {
-                id,
-                agent,
-                file: record,
-            } => {
+            Event::Ask(id, AskEvent::HandedOver { agent, file: record }) => {
                 let payload = self.task(id.task).with("consult", id.number);
                 let payload = payload.with("agentName", self.agent_name(*agent));
                 vec![("handoff:recorded", payload.with("record", file(record)))]
             }
-            Event::FellBack {
+            Event::Task(
                 task,
-                from,
-                to,
-                class,
-                message,
-            } => {
+                TaskEvent::FellBack {
+                    from,
+                    to,
+                    class,
+                    message,
+                },
+            ) => {
                 let payload = self.task(*task).with("agentName", self.agent_name(*from));
                 let payload = payload.with("insteadName", self.agent_name(*to));
                 vec![("agent:fallback", payload.failure(*class, Some(message)))]
             }
-            Event::Superseded { task, by } => {
+            Event::Task(task, TaskEvent::Superseded { by }) => {
                 let payload = self.task(*task).with("by", &*self.plan.task(*by).title);
                 vec![("task:superseded", payload)]
             }
-            Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
-            Event::Waiting { until } => {
+            Event::Run(RunEvent::Paused { by }) => {
+                vec![("run:paused", Payload::default().with("by", by.as_str()))]
+            }
+            Event::Run(RunEvent::Waiting { until }) => {
                 vec![(
                     "run:waiting",
                     Payload::default().with("until", until.to_rfc3339()),
                 )]
             }
-            Event::CommandTaken { id, result, by } => {
+            Event::Run(RunEvent::CommandTaken { id, result, by }) => {
                 let taken = Payload::default().with("commandId", id.as_str());
                 let taken = taken.with("result", json!(result)).with("by", by.as_str());
                 vec![("operator:command", taken)]
             }
-            Event::GateEvaluated { .. } | Event::GateOverridden { .. } | Event::ThresholdFailed { .. } => {
+            Event::Gate(_, GateEvent::Evaluated { .. } | GateEvent::Overridden { .. })
+            | Event::Run(RunEvent::ThresholdFailed { .. }) => {
                 vec![self.gate_event(event)]
             }
-            Event::ProtectionNoted { files } => {
+            Event::Run(RunEvent::ProtectionNoted { files }) => {
                 let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
                 vec![("protection:noted", Payload::default().with("files", paths))]
             }
-            Event::StageVoided(voided) => {
+            Event::Task(_, TaskEvent::StageVoided(voided)) => {
                 let payload = self
                     .task(voided.place.task())
                     .with("what", voided.place.describe());
@@ -270,63 +279,88 @@ impl Exploder {
                 let payload = payload.with("restored", voided.restored.clone());
                 vec![("stage:voided", payload.with("shared", voided.shared))]
             }
-            Event::FilesNoted { .. }
-            | Event::TurnStarted { .. }
-            | Event::AgentSpawned { .. }
-            | Event::AgentActivity { .. }
-            | Event::TurnRequestFailed { .. }
-            | Event::TurnFinished { .. }
-            | Event::TurnLost { .. }
-            | Event::TurnAdopted { .. } => self.turn_event(event),
-            Event::FilesChanged { .. } | Event::AcceptanceRecorded { .. } | Event::Regressed { .. } => {
+            Event::Turn(
+                _,
+                TurnEvent::FilesNoted { .. }
+                | TurnEvent::Started { .. }
+                | TurnEvent::Spawned { .. }
+                | TurnEvent::Activity { .. }
+                | TurnEvent::RequestFailed { .. }
+                | TurnEvent::Finished { .. }
+                | TurnEvent::Lost
+                | TurnEvent::Adopted,
+            ) => self.turn_event(event),
+            Event::Task(
+                _,
+                TaskEvent::FilesChanged { .. }
+                | TaskEvent::AcceptanceRecorded { .. }
+                | TaskEvent::Regressed { .. },
+            ) => {
                 vec![self.check_event(event)]
             }
-            Event::ScanRequested { .. }
-            | Event::FilesScanned { .. }
-            | Event::AuditRequested { .. }
-            | Event::Audited { .. }
-            | Event::FinishRequested { .. }
-            | Event::FinishChecked { .. }
-            | Event::CheckRequested { .. }
-            | Event::CheckFinished { .. }
-            | Event::GradingRequested { .. }
-            | Event::GradingFailed { .. }
-            | Event::StepRequested { .. }
-            | Event::StepFailed { .. }
-            | Event::ArtifactsRequested { .. }
-            | Event::ArtifactsScanned { .. }
-            | Event::ApproverAsked { .. }
-            | Event::ApproverUndecided { .. }
-            | Event::CallHeld { .. }
-            | Event::CallReleased { .. } => self.work_event(event, rest),
-            Event::AskRequested { .. } | Event::AskReplied { .. } | Event::AskFailed { .. } => {
-                self.ask_event(event, rest)
+            Event::Work(
+                _,
+                WorkEvent::ScanRequested { .. }
+                | WorkEvent::FilesScanned { .. }
+                | WorkEvent::FinishRequested { .. }
+                | WorkEvent::FinishChecked { .. }
+                | WorkEvent::CheckRequested { .. }
+                | WorkEvent::CheckFinished { .. }
+                | WorkEvent::GradingRequested { .. }
+                | WorkEvent::GradingFailed { .. }
+                | WorkEvent::StepRequested { .. }
+                | WorkEvent::StepFailed { .. }
+                | WorkEvent::ArtifactsRequested { .. }
+                | WorkEvent::ArtifactsScanned { .. }
+                | WorkEvent::ApproverAsked { .. }
+                | WorkEvent::ApproverUndecided { .. },
+            )
+            | Event::Run(RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. })
+            | Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => {
+                self.work_event(event, rest)
             }
-            Event::StageVerdict(report) => self.stage_verdict(report, rest),
-            Event::Transition { .. }
-            | Event::AttemptPlanned { .. }
-            | Event::Nudged { .. }
-            | Event::EvalUnparsed { .. }
-            | Event::ForceAccepted { .. }
-            | Event::DelegationRequested { .. }
-            | Event::DelegationRefused { .. } => vec![self.task_event(event, rest)],
-            Event::Question { .. }
-            | Event::AuthorityCues { .. }
-            | Event::DelegationDrift { .. }
-            | Event::NoProgress { .. }
-            | Event::Escalated { .. }
-            | Event::Answered { .. }
-            | Event::DeadlockDetected { .. }
-            | Event::DependencyResolved { .. }
-            | Event::TaskDeferred { .. }
-            | Event::TaskReleased { .. }
-            | Event::DependencyFailed { .. } => vec![self.waiting_event(event)],
-            Event::ApprovalRequested { .. }
-            | Event::ApprovalTimedOut { .. }
-            | Event::RetryBlocked { .. }
-            | Event::ApprovalResolved { .. } => vec![self.approval_event(event)],
+            Event::Ask(
+                _,
+                AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },
+            ) => self.ask_event(event, rest),
+            Event::Task(_, TaskEvent::StageVerdict(report)) => self.stage_verdict(report, rest),
+            Event::Task(
+                _,
+                TaskEvent::Transition { .. }
+                | TaskEvent::AttemptPlanned { .. }
+                | TaskEvent::Nudged { .. }
+                | TaskEvent::EvalUnparsed
+                | TaskEvent::ForceAccepted { .. }
+                | TaskEvent::DelegationRequested { .. }
+                | TaskEvent::DelegationRefused { .. },
+            ) => vec![self.task_event(event, rest)],
+            Event::Task(
+                _,
+                TaskEvent::Question { .. }
+                | TaskEvent::DelegationDrift { .. }
+                | TaskEvent::NoProgress { .. }
+                | TaskEvent::Answered { .. }
+                | TaskEvent::DeadlockDetected { .. }
+                | TaskEvent::DependencyResolved { .. }
+                | TaskEvent::Deferred { .. }
+                | TaskEvent::Released
+                | TaskEvent::DependencyFailed { .. },
+            )
+            | Event::Turn(_, TurnEvent::AuthorityCues { .. } | TurnEvent::Escalated { .. }) => {
+                vec![self.waiting_event(event)]
+            }
+            Event::Task(
+                _,
+                TaskEvent::ApprovalRequested { .. }
+                | TaskEvent::ApprovalTimedOut { .. }
+                | TaskEvent::RetryBlocked { .. }
+                | TaskEvent::ApprovalResolved { .. },
+            ) => vec![self.approval_event(event)],
             // Told as a hold.
-            Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => Vec::new(),
+            Event::Hold(
+                _,
+                HoldEvent::Reached { .. } | HoldEvent::Passed { .. } | HoldEvent::Rejected { .. },
+            ) => Vec::new(),
         }
     }
 
@@ -394,15 +428,17 @@ impl Exploder {
     /// What happens to a task as a whole.
     fn task_event(&self, event: &Event, rest: &[Event]) -> Named {
         match event {
-            Event::Transition {
+            Event::Task(
                 task,
-                from,
-                to,
-                phase,
-                mode,
-                flag,
-                reason,
-            } => (
+                TaskEvent::Transition {
+                    from,
+                    to,
+                    phase,
+                    mode,
+                    flag,
+                    reason,
+                },
+            ) => (
                 "task:transition",
                 self.task(*task)
                     .with("from", from.as_str())
@@ -412,17 +448,15 @@ impl Exploder {
                     .maybe("qualityFlag", flag.map(QualityFlag::as_str))
                     .maybe("reason", reason.as_deref()),
             ),
-            Event::AttemptPlanned { task, attempt, kind } => self.attempt_planned(*task, *attempt, *kind),
-            Event::Nudged { task, missing, .. } => (
+            Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }) => {
+                self.attempt_planned(*task, *attempt, *kind)
+            }
+            Event::Task(task, TaskEvent::Nudged { missing, .. }) => (
                 "task:nudge",
                 self.task(*task).with("missing", findings_of(missing)),
             ),
-            Event::EvalUnparsed { task } => ("task.eval.unparsed", self.task(*task)),
-            Event::ForceAccepted {
-                task,
-                points,
-                message,
-            } => (
+            Event::Task(task, TaskEvent::EvalUnparsed) => ("task.eval.unparsed", self.task(*task)),
+            Event::Task(task, TaskEvent::ForceAccepted { points, message }) => (
                 "task.forceAccept",
                 self.task(*task)
                     .with("qualityFlag", flag_in(rest, *task).as_str())
@@ -430,12 +464,12 @@ impl Exploder {
                     .maybe("score", points.map(Points::score_f64))
                     .with("message", message.as_str()),
             ),
-            Event::DelegationRequested { task, sub_tasks } => {
+            Event::Task(task, TaskEvent::DelegationRequested { sub_tasks }) => {
                 let titles = sub_tasks.iter().map(|sub_task| sub_task.title.as_str());
                 let titles: Vec<&str> = titles.collect();
                 ("delegation:requested", self.task(*task).with("tasks", titles))
             }
-            Event::DelegationRefused { task, title, reason } => (
+            Event::Task(task, TaskEvent::DelegationRefused { title, reason }) => (
                 "delegation:refused",
                 self.task(*task)
                     .with("refused", title.as_str())
@@ -486,7 +520,7 @@ impl Exploder {
         let mission = || Payload::default().with("missionId", &*self.run_id);
         let of = |gate: GateId| mission().with("gateName", &*self.plan.gate(gate).name);
         match event {
-            Event::GateEvaluated { gate, result } => {
+            Event::Gate(gate, GateEvent::Evaluated { result }) => {
                 let GateResult { passed, avg, reason } = result;
                 let payload = of(*gate)
                     .maybe("avgScore", avg.map(Points::score_f64))
@@ -498,11 +532,11 @@ impl Exploder {
                 };
                 (name, payload)
             }
-            Event::GateOverridden { gate, reason, by } => (
+            Event::Gate(gate, GateEvent::Overridden { reason, by }) => (
                 "quality:gate:overridden",
                 of(*gate).with("reason", reason.as_str()).with("by", by.as_str()),
             ),
-            Event::ThresholdFailed { points, threshold } => (
+            Event::Run(RunEvent::ThresholdFailed { points, threshold }) => (
                 "quality:threshold:failed",
                 mission()
                     .with("avgScore", points.score_f64())

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{HoldId, Status, TaskId, Timestamp};
-use crate::engine::{DeferralReason, Event};
+use crate::engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent};
 use crate::mission::HoldKind;
 use crate::report::ids::{CheckpointId, task_key};
 
@@ -55,9 +55,7 @@ impl Exploder {
     /// The holds that an event opens or closes. To be told behind it.
     pub(super) fn hold_events(&mut self, event: &Event) -> Vec<Named> {
         match event {
-            Event::ApprovalRequested {
-                task, number, reason, ..
-            } => {
+            Event::Task(task, TaskEvent::ApprovalRequested { number, reason, .. }) => {
                 let hold = OpenHold {
                     reason: reason.as_str(),
                     number: Some(*number),
@@ -66,12 +64,14 @@ impl Exploder {
                 let opened = is_new.then(|| ("hold:opened", self.approval_request(event)));
                 opened.into_iter().collect()
             }
-            Event::ApprovalResolved {
+            Event::Task(
                 task,
-                number,
-                resolution,
-                by,
-            } => {
+                TaskEvent::ApprovalResolved {
+                    number,
+                    resolution,
+                    by,
+                },
+            ) => {
                 let answer = match resolution.as_str() {
                     "approved" | "answered" => "yes",
                     "rejected" => "no",
@@ -83,24 +83,29 @@ impl Exploder {
                 let by_whom = |(name, payload): Named| (name, payload.with("resolvedBy", by.as_str()));
                 closed.into_iter().map(by_whom).collect()
             }
-            Event::TaskDeferred {
+            Event::Task(
                 task,
-                why: DeferralReason::Window,
-                until,
-                message,
-                ..
-            } => {
+                TaskEvent::Deferred {
+                    why: DeferralReason::Window,
+                    until,
+                    message,
+                    ..
+                },
+            ) => {
                 let payload = self.task(*task).with("reason", WINDOW.reason);
                 let payload = payload.with("message", message.as_str());
                 let payload = payload.with("expires", until.to_rfc3339());
                 let is_new = self.holds.open(*task, WINDOW);
                 is_new.then_some(("hold:opened", payload)).into_iter().collect()
             }
-            Event::TaskReleased { task } => {
+            Event::Task(task, TaskEvent::Released) => {
                 let taken = self.holds.take(*task, |hold| *hold == WINDOW);
                 self.closed(*task, &taken, "expired")
             }
-            Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => {
+            Event::Hold(
+                _,
+                HoldEvent::Reached { .. } | HoldEvent::Passed { .. } | HoldEvent::Rejected { .. },
+            ) => {
                 vec![self.barrier(event)]
             }
             _ => self.withdrawn_by(event),
@@ -110,7 +115,7 @@ impl Exploder {
     /// What a task waited for, and does not any more though nobody answered.
     fn withdrawn_by(&mut self, event: &Event) -> Vec<Named> {
         let tasks: Vec<TaskId> = match event {
-            Event::Transition { task, from, to, .. } => {
+            Event::Task(task, TaskEvent::Transition { from, to, .. }) => {
                 // Whatever it is sent to wait for a moment with is told before.
                 let taken = self.holds.take(*task, |hold| match hold.number {
                     Some(_) => *from == Status::AwaitingApproval,
@@ -118,9 +123,13 @@ impl Exploder {
                 });
                 return self.closed(*task, &taken, "withdrawn");
             }
-            Event::EdgeTaken { stopped, left, .. } => stopped.iter().chain(left).copied().collect(),
-            Event::TasksWithdrawn { tasks } => tasks.clone(),
-            Event::MissionChanged(change) => change.removed.iter().chain(&change.changed).copied().collect(),
+            Event::Task(_, TaskEvent::EdgeTaken { stopped, left, .. }) => {
+                stopped.iter().chain(left).copied().collect()
+            }
+            Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks.clone(),
+            Event::Run(RunEvent::MissionChanged(change)) => {
+                change.removed.iter().chain(&change.changed).copied().collect()
+            }
             _ => return Vec::new(),
         };
         let mut closed = Vec::new();
@@ -148,7 +157,7 @@ impl Exploder {
     /// A checkpoint or a delay begins to hold what stands behind it, or does not any more.
     fn barrier(&self, event: &Event) -> Named {
         match event {
-            Event::HoldReached { hold, number, until } => {
+            Event::Hold(hold, HoldEvent::Reached { number, until }) => {
                 let plan = self.plan.hold(*hold);
                 let titles = |tasks: &[TaskId]| tasks.iter().map(|id| task_key(*id)).collect::<Vec<_>>();
                 let payload = match plan.kind {
@@ -170,7 +179,7 @@ impl Exploder {
                 let payload = payload.with("afterTasks", titles(&plan.after));
                 ("hold:opened", payload.with("blocksTasks", titles(&plan.blocks)))
             }
-            Event::HoldPassed { hold, by } => {
+            Event::Hold(hold, HoldEvent::Passed { by }) => {
                 let answer = match self.plan.hold(*hold).kind {
                     HoldKind::Checkpoint => "yes",
                     HoldKind::Delay(_) => "expired",
@@ -178,7 +187,7 @@ impl Exploder {
                 let payload = self.hold(*hold).with("answer", answer);
                 ("hold:closed", payload.maybe("resolvedBy", by.as_deref()))
             }
-            Event::HoldRejected { hold, reason, by } => {
+            Event::Hold(hold, HoldEvent::Rejected { reason, by }) => {
                 let payload = self.hold(*hold).with("answer", "no");
                 let payload = payload.with("message", reason.as_str());
                 ("hold:closed", payload.with("resolvedBy", by.as_str()))

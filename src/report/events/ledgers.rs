@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::{Status, TaskId};
-use crate::engine::{ESCALATE_AFTER, Event, REPLAN_AFTER, Round, stall};
+use crate::engine::{ESCALATE_AFTER, Event, REPLAN_AFTER, Round, RunEvent, TaskEvent, stall};
 use crate::mission::model::CoordinationMiddleware;
 use crate::mission::{Part, Plan};
 
@@ -49,11 +49,12 @@ struct Wave {
 impl Ledgers {
     /// What is planned, where an event begins a wave. To be told before the event.
     pub fn before(&mut self, plan: &Plan, event: &Event) -> Option<Named> {
-        let Event::Transition {
+        let Event::Task(
             task,
-            to: Status::Assigned,
-            ..
-        } = event
+            TaskEvent::Transition {
+                to: Status::Assigned, ..
+            },
+        ) = event
         else {
             return None;
         };
@@ -73,18 +74,21 @@ impl Ledgers {
     /// What a wave brought, where an event ends it. To be told behind the event.
     pub fn after(&mut self, plan: &Plan, event: &Event) -> Option<Named> {
         match event {
-            Event::RunStarted(_) | Event::MissionChanged(_) => self.lay_out(plan),
-            Event::TasksAdded(addition) => {
+            Event::Run(RunEvent::Started(_) | RunEvent::MissionChanged(_)) => self.lay_out(plan),
+            Event::Run(RunEvent::TasksAdded(addition)) => {
                 for added in &addition.tasks {
                     self.add(plan, added.id);
                 }
             }
-            Event::TasksWithdrawn { tasks } | Event::EdgeTaken { left: tasks, .. } => {
+            Event::Run(RunEvent::TasksWithdrawn { tasks })
+            | Event::Task(_, TaskEvent::EdgeTaken { left: tasks, .. }) => {
                 for id in tasks {
                     self.standing(*id).left = true;
                 }
             }
-            Event::Transition { task, from, to, .. } => return self.moved(plan, *task, (*from, *to)),
+            Event::Task(task, TaskEvent::Transition { from, to, .. }) => {
+                return self.moved(plan, *task, (*from, *to));
+            }
             _ => {}
         }
         None

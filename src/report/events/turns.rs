@@ -1,7 +1,7 @@
 //! Public events and payloads of turns.
 
 use crate::domain::{FailureClass, TurnId};
-use crate::engine::{Event, Exit};
+use crate::engine::{Event, Exit, TurnEvent};
 
 use super::explode::{Exploder, Named};
 use super::payload::{Payload, file, tool_ledger, turn_files};
@@ -10,29 +10,27 @@ impl Exploder {
     /// The public events of a turn.
     pub(super) fn turn_event(&mut self, event: &Event) -> Vec<Named> {
         match event {
-            Event::AgentSpawned { turn, process } => vec![(
+            Event::Turn(turn, TurnEvent::Spawned { process }) => vec![(
                 "agent:spawned",
                 self.turn(*turn)
                     .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
                     .with("taskTitle", &*self.plan.task(turn.task).title)
                     .maybe("pid", process.as_ref().map(|process| process.pid)),
             )],
-            Event::AgentActivity { turn, summary } => vec![(
+            Event::Turn(turn, TurnEvent::Activity { summary }) => vec![(
                 "agent:activity",
                 self.turn(*turn)
                     .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
                     .with("summary", summary.as_str()),
             )],
-            Event::TurnFinished { turn, exit, .. } => {
+            Event::Turn(turn, TurnEvent::Finished { exit, .. }) => {
                 let mut named = self.work_event(event, &[]);
                 if exit.failure == Some(FailureClass::Timeout) {
                     named.push(("task:timeout", self.timeout(*turn, event)));
                 }
                 named
             }
-            Event::FilesNoted {
-                turn, file: record, ..
-            } => {
+            Event::Turn(turn, TurnEvent::FilesNoted { file: record, .. }) => {
                 vec![("files:noted", self.turn(*turn).with("record", file(record)))]
             }
             _ => self.work_event(event, &[]),
@@ -42,42 +40,46 @@ impl Exploder {
     /// What is told of a turn.
     pub(super) fn turn_details(&self, event: &Event) -> Payload {
         match event {
-            Event::TurnStarted { turn, prompt } => self
+            Event::Turn(turn, TurnEvent::Started { prompt }) => self
                 .turn(*turn)
                 .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
                 .maybe("promptDigest", prompt.map(|digest| digest.to_string())),
-            Event::TurnRequestFailed {
+            Event::Turn(
                 turn,
-                class,
-                message,
-                not_before,
-                of,
-            } => self
+                TurnEvent::RequestFailed {
+                    class,
+                    message,
+                    not_before,
+                    of,
+                },
+            ) => self
                 .turn(*turn)
                 .failure(*class, Some(message))
                 .with("notBefore", not_before.to_rfc3339())
                 .maybe("maxRequests", (*of > 0).then_some(*of)),
-            Event::TurnFinished { .. } => self.turn_finished(event),
-            Event::TurnLost { turn } | Event::TurnAdopted { turn } => self.turn(*turn),
+            Event::Turn(_, TurnEvent::Finished { .. }) => self.turn_finished(event),
+            Event::Turn(turn, TurnEvent::Lost | TurnEvent::Adopted) => self.turn(*turn),
             _ => unreachable!("details() sends only a turn's events here"),
         }
     }
 
     fn turn_finished(&self, event: &Event) -> Payload {
-        let Event::TurnFinished {
+        let Event::Turn(
             turn,
-            exit,
-            output,
-            stderr,
-            result,
-            duration,
-            usage,
-            model,
-            files,
-            tool_calls,
-            tools,
-            asked: _,
-        } = event
+            TurnEvent::Finished {
+                exit,
+                output,
+                stderr,
+                result,
+                duration,
+                usage,
+                model,
+                files,
+                tool_calls,
+                tools,
+                asked: _,
+            },
+        ) = event
         else {
             unreachable!("called for the end of a turn");
         };
@@ -111,7 +113,7 @@ impl Exploder {
 
     fn timeout(&self, turn: TurnId, event: &Event) -> Payload {
         let elapsed = match event {
-            Event::TurnFinished { duration, .. } => duration.0,
+            Event::Turn(_, TurnEvent::Finished { duration, .. }) => duration.0,
             _ => 0,
         };
         self.task(turn.task)

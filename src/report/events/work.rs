@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::domain::{Stage, Status, Step, TaskId};
-use crate::engine::Event;
+use crate::engine::{BudgetEvent, Event, RunEvent, TaskEvent, WorkEvent};
 use crate::mission::ApproverPlan;
 
 use super::explode::{Exploder, Named};
@@ -146,7 +146,7 @@ impl Exploder {
             return Vec::new();
         };
         let mut named = Vec::new();
-        let is_held = matches!(event, Event::CallHeld { .. });
+        let is_held = matches!(event, Event::Budget(BudgetEvent::Held { .. }));
         if matches!(life, Life::Requested | Life::Started) || is_held {
             let is_new = self.work.open(&work);
             // It was asked for before: by what went wrong then, it is known that this follows.
@@ -175,36 +175,39 @@ impl Exploder {
     pub(super) fn dropped_by(&mut self, event: &Event) -> Vec<Named> {
         let dropped = match event {
             // The first turn of an attempt starts with the step to in_progress.
-            Event::Transition {
+            Event::Task(
                 task,
-                to: Status::InProgress,
-                ..
-            } => self.work.take(*task, |work| !matches!(work.key, Key::Turn(..))),
-            Event::Transition { task, .. } => self.work.take(*task, |_| true),
-            Event::StageVerdict(report) => self
+                TaskEvent::Transition {
+                    to: Status::InProgress,
+                    ..
+                },
+            ) => self.work.take(*task, |work| !matches!(work.key, Key::Turn(..))),
+            Event::Task(task, TaskEvent::Transition { .. }) => self.work.take(*task, |_| true),
+            Event::Task(_, TaskEvent::StageVerdict(report)) => self
                 .work
                 .take(report.task, |work| work.place.stage == Some(report.stage)),
             // What goes on behind a stage waits for nobody who was asked before.
-            Event::TaskDeferred {
-                task, stage: Some(_), ..
-            } => self.work.take(*task, |work| {
+            Event::Task(task, TaskEvent::Deferred { stage: Some(_), .. }) => self.work.take(*task, |work| {
                 matches!(work.key, Key::Ask(_)) && work.place.stage.is_some()
             }),
             // Whoever was to approve need not any more.
-            Event::ApprovalResolved { task, .. } => self
+            Event::Task(task, TaskEvent::ApprovalResolved { .. }) => self
                 .work
                 .take(*task, |work| matches!(work.key, Key::Approver(..))),
-            Event::EdgeTaken {
-                stopped: tasks, left, ..
-            } => {
+            Event::Task(
+                _,
+                TaskEvent::EdgeTaken {
+                    stopped: tasks, left, ..
+                },
+            ) => {
                 let tasks = tasks.iter().chain(left);
                 tasks.flat_map(|id| self.work.take(*id, |_| true)).collect()
             }
-            Event::TasksWithdrawn { tasks } => tasks
+            Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks
                 .iter()
                 .flat_map(|id| self.work.take(*id, |_| true))
                 .collect(),
-            Event::MissionChanged(change) => {
+            Event::Run(RunEvent::MissionChanged(change)) => {
                 let tasks = change.removed.iter().chain(&change.changed);
                 tasks.flat_map(|id| self.work.take(*id, |_| true)).collect()
             }
@@ -220,14 +223,14 @@ impl Exploder {
     /// be told before it.
     pub(super) fn ended_by(&mut self, event: &Event) -> Vec<Named> {
         let ended = match event {
-            Event::StageVerdict(report) => self.work.take(report.task, |work| {
+            Event::Task(_, TaskEvent::StageVerdict(report)) => self.work.take(report.task, |work| {
                 matches!(work.key, Key::Facts | Key::Stage(_)) && work.place.stage == Some(report.stage)
             }),
             // Screenshots were looked at: next is whoever judges them.
-            Event::StepRequested { task, step, .. } => {
+            Event::Work(task, WorkEvent::StepRequested { step, .. }) => {
                 self.work.take(*task, |work| work.key == Key::Stage(*step))
             }
-            Event::ApprovalResolved { task, by, .. } => {
+            Event::Task(task, TaskEvent::ApprovalResolved { by, .. }) => {
                 let plan = Arc::clone(&self.plan);
                 let approvals = &plan.task(*task).approvals;
                 let mut commands = approvals.iter().flat_map(|approval| &approval.approvers);

@@ -8,7 +8,10 @@ mod waits;
 use std::fmt::Write as _;
 
 use crate::domain::{Millis, Purpose, QualityFlag, RunId, TaskId, Timestamp};
-use crate::engine::{Event, GateResult, NoticeEvent, State, Way};
+use crate::engine::{
+    AskEvent, BudgetEvent, Event, GateEvent, GateResult, HoldEvent, NoticeEvent, RunEvent, State, TaskEvent,
+    TurnEvent, Way, WorkEvent,
+};
 use crate::report::events::no_progress;
 use crate::report::style::{Role, Screen, Symbols};
 use crate::report::text::{count, elapsed, sanitize, sanitize_line, seconds, short, width};
@@ -190,29 +193,33 @@ impl Lines {
     /// No catch-all: a new event must decide here whether people see it.
     fn of_event(&self, state: &State, event: &Event) -> Option<Line> {
         match event {
-            Event::RunStarted(_)
-            | Event::RunResumed { .. }
-            | Event::RunMoved { .. }
-            | Event::MissionChanged(_)
-            | Event::TasksAdded(_)
-            | Event::TasksWithdrawn { .. }
-            | Event::Stopping { .. }
-            | Event::Paused { .. }
-            | Event::Waiting { .. }
-            | Event::StateForeign { .. }
-            | Event::Warning { .. }
-            | Event::Salvaged { .. }
-            | Event::LimitReached { .. }
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::Resumed { .. }
+                | RunEvent::Moved { .. }
+                | RunEvent::MissionChanged(_)
+                | RunEvent::TasksAdded(_)
+                | RunEvent::TasksWithdrawn { .. }
+                | RunEvent::Stopping { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::StateForeign { .. }
+                | RunEvent::Warning { .. }
+                | RunEvent::Salvaged { .. },
+            )
+            | Event::Budget(BudgetEvent::Exhausted { .. })
             | Event::Deadline(_)
-            | Event::ThresholdFailed { .. } => self.of_run(state, event),
-            Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
+            | Event::Run(RunEvent::ThresholdFailed { .. }) => self.of_run(state, event),
+            Event::Gate(gate, GateEvent::Evaluated { result }) => {
+                Some(gate_line(&state.plan.gate(*gate).name, result))
+            }
             Event::Notice(event) => of_notice(event),
-            Event::AgentStale { turn, idle, killed } => {
+            Event::Turn(turn, TurnEvent::Stale { idle, killed }) => {
                 let end = if *killed { "; it is ended" } else { "" };
                 let detail = format!("its agent has printed nothing for {idle}{end}");
                 Some(Line::new(Verb::Lost, Role::Warn, title(state, turn.task), detail))
             }
-            Event::GateOverridden { gate, reason, by } => {
+            Event::Gate(gate, GateEvent::Overridden { reason, by }) => {
                 let detail = format!("overridden by {by}: {reason}");
                 Some(Line::new(
                     Verb::Gate,
@@ -221,14 +228,12 @@ impl Lines {
                     detail,
                 ))
             }
-            Event::Transition { .. } => self.of_transition(state, event),
-            Event::Superseded { task, by } => {
+            Event::Task(_, TaskEvent::Transition { .. }) => self.of_transition(state, event),
+            Event::Task(task, TaskEvent::Superseded { by }) => {
                 let detail = format!("superseded by '{}'", title(state, *by));
                 Some(Line::new(Verb::Fixup, Role::Good, title(state, *task), detail))
             }
-            Event::EdgeTaken {
-                task, edge, to, left, ..
-            } => {
+            Event::Task(task, TaskEvent::EdgeTaken { edge, to, left, .. }) => {
                 let mut detail = format!("{}: goes on with '{}'", edge.as_str(), title(state, *to));
                 if !left.is_empty() {
                     let left: Vec<_> = left.iter().map(|id| title(state, *id)).collect();
@@ -236,28 +241,35 @@ impl Lines {
                 }
                 Some(Line::new(Verb::Review, Role::Active, title(state, *task), detail))
             }
-            Event::FellBack {
+            Event::Task(
                 task,
-                from,
-                to,
-                class,
-                message,
-            } => {
+                TaskEvent::FellBack {
+                    from,
+                    to,
+                    class,
+                    message,
+                },
+            ) => {
                 let (from, to) = (&state.plan.agent(*from).name, &state.plan.agent(*to).name);
                 let detail = format!("{to} instead of {from}: {} {message}", class.as_str());
                 Some(Line::new(Verb::Fallback, Role::Warn, title(state, *task), detail))
             }
-            Event::AttemptPlanned { task, attempt, kind } => Some(planned(state, *task, *attempt, *kind)),
-            Event::StageVerdict(report) => self.of_verdict(state, report),
-            Event::TurnStarted { turn, .. }
-            | Event::TurnRequestFailed { turn, .. }
-            | Event::TurnLost { turn }
-            | Event::TurnAdopted { turn } => self.of_turn(state, *turn, event),
-            Event::EvalUnparsed { task } => {
+            Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }) => {
+                Some(planned(state, *task, *attempt, *kind))
+            }
+            Event::Task(_, TaskEvent::StageVerdict(report)) => self.of_verdict(state, report),
+            Event::Turn(
+                turn,
+                TurnEvent::Started { .. }
+                | TurnEvent::RequestFailed { .. }
+                | TurnEvent::Lost
+                | TurnEvent::Adopted,
+            ) => self.of_turn(state, *turn, event),
+            Event::Task(task, TaskEvent::EvalUnparsed) => {
                 let trouble = "no score could be read, twice";
                 Some(Line::new(Verb::Review, Role::Warn, title(state, *task), trouble))
             }
-            Event::Nudged { task, missing, .. } => {
+            Event::Task(task, TaskEvent::Nudged { missing, .. }) => {
                 let first = missing.first().map_or("", |finding| finding.description.as_str());
                 let more = missing.len().saturating_sub(1);
                 let detail = match more {
@@ -267,7 +279,7 @@ impl Lines {
                 let detail = format!("its finish gate misses: {detail}");
                 Some(Line::new(Verb::Check, Role::Warn, title(state, *task), detail))
             }
-            Event::AskReplied { id, purpose, .. } | Event::AskFailed { id, purpose, .. } => {
+            Event::Ask(id, AskEvent::Replied { purpose, .. } | AskEvent::Failed { purpose, .. }) => {
                 let trouble = self.ask_trouble(state, event)?;
                 let verb = match purpose {
                     Purpose::Score(_) => Verb::Review,
@@ -275,60 +287,57 @@ impl Lines {
                 };
                 Some(Line::new(verb, Role::Warn, title(state, id.task), trouble))
             }
-            Event::GradingFailed { task, message, .. } => Some(Line::new(
+            Event::Work(task, WorkEvent::GradingFailed { message, .. }) => Some(Line::new(
                 Verb::Review,
                 Role::Warn,
                 title(state, *task),
                 message.as_str(),
             )),
-            Event::StepFailed {
-                task, step, message, ..
-            } => {
+            Event::Work(task, WorkEvent::StepFailed { step, message, .. }) => {
                 let name = state.plan.task(*task).scrutiny.name(*step);
                 let detail = format!("{name}: {message}");
                 Some(Line::new(Verb::Stage, Role::Warn, title(state, *task), detail))
             }
-            Event::ApprovalRequested { task, .. }
-            | Event::ApprovalResolved { task, .. }
-            | Event::ApproverUndecided { task, .. }
-            | Event::ApprovalTimedOut { task, .. } => self.of_approval(state, *task, event),
-            Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => {
-                self.of_hold(state, event)
-            }
-            Event::TaskDeferred { task, .. } => of_deferral(title(state, *task), event),
-            Event::AgentActivity { turn, summary } => {
+            Event::Task(
+                task,
+                TaskEvent::ApprovalRequested { .. }
+                | TaskEvent::ApprovalResolved { .. }
+                | TaskEvent::ApprovalTimedOut { .. },
+            )
+            | Event::Work(task, WorkEvent::ApproverUndecided { .. }) => self.of_approval(state, *task, event),
+            Event::Hold(
+                _,
+                HoldEvent::Reached { .. } | HoldEvent::Passed { .. } | HoldEvent::Rejected { .. },
+            ) => self.of_hold(state, event),
+            Event::Task(task, TaskEvent::Deferred { .. }) => of_deferral(title(state, *task), event),
+            Event::Turn(turn, TurnEvent::Activity { summary }) => {
                 Some(Line::new(Verb::Run, Role::Dim, title(state, turn.task), summary.as_str()).live())
             }
-            Event::Question { task, question, .. } => Some(Line::new(
+            Event::Task(task, TaskEvent::Question { question, .. }) => Some(Line::new(
                 Verb::Wait,
                 Role::Warn,
                 title(state, *task),
                 format!("question: {question}"),
             )),
-            Event::Escalated { turn, broken } => Some(Line::new(
+            Event::Turn(turn, TurnEvent::Escalated { broken }) => Some(Line::new(
                 Verb::Wait,
                 Role::Warn,
                 title(state, turn.task),
                 format!("its agent reports {}: {}", broken.kind.as_str(), broken.evidence),
             )),
-            Event::NoProgress { task, waves } => Some(Line::warning(
+            Event::Task(task, TaskEvent::NoProgress { waves }) => Some(Line::warning(
                 title(state, *task),
                 format!(": {}", no_progress(*waves)),
             )),
-            Event::DelegationDrift { task, .. } => Some(Line::warning(
+            Event::Task(task, TaskEvent::DelegationDrift { .. }) => Some(Line::warning(
                 title(state, *task),
                 ": its text, or that of the task that delegated it, has changed since it was delegated",
             )),
-            Event::Answered { task, answer, by, .. } => {
+            Event::Task(task, TaskEvent::Answered { answer, by, .. }) => {
                 let detail = format!("{by}: {answer}");
                 Some(Line::new(Verb::Answer, Role::Active, title(state, *task), detail))
             }
-            Event::DependencyResolved {
-                task,
-                dependency,
-                way,
-                ..
-            } => {
+            Event::Task(task, TaskEvent::DependencyResolved { dependency, way, .. }) => {
                 let failed = title(state, *dependency);
                 let (verb, detail) = match way {
                     Way::Retry => (Verb::Retry, format!("its dependency '{failed}' is tried again")),
@@ -339,52 +348,64 @@ impl Lines {
                 };
                 Some(Line::new(verb, Role::Warn, title(state, *task), detail))
             }
-            Event::DelegationRefused {
+            Event::Task(
                 task,
-                title: wanted,
-                reason,
-            } => {
+                TaskEvent::DelegationRefused {
+                    title: wanted,
+                    reason,
+                },
+            ) => {
                 let detail = format!(": '{wanted}' is not delegated: {reason}");
                 Some(Line::warning(title(state, *task), detail))
             }
-            Event::AuditRequested { .. } => Some(audit_line(state)),
+            Event::Run(RunEvent::AuditRequested { .. }) => Some(audit_line(state)),
             // Said by the lines around them, or by the final block.
-            Event::RunFinished { .. }
-            | Event::AgentSpawned { .. }
-            | Event::ProtectionNoted { .. }
-            | Event::StageVoided(_)
-            | Event::FilesNoted { .. }
-            | Event::AuthorityCues { .. }
-            | Event::TurnFinished { .. }
-            | Event::ScanRequested { .. }
-            | Event::FilesScanned { .. }
-            | Event::FilesChanged { .. }
-            | Event::AcceptanceRecorded { .. }
-            | Event::Audited { .. }
-            | Event::Regressed { .. }
-            | Event::FinishRequested { .. }
-            | Event::FinishChecked { .. }
-            | Event::CheckRequested { .. }
-            | Event::CheckFinished { .. }
-            | Event::GradingRequested { .. }
-            | Event::StepRequested { .. }
-            | Event::HandedOver { .. }
-            | Event::Probed { .. }
-            | Event::AskRequested { .. }
-            | Event::ForceAccepted { .. }
-            | Event::DelegationRequested { .. }
-            | Event::CommandTaken { .. }
-            | Event::DeadlockDetected { .. }
-            | Event::ArtifactsRequested { .. }
-            | Event::ArtifactsScanned { .. }
-            | Event::ApproverAsked { .. }
-            | Event::RetryBlocked { .. }
-            | Event::CallHeld { .. }
-            | Event::CallReleased { .. }
-            | Event::BudgetClock { .. }
-            | Event::SessionLimit { .. }
-            | Event::TaskReleased { .. }
-            | Event::DependencyFailed { .. } => None,
+            Event::Run(
+                RunEvent::Finished { .. }
+                | RunEvent::ProtectionNoted { .. }
+                | RunEvent::AuditFinished { .. }
+                | RunEvent::CommandTaken { .. }
+                | RunEvent::SessionLimit { .. },
+            )
+            | Event::Turn(
+                _,
+                TurnEvent::Spawned { .. }
+                | TurnEvent::FilesNoted { .. }
+                | TurnEvent::AuthorityCues { .. }
+                | TurnEvent::Finished { .. },
+            )
+            | Event::Task(
+                _,
+                TaskEvent::StageVoided(_)
+                | TaskEvent::FilesChanged { .. }
+                | TaskEvent::AcceptanceRecorded { .. }
+                | TaskEvent::Regressed { .. }
+                | TaskEvent::Probed { .. }
+                | TaskEvent::ForceAccepted { .. }
+                | TaskEvent::DelegationRequested { .. }
+                | TaskEvent::DeadlockDetected { .. }
+                | TaskEvent::RetryBlocked { .. }
+                | TaskEvent::Released
+                | TaskEvent::DependencyFailed { .. },
+            )
+            | Event::Work(
+                _,
+                WorkEvent::ScanRequested { .. }
+                | WorkEvent::FilesScanned { .. }
+                | WorkEvent::FinishRequested { .. }
+                | WorkEvent::FinishChecked { .. }
+                | WorkEvent::CheckRequested { .. }
+                | WorkEvent::CheckFinished { .. }
+                | WorkEvent::GradingRequested { .. }
+                | WorkEvent::StepRequested { .. }
+                | WorkEvent::ArtifactsRequested { .. }
+                | WorkEvent::ArtifactsScanned { .. }
+                | WorkEvent::ApproverAsked { .. },
+            )
+            | Event::Ask(_, AskEvent::HandedOver { .. } | AskEvent::Requested { .. })
+            | Event::Budget(
+                BudgetEvent::Held { .. } | BudgetEvent::Released { .. } | BudgetEvent::Clock { .. },
+            ) => None,
         }
     }
 }

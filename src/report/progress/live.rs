@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::line::passed_words;
 use crate::domain::{Advice, Millis, Purpose, Status, TaskId, Timestamp};
-use crate::engine::{Event, ProcessRef, Seat, SeatState, State, TaskState};
+use crate::engine::{
+    AskEvent, Event, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent, TaskState, TurnEvent, WorkEvent,
+};
 
 /// What runs, and since when the session does. Holds at most one row per slot.
 #[derive(Debug, Default)]
@@ -41,16 +43,18 @@ impl Live {
     pub fn observe(&mut self, state: &State, at: Timestamp, event: &Event) {
         self.now = at;
         match event {
-            Event::RunStarted(_) => self.started = Some(at),
-            Event::RunResumed { .. } => {
+            Event::Run(RunEvent::Started(_)) => self.started = Some(at),
+            Event::Run(RunEvent::Resumed { .. }) => {
                 self.started = Some(at);
                 self.adopt(state, at);
             }
-            Event::Transition {
+            Event::Task(
                 task,
-                to: to @ (Status::Assigned | Status::InProgress | Status::Review),
-                ..
-            } => {
+                TaskEvent::Transition {
+                    to: to @ (Status::Assigned | Status::InProgress | Status::Review),
+                    ..
+                },
+            ) => {
                 let running = self.running.entry(*task).or_insert_with(|| Running::at(at));
                 let attempt = match to {
                     Status::Review => running.attempt,
@@ -61,37 +65,46 @@ impl Live {
                     ..Running::at(running.since)
                 };
             }
-            Event::Transition {
-                to: Status::Done | Status::Failed,
-                ..
-            } => self.ended += 1,
-            Event::AgentSpawned { turn, process } => {
+            Event::Task(
+                _,
+                TaskEvent::Transition {
+                    to: Status::Done | Status::Failed,
+                    ..
+                },
+            ) => self.ended += 1,
+            Event::Turn(turn, TurnEvent::Spawned { process }) => {
                 self.update(turn.task, |running| running.process.clone_from(process));
             }
-            Event::AgentActivity { turn, summary } => {
+            Event::Turn(turn, TurnEvent::Activity { summary }) => {
                 self.update(turn.task, |running| running.said = Some(summary.clone()));
             }
-            Event::StageVerdict(report) => {
+            Event::Task(_, TaskEvent::StageVerdict(report)) => {
                 if let Some(words) = passed_words(report, self.get(report.task)) {
                     self.update(report.task, |running| running.passed.push(words));
                 }
             }
-            Event::AskRequested {
+            Event::Ask(
                 id,
-                purpose: Purpose::Score(place),
-                ..
-            } if id.attempt_try == 1 => self.update(id.task, |running| {
+                AskEvent::Requested {
+                    purpose: Purpose::Score(place),
+                    ..
+                },
+            ) if id.attempt_try == 1 => self.update(id.task, |running| {
                 if place.seat == 0 {
                     running.scored = 0;
                 }
                 running.seats = place.seat + 1;
             }),
-            Event::CheckFinished { task, .. } => self.update(*task, |running| running.checks += 1),
-            Event::AskReplied {
+            Event::Work(task, WorkEvent::CheckFinished { .. }) => {
+                self.update(*task, |running| running.checks += 1)
+            }
+            Event::Ask(
                 id,
-                advice: Advice::Scores { .. } | Advice::Evaluation { .. },
-                ..
-            } => {
+                AskEvent::Replied {
+                    advice: Advice::Scores { .. } | Advice::Evaluation { .. },
+                    ..
+                },
+            ) => {
                 // Who is asked once more replies once more: that is one seat all the same.
                 self.update(id.task, |running| {
                     running.scored = (running.scored + 1).min(running.seats)
@@ -117,7 +130,7 @@ impl Live {
 
     /// Drops what an event ended, once the line about it is made: that line says how long it took.
     pub fn forget(&mut self, event: &Event) {
-        if let Event::Transition { task, to, .. } = event
+        if let Event::Task(task, TaskEvent::Transition { to, .. }) = event
             && matches!(
                 to,
                 Status::Pending | Status::AwaitingApproval | Status::Done | Status::Failed

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::domain::{Millis, RunId, Timestamp};
-use crate::engine::{Event, State};
+use crate::engine::{Event, RunEvent, State};
 use crate::report::style::Screen;
 use crate::test_clock::scaled;
 
@@ -52,7 +52,7 @@ impl<W: Write> Observer for Plain<W> {
         let lines = self.lines.of_record(state, at, events);
         if events
             .iter()
-            .any(|event| matches!(event, Event::RunStarted(_) | Event::RunResumed { .. }))
+            .any(|event| matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. })))
         {
             self.said = at;
         }

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::domain::{Advice, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
-use crate::engine::{CheckResult, Event, Exit, ReplyRef, State, Usage};
+use crate::engine::{
+    AskEvent, CheckResult, Event, Exit, ReplyRef, RunEvent, State, TurnEvent, Usage, WorkEvent,
+};
 use crate::report::show::check_words;
 use crate::report::style::Role;
 use crate::report::text::seconds;
@@ -41,27 +43,31 @@ impl Details {
     /// More lines for an event, after the one that everybody sees.
     pub(super) fn of_event(&self, state: &State, event: &Event) -> Vec<Line> {
         match event {
-            Event::RunStarted(_) | Event::RunResumed { .. } => {
+            Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }) => {
                 let programs = self.programs.iter();
                 programs
                     .map(|(agent, place)| dim(Verb::Run, agent, format!("agent at {place}")))
                     .collect()
             }
-            Event::AgentSpawned {
+            Event::Turn(
                 turn,
-                process: Some(process),
-            } => {
+                TurnEvent::Spawned {
+                    process: Some(process),
+                },
+            ) => {
                 let detail = format!("process {}", process.pid);
                 vec![dim(Verb::Start, title(state, turn.task), detail)]
             }
-            Event::TurnFinished {
+            Event::Turn(
                 turn,
-                exit,
-                duration,
-                usage,
-                model,
-                ..
-            } => {
+                TurnEvent::Finished {
+                    exit,
+                    duration,
+                    usage,
+                    model,
+                    ..
+                },
+            ) => {
                 let model = model
                     .as_ref()
                     .map_or_else(String::new, |model| format!("  {model}"));
@@ -77,7 +83,7 @@ impl Details {
                 }
                 vec![Line::told(Verb::Run, Role::Dim, title(state, turn.task), detail)]
             }
-            Event::FilesScanned { task, files, .. } => files
+            Event::Work(task, WorkEvent::FilesScanned { files, .. }) => files
                 .iter()
                 .map(|file| {
                     let size = file
@@ -86,14 +92,18 @@ impl Details {
                     dim(Verb::Check, title(state, *task), format!("{}  {size}", file.path))
                 })
                 .collect(),
-            Event::CheckFinished { task, check, result } => vec![of_check(state, *task, *check, result)],
-            Event::AskRequested {
+            Event::Work(task, WorkEvent::CheckFinished { check, result }) => {
+                vec![of_check(state, *task, *check, result)]
+            }
+            Event::Ask(
                 id,
-                purpose: Purpose::Score(seat),
-                agent,
-                strict,
-                ..
-            } => {
+                AskEvent::Requested {
+                    purpose: Purpose::Score(seat),
+                    agent,
+                    strict,
+                    ..
+                },
+            ) => {
                 let again = match strict {
                     Some(why) => format!(", once more: {why}"),
                     None => String::new(),
@@ -102,13 +112,15 @@ impl Details {
                 let detail = format!("asks judge {}: {agent}{again}", seat.seat + 1);
                 vec![dim(Verb::Review, title(state, id.task), detail)]
             }
-            Event::AskReplied {
+            Event::Ask(
                 id,
-                purpose: Purpose::Score(seat),
-                reply,
-                advice,
-                ..
-            } => of_reply(state, id.task, *seat, reply, advice),
+                AskEvent::Replied {
+                    purpose: Purpose::Score(seat),
+                    reply,
+                    advice,
+                    ..
+                },
+            ) => of_reply(state, id.task, *seat, reply, advice),
             _ => Vec::new(),
         }
     }

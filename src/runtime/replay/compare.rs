@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::domain::{Advice, DimensionScore, Points, Probe, Purpose, Stage, Step, TaskId};
-use crate::engine::{Event, StageReport, State};
+use crate::engine::{Event, GateEvent, RunEvent, StageReport, State, TaskEvent};
 
 use super::Standing;
 
@@ -105,14 +105,15 @@ fn of_probes(probes: &[Probe]) -> Value {
 pub(super) fn is_decisive(event: &Event) -> bool {
     matches!(
         event,
-        Event::StageVerdict(_)
-            | Event::Probed { .. }
-            | Event::Transition { .. }
-            | Event::EvalUnparsed { .. }
-            | Event::ForceAccepted { .. }
-            | Event::GateEvaluated { .. }
-            | Event::ThresholdFailed { .. }
-            | Event::RunFinished { .. }
+        Event::Task(
+            _,
+            TaskEvent::StageVerdict(_)
+                | TaskEvent::Probed { .. }
+                | TaskEvent::Transition { .. }
+                | TaskEvent::EvalUnparsed
+                | TaskEvent::ForceAccepted { .. }
+        ) | Event::Gate(_, GateEvent::Evaluated { .. })
+            | Event::Run(RunEvent::ThresholdFailed { .. } | RunEvent::Finished { .. })
     )
 }
 
@@ -180,17 +181,17 @@ impl Place {
             is_beside: false,
         };
         match event {
-            Event::StageVerdict(report) => {
+            Event::Task(_, TaskEvent::StageVerdict(report)) => {
                 let ground = Ground::new(report.task, report.attempt, report.stage, report.name.as_deref());
                 task(report.task, report.stage.as_str(), Some(ground))
             }
-            Event::Probed { task: id, .. } => task(*id, "decompose", None),
-            Event::Transition { task: id, .. } => task(*id, "transition", None),
-            Event::EvalUnparsed { task: id } | Event::ForceAccepted { task: id, .. } => {
+            Event::Task(id, TaskEvent::Probed { .. }) => task(*id, "decompose", None),
+            Event::Task(id, TaskEvent::Transition { .. }) => task(*id, "transition", None),
+            Event::Task(id, TaskEvent::EvalUnparsed | TaskEvent::ForceAccepted { .. }) => {
                 task(*id, "transition", None)
             }
-            Event::GateEvaluated { gate, .. } => whole(&state.plan.gate(*gate).name, "gate"),
-            Event::ThresholdFailed { .. } => whole(&state.plan.name, "mission"),
+            Event::Gate(gate, GateEvent::Evaluated { .. }) => whole(&state.plan.gate(*gate).name, "gate"),
+            Event::Run(RunEvent::ThresholdFailed { .. }) => whole(&state.plan.name, "mission"),
             _ => whole(state.plan.name.as_ref(), "run"),
         }
     }
@@ -199,28 +200,33 @@ impl Place {
 /// What counts of an event: what our own words around it are may change from version to version.
 pub(super) fn essence(state: &State, event: &Event) -> Value {
     match event {
-        Event::StageVerdict(report) => of_report(report),
-        Event::Transition {
-            from, to, mode, flag, ..
-        } => {
+        Event::Task(_, TaskEvent::StageVerdict(report)) => of_report(report),
+        Event::Task(
+            _,
+            TaskEvent::Transition {
+                from, to, mode, flag, ..
+            },
+        ) => {
             json!({"from": from, "to": to, "mode": mode, "flag": flag})
         }
-        Event::Probed { probes, .. } => json!({"probes": of_probes(probes)}),
-        Event::EvalUnparsed { .. } => json!({"unparsed": true}),
-        Event::ForceAccepted { points, .. } => json!({"forced": points.map(|points| points.to_f64())}),
-        Event::GateEvaluated { result, .. } => json!({
+        Event::Task(_, TaskEvent::Probed { probes }) => json!({"probes": of_probes(probes)}),
+        Event::Task(_, TaskEvent::EvalUnparsed) => json!({"unparsed": true}),
+        Event::Task(_, TaskEvent::ForceAccepted { points, .. }) => {
+            json!({"forced": points.map(|points| points.to_f64())})
+        }
+        Event::Gate(_, GateEvent::Evaluated { result }) => json!({
             "passed": result.passed,
             "avgScore": result.avg.map(|avg| avg.score_f64()),
         }),
-        Event::ThresholdFailed { points, threshold } => {
+        Event::Run(RunEvent::ThresholdFailed { points, threshold }) => {
             json!({"points": points.to_f64(), "bar": threshold.to_f64()})
         }
-        Event::RunFinished {
+        Event::Run(RunEvent::Finished {
             outcome,
             conditions,
             allowed,
             ..
-        } => {
+        }) => {
             let names = |classes: &[crate::domain::OutcomeClass]| -> Vec<_> {
                 classes.iter().map(|class| class.as_str()).collect()
             };

@@ -1,7 +1,7 @@
 //! What the reference model says of deadlines.
 
 use crate::domain::{FailureMode, OutcomeClass, Status, TaskId};
-use crate::engine::{DeadlineEvent, DeadlineStep, Event, State};
+use crate::engine::{DeadlineEvent, DeadlineStep, Event, RunEvent, State, TaskEvent, TurnEvent};
 use crate::mission::{Deadline, Part};
 
 use super::ReferenceModel;
@@ -53,37 +53,35 @@ impl ReferenceModel {
                         .map_or(Part::Selected, |task| state.plan.task(task).part);
                     assert_eq!(part, Part::Selected, "{said:?}");
                 }
-                Event::TurnStarted { turn, .. } => {
+                Event::Turn(turn, TurnEvent::Started { .. }) => {
                     let is_planned = state.plan.task(turn.task).deadline.is_some();
                     let of = Some(turn.task);
                     assert!(!is_planned || is_set(of) || is_settled(of), "{event:?}");
                 }
-                Event::Transition {
-                    task,
-                    to: Status::Done,
-                    ..
-                } => {
+                Event::Task(task, TaskEvent::Transition { to: Status::Done, .. }) => {
                     let of = Some(*task);
                     assert!(
                         !is_set(of) || state.plan.task(*task).deadline.is_none() || is_settled(of),
                         "{event:?}"
                     );
                 }
-                Event::Transition {
+                Event::Task(
                     task,
-                    to: Status::Failed,
-                    mode: Some(FailureMode::Deadline),
-                    ..
-                } => {
+                    TaskEvent::Transition {
+                        to: Status::Failed,
+                        mode: Some(FailureMode::Deadline),
+                        ..
+                    },
+                ) => {
                     assert!(
                         state.plan.rules.sla.fails && (passes(Some(*task)) || passes(None)),
                         "{event:?}"
                     );
                 }
-                Event::RunFinished {
+                Event::Run(RunEvent::Finished {
                     outcome: OutcomeClass::Ok,
                     ..
-                } => {
+                }) => {
                     assert!(
                         state.plan.rules.deadline.is_none() || !is_set(None) || is_settled(None),
                         "{event:?}"

@@ -31,36 +31,36 @@ pub struct Bill {
 }
 
 impl Bill {
-    pub fn follow(&mut self, code: &str, body: &Value) {
-        match code {
-            "sp" => {
-                self.reached.insert(body["i"].to_string());
+    pub fn follow(&mut self, name: &str, body: &Value) {
+        match name {
+            "turn.spawned" => {
+                self.reached.insert(body["id"].to_string());
                 self.requests += 1;
             }
-            "tf" => {
-                let reached = self.reached.remove(&body["i"].to_string());
-                let failed = !body["x"]["f"].is_null();
+            "turn.finished" => {
+                let reached = self.reached.remove(&body["id"].to_string());
+                let failed = !body["exit"]["f"].is_null();
                 if !reached && failed {
                     return;
                 }
                 // Its end may be on record though its beginning is not.
                 self.requests += u64::from(!reached);
-                self.untold += u64::from(!self.told(&body["u"]));
+                self.untold += u64::from(!self.told(&body["usage"]));
             }
-            "tl" => self.untold += u64::from(self.reached.remove(&body["i"].to_string())),
-            "sq" | "kq" => {
+            "turn.lost" => self.untold += u64::from(self.reached.remove(&body["id"].to_string())),
+            "ask.requested" => {
                 self.requests += 1;
                 self.out.insert(call(body));
             }
-            "sr" | "kr" => {
+            "ask.replied" => {
                 self.out.remove(&call(body));
-                self.told(&body["y"]["u"]);
+                self.told(&body["reply"]["u"]);
             }
-            "sx" | "kx" => {
+            "ask.failed" => {
                 self.out.remove(&call(body));
             }
-            "res" => self.again += self.out.len() as u64,
-            "bx" | "bh" => panic!("there is enough for everything: {body}"),
+            "run.resumed" => self.again += self.out.len() as u64,
+            "budget.exhausted" | "budget.held" => panic!("there is enough for everything: {body}"),
             _ => {}
         }
     }
@@ -118,7 +118,7 @@ impl Bill {
 }
 
 fn call(body: &Value) -> String {
-    format!("{} {} {}", body["t"], body["s"], body["i"])
+    format!("{} {}", body["id"], body["seat"])
 }
 
 /// Money as a whole number of millionths.

@@ -93,7 +93,7 @@ impl Recount<'_> {
                     "awaiting" => 8,
                     _ => 0,
                 };
-                assert_eq!(status["outcome"], end["o"]);
+                assert_eq!(status["outcome"], end["outcome"]);
                 assert_eq!(status["conditions"], Value::from(conditions));
                 assert_eq!(status["exitCode"], code);
             }

@@ -86,25 +86,25 @@ impl<'p> Recount<'p> {
         let seq = journal::seq(record);
         assert_eq!(seq, Some(self.next_seq), "a gap before {record}");
         self.next_seq += events.len() as u64;
-        for (code, body) in events {
+        for (name, body) in &events {
             self.end = None;
-            *self.tally.entry(format!("event {code}")).or_default() += 1;
-            self.bill.follow(code, body);
-            self.event(code, body);
+            *self.tally.entry(format!("event {name}")).or_default() += 1;
+            self.bill.follow(name, body);
+            self.event(name, body);
         }
     }
 
-    fn event(&mut self, code: &str, body: &Value) {
-        match code {
-            "run" | "res" => {
+    fn event(&mut self, name: &str, body: &Value) {
+        match name {
+            "run.started" | "run.resumed" => {
                 self.in_session = true;
                 self.audit.0 = false;
             }
-            "ab" => {
+            "task.acceptanceRecorded" => {
                 self.seen(body).recorded = true;
                 self.audit.1 = true;
             }
-            "uq" => {
+            "run.auditRequested" => {
                 assert!(!self.audit.0, "looked at twice at once: {body}");
                 assert!(
                     self.tasks
@@ -114,52 +114,61 @@ impl<'p> Recount<'p> {
                 );
                 self.audit.0 = true;
             }
-            "uf" => {
+            "run.auditFinished" => {
                 assert!(self.audit.0, "nobody asked: {body}");
                 self.audit = (false, false);
                 self.count("audits");
             }
-            "rg" => {
+            "task.regressed" => {
                 assert_eq!(self.seen(body).status, "done", "{body}");
                 self.seen(body).regressed = true;
                 self.count("regressed");
             }
-            "tr" => self.transition(body),
-            "at" => self.seen(body).begin(number(&body["a"]), text(&body["k"])),
-            "ts" => self.turn_started(&body["i"]),
-            "tf" => {
-                let seen = self.turn_ended(&body["i"]);
-                seen.failure = body["x"]["f"].as_str().map(str::to_owned);
+            "task.transition" => self.transition(body),
+            "task.attemptPlanned" => self
+                .seen(body)
+                .begin(number(&body["attempt"]), text(&body["kind"])),
+            "turn.started" => self.turn_started(&body["id"]),
+            "turn.finished" => {
+                let seen = self.turn_ended(&body["id"]);
+                seen.failure = body["exit"]["f"].as_str().map(str::to_owned);
                 self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
-                let seen = self.seen_at(&body["i"]);
-                seen.tampered |= body["w"]["p"].as_array().is_some_and(|files| !files.is_empty());
+                let seen = self.seen_at(&body["id"]);
+                seen.tampered |= body["files"]["p"]
+                    .as_array()
+                    .is_some_and(|files| !files.is_empty());
             }
-            "tl" => {
-                self.turn_ended(&body["i"]).due = true;
+            "turn.lost" => {
+                self.turn_ended(&body["id"]).due = true;
                 self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
             }
-            "nu" | "qr" => self.seen(body).due = true,
-            "sv" => self.verdict(body),
-            "eu" => self.seen(body).points = None,
-            "fa" => self.seen(body).forced = true,
-            "aq" => {
-                let cause = body["c"].as_str().map(str::to_owned);
+            "task.nudged" | "task.answered" => self.seen(body).due = true,
+            "task.stageVerdict" => self.verdict(body),
+            "task.evalUnparsed" => self.seen(body).points = None,
+            "task.forceAccepted" => self.seen(body).forced = true,
+            "task.approvalRequested" => {
+                let cause = body["cause"].as_str().map(str::to_owned);
                 let seen = self.seen(body);
                 assert_eq!(seen.status, "awaiting_approval", "{body}");
-                seen.waiting = Some((number(&body["n"]), text(&body["w"]).to_owned(), cause));
+                seen.waiting = Some((number(&body["number"]), text(&body["reason"]).to_owned(), cause));
             }
-            "ar" => self.answered(body),
-            "dl" => self.deadline(body),
-            "dw" => {
-                let (on, way) = (index(&body["d"]), text(&body["w"]));
+            "task.approvalResolved" => self.answered(body),
+            "deadline" => self.deadline(body),
+            "task.dependencyResolved" => {
+                let (on, way) = (index(&body["dependency"]), text(&body["way"]));
                 self.count(&format!("without by {way}"));
                 if way != "r" {
                     self.seen(body).without.insert(on, way != "b");
                 }
             }
-            "ad" => self.added(body),
-            "aw" => {
-                for task in body["t"].as_array().expect("there are some").iter().map(index) {
+            "run.tasksAdded" => self.added(body),
+            "run.tasksWithdrawn" => {
+                for task in body["tasks"]
+                    .as_array()
+                    .expect("there are some")
+                    .iter()
+                    .map(index)
+                {
                     let seen = &mut self.tasks[task];
                     assert_eq!(seen.status, "pending", "{body}");
                     seen.withdrawn = true;
@@ -168,39 +177,39 @@ impl<'p> Recount<'p> {
                     }
                 }
             }
-            "su" => {
+            "task.superseded" => {
                 let seen = self.seen(body);
                 assert_eq!(
                     (seen.status.as_str(), seen.fixup),
-                    ("failed", Some(index(&body["b"]))),
+                    ("failed", Some(index(&body["by"]))),
                     "{body}"
                 );
                 seen.superseded = true;
             }
-            "g" => self.gate(body),
-            "go" => {
-                let (said, let_pass) = &mut self.gates[index(&body["g"])];
+            "gate.evaluated" => self.gate(body),
+            "gate.overridden" => {
+                let (said, let_pass) = &mut self.gates[index(&body["id"])];
                 assert_eq!(*said, Some(false), "{body}");
                 *let_pass = true;
                 self.count("gates let pass");
             }
-            "hr" => self.holds[index(&body["h"])] = Held::Reached,
-            "hp" => self.holds[index(&body["h"])] = Held::Passed,
-            "hx" => {
-                let hold = index(&body["h"]);
+            "hold.reached" => self.holds[index(&body["id"])] = Held::Reached,
+            "hold.passed" => self.holds[index(&body["id"])] = Held::Passed,
+            "hold.rejected" => {
+                let hold = index(&body["id"]);
                 self.holds[hold] = Held::Rejected;
                 for blocked in &self.plan.holds[hold].blocks {
                     self.tasks[*blocked].rejected = true;
                 }
             }
-            "fin" => {
+            "run.finished" => {
                 let conditions = self.conditions();
                 assert_eq!(
-                    body["c"],
+                    body["conditions"],
                     Value::from(conditions.clone()),
                     "at the end of a session"
                 );
-                assert_eq!(body["o"], conditions[0], "at the end of a session");
+                assert_eq!(body["outcome"], conditions[0], "at the end of a session");
                 let ended = self.present().all(Seen::is_terminal);
                 let recorded = self.present().any(|seen| seen.recorded && seen.status == "done");
                 assert!(
@@ -219,7 +228,7 @@ impl<'p> Recount<'p> {
     }
 
     fn seen(&mut self, body: &Value) -> &mut Seen {
-        &mut self.tasks[index(&body["t"])]
+        &mut self.tasks[index(&body["id"])]
     }
 
     fn seen_at(&mut self, turn: &Value) -> &mut Seen {
@@ -227,14 +236,14 @@ impl<'p> Recount<'p> {
     }
 
     fn transition(&mut self, body: &Value) {
-        let (task, from, to) = (index(&body["t"]), text(&body["f"]), text(&body["o"]));
+        let (task, from, to) = (index(&body["id"]), text(&body["from"]), text(&body["to"]));
         assert_eq!(self.tasks[task].status, from, "{body}");
         let (_, edges) = EDGES
             .iter()
             .find(|(known, _)| *known == from)
             .expect("a known state");
         assert!(edges.contains(&to), "no such edge: {body}");
-        let (flag, mode) = (body["q"].as_str(), body["m"].as_str());
+        let (flag, mode) = (body["flag"].as_str(), body["mode"].as_str());
         let seen = &self.tasks[task];
         match to {
             "assigned" if seen.attempt == 0 => self.may_begin(task),
@@ -397,20 +406,20 @@ impl<'p> Recount<'p> {
     }
 
     fn deadline(&mut self, body: &Value) {
-        let step = text(&body["k"]);
-        let seen = self.seen(body);
+        let step = text(&body["step"]);
+        let seen = &mut self.tasks[index(&body["task"])];
         let time = seen.asked.deadline.expect("it has a deadline");
         seen.deadline.follow(
             step,
-            number(&body["a"]),
-            number(&body["s"]),
-            number(&body["u"]),
+            number(&body["at"]),
+            number(&body["since"]),
+            number(&body["due"]),
             time,
         );
         match step {
-            "s" => assert!(seen.in_flight, "its time begins with a turn: {body}"),
-            "v" => seen.deadline.has_run_out = seen.asked.late_fails && !seen.is_terminal(),
-            "m" => assert_eq!(seen.status, "done", "{body}"),
+            "set" => assert!(seen.in_flight, "its time begins with a turn: {body}"),
+            "violated" => seen.deadline.has_run_out = seen.asked.late_fails && !seen.is_terminal(),
+            "met" => assert_eq!(seen.status, "done", "{body}"),
             _ => {}
         }
         self.count(&format!("deadline {step}"));
@@ -419,8 +428,8 @@ impl<'p> Recount<'p> {
     fn answered(&mut self, body: &Value) {
         let seen = self.seen(body);
         let (asked, reason, _) = seen.waiting.take().expect("it was asked");
-        assert_eq!(asked, number(&body["n"]), "{body}");
-        let how = text(&body["r"]).to_owned();
+        assert_eq!(asked, number(&body["number"]), "{body}");
+        let how = text(&body["resolution"]).to_owned();
         match (how.as_str(), reason.as_str()) {
             ("approved", "side-effects") => seen.words = 1,
             ("approved", "refer") => seen.passed_by_person = true,
@@ -528,7 +537,7 @@ impl<'p> Recount<'p> {
     }
 
     fn gate(&mut self, body: &Value) {
-        let id = index(&body["g"]);
+        let id = index(&body["id"]);
         let gate = &self.plan.gates[id];
         let after: Vec<&Seen> = gate.after.iter().map(|task| self.standing(*task)).collect();
         assert!(after.iter().all(|seen| seen.is_terminal()), "too early: {body}");
@@ -543,7 +552,7 @@ impl<'p> Recount<'p> {
         let passed = (!gate.all_passed || after.iter().all(|seen| seen.status == "done"))
             && (gate.accepts_below || after.iter().filter(below).count() == 0)
             && gate.min.is_none_or(|min| !scores.is_empty() && mean >= min);
-        assert_eq!(body["r"]["p"], passed, "{body} {after:?}");
+        assert_eq!(body["result"]["p"], passed, "{body} {after:?}");
         self.gates[id] = (Some(passed), false);
     }
 

@@ -32,7 +32,7 @@ const WARNING: u64 = 80;
 impl Deadline {
     /// Follows what is said of the deadline of a task that has so much time.
     pub fn follow(&mut self, step: &str, at: u64, since: u64, due: u64, time: u64) {
-        if step == "s" {
+        if step == "set" {
             assert_eq!((self.span, due, at), (None, since + time, since), "{self:?}");
             self.span = Some((since, due));
             return;
@@ -40,18 +40,18 @@ impl Deadline {
         assert_eq!(self.span, Some((since, due)), "{self:?}");
         assert_eq!(self.ended, None, "it is over: {step} {self:?}");
         match step {
-            "w" => {
+            "warned" => {
                 assert!(
                     !self.warned && at <= due && (at - since) * 100 >= time * WARNING,
                     "{self:?}"
                 );
                 self.warned = true;
             }
-            "v" => {
+            "violated" => {
                 assert!(at > due, "{self:?}");
                 self.ended = Some("violated");
             }
-            "m" => {
+            "met" => {
                 assert!(at <= due, "{self:?}");
                 self.ended = Some("met");
             }

@@ -1,6 +1,7 @@
 //! Whom the ledger leaves room for.
 
 use super::*;
+use crate::engine::event::BudgetEvent;
 
 #[test]
 fn who_waits_for_two_ceilings_waits() {
@@ -185,8 +186,8 @@ fn a_request_is_made_again_where_one_more_has_room() {
         !ask(Some(2), &[starts(M), spawned(M), starts(C)]),
         "one is about to be made"
     );
-    let over = Event::LimitReached {
+    let over = Event::Budget(BudgetEvent::Exhausted {
         ceiling: Ceiling::Requests,
-    };
+    });
     assert!(!ask(None, &[starts(M), over]));
 }

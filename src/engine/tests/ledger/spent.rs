@@ -1,6 +1,7 @@
 //! What each kind of event leaves in the ledger.
 
 use super::*;
+use crate::engine::event::BudgetEvent;
 
 #[test]
 fn what_turns_leave_in_the_ledger() {
@@ -172,9 +173,8 @@ fn what_calls_of_reviewers_and_consulted_agents_leave_in_the_ledger() {
     );
     book.note(
         "has room",
-        &Event::CallReleased {
-            call: CallId::ask(seat_id(5)),
-        },
+        &Event::Budget(BudgetEvent::Released {
+            call: CallId::ask(seat_id(5)) }),
         "7 requests, 3 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/8; tokens -/-; quarters -/-; 1 known",
     );
     book.note("is asked again: what was out is lost", &seat(5, M), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known");
@@ -187,34 +187,30 @@ fn what_calls_of_reviewers_and_consulted_agents_leave_in_the_ledger() {
     book.note("a turn without room", &held(CallId::turn(turn_id(C)), C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 2 known, of t1 held");
     book.note(
         "has room, and is yet to start",
-        &Event::CallReleased {
-            call: CallId::turn(turn_id(C)),
-        },
+        &Event::Budget(BudgetEvent::Released {
+            call: CallId::turn(turn_id(C)) }),
         "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known",
     );
     book.note(
         "what was not held is not released",
-        &Event::CallReleased {
-            call: CallId::turn(turn_id(U)),
-        },
+        &Event::Budget(BudgetEvent::Released {
+            call: CallId::turn(turn_id(U)) }),
         "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known",
     );
     book.note("a turn without room", &held(CallId::turn(turn_id(C)), C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 2 known, of t1 held");
     book.note("ends before it begins", &lost(C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known");
     book.note(
         "the clock",
-        &Event::BudgetClock {
+        &Event::Budget(BudgetEvent::Clock {
             since: Timestamp(5),
             used: Millis(7),
-            until: Timestamp(50),
-        },
+            until: Timestamp(50) }),
         "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known, 7 ms since 5",
     );
     book.note(
         "the end",
-        &Event::LimitReached {
-            ceiling: Ceiling::Time,
-        },
+        &Event::Budget(BudgetEvent::Exhausted {
+            ceiling: Ceiling::Time }),
         "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/-; tokens -/-; quarters -/-; 1 known, maxTime, 7 ms since 5",
     );
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::Purpose;
+use crate::engine::event::{AskEvent, TaskEvent};
 
 #[test]
 fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
@@ -16,7 +17,7 @@ fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
         );
         let events = simulation.journal.iter().flatten();
         let mut asked = events.filter_map(|event| match event {
-            Event::ApprovalRequested { message, .. } => Some(message.clone()),
+            Event::Task(_, TaskEvent::ApprovalRequested { message, .. }) => Some(message.clone()),
             _ => None,
         });
         asked.next_back().unwrap_or_default()
@@ -62,10 +63,13 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
         simulation.count(|event| {
             matches!(
                 event,
-                Event::AskRequested {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
+                Event::Ask(
+                    _,
+                    AskEvent::Requested {
+                        purpose: Purpose::Score(_),
+                        ..
+                    }
+                )
             )
         })
     };

@@ -1,6 +1,7 @@
 //! When pictures are looked at, and what becomes of those that cannot be.
 
 use super::*;
+use crate::engine::event::{TaskEvent, WorkEvent};
 
 #[test]
 fn pictures_are_looked_at_last_and_only_where_there_are_any() {
@@ -42,11 +43,14 @@ fn looked_at(simulation: &Simulation) -> usize {
     simulation.count(|event| {
         matches!(
             event,
-            Event::StepRequested {
-                step: Step::Vision,
-                round: 1..,
-                ..
-            }
+            Event::Work(
+                _,
+                WorkEvent::StepRequested {
+                    step: Step::Vision,
+                    round: 1..,
+                    ..
+                }
+            )
         )
     })
 }
@@ -106,7 +110,7 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
     let task = simulation.state.task(T);
     assert_eq!((task.status, task.faulted), (Status::Done, true));
     let told = simulation.count(|event| match event {
-        Event::StageVerdict(report) => report.findings.iter().any(|finding| {
+        Event::Task(_, TaskEvent::StageVerdict(report)) => report.findings.iter().any(|finding| {
             finding
                 .description
                 .contains("a.png cannot be looked at: it is a FIFO")

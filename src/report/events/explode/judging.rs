@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::domain::{
     Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
 };
-use crate::engine::{AfterScan, CheckResult, Event, StageReport};
+use crate::engine::{AfterScan, CheckResult, Event, RunEvent, StageReport, TaskEvent, WorkEvent};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
 use crate::report::events::payload::{Payload, facts, findings_of, scores};
@@ -16,14 +16,14 @@ use super::{Exploder, Named};
 impl Exploder {
     pub(super) fn check_event(&self, event: &Event) -> Named {
         match event {
-            Event::FilesChanged { task, paths, .. } => {
+            Event::Task(task, TaskEvent::FilesChanged { paths, .. }) => {
                 ("files:changed", self.task(*task).with("files", paths.as_slice()))
             }
-            Event::AcceptanceRecorded { task, files, checks } => {
+            Event::Task(task, TaskEvent::AcceptanceRecorded { files, checks }) => {
                 let payload = self.task(*task).with("files", facts(files));
                 ("acceptance:recorded", payload.with("checks", checks.as_slice()))
             }
-            Event::Regressed { task, reason } => {
+            Event::Task(task, TaskEvent::Regressed { reason }) => {
                 ("task:regressed", self.task(*task).with("reason", reason.as_str()))
             }
             _ => unreachable!("name() sends only events of accepted files here"),
@@ -33,16 +33,16 @@ impl Exploder {
     /// What is told of files that are looked at, commands and grading by facts.
     pub(in crate::report::events) fn check_details(&self, event: &Event) -> Payload {
         match event {
-            Event::ScanRequested { task, then } => {
+            Event::Work(task, WorkEvent::ScanRequested { then }) => {
                 let again = (*then == AfterScan::Repeat).then_some(true);
                 self.task(*task).maybe("stageRepeated", again)
             }
-            Event::AuditRequested { number } => Payload::default().with("number", *number),
-            Event::Audited {
+            Event::Run(RunEvent::AuditRequested { number }) => Payload::default().with("number", *number),
+            Event::Run(RunEvent::AuditFinished {
                 number,
                 checked,
                 files,
-            } => {
+            }) => {
                 let titles = checked.iter().map(|id| &*self.plan.task(*id).title);
                 let titles: Vec<&str> = titles.collect();
                 let payload = Payload::default().with("number", *number).with("checked", titles);
@@ -52,24 +52,20 @@ impl Exploder {
                 });
                 payload.with("changed", changed.collect::<Vec<_>>())
             }
-            Event::FilesScanned { task, files, hollow } => {
+            Event::Work(task, WorkEvent::FilesScanned { files, hollow }) => {
                 let payload = self.task(*task).with("files", facts(files));
                 payload.maybe("hollow", hollow.as_deref())
             }
-            Event::FinishRequested { task, command } => self.finish_command(*task, *command),
-            Event::FinishChecked {
-                task,
-                command,
-                result,
-            } => {
+            Event::Work(task, WorkEvent::FinishRequested { command }) => self.finish_command(*task, *command),
+            Event::Work(task, WorkEvent::FinishChecked { command, result }) => {
                 let payload = self.finish_command(*task, *command);
                 payload
                     .with("passed", result.passed)
                     .with("message", result.message.as_str())
                     .with("duration", result.duration.0)
             }
-            Event::CheckRequested { task, check } => self.check(*task, *check),
-            Event::CheckFinished { task, check, result } => {
+            Event::Work(task, WorkEvent::CheckRequested { check }) => self.check(*task, *check),
+            Event::Work(task, WorkEvent::CheckFinished { check, result }) => {
                 let CheckResult {
                     passed,
                     message,
@@ -80,8 +76,10 @@ impl Exploder {
                     .with("message", message.as_str())
                     .with("duration", duration.0)
             }
-            Event::GradingRequested { task, round, .. } => self.task(*task).with("round", *round),
-            Event::GradingFailed { task, round, message } => {
+            Event::Work(task, WorkEvent::GradingRequested { round, .. }) => {
+                self.task(*task).with("round", *round)
+            }
+            Event::Work(task, WorkEvent::GradingFailed { round, message }) => {
                 let payload = self.task(*task).with("round", *round);
                 payload.with("error", message.as_str())
             }
@@ -138,19 +136,14 @@ impl Exploder {
                 .with("round", *round)
         };
         match event {
-            Event::StepRequested {
-                task, step, round, ..
-            } => {
+            Event::Work(task, WorkEvent::StepRequested { step, round, .. }) => {
                 let agent = self.plan.task(*task).scrutiny.agent(*step);
                 let agent = agent.map(|agent| self.agent_name(agent));
                 of(task, step, round).maybe("agentName", agent)
             }
-            Event::StepFailed {
-                task,
-                step,
-                round,
-                message,
-            } => of(task, step, round).with("error", message.as_str()),
+            Event::Work(task, WorkEvent::StepFailed { step, round, message }) => {
+                of(task, step, round).with("error", message.as_str())
+            }
             _ => unreachable!("details() sends only events of stages here"),
         }
     }
@@ -210,7 +203,7 @@ impl Exploder {
 /// With which flag the same record accepts a task below the bar.
 pub(super) fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
     let flag = rest.iter().find_map(|event| match event {
-        Event::Transition { task, flag, .. } if *task == accepted => *flag,
+        Event::Task(task, TaskEvent::Transition { flag, .. }) if *task == accepted => *flag,
         _ => None,
     });
     flag.filter(|flag| flag.is_below_bar())
@@ -221,22 +214,28 @@ pub(super) fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
 /// work that a person must decide about is not assessed yet.
 pub(super) fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
     let of_task = |event: &&Event| match event {
-        Event::Transition { task, .. }
-        | Event::GradingRequested { task, .. }
-        | Event::StepRequested { task, .. } => *task == report.task,
-        Event::StageVerdict(next) => next.task == report.task,
+        Event::Task(task, TaskEvent::Transition { .. })
+        | Event::Work(task, WorkEvent::GradingRequested { .. } | WorkEvent::StepRequested { .. }) => {
+            *task == report.task
+        }
+        Event::Task(_, TaskEvent::StageVerdict(next)) => next.task == report.task,
         _ => false,
     };
     // A stage that does not apply says nothing about the work.
-    let says_nothing =
-        |event: &&Event| matches!(event, Event::StageVerdict(next) if next.verdict == Verdict::Skip);
+    let says_nothing = |event: &&Event| matches!(event, Event::Task(_, TaskEvent::StageVerdict(next)) if next.verdict == Verdict::Skip);
     let next = rest.iter().filter(of_task).find(|event| !says_nothing(event));
-    let is_accepted = matches!(next, Some(Event::Transition { to: Status::Done, .. }));
+    let is_accepted = matches!(
+        next,
+        Some(Event::Task(_, TaskEvent::Transition { to: Status::Done, .. }))
+    );
     let at_once = rest.iter().find(|event| !says_nothing(event));
     let goes_on = at_once.filter(of_task).is_some_and(|event| {
         matches!(
             event,
-            Event::GradingRequested { .. } | Event::StepRequested { .. } | Event::StageVerdict(_)
+            Event::Work(
+                _,
+                WorkEvent::GradingRequested { .. } | WorkEvent::StepRequested { .. }
+            ) | Event::Task(_, TaskEvent::StageVerdict(_))
         )
     });
     match (report.stage, report.verdict) {

@@ -9,9 +9,10 @@ use crate::domain::{
     WaitingReason,
 };
 use crate::engine::{
-    Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason, Event, Exit,
-    FailedOperation, FileFact, GateResult, Grounds, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef,
-    StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, Topic, TurnFiles, Usage, Used, Way,
+    AskEvent, BudgetEvent, Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason,
+    Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, Grounds, HoldEvent, Notice, NoticeEvent,
+    Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef, TaskEvent, ToolCalls,
+    ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent,
 };
 use crate::engine::{JudgingPlace, VoidedStage};
 use crate::mission::model::TaskType;
@@ -56,130 +57,150 @@ pub(super) fn tool_ledger() -> ToolLedgerRef {
     }
 }
 pub(super) fn advised(advice: Advice) -> Event {
-    Event::AskReplied {
-        id: consult(),
-        purpose: Purpose::Resolve { dependency: TASK },
-        agent: AgentId(1),
-        reply: ReplyRef {
-            file: file(),
-            model: Some("m-1".to_owned()),
-            usage: Usage::default(),
-            tools: Some(Box::new(tool_ledger())),
-            judgement: None,
+    Event::Ask(
+        consult(),
+        AskEvent::Replied {
+            purpose: Purpose::Resolve { dependency: TASK },
+            agent: AgentId(1),
+            reply: ReplyRef {
+                file: file(),
+                model: Some("m-1".to_owned()),
+                usage: Usage::default(),
+                tools: Some(Box::new(tool_ledger())),
+                judgement: None,
+            },
+            advice,
         },
-        advice,
-    }
+    )
 }
 pub(super) fn report(stage: Stage, verdict: Verdict, cause: Option<Cause>) -> StageReport {
     StageReport::new(TASK, 1, stage, verdict, cause)
 }
 pub(super) fn run_samples() -> Vec<Event> {
     vec![
-        Event::RunStarted(Box::new(run_started())),
-        Event::RunResumed {
+        Event::Run(RunEvent::Started(Box::new(run_started()))),
+        Event::Run(RunEvent::Resumed {
             options: Box::new(RunOptions::default()),
             supervisor: SupervisorRef::default(),
-        },
-        Event::RunMoved {
+        }),
+        Event::Run(RunEvent::Moved {
             from: "/home/ada/one".into(),
             to: "/home/ada/two".into(),
-        },
-        Event::Stopping {
+        }),
+        Event::Run(RunEvent::Stopping {
             cause: StopCause::TimeLimit,
-        },
-        Event::StateForeign {
+        }),
+        Event::Run(RunEvent::StateForeign {
             what: "the supervisor of the run was killed".to_owned(),
-        },
-        Event::Warning {
+        }),
+        Event::Run(RunEvent::Warning {
             message: "mind the gap".to_owned(),
-        },
-        Event::Salvaged {
+        }),
+        Event::Run(RunEvent::Salvaged {
             by: "ada".to_owned(),
             line: 7,
             bytes: 420,
             records: 3,
             file: "journal.damaged-1.jsonl".to_owned(),
-        },
-        Event::GateEvaluated {
-            gate: GateId(0),
-            result: GateResult {
-                passed: true,
-                avg: Some(Points::whole(85)),
-                reason: None,
+        }),
+        Event::Gate(
+            GateId(0),
+            GateEvent::Evaluated {
+                result: GateResult {
+                    passed: true,
+                    avg: Some(Points::whole(85)),
+                    reason: None,
+                },
             },
-        },
-        Event::GateEvaluated {
-            gate: GateId(0),
-            result: GateResult {
-                passed: false,
-                avg: None,
-                reason: Some("failed: a".to_owned()),
+        ),
+        Event::Gate(
+            GateId(0),
+            GateEvent::Evaluated {
+                result: GateResult {
+                    passed: false,
+                    avg: None,
+                    reason: Some("failed: a".to_owned()),
+                },
             },
-        },
-        Event::Paused { by: "ada".to_owned() },
-        Event::Waiting { until: START },
-        Event::CommandTaken {
+        ),
+        Event::Run(RunEvent::Paused { by: "ada".to_owned() }),
+        Event::Run(RunEvent::Waiting { until: START }),
+        Event::Run(RunEvent::CommandTaken {
             id: "c-1".to_owned(),
             result: crate::engine::CommandResult::Applied,
             by: "ada".to_owned(),
-        },
-        Event::GateOverridden {
-            gate: GateId(0),
-            reason: "known".to_owned(),
-            by: "ada".to_owned(),
-        },
-        Event::ThresholdFailed {
+        }),
+        Event::Gate(
+            GateId(0),
+            GateEvent::Overridden {
+                reason: "known".to_owned(),
+                by: "ada".to_owned(),
+            },
+        ),
+        Event::Run(RunEvent::ThresholdFailed {
             points: Points::whole(55),
             threshold: Points::whole(60),
-        },
-        Event::DelegationRequested {
-            task: TASK,
-            sub_tasks: vec![SubTask {
-                title: "handed down".to_owned(),
-                description: None,
-                assign_to: None,
-                kind: TaskType::Other,
-                depends_on: Vec::new(),
-                priority: None,
-                target_files: Vec::new(),
-                acceptance: Vec::new(),
-                verify: None,
-            }],
-        },
-        Event::Probed {
-            task: TASK,
-            probes: vec![Probe {
-                criterion: 1,
-                text: "Is it short?".to_owned(),
-            }],
-        },
-        Event::HandedOver {
-            id: consult(),
-            agent: AgentId(0),
-            file: file(),
-        },
-        Event::FellBack {
-            task: TASK,
-            from: AgentId(0),
-            to: AgentId(0),
-            class: FailureClass::ProviderAuth,
-            message: "401".to_owned(),
-        },
-        Event::EdgeTaken {
-            task: TASK,
-            edge: Edge::Fail,
-            to: TASK,
-            visit: 1,
-            left: vec![TASK],
-            stopped: vec![TASK],
-            kept: vec![(TASK, 1)],
-        },
-        Event::DelegationRefused {
-            task: TASK,
-            title: "another".to_owned(),
-            reason: "there is no agent \"x\"".to_owned(),
-        },
-        Event::TasksAdded(Box::new(Addition {
+        }),
+        Event::Task(
+            TASK,
+            TaskEvent::DelegationRequested {
+                sub_tasks: vec![SubTask {
+                    title: "handed down".to_owned(),
+                    description: None,
+                    assign_to: None,
+                    kind: TaskType::Other,
+                    depends_on: Vec::new(),
+                    priority: None,
+                    target_files: Vec::new(),
+                    acceptance: Vec::new(),
+                    verify: None,
+                }],
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::Probed {
+                probes: vec![Probe {
+                    criterion: 1,
+                    text: "Is it short?".to_owned(),
+                }],
+            },
+        ),
+        Event::Ask(
+            consult(),
+            AskEvent::HandedOver {
+                agent: AgentId(0),
+                file: file(),
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::FellBack {
+                from: AgentId(0),
+                to: AgentId(0),
+                class: FailureClass::ProviderAuth,
+                message: "401".to_owned(),
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::EdgeTaken {
+                edge: Edge::Fail,
+                to: TASK,
+                visit: 1,
+                left: vec![TASK],
+                stopped: vec![TASK],
+                kept: vec![(TASK, 1)],
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::DelegationRefused {
+                title: "another".to_owned(),
+                reason: "there is no agent \"x\"".to_owned(),
+            },
+        ),
+        Event::Run(RunEvent::TasksAdded(Box::new(Addition {
             origin: Origin::Delegated,
             source: Some(TASK),
             request: None,
@@ -197,15 +218,17 @@ pub(super) fn run_samples() -> Vec<Event> {
                 chain: None,
                 awaited_by: Vec::new(),
             }],
-        })),
-        Event::TasksWithdrawn {
+        }))),
+        Event::Run(RunEvent::TasksWithdrawn {
             tasks: vec![TaskId(2)],
-        },
-        Event::AgentStale {
-            turn: turn(),
-            idle: Millis(300_000),
-            killed: true,
-        },
+        }),
+        Event::Turn(
+            turn(),
+            TurnEvent::Stale {
+                idle: Millis(300_000),
+                killed: true,
+            },
+        ),
         Event::Deadline(Box::new(DeadlineEvent {
             step: DeadlineStep::Set,
             task: None,
@@ -220,120 +243,133 @@ pub(super) fn run_samples() -> Vec<Event> {
             due: START.plus(Millis(1000)),
             at: START.plus(Millis(800)),
         })),
-        Event::LimitReached {
+        Event::Budget(BudgetEvent::Exhausted {
             ceiling: Ceiling::UnknownCost(AgentId(0)),
-        },
-        Event::CallHeld {
+        }),
+        Event::Budget(BudgetEvent::Held {
             call: CallId {
                 task: TASK,
                 call: Call::Ask(7, 1),
             },
             agent: AgentId(0),
-        },
-        Event::CallReleased {
+        }),
+        Event::Budget(BudgetEvent::Released {
             call: CallId {
                 task: TASK,
                 call: Call::Turn(1, 2),
             },
-        },
-        Event::SessionLimit { until: START },
-        Event::TaskDeferred {
-            task: TASK,
-            why: DeferralReason::Window,
-            until: START.plus(Millis(60_000)),
-            since: START,
-            message: "your limit resets at 2pm".to_owned(),
-            stage: None,
-            step: None,
-        },
-        Event::TaskDeferred {
-            task: TASK,
-            why: DeferralReason::BackOff,
-            until: START.plus(Millis(5_000)),
-            since: START,
-            message: String::new(),
-            stage: None,
-            step: None,
-        },
-        Event::TaskDeferred {
-            task: TASK,
-            why: DeferralReason::Slot,
-            until: START,
-            since: START,
-            message: "its judging goes on once a slot is free".to_owned(),
-            stage: Some(Stage::Outcome),
-            step: None,
-        },
-        Event::TaskReleased { task: TASK },
-        Event::BudgetClock {
+        }),
+        Event::Run(RunEvent::SessionLimit { until: START }),
+        Event::Task(
+            TASK,
+            TaskEvent::Deferred {
+                why: DeferralReason::Window,
+                until: START.plus(Millis(60_000)),
+                since: START,
+                message: "your limit resets at 2pm".to_owned(),
+                stage: None,
+                step: None,
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::Deferred {
+                why: DeferralReason::BackOff,
+                until: START.plus(Millis(5_000)),
+                since: START,
+                message: String::new(),
+                stage: None,
+                step: None,
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::Deferred {
+                why: DeferralReason::Slot,
+                until: START,
+                since: START,
+                message: "its judging goes on once a slot is free".to_owned(),
+                stage: Some(Stage::Outcome),
+                step: None,
+            },
+        ),
+        Event::Task(TASK, TaskEvent::Released),
+        Event::Budget(BudgetEvent::Clock {
             since: START,
             used: Millis(60_000),
             until: START.plus(Millis(60_000)),
-        },
-        Event::Superseded {
-            task: TASK,
-            by: TaskId(1),
-        },
+        }),
+        Event::Task(TASK, TaskEvent::Superseded { by: TaskId(1) }),
     ]
 }
 pub(super) fn turn_samples() -> Vec<Event> {
     vec![
-        Event::AttemptPlanned {
-            task: TASK,
-            attempt: 1,
-            kind: AttemptKind::Execute,
-        },
-        Event::TurnStarted {
-            turn: turn(),
-            prompt: Some(Digest::of(b"prompt")),
-        },
-        Event::AgentSpawned {
-            turn: turn(),
-            process: Some(ProcessRef {
-                pid: 4242,
-                start_time: 1,
-            }),
-        },
-        Event::TurnRequestFailed {
-            turn: turn(),
-            class: FailureClass::RateLimited,
-            message: "HTTP 429".to_owned(),
-            not_before: START,
-            of: 4,
-        },
-        Event::TurnFinished {
-            turn: turn(),
-            exit: Exit {
-                code: None,
-                signal: Some(15),
-                failure: Some(FailureClass::Timeout),
-                message: Some("killed after 30m".to_owned()),
-                retry_after: Some(Millis(30_000)),
+        Event::Task(
+            TASK,
+            TaskEvent::AttemptPlanned {
+                attempt: 1,
+                kind: AttemptKind::Execute,
             },
-            output: Some(file()),
-            stderr: None,
-            result: None,
-            duration: Millis(1_800_001),
-            usage: Usage {
-                input_tokens: Some(10),
-                output_tokens: None,
-                cost: "0.0125".parse().ok(),
+        ),
+        Event::Turn(
+            turn(),
+            TurnEvent::Started {
+                prompt: Some(Digest::of(b"prompt")),
             },
-            model: Some("m-1".to_owned()),
-            files: Some(TurnFiles {
-                protected: vec!["tests/a.rs was changed".to_owned()],
-                changed: Some(1),
-                written: Some(2),
-                shared: true,
-            }),
-            tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
-            tools: Some(Box::new(tool_ledger())),
-            asked: None,
-        },
-        Event::ProtectionNoted {
+        ),
+        Event::Turn(
+            turn(),
+            TurnEvent::Spawned {
+                process: Some(ProcessRef {
+                    pid: 4242,
+                    start_time: 1,
+                }),
+            },
+        ),
+        Event::Turn(
+            turn(),
+            TurnEvent::RequestFailed {
+                class: FailureClass::RateLimited,
+                message: "HTTP 429".to_owned(),
+                not_before: START,
+                of: 4,
+            },
+        ),
+        Event::Turn(
+            turn(),
+            TurnEvent::Finished {
+                exit: Exit {
+                    code: None,
+                    signal: Some(15),
+                    failure: Some(FailureClass::Timeout),
+                    message: Some("killed after 30m".to_owned()),
+                    retry_after: Some(Millis(30_000)),
+                },
+                output: Some(file()),
+                stderr: None,
+                result: None,
+                duration: Millis(1_800_001),
+                usage: Usage {
+                    input_tokens: Some(10),
+                    output_tokens: None,
+                    cost: "0.0125".parse().ok(),
+                },
+                model: Some("m-1".to_owned()),
+                files: Some(TurnFiles {
+                    protected: vec!["tests/a.rs was changed".to_owned()],
+                    changed: Some(1),
+                    written: Some(2),
+                    shared: true,
+                }),
+                tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
+                tools: Some(Box::new(tool_ledger())),
+                asked: None,
+            },
+        ),
+        Event::Run(RunEvent::ProtectionNoted {
             files: vec![("/w/judge.sh".to_owned(), None)],
-        },
-        Event::StageVoided(Box::new(VoidedStage {
+        }),
+        Event::voided(VoidedStage {
             place: JudgingPlace::Check {
                 task: TASK,
                 attempt: 1,
@@ -342,39 +378,49 @@ pub(super) fn turn_samples() -> Vec<Event> {
             changed: vec!["tests/a.rs was changed".to_owned()],
             restored: Vec::new(),
             shared: true,
-        })),
-        Event::FilesNoted {
-            turn: turn(),
-            file: file(),
-            shared: true,
-        },
-        Event::TurnLost { turn: turn() },
-        Event::TurnAdopted { turn: turn() },
-        Event::ScanRequested {
-            task: TASK,
-            then: crate::engine::AfterScan::Repeat,
-        },
-        Event::FilesChanged {
-            task: TASK,
-            paths: vec!["a.rs".to_owned()],
-            files: Vec::new(),
-        },
-        Event::AcceptanceRecorded {
-            task: TASK,
-            files: vec![FileFact {
-                path: "a.rs".to_owned(),
-                size: Some(3),
-                digest: None,
-                obstacle: None,
-            }],
-            checks: vec![0, 1],
-        },
-        Event::AuditRequested { number: 1 },
-        Event::Regressed {
-            task: TASK,
-            reason: "a.rs was removed after it was accepted".to_owned(),
-        },
-        Event::Audited {
+        }),
+        Event::Turn(
+            turn(),
+            TurnEvent::FilesNoted {
+                file: file(),
+                shared: true,
+            },
+        ),
+        Event::Turn(turn(), TurnEvent::Lost),
+        Event::Turn(turn(), TurnEvent::Adopted),
+        Event::Work(
+            TASK,
+            WorkEvent::ScanRequested {
+                then: crate::engine::AfterScan::Repeat,
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::FilesChanged {
+                paths: vec!["a.rs".to_owned()],
+                files: Vec::new(),
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::AcceptanceRecorded {
+                files: vec![FileFact {
+                    path: "a.rs".to_owned(),
+                    size: Some(3),
+                    digest: None,
+                    obstacle: None,
+                }],
+                checks: vec![0, 1],
+            },
+        ),
+        Event::Run(RunEvent::AuditRequested { number: 1 }),
+        Event::Task(
+            TASK,
+            TaskEvent::Regressed {
+                reason: "a.rs was removed after it was accepted".to_owned(),
+            },
+        ),
+        Event::Run(RunEvent::AuditFinished {
             number: 1,
             checked: vec![TASK],
             files: vec![(
@@ -386,61 +432,70 @@ pub(super) fn turn_samples() -> Vec<Event> {
                     obstacle: None,
                 }],
             )],
-        },
-        Event::FilesScanned {
-            task: TASK,
-            files: vec![FileFact {
-                path: "a.rs".to_owned(),
-                size: Some(3),
-                digest: None,
-                obstacle: None,
-            }],
-            hollow: Some("it says nothing".to_owned()),
-        },
-        Event::FinishRequested {
-            task: TASK,
-            command: 0,
-        },
-        Event::FinishChecked {
-            task: TASK,
-            command: 0,
-            result: CheckResult {
-                passed: false,
-                message: "exited 1".to_owned(),
-                duration: Millis(3),
+        }),
+        Event::Work(
+            TASK,
+            WorkEvent::FilesScanned {
+                files: vec![FileFact {
+                    path: "a.rs".to_owned(),
+                    size: Some(3),
+                    digest: None,
+                    obstacle: None,
+                }],
+                hollow: Some("it says nothing".to_owned()),
             },
-        },
-        Event::Nudged {
-            task: TASK,
-            compilation: true,
-            others: false,
-            missing: vec![Finding::new(Severity::High, "it does not compile")],
-        },
-        Event::CheckRequested { task: TASK, check: 0 },
-        Event::CheckFinished {
-            task: TASK,
-            check: 0,
-            result: CheckResult {
-                passed: false,
-                message: "exit 1".to_owned(),
-                duration: Millis(12),
+        ),
+        Event::Work(TASK, WorkEvent::FinishRequested { command: 0 }),
+        Event::Work(
+            TASK,
+            WorkEvent::FinishChecked {
+                command: 0,
+                result: CheckResult {
+                    passed: false,
+                    message: "exited 1".to_owned(),
+                    duration: Millis(3),
+                },
             },
-        },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::Nudged {
+                compilation: true,
+                others: false,
+                missing: vec![Finding::new(Severity::High, "it does not compile")],
+            },
+        ),
+        Event::Work(TASK, WorkEvent::CheckRequested { check: 0 }),
+        Event::Work(
+            TASK,
+            WorkEvent::CheckFinished {
+                check: 0,
+                result: CheckResult {
+                    passed: false,
+                    message: "exit 1".to_owned(),
+                    duration: Millis(12),
+                },
+            },
+        ),
     ]
 }
 pub(super) fn review_samples() -> Vec<Event> {
-    let replied = |advice| Event::AskReplied {
-        id: reviewer(),
-        purpose: SCORE,
-        agent: AgentId(1),
-        reply: ReplyRef {
-            file: file(),
-            model: Some("judge-1".to_owned()),
-            usage: Usage::default(),
-            tools: Some(Box::new(tool_ledger())),
-            judgement: None,
-        },
-        advice,
+    let replied = |advice| {
+        Event::Ask(
+            reviewer(),
+            AskEvent::Replied {
+                purpose: SCORE,
+                agent: AgentId(1),
+                reply: ReplyRef {
+                    file: file(),
+                    model: Some("judge-1".to_owned()),
+                    usage: Usage::default(),
+                    tools: Some(Box::new(tool_ledger())),
+                    judgement: None,
+                },
+                advice,
+            },
+        )
     };
     let score = DimensionScore {
         dimension: "correctness".to_owned(),
@@ -448,13 +503,15 @@ pub(super) fn review_samples() -> Vec<Event> {
         reasoning: "sound".to_owned(),
     };
     vec![
-        Event::AskRequested {
-            id: reviewer(),
-            purpose: SCORE,
-            agent: crate::domain::AgentId(1),
-            strict: Some("no SCORE line".to_owned()),
-            not_before: Some(START),
-        },
+        Event::Ask(
+            reviewer(),
+            AskEvent::Requested {
+                purpose: SCORE,
+                agent: crate::domain::AgentId(1),
+                strict: Some("no SCORE line".to_owned()),
+                not_before: Some(START),
+            },
+        ),
         replied(Advice::Scores {
             dimensions: vec![score.clone()],
             findings: vec![Finding::new(Severity::Low, "a typo")],
@@ -475,89 +532,115 @@ pub(super) fn review_samples() -> Vec<Event> {
             excerpt: "I like it".to_owned(),
             grave: false,
         }),
-        Event::AskFailed {
-            id: reviewer(),
-            purpose: SCORE,
-            agent: AgentId(1),
-            gave_up: true,
-            class: FailureClass::ProviderAuth,
-            message: "HTTP 401".to_owned(),
-            used: Some(Box::new(Used {
-                usage: Usage::default(),
-                tools: tool_ledger(),
-            })),
-            until: None,
-        },
-        Event::AgentActivity {
-            turn: turn(),
-            summary: "2 of 3".to_owned(),
-        },
-        Event::AuthorityCues {
-            turn: turn(),
-            cues: 2,
-            result: false,
-        },
-        Event::AuthorityCues {
-            turn: turn(),
-            cues: 1,
-            result: true,
-        },
-        Event::DelegationDrift {
-            task: TASK,
-            stored: Digest::of(b"as it was"),
-            now: Digest::of(b"as it is"),
-        },
-        Event::NoProgress { task: TASK, waves: 3 },
-        Event::Escalated {
-            turn: turn(),
-            broken: crate::domain::BrokenAssumption {
-                kind: crate::domain::Assumption::DependencyFailed,
-                evidence: "dependency failed".to_owned(),
+        Event::Ask(
+            reviewer(),
+            AskEvent::Failed {
+                purpose: SCORE,
+                agent: AgentId(1),
+                gave_up: true,
+                class: FailureClass::ProviderAuth,
+                message: "HTTP 401".to_owned(),
+                used: Some(Box::new(Used {
+                    usage: Usage::default(),
+                    tools: tool_ledger(),
+                })),
+                until: None,
             },
-        },
-        Event::Question {
-            task: TASK,
-            question: "Which one?".to_owned(),
-            detected: true,
-            call: None,
-        },
-        Event::Answered {
-            task: TASK,
-            answer: "The second.".to_owned(),
-            by: "ada".to_owned(),
-            number: Some(1),
-        },
-        Event::DeadlockDetected {
-            task: TASK,
-            dependency: TaskId(1),
-        },
-        Event::ArtifactsRequested {
-            task: TASK,
-            dependency: TaskId(1),
-        },
-        Event::ArtifactsScanned {
-            task: TASK,
-            dependency: TaskId(1),
-            files: vec![FileFact {
-                path: "a".to_owned(),
-                size: Some(3),
-                digest: None,
-                obstacle: None,
-            }],
-        },
-        Event::DependencyResolved {
-            task: TASK,
-            dependency: TaskId(1),
-            way: Way::Absorb,
-            note: "do without it".to_owned(),
-        },
-        Event::AskRequested {
-            id: consult(),
-            purpose: Purpose::Resolve { dependency: TASK },
-            agent: crate::domain::AgentId(1),
-            strict: None,
-            not_before: Some(START),
-        },
+        ),
+        Event::Turn(
+            turn(),
+            TurnEvent::Activity {
+                summary: "2 of 3".to_owned(),
+            },
+        ),
+        Event::Turn(
+            turn(),
+            TurnEvent::AuthorityCues {
+                cues: 2,
+                result: false,
+            },
+        ),
+        Event::Turn(
+            turn(),
+            TurnEvent::AuthorityCues {
+                cues: 1,
+                result: true,
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::DelegationDrift {
+                stored: Digest::of(b"as it was"),
+                now: Digest::of(b"as it is"),
+            },
+        ),
+        Event::Task(TASK, TaskEvent::NoProgress { waves: 3 }),
+        Event::Turn(
+            turn(),
+            TurnEvent::Escalated {
+                broken: crate::domain::BrokenAssumption {
+                    kind: crate::domain::Assumption::DependencyFailed,
+                    evidence: "dependency failed".to_owned(),
+                },
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::Question {
+                question: "Which one?".to_owned(),
+                detected: true,
+                call: None,
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::Answered {
+                answer: "The second.".to_owned(),
+                by: "ada".to_owned(),
+                number: Some(1),
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::DeadlockDetected {
+                dependency: TaskId(1),
+            },
+        ),
+        Event::Work(
+            TASK,
+            WorkEvent::ArtifactsRequested {
+                dependency: TaskId(1),
+            },
+        ),
+        Event::Work(
+            TASK,
+            WorkEvent::ArtifactsScanned {
+                dependency: TaskId(1),
+                files: vec![FileFact {
+                    path: "a".to_owned(),
+                    size: Some(3),
+                    digest: None,
+                    obstacle: None,
+                }],
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::DependencyResolved {
+                dependency: TaskId(1),
+                way: Way::Absorb,
+                note: "do without it".to_owned(),
+            },
+        ),
+        Event::Ask(
+            consult(),
+            AskEvent::Requested {
+                purpose: Purpose::Resolve { dependency: TASK },
+                agent: crate::domain::AgentId(1),
+                strict: None,
+                not_before: Some(START),
+            },
+        ),
         advised(Advice::Absorb {
             prompt: "do without it".to_owned(),
         }),
@@ -567,64 +650,76 @@ pub(super) fn review_samples() -> Vec<Event> {
             excerpt: String::new(),
             grave: true,
         }),
-        Event::AskFailed {
-            id: consult(),
-            purpose: Purpose::Resolve { dependency: TASK },
-            agent: AgentId(1),
-            gave_up: true,
-            class: FailureClass::ProviderAuth,
-            message: "HTTP 401".to_owned(),
-            used: None,
-            until: Some(START),
-        },
-        Event::StageVerdict(Box::new(StageReport {
+        Event::Ask(
+            consult(),
+            AskEvent::Failed {
+                purpose: Purpose::Resolve { dependency: TASK },
+                agent: AgentId(1),
+                gave_up: true,
+                class: FailureClass::ProviderAuth,
+                message: "HTTP 401".to_owned(),
+                used: None,
+                until: Some(START),
+            },
+        ),
+        Event::verdict(StageReport {
             points: Some(Points::whole(80)),
             dimensions: vec![score],
             ..report(Stage::Judge, Verdict::Pass, None)
-        })),
-        Event::EvalUnparsed { task: TASK },
-        Event::GradingRequested {
-            task: TASK,
-            round: 1,
-            unreviewed: false,
-        },
-        Event::GradingFailed {
-            task: TASK,
-            round: 1,
-            message: "the work's output is lost".to_owned(),
-        },
-        Event::StepRequested {
-            task: TASK,
-            step: Step::RedTeam,
-            round: 1,
-            plain: false,
-            grounds: Grounds::Reviewed,
-        },
-        Event::StepFailed {
-            task: TASK,
-            step: Step::RedTeam,
-            round: 1,
-            message: "its reply could not be read".to_owned(),
-        },
-        Event::StageVerdict(Box::new(StageReport {
+        }),
+        Event::Task(TASK, TaskEvent::EvalUnparsed),
+        Event::Work(
+            TASK,
+            WorkEvent::GradingRequested {
+                round: 1,
+                unreviewed: false,
+            },
+        ),
+        Event::Work(
+            TASK,
+            WorkEvent::GradingFailed {
+                round: 1,
+                message: "the work's output is lost".to_owned(),
+            },
+        ),
+        Event::Work(
+            TASK,
+            WorkEvent::StepRequested {
+                step: Step::RedTeam,
+                round: 1,
+                plain: false,
+                grounds: Grounds::Reviewed,
+            },
+        ),
+        Event::Work(
+            TASK,
+            WorkEvent::StepFailed {
+                step: Step::RedTeam,
+                round: 1,
+                message: "its reply could not be read".to_owned(),
+            },
+        ),
+        Event::verdict(StageReport {
             name: Some("licence".to_owned()),
             reason: Some("no licence".to_owned()),
             model: Some("judge-1".to_owned()),
             ..report(Stage::Stages, Verdict::Fail, Some(Cause::Stage))
-        })),
-        Event::StageVerdict(Box::new(StageReport {
+        }),
+        Event::verdict(StageReport {
             grades: vec![CriterionGrade {
                 points: None,
                 evidence: "no rule reads it".to_owned(),
             }],
             confidence: Some(Points::ZERO),
             ..report(Stage::Verification, Verdict::Refer, Some(Cause::Confidence))
-        })),
-        Event::ForceAccepted {
-            task: TASK,
-            points: Some(Points::whole(55)),
-            message: "accepted below the quality bar after 2 attempts, score 55".to_owned(),
-        },
+        }),
+        Event::Task(
+            TASK,
+            TaskEvent::ForceAccepted {
+                points: Some(Points::whole(55)),
+                message: "accepted below the quality bar after 2 attempts, score 55".to_owned(),
+            },
+        ),
     ]
 }
 pub(super) fn notice_samples() -> Vec<Event> {
@@ -687,84 +782,95 @@ pub(super) fn notice_samples() -> Vec<Event> {
 }
 pub(super) fn task_samples() -> Vec<Event> {
     vec![
-        Event::Transition {
-            task: TASK,
-            from: Status::Review,
-            to: Status::Done,
-            phase: Some(Phase::Review),
-            mode: Some(FailureMode::Quality),
-            flag: Some(QualityFlag::Clean),
-            reason: Some("all of its keys".to_owned()),
-        },
-        Event::ApprovalRequested {
-            task: TASK,
-            number: 1,
-            reason: WaitingReason::Refer,
-            cause: Some(Cause::NoReviewer),
-            stage: None,
-            step: None,
-            message: "nobody may review this work".to_owned(),
-            gate: Some("deployments".to_owned()),
-            expires: Some(START),
-        },
-        Event::ApproverAsked {
-            task: TASK,
-            number: 1,
-            approver: 0,
-        },
-        Event::ApproverUndecided {
-            task: TASK,
-            number: 1,
-            approver: 0,
-            message: "it exited 3".to_owned(),
-            again: Some(START),
-        },
-        Event::ApprovalTimedOut {
-            task: TASK,
-            number: 1,
-        },
-        Event::RetryBlocked {
-            task: TASK,
-            reason: "the last attempt failed (checks)".to_owned(),
-        },
-        Event::HoldReached {
-            hold: HoldId(0),
-            number: 1,
-            until: None,
-        },
-        Event::HoldReached {
-            hold: HoldId(1),
-            number: 1,
-            until: Some(START),
-        },
-        Event::HoldPassed {
-            hold: HoldId(0),
-            by: Some("ada".to_owned()),
-        },
-        Event::HoldPassed {
-            hold: HoldId(1),
-            by: None,
-        },
-        Event::HoldRejected {
-            hold: HoldId(0),
-            reason: "not this week".to_owned(),
-            by: "ada".to_owned(),
-        },
-        Event::ApprovalResolved {
-            task: TASK,
-            number: 1,
-            resolution: "approved".to_owned(),
-            by: "ada".to_owned(),
-        },
-        Event::DependencyFailed {
-            task: TaskId(1),
-            dependency: TASK,
-        },
-        Event::RunFinished {
+        Event::Task(
+            TASK,
+            TaskEvent::Transition {
+                from: Status::Review,
+                to: Status::Done,
+                phase: Some(Phase::Review),
+                mode: Some(FailureMode::Quality),
+                flag: Some(QualityFlag::Clean),
+                reason: Some("all of its keys".to_owned()),
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::ApprovalRequested {
+                number: 1,
+                reason: WaitingReason::Refer,
+                cause: Some(Cause::NoReviewer),
+                stage: None,
+                step: None,
+                message: "nobody may review this work".to_owned(),
+                gate: Some("deployments".to_owned()),
+                expires: Some(START),
+            },
+        ),
+        Event::Work(
+            TASK,
+            WorkEvent::ApproverAsked {
+                number: 1,
+                approver: 0,
+            },
+        ),
+        Event::Work(
+            TASK,
+            WorkEvent::ApproverUndecided {
+                number: 1,
+                approver: 0,
+                message: "it exited 3".to_owned(),
+                again: Some(START),
+            },
+        ),
+        Event::Task(TASK, TaskEvent::ApprovalTimedOut { number: 1 }),
+        Event::Task(
+            TASK,
+            TaskEvent::RetryBlocked {
+                reason: "the last attempt failed (checks)".to_owned(),
+            },
+        ),
+        Event::Hold(
+            HoldId(0),
+            HoldEvent::Reached {
+                number: 1,
+                until: None,
+            },
+        ),
+        Event::Hold(
+            HoldId(1),
+            HoldEvent::Reached {
+                number: 1,
+                until: Some(START),
+            },
+        ),
+        Event::Hold(
+            HoldId(0),
+            HoldEvent::Passed {
+                by: Some("ada".to_owned()),
+            },
+        ),
+        Event::Hold(HoldId(1), HoldEvent::Passed { by: None }),
+        Event::Hold(
+            HoldId(0),
+            HoldEvent::Rejected {
+                reason: "not this week".to_owned(),
+                by: "ada".to_owned(),
+            },
+        ),
+        Event::Task(
+            TASK,
+            TaskEvent::ApprovalResolved {
+                number: 1,
+                resolution: "approved".to_owned(),
+                by: "ada".to_owned(),
+            },
+        ),
+        Event::Task(TaskId(1), TaskEvent::DependencyFailed { dependency: TASK }),
+        Event::Run(RunEvent::Finished {
             outcome: OutcomeClass::TaskFailed,
             conditions: vec![OutcomeClass::TaskFailed, OutcomeClass::BelowThreshold],
             allowed: vec![OutcomeClass::BelowThreshold],
             origin: None,
-        },
+        }),
     ]
 }

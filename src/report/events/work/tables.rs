@@ -1,7 +1,9 @@
 //! The tables of work: which event of the engine is about which work, and what it is in its life.
 
 use crate::domain::{AskId, Purpose, Stage, Step, TaskId, Timestamp, TurnId};
-use crate::engine::{Call, Event, NoticeEvent};
+use crate::engine::{
+    AskEvent, BudgetEvent, Call, Event, NoticeEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+};
 use crate::mission::model::Check;
 use crate::report::events::explode::Exploder;
 use crate::report::events::notices::notice_details;
@@ -14,23 +16,31 @@ impl Exploder {
     /// Which work an event is about: its kind, its purpose, its place.
     pub(super) fn work_of(&self, event: &Event) -> Option<Work> {
         match event {
-            Event::TurnStarted { turn, .. }
-            | Event::TurnRequestFailed { turn, .. }
-            | Event::TurnFinished { turn, .. }
-            | Event::TurnLost { turn }
-            | Event::TurnAdopted { turn } => Some(turn_work(*turn)),
-            Event::CallHeld { call, .. } | Event::CallReleased { call } => Some(match call.call {
-                Call::Turn(attempt, turn) => turn_work(TurnId {
-                    task: call.task,
-                    attempt,
-                    turn,
-                }),
-                Call::Ask(number, _) => self.open_ask(call.task, number),
-            }),
-            Event::AskRequested { id, purpose, .. }
-            | Event::AskReplied { id, purpose, .. }
-            | Event::AskFailed { id, purpose, .. } => Some(self.ask_work(*id, *purpose)),
-            Event::AuditRequested { .. } | Event::Audited { .. } => {
+            Event::Turn(
+                turn,
+                TurnEvent::Started { .. }
+                | TurnEvent::RequestFailed { .. }
+                | TurnEvent::Finished { .. }
+                | TurnEvent::Lost
+                | TurnEvent::Adopted,
+            ) => Some(turn_work(*turn)),
+            Event::Budget(BudgetEvent::Held { call, .. } | BudgetEvent::Released { call }) => {
+                Some(match call.call {
+                    Call::Turn(attempt, turn) => turn_work(TurnId {
+                        task: call.task,
+                        attempt,
+                        turn,
+                    }),
+                    Call::Ask(number, _) => self.open_ask(call.task, number),
+                })
+            }
+            Event::Ask(
+                id,
+                AskEvent::Requested { purpose, .. }
+                | AskEvent::Replied { purpose, .. }
+                | AskEvent::Failed { purpose, .. },
+            ) => Some(self.ask_work(*id, *purpose)),
+            Event::Run(RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. }) => {
                 Some(of_run("scan", "audit").at(Some(Stage::Audit), None))
             }
             Event::Notice(_) => Some(of_run("deliver", "notify")),
@@ -40,34 +50,43 @@ impl Exploder {
 
     fn scan_or_command(&self, event: &Event) -> Option<Work> {
         Some(match event {
-            Event::FilesScanned { task, .. } => {
+            Event::Work(task, WorkEvent::FilesScanned { .. }) => {
                 let looking = self.work.find(*task, Key::Stage(Step::Vision)).cloned();
                 looking.unwrap_or_else(|| self.of_task(*task, Key::Files, ("scan", "files")))
             }
-            Event::ScanRequested { task, .. } => self.of_task(*task, Key::Files, ("scan", "files")),
-            Event::ArtifactsRequested { task, dependency }
-            | Event::ArtifactsScanned { task, dependency, .. } => {
-                self.of_task(*task, Key::Artifacts(*dependency), ("scan", "artifacts"))
+            Event::Work(task, WorkEvent::ScanRequested { .. }) => {
+                self.of_task(*task, Key::Files, ("scan", "files"))
             }
-            Event::FinishRequested { task, command } | Event::FinishChecked { task, command, .. } => {
+            Event::Work(
+                task,
+                WorkEvent::ArtifactsRequested { dependency } | WorkEvent::ArtifactsScanned { dependency, .. },
+            ) => self.of_task(*task, Key::Artifacts(*dependency), ("scan", "artifacts")),
+            Event::Work(
+                task,
+                WorkEvent::FinishRequested { command } | WorkEvent::FinishChecked { command, .. },
+            ) => {
                 let work = self.of_task(*task, Key::Finish(*command), ("command", "finish"));
                 work.at(Some(Stage::Finish), None)
             }
-            Event::CheckRequested { task, check } | Event::CheckFinished { task, check, .. } => {
+            Event::Work(
+                task,
+                WorkEvent::CheckRequested { check } | WorkEvent::CheckFinished { check, .. },
+            ) => {
                 let kind = self.kind_of_check(*task, *check);
                 let work = self.of_task(*task, Key::Check(*check), (kind, "check"));
                 work.at(Some(Stage::Checks), None)
             }
-            Event::GradingRequested { task, round, .. } | Event::GradingFailed { task, round, .. } => {
+            Event::Work(
+                task,
+                WorkEvent::GradingRequested { round, .. } | WorkEvent::GradingFailed { round, .. },
+            ) => {
                 let work = self.of_task(*task, Key::Facts, ("scan", "grade"));
                 work.at(Some(Stage::Verification), Some(*round))
             }
-            Event::StepRequested {
-                task, step, round, ..
-            }
-            | Event::StepFailed {
-                task, step, round, ..
-            } => {
+            Event::Work(
+                task,
+                WorkEvent::StepRequested { step, round, .. } | WorkEvent::StepFailed { step, round, .. },
+            ) => {
                 // Of a vision check only whether the screenshots are there is seen without an agent.
                 let (kind, round) = match step {
                     Step::Vision => ("scan", None),
@@ -76,17 +95,11 @@ impl Exploder {
                 let work = self.of_task(*task, Key::Stage(*step), (kind, step.as_str()));
                 work.at(Some(step.stage()), round)
             }
-            Event::ApproverAsked {
+            Event::Work(
                 task,
-                number,
-                approver,
-            }
-            | Event::ApproverUndecided {
-                task,
-                number,
-                approver,
-                ..
-            } => self.of_task(*task, Key::Approver(*number, *approver), ("command", "approver")),
+                WorkEvent::ApproverAsked { number, approver }
+                | WorkEvent::ApproverUndecided { number, approver, .. },
+            ) => self.of_task(*task, Key::Approver(*number, *approver), ("command", "approver")),
             _ => return None,
         })
     }
@@ -111,43 +124,55 @@ impl Exploder {
             .task
             .is_some_and(|task| self.work.find(task, work.key).is_some());
         Some(match event {
-            Event::TurnStarted { .. } => Life::Started,
-            Event::ScanRequested { .. }
-            | Event::ArtifactsRequested { .. }
-            | Event::AuditRequested { .. }
-            | Event::FinishRequested { .. }
-            | Event::CheckRequested { .. }
-            | Event::AskRequested { .. }
-            | Event::StepRequested { plain: true, .. } => Life::Requested,
+            Event::Turn(_, TurnEvent::Started { .. }) => Life::Started,
+            Event::Work(
+                _,
+                WorkEvent::ScanRequested { .. }
+                | WorkEvent::ArtifactsRequested { .. }
+                | WorkEvent::FinishRequested { .. }
+                | WorkEvent::CheckRequested { .. }
+                | WorkEvent::StepRequested { plain: true, .. },
+            )
+            | Event::Run(RunEvent::AuditRequested { .. })
+            | Event::Ask(_, AskEvent::Requested { .. }) => Life::Requested,
             // Of an agent that is asked, the ask itself is told.
-            Event::GradingRequested { .. } | Event::ApproverAsked { .. } => match rest.first() {
-                Some(Event::AskRequested { .. }) => return None,
-                _ => Life::Requested,
-            },
-            Event::TurnFinished { exit, .. } if exit.failure.is_some() => Life::Ended("failed"),
-            Event::TurnFinished { .. }
-            | Event::FilesScanned { .. }
-            | Event::ArtifactsScanned { .. }
-            | Event::Audited { .. }
-            | Event::FinishChecked { .. }
-            | Event::CheckFinished { .. } => Life::Ended("ok"),
-            Event::TurnLost { .. } => Life::Ended("lost"),
-            Event::TurnAdopted { .. } => Life::Progressed("adopted"),
-            Event::TurnRequestFailed { .. } => Life::Progressed("retry"),
-            Event::CallHeld { .. } => Life::Progressed("held"),
-            Event::CallReleased { .. } => Life::Progressed("released"),
-            Event::AskReplied { id, .. } | Event::AskFailed { id, .. } => {
+            Event::Work(_, WorkEvent::GradingRequested { .. } | WorkEvent::ApproverAsked { .. }) => {
+                match rest.first() {
+                    Some(Event::Ask(_, AskEvent::Requested { .. })) => return None,
+                    _ => Life::Requested,
+                }
+            }
+            Event::Turn(_, TurnEvent::Finished { exit, .. }) if exit.failure.is_some() => {
+                Life::Ended("failed")
+            }
+            Event::Turn(_, TurnEvent::Finished { .. })
+            | Event::Work(
+                _,
+                WorkEvent::FilesScanned { .. }
+                | WorkEvent::ArtifactsScanned { .. }
+                | WorkEvent::FinishChecked { .. }
+                | WorkEvent::CheckFinished { .. },
+            )
+            | Event::Run(RunEvent::AuditFinished { .. }) => Life::Ended("ok"),
+            Event::Turn(_, TurnEvent::Lost) => Life::Ended("lost"),
+            Event::Turn(_, TurnEvent::Adopted) => Life::Progressed("adopted"),
+            Event::Turn(_, TurnEvent::RequestFailed { .. }) => Life::Progressed("retry"),
+            Event::Budget(BudgetEvent::Held { .. }) => Life::Progressed("held"),
+            Event::Budget(BudgetEvent::Released { .. }) => Life::Progressed("released"),
+            Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => {
                 self.told = Some(id.task);
                 of_ask(*id, event, rest)
             }
             // Where an agent was asked, its own end tells it.
-            Event::GradingFailed { task, .. } | Event::StepFailed { task, .. } => {
+            Event::Work(task, WorkEvent::GradingFailed { .. } | WorkEvent::StepFailed { .. }) => {
                 if !is_open && self.told == Some(*task) {
                     return None;
                 }
                 Life::Ended("failed")
             }
-            Event::ApproverUndecided { .. } if is_open || self.told != work.task => Life::Ended("ok"),
+            Event::Work(_, WorkEvent::ApproverUndecided { .. }) if is_open || self.told != work.task => {
+                Life::Ended("ok")
+            }
             Event::Notice(event) => return of_notice(event),
             _ => return None,
         })
@@ -156,20 +181,27 @@ impl Exploder {
     /// What an event says beside that, under its own keys.
     pub(super) fn details(&self, event: &Event, rest: &[Event]) -> Payload {
         match event {
-            Event::TurnStarted { .. }
-            | Event::TurnRequestFailed { .. }
-            | Event::TurnFinished { .. }
-            | Event::TurnLost { .. }
-            | Event::TurnAdopted { .. } => self.turn_details(event),
-            Event::AskRequested { .. } => self.ask_details(event),
-            Event::AskReplied { id, .. } | Event::AskFailed { id, .. } => {
+            Event::Turn(
+                _,
+                TurnEvent::Started { .. }
+                | TurnEvent::RequestFailed { .. }
+                | TurnEvent::Finished { .. }
+                | TurnEvent::Lost
+                | TurnEvent::Adopted,
+            ) => self.turn_details(event),
+            Event::Ask(_, AskEvent::Requested { .. }) => self.ask_details(event),
+            Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => {
                 let payload = self.ask_details(event).extend(asked_next(rest));
                 payload.extend(self.why_in_vain(id.task, rest))
             }
-            Event::CallHeld { .. } | Event::CallReleased { .. } => self.doer(event),
-            Event::ApproverAsked { .. } | Event::ApproverUndecided { .. } => self.approver_details(event),
-            Event::StepRequested { .. } | Event::StepFailed { .. } => self.step_details(event),
-            Event::ArtifactsRequested { .. } | Event::ArtifactsScanned { .. } => {
+            Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => self.doer(event),
+            Event::Work(_, WorkEvent::ApproverAsked { .. } | WorkEvent::ApproverUndecided { .. }) => {
+                self.approver_details(event)
+            }
+            Event::Work(_, WorkEvent::StepRequested { .. } | WorkEvent::StepFailed { .. }) => {
+                self.step_details(event)
+            }
+            Event::Work(_, WorkEvent::ArtifactsRequested { .. } | WorkEvent::ArtifactsScanned { .. }) => {
                 self.artifacts_details(event)
             }
             Event::Notice(event) => notice_details(&self.plan, &self.run_id, event),
@@ -180,11 +212,13 @@ impl Exploder {
     /// Who does it, where a turn or call is asked for.
     pub(super) fn doer(&self, event: &Event) -> Payload {
         match event {
-            Event::TurnStarted { turn, .. } => {
+            Event::Turn(turn, TurnEvent::Started { .. }) => {
                 let agent = self.agent_name(self.plan.task(turn.task).agent);
                 self.turn(*turn).with("agentName", agent)
             }
-            Event::CallHeld { agent, .. } => Payload::default().with("agentName", self.agent_name(*agent)),
+            Event::Budget(BudgetEvent::Held { agent, .. }) => {
+                Payload::default().with("agentName", self.agent_name(*agent))
+            }
             _ => Payload::default(),
         }
     }
@@ -192,12 +226,13 @@ impl Exploder {
     /// Why a reply does not count or settles nothing, where that is decided at once.
     fn why_in_vain(&self, id: TaskId, rest: &[Event]) -> Payload {
         let of_task = rest.iter().find_map(|event| match event {
-            Event::GradingFailed { task, message, .. } | Event::StepFailed { task, message, .. }
-                if *task == id =>
-            {
-                Some(Payload::default().with("error", message.as_str()))
+            Event::Work(
+                task,
+                WorkEvent::GradingFailed { message, .. } | WorkEvent::StepFailed { message, .. },
+            ) if *task == id => Some(Payload::default().with("error", message.as_str())),
+            Event::Work(task, WorkEvent::ApproverUndecided { .. }) if *task == id => {
+                Some(self.approver_details(event))
             }
-            Event::ApproverUndecided { task, .. } if *task == id => Some(self.approver_details(event)),
             _ => None,
         });
         of_task.unwrap_or_default()
@@ -296,21 +331,21 @@ fn of_notice(event: &NoticeEvent) -> Option<Life> {
 /// What came of a call to an agent: the same may be asked once more, of the same agent or of another one.
 fn of_ask(asked: AskId, event: &Event, rest: &[Event]) -> Life {
     let until = match event {
-        Event::AskFailed { until, .. } => *until,
+        Event::Ask(_, AskEvent::Failed { until, .. }) => *until,
         _ => None,
     };
-    let replied = matches!(event, Event::AskReplied { .. });
+    let replied = matches!(event, Event::Ask(_, AskEvent::Replied { .. }));
     let of_same = |event: &&Event| match event {
-        Event::AskRequested { id, .. } | Event::AskFailed { id, .. } => {
+        Event::Ask(id, AskEvent::Requested { .. } | AskEvent::Failed { .. }) => {
             id.task == asked.task && id.number == asked.number
         }
         _ => false,
     };
     let falls_back = rest
         .iter()
-        .any(|event| matches!(event, Event::FellBack { task, .. } if *task == asked.task));
+        .any(|event| matches!(event, Event::Task(task, TaskEvent::FellBack { .. }) if *task == asked.task));
     match rest.iter().find(of_same) {
-        Some(Event::AskFailed { .. }) => Life::Progressed("refused"),
+        Some(Event::Ask(_, AskEvent::Failed { .. })) => Life::Progressed("refused"),
         Some(_) if replied => Life::Progressed("reprompt"),
         Some(_) if falls_back => Life::Progressed("fallback"),
         Some(_) => Life::Progressed("retry"),
@@ -322,11 +357,16 @@ fn of_ask(asked: AskId, event: &Event, rest: &[Event]) -> Life {
 
 /// What is told of the next request of a call that is made once more.
 fn asked_next(rest: &[Event]) -> Payload {
-    let next = rest.iter().find(|event| !matches!(event, Event::FellBack { .. }));
+    let next = rest
+        .iter()
+        .find(|event| !matches!(event, Event::Task(_, TaskEvent::FellBack { .. })));
     match next {
-        Some(Event::AskRequested {
-            strict, not_before, ..
-        }) => Payload::default()
+        Some(Event::Ask(
+            _,
+            AskEvent::Requested {
+                strict, not_before, ..
+            },
+        )) => Payload::default()
             .maybe("strict", strict.as_deref())
             .maybe("notBefore", not_before.map(Timestamp::to_rfc3339)),
         _ => Payload::default(),

@@ -1,6 +1,6 @@
 //! What happens to the run as a whole.
 
-use crate::engine::{DeadlineStep, Event, State};
+use crate::engine::{BudgetEvent, DeadlineStep, Event, RunEvent, State};
 use crate::mission::Origin;
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
@@ -16,7 +16,7 @@ impl Lines {
         let mission = &*state.plan.name;
         let tasks = || count(state.counts.selected as usize, "task");
         Some(match event {
-            Event::RunStarted(_) => {
+            Event::Run(RunEvent::Started(_)) => {
                 let review = if state.plan.rules.evaluate {
                     ""
                 } else {
@@ -34,7 +34,7 @@ impl Lines {
                 let detail = format!("{}{left_out}, {slots} at a time{review}{run}", tasks());
                 Line::new(Verb::Run, Role::Active, mission, detail)
             }
-            Event::RunResumed { options, .. } => {
+            Event::Run(RunEvent::Resumed { options, .. }) => {
                 let finished = state.counts.ended();
                 let mut detail = format!("{finished} of {} finished before", tasks());
                 // What holds for this session only is said, so that nobody looks for it in the next one.
@@ -48,11 +48,11 @@ impl Lines {
                 detail.extend(limits.into_iter().flatten());
                 Line::new(Verb::Resume, Role::Active, mission, detail)
             }
-            Event::RunMoved { from, to } => {
+            Event::Run(RunEvent::Moved { from, to }) => {
                 let detail = format!("from {} to {}, and works there", from.display(), to.display());
                 Line::new(Verb::Resume, Role::Warn, "the state was moved", detail)
             }
-            Event::MissionChanged(change) => {
+            Event::Run(RunEvent::MissionChanged(change)) => {
                 let parts = [
                     (change.added.len(), "added"),
                     (change.removed.len(), "removed"),
@@ -63,7 +63,7 @@ impl Lines {
                 let detail = format!("with a changed mission: {}", parts.join(", "));
                 Line::new(Verb::Resume, Role::Warn, mission, detail)
             }
-            Event::TasksAdded(addition) => {
+            Event::Run(RunEvent::TasksAdded(addition)) => {
                 let titles = addition.tasks.iter().map(|task| &*task.title);
                 let titles = titles.collect::<Vec<_>>().join(", ");
                 let source = addition.source.map_or(mission, |id| title(state, id));
@@ -74,7 +74,7 @@ impl Lines {
                 };
                 Line::new(verb, Role::Active, source, format!("{how}: {titles}"))
             }
-            Event::TasksWithdrawn { tasks } => {
+            Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
                 let titles = tasks.iter().map(|id| title(state, *id));
                 let titles = titles.collect::<Vec<_>>().join(", ");
                 Line::new(
@@ -84,7 +84,7 @@ impl Lines {
                     format!("no longer needed: {titles}"),
                 )
             }
-            Event::Stopping { cause } => {
+            Event::Run(RunEvent::Stopping { cause }) => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
                 Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
@@ -106,29 +106,29 @@ impl Lines {
                     DeadlineStep::Set | DeadlineStep::Met => return None,
                 }
             }
-            Event::LimitReached { ceiling } => {
+            Event::Budget(BudgetEvent::Exhausted { ceiling }) => {
                 let detail = format!(
                     "limit: {}; what runs may finish its turn",
                     ceiling_words(state, *ceiling)
                 );
                 Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
-            Event::Paused { by } => {
+            Event::Run(RunEvent::Paused { by }) => {
                 let detail = format!("paused by {by}: what has started may finish, nothing new starts");
                 Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
-            Event::Waiting { until } => {
+            Event::Run(RunEvent::Waiting { until }) => {
                 let waiting = count(state.counts.awaiting as usize, "answer");
                 let detail = format!("for {waiting} by a person, until {}", until.to_rfc3339());
                 Line::new(Verb::Wait, Role::Warn, mission, detail)
             }
-            Event::ThresholdFailed { points, threshold } => {
+            Event::Run(RunEvent::ThresholdFailed { points, threshold }) => {
                 let detail = format!("mission score {points} < {threshold}");
                 Line::new(Verb::Gate, Role::Bad, mission, detail)
             }
-            Event::StateForeign { what } => Line::new(Verb::Stop, Role::Bad, what, ""),
-            Event::Warning { message } => Line::warning(message, ""),
-            Event::Salvaged { by, line, .. } => {
+            Event::Run(RunEvent::StateForeign { what }) => Line::new(Verb::Stop, Role::Bad, what, ""),
+            Event::Run(RunEvent::Warning { message }) => Line::warning(message, ""),
+            Event::Run(RunEvent::Salvaged { by, line, .. }) => {
                 Line::warning("damaged journal", format!(" cut at line {line} by {by}"))
             }
             _ => return None,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::domain::{
     Advice, AgentId, AttemptKind, Cause, FailureMode, Points, Stage, Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{self, Event, MAX_REQUEST_RETRIES, StageReport, State};
+use crate::engine::{self, AskEvent, Event, MAX_REQUEST_RETRIES, StageReport, State, TaskEvent};
 use crate::report::progress::live::Running;
 use crate::report::progress::verb::Verb;
 use crate::report::scrutiny::stage_words;
@@ -79,14 +79,16 @@ impl Lines {
     }
 
     pub(super) fn of_transition(&self, state: &State, event: &Event) -> Option<Line> {
-        let Event::Transition {
-            task: id,
-            to,
-            mode,
-            flag,
-            reason,
-            ..
-        } = event
+        let Event::Task(
+            id,
+            TaskEvent::Transition {
+                to,
+                mode,
+                flag,
+                reason,
+                ..
+            },
+        ) = event
         else {
             return None;
         };
@@ -141,22 +143,27 @@ impl Lines {
     pub(super) fn ask_trouble(&self, state: &State, event: &Event) -> Option<String> {
         let name = |agent: &AgentId| &state.plan.agent(*agent).name;
         match event {
-            Event::AskReplied {
-                agent,
-                purpose,
-                advice: Advice::Unreadable { why, excerpt, .. },
-                ..
-            } => {
+            Event::Ask(
+                _,
+                AskEvent::Replied {
+                    agent,
+                    purpose,
+                    advice: Advice::Unreadable { why, excerpt, .. },
+                    ..
+                },
+            ) => {
                 let said = purpose.seat().map_or_else(String::new, |_| said(excerpt));
                 Some(format!("{}: {why}{said}", name(agent)))
             }
-            Event::AskFailed {
+            Event::Ask(
                 id,
-                agent,
-                class,
-                message,
-                ..
-            } => {
+                AskEvent::Failed {
+                    agent,
+                    class,
+                    message,
+                    ..
+                },
+            ) => {
                 let mut open = state.task(id.task).asks.iter();
                 let asked = open.find(|open| {
                     open.id.number == id.number

@@ -1,7 +1,7 @@
 //! What waits: for its turn, for a person, for a time.
 
 use crate::domain::{HoldId, Millis, RunId, TaskId, Timestamp, TurnId};
-use crate::engine::{DeferralReason, Event, State};
+use crate::engine::{DeferralReason, Event, HoldEvent, State, TaskEvent, TurnEvent, WorkEvent};
 use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::Role;
 use crate::report::text::{seconds, time_of_day};
@@ -14,7 +14,7 @@ impl Lines {
     pub(super) fn of_turn(&self, state: &State, turn: TurnId, event: &Event) -> Option<Line> {
         let title = title(state, turn.task);
         Some(match event {
-            Event::TurnStarted { .. } => {
+            Event::Turn(_, TurnEvent::Started { .. }) => {
                 let agent = &state.plan.agent(state.plan.task(turn.task).agent).name;
                 let attempt = match turn.attempt {
                     1 => String::new(),
@@ -22,21 +22,25 @@ impl Lines {
                 };
                 Line::new(Verb::Start, Role::Active, title, format!("{agent}{attempt}")).live()
             }
-            Event::TurnRequestFailed {
-                class,
-                message,
-                not_before,
-                of,
-                ..
-            } => {
+            Event::Turn(
+                _,
+                TurnEvent::RequestFailed {
+                    class,
+                    message,
+                    not_before,
+                    of,
+                },
+            ) => {
                 let running = state.task(turn.task).running.as_ref();
                 let failed = running.map_or(1, |running| running.failed_requests);
                 let again = self.again((failed, *of), *not_before);
                 let detail = format!("{again}: {} {message}", class.as_str());
                 Line::new(Verb::Retry, Role::Warn, title, detail)
             }
-            Event::TurnLost { .. } => Line::new(Verb::Lost, Role::Warn, title, "its turn was interrupted"),
-            Event::TurnAdopted { .. } => Line::new(
+            Event::Turn(_, TurnEvent::Lost) => {
+                Line::new(Verb::Lost, Role::Warn, title, "its turn was interrupted")
+            }
+            Event::Turn(_, TurnEvent::Adopted) => Line::new(
                 Verb::Resume,
                 Role::Active,
                 title,
@@ -66,25 +70,28 @@ impl Lines {
     pub(super) fn of_approval(&self, state: &State, task: TaskId, event: &Event) -> Option<Line> {
         let title = title(state, task);
         Some(match event {
-            Event::ApprovalRequested {
-                number,
-                reason,
-                message,
-                ..
-            } => {
+            Event::Task(
+                _,
+                TaskEvent::ApprovalRequested {
+                    number,
+                    reason,
+                    message,
+                    ..
+                },
+            ) => {
                 // The id first, because it is to be copied and must not be cut.
                 let number = *number;
                 let id = self.id(|run| ApprovalId { run, task, number }.to_string());
                 let detail = format!("{id}{}: {message}", reason.as_str());
                 Line::new(Verb::Wait, Role::Warn, title, detail)
             }
-            Event::ApprovalResolved { resolution, by, .. } => {
+            Event::Task(_, TaskEvent::ApprovalResolved { resolution, by, .. }) => {
                 Line::new(Verb::Answer, Role::Active, title, format!("{resolution} by {by}"))
             }
-            Event::ApproverUndecided { message, .. } => {
+            Event::Work(_, WorkEvent::ApproverUndecided { message, .. }) => {
                 Line::new(Verb::Wait, Role::Warn, title, format!("left open: {message}"))
             }
-            Event::ApprovalTimedOut { .. } => Line::new(
+            Event::Task(_, TaskEvent::ApprovalTimedOut { .. }) => Line::new(
                 Verb::Wait,
                 Role::Warn,
                 title,
@@ -97,33 +104,34 @@ impl Lines {
     pub(super) fn of_hold(&self, state: &State, event: &Event) -> Option<Line> {
         let name = |hold: HoldId| &*state.plan.hold(hold).name;
         Some(match event {
-            Event::HoldReached {
+            Event::Hold(
                 hold,
-                until: Some(until),
-                ..
-            } => Line::new(
+                HoldEvent::Reached {
+                    until: Some(until), ..
+                },
+            ) => Line::new(
                 Verb::Wait,
                 Role::Active,
                 name(*hold),
                 format!("delay until {}", until.to_rfc3339()),
             ),
-            Event::HoldReached { hold, number, .. } => {
+            Event::Hold(hold, HoldEvent::Reached { number, .. }) => {
                 let (hold, number) = (*hold, *number);
                 let id = self.id(|run| CheckpointId { run, hold, number }.to_string());
                 let message = state.plan.hold(hold).message.as_deref().unwrap_or_default();
                 let detail = format!("{id}checkpoint: {message}");
                 Line::new(Verb::Wait, Role::Warn, name(hold), detail.trim_end_matches(": "))
             }
-            Event::HoldPassed { hold, by: None } => {
+            Event::Hold(hold, HoldEvent::Passed { by: None }) => {
                 Line::new(Verb::Wait, Role::Active, name(*hold), "the delay is over")
             }
-            Event::HoldPassed { hold, by: Some(by) } => Line::new(
+            Event::Hold(hold, HoldEvent::Passed { by: Some(by) }) => Line::new(
                 Verb::Answer,
                 Role::Active,
                 name(*hold),
                 format!("approved by {by}"),
             ),
-            Event::HoldRejected { hold, reason, by } => {
+            Event::Hold(hold, HoldEvent::Rejected { reason, by }) => {
                 let detail = format!("rejected by {by}: {reason}");
                 Line::new(Verb::Answer, Role::Bad, name(*hold), detail)
             }
@@ -134,13 +142,16 @@ impl Lines {
 
 /// A task waits for a moment.
 pub(super) fn of_deferral(title: &str, event: &Event) -> Option<Line> {
-    let Event::TaskDeferred {
-        why,
-        until,
-        since,
-        message,
-        ..
-    } = event
+    let Event::Task(
+        _,
+        TaskEvent::Deferred {
+            why,
+            until,
+            since,
+            message,
+            ..
+        },
+    ) = event
     else {
         return None;
     };

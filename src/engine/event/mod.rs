@@ -1,0 +1,80 @@
+//! The events of the journal, grouped by the entity that they are about.
+//!
+//! An event is written as `{"task":[3,{"transition":{"from":"pending","to":"assigned"}}]}`: the entity, its id, the name
+//! of what happened, and the fields that are not at their default. `quorum events` prints the names of semantics,
+//! section 21 (see `report::events`). Fields are only ever added, with a default.
+
+mod budget;
+mod gate;
+mod hold;
+mod run;
+mod task;
+mod work;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{AskId, GateId, HoldId, TaskId, TurnId};
+
+use super::deadline::DeadlineEvent;
+use super::notice::NoticeEvent;
+use super::payload::{StageReport, VoidedStage};
+
+pub use budget::BudgetEvent;
+pub use gate::GateEvent;
+pub use hold::HoldEvent;
+pub use run::RunEvent;
+pub use task::TaskEvent;
+pub use work::{AskEvent, TurnEvent, WorkEvent};
+
+/// One thing that happened. State changes only by [`super::apply`]ing these.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Event {
+    /// To the run as a whole.
+    Run(RunEvent),
+    /// To the standing of a task.
+    Task(TaskId, TaskEvent),
+    /// To something that is under way for a task, and is neither a turn nor a question to an agent.
+    Work(TaskId, WorkEvent),
+    /// To a turn of a task's worker.
+    Turn(TurnId, TurnEvent),
+    /// To an agent that is asked.
+    Ask(AskId, AskEvent),
+    /// To a quality gate.
+    Gate(GateId, GateEvent),
+    /// To a checkpoint or a delay.
+    Hold(HoldId, HoldEvent),
+    /// To the budget of the run, and the calls that it holds.
+    Budget(BudgetEvent),
+    /// To the deadline of a task or of the mission.
+    Deadline(Box<DeadlineEvent>),
+    /// To a notification or a dead letter.
+    Notice(Box<NoticeEvent>),
+}
+
+impl Event {
+    /// The verdict of a stage.
+    #[must_use]
+    pub fn verdict(report: StageReport) -> Self {
+        Self::Task(report.task, TaskEvent::StageVerdict(Box::new(report)))
+    }
+
+    /// A part of judging that does not count.
+    #[must_use]
+    pub fn voided(voided: VoidedStage) -> Self {
+        Self::Task(voided.place.task(), TaskEvent::StageVoided(Box::new(voided)))
+    }
+
+    /// The task that it is about; `None` where it is about the run, or about several tasks.
+    #[must_use]
+    pub fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::Task(task, _) | Self::Work(task, _) => Some(*task),
+            Self::Turn(turn, _) => Some(turn.task),
+            Self::Ask(ask, _) => Some(ask.task),
+            Self::Budget(event) => event.call().map(|call| call.task),
+            Self::Deadline(event) => event.task,
+            Self::Run(_) | Self::Gate(..) | Self::Hold(..) | Self::Notice(_) => None,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What happens to a run as a whole.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Digest, OutcomeClass, Points, TaskId, Timestamp};
+use crate::engine::command::CommandResult;
+use crate::engine::mission_change::MissionChange;
+use crate::engine::payload::{FileFact, OriginCode, RunStarted, StopCause, SupervisorRef, is_default};
+use crate::mission::{Addition, RunOptions};
+
+/// What happens to a run as a whole: its sessions, its mission and tasks, its audits, what its operator says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RunEvent {
+    /// `run:started`
+    Started(Box<RunStarted>),
+    /// `run:resumed`: a later session of the same run began.
+    Resumed {
+        /// Options after the flags of `resume` were laid over the frozen ones.
+        options: Box<RunOptions>,
+        /// The process that holds this session's children.
+        supervisor: SupervisorRef,
+    },
+    /// `run:moved`: the state was carried elsewhere, and the session that begins works where it lies now.
+    Moved {
+        /// The folder in which the state lay.
+        from: PathBuf,
+        /// The folder in which the state lies.
+        to: PathBuf,
+    },
+    /// `run:stopping`: nothing new is started, running turns are ended.
+    Stopping {
+        /// Why the session stops.
+        cause: StopCause,
+    },
+    /// `run:finished`: the last event of each session.
+    Finished {
+        /// The outcome.
+        outcome: OutcomeClass,
+        /// All conditions that hold, the one that weighs most first.
+        conditions: Vec<OutcomeClass>,
+        /// Conditions that hold and were allowed by `--allow`.
+        #[serde(default, skip_serializing_if = "is_default")]
+        allowed: Vec<OutcomeClass>,
+        /// By whose key this event is vouched for, together with all that stands before it. Rules know nothing of keys:
+        /// whoever writes the record adds it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        origin: Option<Box<OriginCode>>,
+    },
+    /// `mission:changed`: from here on the run goes by another mission.
+    MissionChanged(Box<MissionChange>),
+    /// `tasks:added`: the run has more tasks from here on. They follow with their `task:created`.
+    TasksAdded(Box<Addition>),
+    /// `tasks:withdrawn`: added tasks that the run does not have any more, because what asked for them is done again.
+    TasksWithdrawn {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+    },
+    /// `protection:noted`: the programs and scripts that judge, as they were when the run began: they are protected as
+    /// long as it lasts.
+    ProtectionNoted {
+        /// Each file with the digest of its content.
+        files: Vec<(String, Option<Digest>)>,
+    },
+    /// `work:requested`: what was accepted is to be looked at again.
+    AuditRequested {
+        /// Which audit of the run, from 1.
+        number: u32,
+    },
+    /// `work:ended` of an audit.
+    AuditFinished {
+        /// Which audit of the run, from 1.
+        number: u32,
+        /// Tasks whose checks ran again and passed.
+        #[serde(default, skip_serializing_if = "is_default")]
+        checked: Vec<TaskId>,
+        /// Files of tasks that stand though the files hold something else now.
+        #[serde(default, skip_serializing_if = "is_default")]
+        files: Vec<(TaskId, Vec<FileFact>)>,
+    },
+    /// `run:paused`: nothing more is started in this session.
+    Paused {
+        /// By whom, as recorded.
+        by: String,
+    },
+    /// `run:waiting`: only a person can move the run on; the session is kept alive for an answer. Whatever moves a task
+    /// ends the wait.
+    Waiting {
+        /// When the session ends without an answer.
+        until: Timestamp,
+    },
+    /// `run:limit`: the session has a time limit.
+    SessionLimit {
+        /// When the session ends.
+        until: Timestamp,
+    },
+    /// `operator:command`: a command was taken, with its result.
+    CommandTaken {
+        /// The command's id.
+        id: String,
+        /// What the command met.
+        result: CommandResult,
+        /// By whom, as recorded.
+        by: String,
+    },
+    /// `quality:threshold:failed`
+    ThresholdFailed {
+        /// The mission's score.
+        points: Points,
+        /// What the score should have reached.
+        threshold: Points,
+    },
+    /// `run:salvaged`: a person kept the good beginning of a damaged journal. What was recorded behind it is unknown.
+    Salvaged {
+        /// By whom, as recorded.
+        by: String,
+        /// The line at which the damage began.
+        line: u64,
+        /// The bytes that were moved aside.
+        bytes: u64,
+        /// The lines among those bytes, readable or not.
+        records: u64,
+        /// The name of the file, beside the journal, that holds those bytes now.
+        file: String,
+    },
+    /// `state:foreign`: what the session rests on was touched by somebody else. Nothing that it ends with is believed:
+    /// the outcome is internal, until a later session begins.
+    StateForeign {
+        /// What was touched, and how that was seen.
+        what: String,
+    },
+    /// `log`: something a person should know that changes nothing.
+    Warning {
+        /// What the person is told.
+        message: String,
+    },
+}

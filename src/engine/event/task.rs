@@ -1,0 +1,261 @@
+//! What happens to the standing of a task.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    AgentId, AttemptKind, Cause, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
+    QualityFlag, Stage, Status, Step, TaskId, Timestamp, WaitingReason,
+};
+use crate::engine::payload::{DeferralReason, FileFact, StageReport, VoidedStage, Way, is_default};
+use crate::mission::SubTask;
+
+/// What happens to the standing of a task: its state and attempts, verdicts about it, what and whom it waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum TaskEvent {
+    /// `task:transition`
+    Transition {
+        /// The state that the task leaves.
+        from: Status,
+        /// The state that the task enters.
+        to: Status,
+        /// The phase that the task is in then.
+        #[serde(default, skip_serializing_if = "is_default")]
+        phase: Option<Phase>,
+        /// For `failed`: how.
+        #[serde(default, skip_serializing_if = "is_default")]
+        mode: Option<FailureMode>,
+        /// For `done`: how good.
+        #[serde(default, skip_serializing_if = "is_default")]
+        flag: Option<QualityFlag>,
+        /// Why, where the states do not say it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        reason: Option<String>,
+    },
+    /// A new attempt begins (`task:fix`, `task:retry` for the later ones).
+    AttemptPlanned {
+        /// The attempt's number, counted from 1 over the whole run.
+        attempt: u32,
+        /// The attempt's kind.
+        kind: AttemptKind,
+    },
+    /// `stage:verdict`
+    StageVerdict(Box<StageReport>),
+    /// `stage:voided`: while a part of judging was at work, protected files were not what they were: it is done again,
+    /// or the task has failed.
+    StageVoided(Box<VoidedStage>),
+    /// `files:changed`: files that the task names are not what was shown to its judges, or to the person who is asked.
+    FilesChanged {
+        /// The paths of these files.
+        paths: Vec<String>,
+        /// While a person is asked: the files that there are now.
+        #[serde(default, skip_serializing_if = "is_default")]
+        files: Vec<FileFact>,
+    },
+    /// `acceptance:recorded`: what the task is accepted for. Before its transition.
+    AcceptanceRecorded {
+        /// The files that the task names and that are there.
+        #[serde(default, skip_serializing_if = "is_default")]
+        files: Vec<FileFact>,
+        /// The checks that passed, by position.
+        #[serde(default, skip_serializing_if = "is_default")]
+        checks: Vec<u32>,
+    },
+    /// `task:regressed`: what the task was accepted for does not stand any more.
+    Regressed {
+        /// What does not stand.
+        reason: String,
+    },
+    /// `task:superseded`: a clean fixup made up for the failure of the task.
+    Superseded {
+        /// The fixup.
+        by: TaskId,
+    },
+    /// `task:nudge`: the worker is told what its finish gate misses, in another turn of the same attempt.
+    Nudged {
+        /// Whether the nudge counts as being told that the work does not compile.
+        #[serde(default, skip_serializing_if = "is_default")]
+        compilation: bool,
+        /// Whether the nudge counts as being told of the rest.
+        #[serde(default, skip_serializing_if = "is_default")]
+        others: bool,
+        /// What the finish gate misses.
+        missing: Vec<Finding>,
+    },
+    /// `probes:made`: the criteria of the task were cut into probes. They hold until the task begins anew.
+    Probed {
+        /// The probes.
+        probes: Vec<Probe>,
+    },
+    /// `task.eval.unparsed`
+    EvalUnparsed,
+    /// `task.forceAccept`: accepted below the bar, after all attempts.
+    ForceAccepted {
+        /// The last score; `None` if it could not be read.
+        #[serde(default, skip_serializing_if = "is_default")]
+        points: Option<Points>,
+        /// What the operator is told.
+        message: String,
+    },
+    /// `agent:fallback`: an agent cannot be reached, and another one is asked instead.
+    FellBack {
+        /// The agent that cannot be reached.
+        from: AgentId,
+        /// The agent that is asked instead.
+        to: AgentId,
+        /// Why the first cannot be reached, by class.
+        class: FailureClass,
+        /// Why, in words.
+        message: String,
+    },
+    /// `task:question`: the agent of the task waits for an answer; `tool:asked`: for a person's word about a tool call.
+    Question {
+        /// What the agent asks.
+        question: String,
+        /// Whether it only looked like a question and the orchestrator confirmed it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        detected: bool,
+        /// For a tool call: its digest.
+        #[serde(default, skip_serializing_if = "is_default")]
+        call: Option<Digest>,
+    },
+    /// `task:answered`
+    Answered {
+        /// What the agent is told.
+        answer: String,
+        /// By whom: the orchestrator, or a person as recorded.
+        by: String,
+        /// Where a person answered: the approval's number within the task.
+        #[serde(default, skip_serializing_if = "is_default")]
+        number: Option<u32>,
+    },
+    /// `approval:requested`: the task waits for a person.
+    ApprovalRequested {
+        /// The approval's number within the task; its id is made of it.
+        number: u32,
+        /// Why a person is asked.
+        reason: WaitingReason,
+        /// For a refer: its cause.
+        #[serde(default, skip_serializing_if = "is_default")]
+        cause: Option<Cause>,
+        /// For a refer: the stage that a person decides instead of; `None` is the judge.
+        #[serde(default, skip_serializing_if = "is_default")]
+        stage: Option<Stage>,
+        /// For a stage behind the verification: which one.
+        #[serde(default, skip_serializing_if = "is_default")]
+        step: Option<Step>,
+        /// What the person is told.
+        message: String,
+        /// The approval gate that asks, where one does.
+        #[serde(default, skip_serializing_if = "is_default")]
+        gate: Option<String>,
+        /// When the time for an answer is up.
+        #[serde(default, skip_serializing_if = "is_default")]
+        expires: Option<Timestamp>,
+    },
+    /// `approval:timeout`: nobody answered in time; the task keeps waiting.
+    ApprovalTimedOut {
+        /// Which approval, by its number within the task.
+        number: u32,
+    },
+    /// `approval:resolved`
+    ApprovalResolved {
+        /// Which approval, by its number within the task.
+        number: u32,
+        /// How the approval was resolved.
+        resolution: String,
+        /// By whom, as recorded.
+        by: String,
+    },
+    /// `task:retry:blocked`: the task's agent would act again, and only a person may let it (section 5, side effects).
+    RetryBlocked {
+        /// What the agent would act again for.
+        reason: String,
+    },
+    /// `deadlock:detected`: the task cannot start, because a dependency failed for good.
+    DeadlockDetected {
+        /// The dependency that failed.
+        dependency: TaskId,
+    },
+    /// `deadlock:resolved`: the task can do without the dependency, or that is tried again.
+    DependencyResolved {
+        /// The dependency that failed.
+        dependency: TaskId,
+        /// What was done about it.
+        way: Way,
+        /// What the task is told, the files that are there, or why the dependency is tried again.
+        #[serde(default, skip_serializing_if = "is_default")]
+        note: String,
+    },
+    /// `deadlock:unresolvable`: a dependency failed for good and nothing can stand in for it.
+    DependencyFailed {
+        /// The dependency that failed.
+        dependency: TaskId,
+    },
+    /// `task:escalated`: waves in a row brought nothing, so no agent is asked for another way around the dependency that
+    /// failed.
+    NoProgress {
+        /// How many waves.
+        waves: u32,
+    },
+    /// `verification:routed`: the verdict of this verification took one of its edges. It stands before the verification
+    /// is done, or behind what is done again.
+    EdgeTaken {
+        /// The edge.
+        edge: Edge,
+        /// Where the edge leads.
+        to: TaskId,
+        /// How often the verification has judged, since it last began by a person's word.
+        visit: u32,
+        /// Tasks that leave the run: nothing leads to them any more.
+        #[serde(default, skip_serializing_if = "is_default")]
+        left: Vec<TaskId>,
+        /// Tasks that were at work on what is done again.
+        #[serde(default, skip_serializing_if = "is_default")]
+        stopped: Vec<TaskId>,
+        /// Other verifications that are redone, with the visits that they had: those count on.
+        #[serde(default, skip_serializing_if = "is_default")]
+        kept: Vec<(TaskId, u32)>,
+    },
+    /// `task:window`, the pause between two attempts, or `task:queued`: the task waits for a moment or for a slot, and
+    /// holds none.
+    Deferred {
+        /// Why the task waits.
+        why: DeferralReason,
+        /// The moment that the task waits for.
+        until: Timestamp,
+        /// Since when the moment is waited for, in this session.
+        since: Timestamp,
+        /// What was said of it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        message: String,
+        /// The stage behind which a task that waits for a slot goes on; `None`: with whoever is asked already.
+        #[serde(default, skip_serializing_if = "is_default")]
+        stage: Option<Stage>,
+        /// Which of several such stages.
+        #[serde(default, skip_serializing_if = "is_default")]
+        step: Option<Step>,
+    },
+    /// `task:released`: the moment has come, or a slot is free.
+    Released,
+    /// `delegation:requested`: the agent wants to hand down sub-tasks. They are made when its task ends clean.
+    DelegationRequested {
+        /// The sub-tasks.
+        sub_tasks: Vec<SubTask>,
+    },
+    /// `delegation:refused`: a sub-task that the agent asked for is not made.
+    DelegationRefused {
+        /// The title of the sub-task.
+        title: String,
+        /// Why the sub-task is not made.
+        reason: String,
+    },
+    /// `delegation:drift`: the task is about to be worked on, and its text, or that of those who delegated it, is not what
+    /// it was when it was delegated.
+    DelegationDrift {
+        /// The digest on record.
+        stored: Digest,
+        /// The digest now.
+        now: Digest,
+    },
+}

@@ -1,0 +1,291 @@
+//! What happens to things that are under way: turns of workers, questions to agents, and all other work.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Advice, AgentId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Step, TaskId, Timestamp,
+};
+use crate::engine::audit::AfterScan;
+use crate::engine::payload::{
+    Asked, CheckResult, Exit, FileFact, FileRef, Grounds, ProcessRef, ReplyRef, ToolCalls, ToolLedgerRef,
+    TurnFiles, Usage, Used, is_default,
+};
+
+/// What happens to a turn of a task's worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "every turn has an end, and few events are in memory at a time"
+)]
+pub enum TurnEvent {
+    /// `files:noted`: what stands in the files that the turn is held against was written down. Before the turn starts.
+    FilesNoted {
+        /// The record, in the spool.
+        file: FileRef,
+        /// Whether another turn was under way meanwhile.
+        #[serde(default, skip_serializing_if = "is_default")]
+        shared: bool,
+    },
+    /// `work:started` of a turn: durable before the process or request exists.
+    Started {
+        /// Digest of the prompt; `None` where the agent gets none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        prompt: Option<Digest>,
+    },
+    /// `agent:spawned`
+    Spawned {
+        /// The agent's process; `None` for an HTTP agent.
+        #[serde(default, skip_serializing_if = "is_default")]
+        process: Option<ProcessRef>,
+    },
+    /// `agent:activity`: what the agent says about its progress. Changes nothing.
+    Activity {
+        /// The agent's words, cut to a line.
+        summary: String,
+    },
+    /// `agent:stale`: the agent has said nothing for some time.
+    Stale {
+        /// For how long.
+        idle: Millis,
+        /// Whether the agent is killed for it; else it is a warning.
+        #[serde(default, skip_serializing_if = "is_default")]
+        killed: bool,
+    },
+    /// `work:progressed` (`retrying`): the process or connection could not be made, or a provider refused the request; it is tried
+    /// again.
+    RequestFailed {
+        /// What went wrong, by class.
+        class: FailureClass,
+        /// What went wrong, in words.
+        message: String,
+        /// When the request is made again.
+        not_before: Timestamp,
+        /// How many requests there may be in all; 0 in journals that do not tell.
+        #[serde(default, skip_serializing_if = "is_default")]
+        of: u32,
+    },
+    /// `work:ended` of a turn.
+    Finished {
+        /// How the turn ended.
+        #[serde(default, skip_serializing_if = "is_default")]
+        exit: Exit,
+        /// What the agent said, if anything.
+        #[serde(default, skip_serializing_if = "is_default")]
+        output: Option<FileRef>,
+        /// What the agent wrote to standard error, if anything.
+        #[serde(default, skip_serializing_if = "is_default")]
+        stderr: Option<FileRef>,
+        /// The agent's result file, if it wrote one: claims, not evidence.
+        #[serde(default, skip_serializing_if = "is_default")]
+        result: Option<FileRef>,
+        /// How long the turn took.
+        #[serde(default, skip_serializing_if = "is_default")]
+        duration: Millis,
+        /// What the turn used.
+        #[serde(default, skip_serializing_if = "is_default")]
+        usage: Usage,
+        /// The model as the provider returned it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        model: Option<String>,
+        /// What the turn did to files, where that was looked at.
+        #[serde(default, skip_serializing_if = "is_default")]
+        files: Option<TurnFiles>,
+        /// The tool calls that the agent's adapter saw; `None` where it sees none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        tool_calls: Option<ToolCalls>,
+        /// The record of the tool calls in the spool, where this program made them.
+        #[serde(default, skip_serializing_if = "is_default")]
+        tools: Option<Box<ToolLedgerRef>>,
+        /// What the turn ended with that may be a question.
+        #[serde(default, skip_serializing_if = "is_default")]
+        asked: Option<Asked>,
+    },
+    /// `work:ended` (`lost`): the turn was lost to the death or interruption of the runner: no verdict on the agent.
+    Lost,
+    /// `work:progressed` (`adopted`): the turn outlived the runner that started it. It still works, or its end is on the supervisor's
+    /// record.
+    Adopted,
+    /// `authority:cues`: the prompt of the turn that starts speaks with authority, and says that this is to be weighed; or
+    /// what a delegated task brought does.
+    AuthorityCues {
+        /// How often.
+        cues: u32,
+        /// Whether the cues stand in what the turn brought, on its way to whoever delegated the task, not in its prompt.
+        #[serde(default, skip_serializing_if = "is_default")]
+        result: bool,
+    },
+    /// `task:escalated`: the agent says that what it was told does not hold; a person is asked before its work is judged.
+    Escalated {
+        /// What does not hold.
+        broken: BrokenAssumption,
+    },
+}
+
+/// What happens to a question to an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum AskEvent {
+    /// `work:requested`: the agent is to be asked.
+    Requested {
+        /// What the agent is asked about.
+        purpose: Purpose,
+        /// The agent.
+        agent: AgentId,
+        /// For a strict reprompt of a reviewer: why the reply before could not be read.
+        #[serde(default, skip_serializing_if = "is_default")]
+        strict: Option<String>,
+        /// Before which moment the agent is not asked (back-off).
+        #[serde(default, skip_serializing_if = "is_default")]
+        not_before: Option<Timestamp>,
+    },
+    /// `handoff:recorded`: work was handed over to whoever grades it.
+    HandedOver {
+        /// The agent that grades the work.
+        agent: AgentId,
+        /// The record of what was handed over, in the spool.
+        file: FileRef,
+    },
+    /// `work:ended`: the agent replied.
+    Replied {
+        /// What the agent was asked about.
+        purpose: Purpose,
+        /// The agent.
+        agent: AgentId,
+        /// The raw reply.
+        reply: ReplyRef,
+        /// What could be read from the reply.
+        advice: Advice,
+    },
+    /// `work:ended`: the agent could not be asked or did not answer.
+    Failed {
+        /// What the agent was asked about.
+        purpose: Purpose,
+        /// The agent.
+        agent: AgentId,
+        /// Whether the agent is not asked again: nothing is to be expected of it any more.
+        #[serde(default, skip_serializing_if = "is_default")]
+        gave_up: bool,
+        /// What went wrong, by class.
+        class: FailureClass,
+        /// What went wrong, in words.
+        message: String,
+        /// What the call had used until then, where that is known.
+        #[serde(default, skip_serializing_if = "is_default")]
+        used: Option<Box<Used>>,
+        /// For a limit that resets: when.
+        #[serde(default, skip_serializing_if = "is_default")]
+        until: Option<Timestamp>,
+    },
+}
+
+/// What happens to all other work for a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum WorkEvent {
+    /// `work:requested`: the files that the task's rules name are to be looked at.
+    ScanRequested {
+        /// What follows.
+        #[serde(default, skip_serializing_if = "is_default")]
+        then: AfterScan,
+    },
+    /// `work:ended`: what was seen of the files that the task's rules name.
+    FilesScanned {
+        /// The files.
+        files: Vec<FileFact>,
+        /// Why the task's answer stands for no work, where that was asked.
+        #[serde(default, skip_serializing_if = "is_default")]
+        hollow: Option<String>,
+    },
+    /// `work:requested`: the files of a failed dependency are to be looked at.
+    ArtifactsRequested {
+        /// The dependency that failed.
+        dependency: TaskId,
+    },
+    /// `work:ended`: what was seen of the files of a failed dependency.
+    ArtifactsScanned {
+        /// The dependency that failed.
+        dependency: TaskId,
+        /// The files.
+        files: Vec<FileFact>,
+    },
+    /// `work:requested`: a command of the task's finish gate is to be run.
+    FinishRequested {
+        /// The command's position among the gate's commands.
+        command: u32,
+    },
+    /// `work:ended` of a command of the finish gate.
+    FinishChecked {
+        /// The command's position among the gate's commands.
+        command: u32,
+        /// What the command showed.
+        result: CheckResult,
+    },
+    /// `work:requested`: a check is to be run.
+    CheckRequested {
+        /// The check's position among the task's checks.
+        check: u32,
+    },
+    /// `work:ended` of a check.
+    CheckFinished {
+        /// The check's position among the task's checks.
+        check: u32,
+        /// What the check showed.
+        result: CheckResult,
+    },
+    /// `work:requested` where plain facts decide: the task's criteria are to be held against what there is.
+    GradingRequested {
+        /// The round of this judging, from 1.
+        round: u32,
+        /// Whether the stages before left the work without a review that it would have had.
+        #[serde(default, skip_serializing_if = "is_default")]
+        unreviewed: bool,
+    },
+    /// `work:ended` (`failed`) where plain facts decide: the grader itself failed. Its success is the verdict of the stage.
+    GradingFailed {
+        /// The round.
+        round: u32,
+        /// What went wrong.
+        message: String,
+    },
+    /// `work:requested` where no agent is asked: a stage behind the verification is to look at the work.
+    StepRequested {
+        /// The stage.
+        step: Step,
+        /// The round of this judging, from 1.
+        round: u32,
+        /// Whether the stage needs no agent; else one is asked.
+        #[serde(default, skip_serializing_if = "is_default")]
+        plain: bool,
+        /// On what grounds the work came to the stage.
+        grounds: Grounds,
+    },
+    /// `work:ended` (`failed`) where no agent is asked: the stage itself failed. Its success is its verdict.
+    StepFailed {
+        /// The stage.
+        step: Step,
+        /// The round.
+        round: u32,
+        /// What went wrong.
+        message: String,
+    },
+    /// `work:requested` of a command: an approver that is no person is asked.
+    ApproverAsked {
+        /// Which approval, by its number within the task.
+        number: u32,
+        /// The approver's position among those of the approval.
+        approver: u32,
+    },
+    /// `work:ended`: an approver left it open.
+    ApproverUndecided {
+        /// Which approval, by its number within the task.
+        number: u32,
+        /// The approver's position among those of the approval.
+        approver: u32,
+        /// Why, in words.
+        message: String,
+        /// For the last approver: when they are asked again, should a session live then.
+        #[serde(default, skip_serializing_if = "is_default")]
+        again: Option<Timestamp>,
+    },
+}
