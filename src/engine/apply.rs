@@ -2,20 +2,20 @@
 //!
 //! Applying never judges and never fails: an event that stands in the journal has happened.
 
+mod run;
 mod task;
+mod work;
 
-use crate::domain::{AttemptKind, Cause, HoldId, Purpose, QualityFlag, Stage, Status, TaskId, Verdict};
-
-use super::derive::change_plan;
-use super::event::{
-    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
-};
+use super::event::{AskEvent, Event, GateEvent, HoldEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::fixups::{no_longer_superseded, supersede};
-use super::payload::{DeferralReason, FileFact, StageReport, Way};
+use super::payload::{DeferralReason, StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, is_tried_again, nothing_is_due};
-use super::state::{HoldStage, RunPhase, State, TaskState};
+use super::state::{HoldStage, State, TaskState};
 use super::timers::Timer;
-use super::{deadline, growth, ledger, routes};
+use super::{deadline, ledger, routes};
+use crate::domain::{
+    AttemptKind, Cause, GateId, HoldId, Purpose, QualityFlag, Stage, Status, TaskId, Verdict,
+};
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
@@ -30,191 +30,47 @@ fn change(state: &mut State, event: &Event) {
         state.timers.cancel(Timer::WaitOver);
     }
     match event {
-        Event::Run(RunEvent::Started(started)) => {
-            state.sessions = 1;
-            state.options = started.options.clone();
-            state.phase = RunPhase::Running;
-            for id in state.plan.every_task_id() {
-                make_ready_if_unblocked(state, id);
-            }
-        }
-        Event::Run(RunEvent::SessionLimit { until }) => state.session_ends = Some(*until),
-        Event::Task(task, TaskEvent::Deferred { .. } | TaskEvent::Released) => defer(state, *task, event),
-        Event::Run(RunEvent::Resumed { options, .. }) => {
-            state.sessions += 1;
-            state.audit.out = false;
-            state.session_ends = None;
-            state.options = (**options).clone();
-            state.phase = RunPhase::Running;
-            state.stop = None;
-            state.paused = false;
-            state.timers.cancel(Timer::WaitOver);
-            state.failed_fast = false;
-            state.threshold_failed = None;
-            state.foreign = false;
-        }
-        Event::Run(RunEvent::StateForeign { .. }) => state.foreign = true,
-        Event::Run(RunEvent::Moved { from, .. }) => state.moved_from = Some(from.clone()),
-        Event::Run(RunEvent::Stopping { cause }) => {
-            state.phase = RunPhase::Stopping;
-            state.audit.out = false;
-            state.stop = Some(*cause);
-            state.timers.cancel(Timer::WaitOver);
-        }
-        Event::Run(RunEvent::Finished { .. }) => {
-            state.phase = RunPhase::Finished;
-            state.timers.cancel(Timer::WaitOver);
-        }
-        Event::Gate(gate, GateEvent::Evaluated { result }) => {
-            let gate_state = &mut state.gates[gate.index()];
-            gate_state.result = Some(result.clone());
-            state.gates_due.remove(gate);
-            if result.passed {
-                open_gate(state, *gate);
-            } else if state.plan.gate(*gate).halt_on_fail {
-                state.halted = true;
-            }
-        }
-        Event::Gate(gate, GateEvent::Overridden { .. }) => {
-            let was_open = state.gates[gate.index()].is_open();
-            state.gates[gate.index()].overridden = true;
-            if !was_open {
-                open_gate(state, *gate);
-            }
-            state.halted = is_halted(state);
-        }
-        Event::Hold(hold, HoldEvent::Reached { number, until }) => {
-            let held = &mut state.holds[hold.index()];
-            (held.number, held.stage) = (*number, HoldStage::Reached);
-            state.holds_due.remove(hold);
-            state.holds_reached.insert(*hold);
-            if let Some(until) = until {
-                state.timers.set(Timer::Delay(*hold), *until);
-            }
-        }
-        Event::Hold(hold, HoldEvent::Passed { .. }) => {
-            leave_hold(state, *hold, HoldStage::Passed);
-            let plan = state.plan.clone();
-            for blocked in &plan.hold(*hold).blocks {
-                unblock(state, *blocked);
-            }
-        }
-        Event::Hold(hold, HoldEvent::Rejected { .. }) => leave_hold(state, *hold, HoldStage::Rejected),
-        Event::Run(RunEvent::MissionChanged(change)) => change_plan(state, change),
-        Event::Run(RunEvent::TasksAdded(addition)) => growth::add(state, addition),
-        Event::Run(RunEvent::TasksWithdrawn { tasks }) => growth::withdraw(state, tasks),
-        Event::Task(task, TaskEvent::Superseded { .. }) => supersede(state, *task),
-        Event::Task(task, TaskEvent::EdgeTaken { left, kept, .. }) => {
-            change_task(state, *task, event);
-            for id in left {
-                routes::leave(state, *id);
-            }
-            for (id, visits) in kept {
-                state.tasks[id.index()].visits = *visits;
-            }
-        }
-        Event::Run(RunEvent::Paused { .. }) => {
-            state.paused = true;
-            state.timers.cancel(Timer::WaitOver);
-        }
-        Event::Run(RunEvent::Waiting { until }) => state.timers.set(Timer::WaitOver, *until),
-        Event::Run(RunEvent::CommandTaken { id, result, .. }) => {
-            state.commands.insert(id.clone(), *result);
-        }
-        Event::Run(RunEvent::ThresholdFailed { points, .. }) => state.threshold_failed = Some(*points),
-        // The transition beside it takes the task out of the queue.
-        Event::Task(_, TaskEvent::DependencyFailed { .. }) => {}
-        Event::Task(task, TaskEvent::DeadlockDetected { dependency })
-        | Event::Work(task, WorkEvent::ArtifactsRequested { dependency }) => {
-            state.cascades_due.remove(&(*task, *dependency));
-            change_task(state, *task, event);
-            if matches!(event, Event::Task(_, TaskEvent::DeadlockDetected { .. })) {
-                all_have_ended(state, *task);
-            }
-        }
-        Event::Work(task, WorkEvent::ArtifactsScanned { .. }) => change_task(state, *task, event),
-        Event::Task(task, TaskEvent::DependencyResolved { dependency, way, .. }) => {
-            state.cascades_due.remove(&(*task, *dependency));
-            let does_without = state.task(*task).does_without(*dependency);
-            change_task(state, *task, event);
-            if *way != Way::Retry && !does_without {
-                unblock(state, *task);
-            }
-        }
-        // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
-        Event::Run(RunEvent::Salvaged { .. }) => {
-            state.phase = RunPhase::Running;
-            state.audit.out = false;
-            state.timers.cancel(Timer::WaitOver);
-        }
-        Event::Notice(_)
-        | Event::Deadline(_)
-        | Event::Budget(
-            BudgetEvent::Exhausted { .. }
-            | BudgetEvent::Held { .. }
-            | BudgetEvent::Released { .. }
-            | BudgetEvent::Clock { .. },
-        )
-        | Event::Run(RunEvent::Warning { .. }) => {}
-        Event::Task(task, TaskEvent::Transition { .. }) => transition(state, *task, event),
-        Event::Task(
-            task,
-            TaskEvent::AttemptPlanned {
-                kind: AttemptKind::Execute,
+        Event::Run(event) => run::change(state, event),
+        Event::Task(task, said) => change_standing(state, *task, event, said),
+        Event::Work(task, said) => change_work(state, *task, event, said),
+        Event::Turn(turn, said) => change_turn(state, turn.task, event, said),
+        Event::Ask(id, said) => {
+            if let AskEvent::Requested {
+                purpose: Purpose::Resolve { dependency },
                 ..
-            },
-        ) => {
+            } = said
+            {
+                state.cascades_due.remove(&(id.task, *dependency));
+            }
+            change_task(state, id.task, event);
+        }
+        Event::Gate(gate, event) => change_gate(state, *gate, event),
+        Event::Hold(hold, event) => change_hold(state, *hold, event),
+        Event::Budget(_) | Event::Deadline(_) | Event::Notice(_) => {}
+    }
+}
+
+/// The standing of a task, and what others feel of it.
+fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEvent) {
+    match said {
+        TaskEvent::Transition { .. } => transition(state, task, event),
+        TaskEvent::Deferred { .. } | TaskEvent::Released => defer(state, task, event),
+        TaskEvent::Superseded { .. } => supersede(state, task),
+        TaskEvent::AttemptPlanned {
+            kind: AttemptKind::Execute,
+            ..
+        } => {
             // A person wants it done and judged anew.
-            forgive(state, *task);
-            change_task(state, *task, event);
+            forgive(state, task);
+            change_task(state, task, event);
         }
-        Event::Task(
-            task,
-            TaskEvent::AttemptPlanned { .. }
-            | TaskEvent::Nudged { .. }
-            | TaskEvent::FilesChanged { .. }
-            | TaskEvent::EvalUnparsed
-            | TaskEvent::ForceAccepted { .. }
-            | TaskEvent::DelegationRequested { .. }
-            | TaskEvent::DelegationRefused { .. }
-            | TaskEvent::ApprovalRequested { .. }
-            | TaskEvent::ApprovalTimedOut { .. }
-            | TaskEvent::RetryBlocked { .. }
-            | TaskEvent::FellBack { .. }
-            | TaskEvent::ApprovalResolved { .. }
-            | TaskEvent::Question { .. }
-            | TaskEvent::Answered { .. },
-        )
-        | Event::Work(
-            task,
-            WorkEvent::ScanRequested { .. }
-            | WorkEvent::FilesScanned { .. }
-            | WorkEvent::FinishRequested { .. }
-            | WorkEvent::FinishChecked { .. }
-            | WorkEvent::GradingFailed { .. }
-            | WorkEvent::StepRequested { .. }
-            | WorkEvent::StepFailed { .. }
-            | WorkEvent::ApproverAsked { .. }
-            | WorkEvent::ApproverUndecided { .. },
-        ) => change_task(state, *task, event),
-        Event::Work(task, WorkEvent::CheckFinished { .. }) => change_task(state, *task, event),
-        Event::Work(task, WorkEvent::CheckRequested { .. }) => {
-            change_task(state, *task, event);
-            // A turn that ends while a check runs may change what the check has looked at.
-            let ended = state.turns_ended;
-            if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
-                judging.turns_ended = ended;
-            }
+        TaskEvent::StageVerdict(report) => {
+            count_rejection(state, report);
+            change_task(state, task, event);
+            mark_unverified(state, report);
         }
-        Event::Work(task, WorkEvent::GradingRequested { .. }) => {
-            change_task(state, *task, event);
-            let runs_commands = super::decide::grades_by_facts(&state.plan, *task);
-            if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
-                judging.stale |= runs_commands;
-            }
-        }
-        Event::Task(task, TaskEvent::AcceptanceRecorded { .. }) => {
-            change_task(state, *task, event);
+        TaskEvent::AcceptanceRecorded { .. } => {
+            change_task(state, task, event);
             state.acceptances += 1;
             state.audit.due = true;
             let (order, turns, session) = (state.acceptances, state.turns_ended, state.sessions);
@@ -222,96 +78,114 @@ fn change(state: &mut State, event: &Event) {
                 (acceptance.order, acceptance.turns, acceptance.session) = (order, turns, session);
             }
         }
-        Event::Run(RunEvent::AuditRequested { number }) => {
-            (state.audit.number, state.audit.out) = (*number, true);
-            state.audit.covers = state.acceptances;
+        TaskEvent::EdgeTaken { left, kept, .. } => {
+            change_task(state, task, event);
+            for id in left {
+                routes::leave(state, *id);
+            }
+            for (id, visits) in kept {
+                state.tasks[id.index()].visits = *visits;
+            }
         }
-        Event::Run(RunEvent::AuditFinished { checked, files, .. }) => audited(state, checked, files),
-        // The transition beside it says what becomes of the task.
-        Event::Task(_, TaskEvent::Regressed { .. }) => {}
-        Event::Task(_, TaskEvent::StageVerdict(report)) => {
-            count_rejection(state, report);
-            change_task(state, report.task, event);
-            mark_unverified(state, report);
+        TaskEvent::DeadlockDetected { dependency } => {
+            state.cascades_due.remove(&(task, *dependency));
+            change_task(state, task, event);
+            all_have_ended(state, task);
         }
-        Event::Ask(
-            id,
-            AskEvent::Requested {
-                purpose: Purpose::Resolve { dependency },
-                ..
-            },
-        ) => {
-            state.cascades_due.remove(&(id.task, *dependency));
-            change_task(state, id.task, event);
+        TaskEvent::DependencyResolved { dependency, way, .. } => {
+            state.cascades_due.remove(&(task, *dependency));
+            let does_without = state.task(task).does_without(*dependency);
+            change_task(state, task, event);
+            if *way != Way::Retry && !does_without {
+                unblock(state, task);
+            }
         }
-        Event::Ask(id, AskEvent::Requested { .. }) => change_task(state, id.task, event),
-        Event::Task(task, TaskEvent::Probed { .. }) => change_task(state, *task, event),
-        // It says what a judge is given, and changes nothing.
-        Event::Ask(_, AskEvent::HandedOver { .. }) => {}
-        Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => {
-            change_task(state, id.task, event);
+        _ => change_task(state, task, event),
+    }
+}
+
+/// Work for a task, and what it looks at.
+fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent) {
+    change_task(state, task, event);
+    match said {
+        WorkEvent::ArtifactsRequested { dependency } => {
+            state.cascades_due.remove(&(task, *dependency));
         }
-        // It is asked about, and told, in what stands beside it.
-        Event::Turn(_, TurnEvent::AuthorityCues { .. } | TurnEvent::Escalated { .. })
-        | Event::Task(_, TaskEvent::DelegationDrift { .. } | TaskEvent::NoProgress { .. }) => {}
-        Event::Run(RunEvent::ProtectionNoted { files }) => state.protected = Some(files.clone()),
-        Event::Task(_, TaskEvent::StageVoided(voided)) => change_task(state, voided.place.task(), event),
-        Event::Turn(turn, TurnEvent::FilesNoted { .. }) => {
+        WorkEvent::CheckRequested { .. } => {
+            // A turn that ends while a check runs may change what the check has looked at.
+            let ended = state.turns_ended;
+            if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
+                judging.turns_ended = ended;
+            }
+        }
+        WorkEvent::GradingRequested { .. } => {
+            let runs_commands = super::decide::grades_by_facts(&state.plan, task);
+            if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
+                judging.stale |= runs_commands;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn change_turn(state: &mut State, task: TaskId, event: &Event, said: &TurnEvent) {
+    change_task(state, task, event);
+    match said {
+        TurnEvent::FilesNoted { .. } => {
             let starts = state.turns_started;
-            change_task(state, turn.task, event);
-            if let Some(noted) = &mut state.tasks[turn.task.index()].evidence.noted {
+            if let Some(noted) = &mut state.tasks[task.index()].evidence.noted {
                 noted.starts = starts;
             }
         }
-        Event::Turn(turn, TurnEvent::Started { .. }) => {
-            state.turns_started += 1;
-            change_task(state, turn.task, event);
+        TurnEvent::Started { .. } => state.turns_started += 1,
+        TurnEvent::Finished { .. } | TurnEvent::Lost => state.turn_ended_in(task),
+        _ => {}
+    }
+}
+
+fn change_gate(state: &mut State, gate: GateId, event: &GateEvent) {
+    match event {
+        GateEvent::Evaluated { result } => {
+            let gate_state = &mut state.gates[gate.index()];
+            gate_state.result = Some(result.clone());
+            state.gates_due.remove(&gate);
+            if result.passed {
+                open_gate(state, gate);
+            } else if state.plan.gate(gate).halt_on_fail {
+                state.halted = true;
+            }
         }
-        Event::Turn(
-            turn,
-            TurnEvent::Spawned { .. }
-            | TurnEvent::Activity { .. }
-            | TurnEvent::Stale { .. }
-            | TurnEvent::RequestFailed { .. }
-            | TurnEvent::Adopted,
-        ) => change_task(state, turn.task, event),
-        Event::Turn(turn, TurnEvent::Finished { .. } | TurnEvent::Lost) => {
-            change_task(state, turn.task, event);
-            state.turn_ended_in(turn.task);
+        GateEvent::Overridden { .. } => {
+            let was_open = state.gates[gate.index()].is_open();
+            state.gates[gate.index()].overridden = true;
+            if !was_open {
+                open_gate(state, gate);
+            }
+            state.halted = is_halted(state);
         }
     }
 }
 
-/// An audit is over: what it saw is what stands.
-fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact>)]) {
-    state.close_audit();
-    let (turns, session) = (state.turns_ended, state.sessions);
-    let mut order = state.acceptances;
-    let covered: Vec<TaskId> = state.covered().map(|(id, _)| id).collect();
-    for id in covered {
-        if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
-            (acceptance.turns, acceptance.session) = (turns, session);
-        }
-    }
-    for id in checked {
-        if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
-            for (_, passed) in &mut acceptance.checks {
-                *passed = turns;
+fn change_hold(state: &mut State, hold: HoldId, event: &HoldEvent) {
+    match event {
+        HoldEvent::Reached { number, until } => {
+            let held = &mut state.holds[hold.index()];
+            (held.number, held.stage) = (*number, HoldStage::Reached);
+            state.holds_due.remove(&hold);
+            state.holds_reached.insert(hold);
+            if let Some(until) = until {
+                state.timers.set(Timer::Delay(hold), *until);
             }
         }
-    }
-    for (id, seen) in files {
-        order += 1;
-        if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
-            acceptance.order = order;
-            for file in &mut acceptance.files {
-                if let Some(now) = seen.iter().find(|now| now.path == file.path) {
-                    file.clone_from(now);
-                }
+        HoldEvent::Passed { .. } => {
+            leave_hold(state, hold, HoldStage::Passed);
+            let plan = state.plan.clone();
+            for blocked in &plan.hold(hold).blocks {
+                unblock(state, *blocked);
             }
         }
+        HoldEvent::Rejected { .. } => leave_hold(state, hold, HoldStage::Rejected),
     }
-    state.acceptances = order;
 }
 
 /// A file of done work changed, and no check holds it any more: the work is marked.
@@ -731,7 +605,7 @@ fn is_halted(state: &State) -> bool {
     gates.any(|(gate_state, gate)| gate_state.has_failed() && gate.halt_on_fail)
 }
 
-fn open_gate(state: &mut State, gate: crate::domain::GateId) {
+fn open_gate(state: &mut State, gate: GateId) {
     let plan = state.plan.clone();
     for blocked in &plan.gate(gate).blocks {
         unblock(state, *blocked);

@@ -2,7 +2,7 @@
 
 use crate::domain::Digest;
 
-use super::event::{Event, TaskEvent};
+use super::event::TaskEvent;
 use super::payload::Asked;
 
 /// How many answered questions a task carries along.
@@ -40,15 +40,15 @@ pub struct Exchange {
 
 impl Dialog {
     /// Takes one of the events about it.
-    pub(super) fn apply(&mut self, event: &Event) {
+    pub(super) fn apply(&mut self, event: &TaskEvent) {
         match event {
-            Event::Task(_, TaskEvent::Question { question, call, .. }) => {
+            TaskEvent::Question { question, call, .. } => {
                 // A person who is asked about each call is asked as often as it takes.
                 self.rounds += u32::from(call.is_none());
                 self.open = Some(question.clone());
                 self.call = *call;
             }
-            Event::Task(_, TaskEvent::Answered { answer, number, .. }) => {
+            TaskEvent::Answered { answer, number, .. } => {
                 let question = self.open.take().unwrap_or_default();
                 self.allowed = self.call.take();
                 if self.exchanges.len() == EXCHANGES_KEPT {

@@ -4,7 +4,6 @@
 use crate::domain::{Purpose, Status, TaskId};
 
 use super::apply::block;
-use super::event::{Event, TaskEvent, WorkEvent};
 use super::ledger::drop_what_nobody_waits_for;
 use super::payload::Way;
 use super::state::State;
@@ -57,43 +56,32 @@ impl Remedies {
             .find(|entry| entry.dependency == dependency)
     }
 
-    /// Takes one of the events about it.
-    pub(super) fn apply(&mut self, event: &Event) {
-        match event {
-            Event::Task(_, TaskEvent::DeadlockDetected { dependency }) => {
-                self.failed.push(FailedDependency {
-                    dependency: *dependency,
-                    looked: false,
-                    unresolvable: false,
-                });
-            }
-            Event::Work(_, WorkEvent::ArtifactsRequested { dependency }) => {
-                self.scanning.push(*dependency);
-            }
-            Event::Work(_, WorkEvent::ArtifactsScanned { dependency, .. }) => {
-                self.scanning.retain(|id| id != dependency);
-                if let Some(entry) = self.entry_mut(*dependency) {
-                    entry.looked = true;
-                }
-            }
-            Event::Task(
-                _,
-                TaskEvent::DependencyResolved {
-                    dependency,
-                    way,
-                    note,
-                },
-            ) => {
-                self.forget(*dependency);
-                if *way != Way::Retry {
-                    self.without.push(Without {
-                        dependency: *dependency,
-                        way: *way,
-                        note: note.clone(),
-                    });
-                }
-            }
-            _ => {}
+    /// A dependency failed for good.
+    pub(super) fn detected(&mut self, dependency: TaskId) {
+        self.failed.push(FailedDependency {
+            dependency,
+            looked: false,
+            unresolvable: false,
+        });
+    }
+
+    /// The files of a dependency were looked at.
+    pub(super) fn scanned(&mut self, dependency: TaskId) {
+        self.scanning.retain(|id| *id != dependency);
+        if let Some(entry) = self.entry_mut(dependency) {
+            entry.looked = true;
+        }
+    }
+
+    /// The task does without a dependency, or that is tried again.
+    pub(super) fn resolved(&mut self, dependency: TaskId, way: Way, note: &str) {
+        self.forget(dependency);
+        if way != Way::Retry {
+            self.without.push(Without {
+                dependency,
+                way,
+                note: note.to_owned(),
+            });
         }
     }
 

@@ -609,14 +609,11 @@ fn a_question_is_a_phase_until_it_is_answered() {
 fn the_last_exchanges_are_carried_along() {
     let mut dialog = Dialog::default();
     for number in 1..=18 {
-        dialog.apply(&Event::Task(
-            TASK,
-            TaskEvent::Answered {
-                answer: number.to_string(),
-                by: "ada".to_owned(),
-                number: Some(number),
-            },
-        ));
+        dialog.apply(&TaskEvent::Answered {
+            answer: number.to_string(),
+            by: "ada".to_owned(),
+            number: Some(number),
+        });
     }
     let numbers: Vec<u32> = dialog
         .exchanges

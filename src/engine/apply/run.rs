@@ -1,0 +1,108 @@
+//! What events of the run change of its state.
+
+use crate::domain::TaskId;
+use crate::engine::derive::change_plan;
+use crate::engine::event::RunEvent;
+use crate::engine::growth;
+use crate::engine::payload::FileFact;
+use crate::engine::state::{RunPhase, State};
+use crate::engine::timers::Timer;
+
+use super::make_ready_if_unblocked;
+
+pub(super) fn change(state: &mut State, event: &RunEvent) {
+    match event {
+        RunEvent::Started(started) => {
+            state.sessions = 1;
+            state.options = started.options.clone();
+            state.phase = RunPhase::Running;
+            for id in state.plan.every_task_id() {
+                make_ready_if_unblocked(state, id);
+            }
+        }
+        RunEvent::SessionLimit { until } => state.session_ends = Some(*until),
+        RunEvent::Resumed { options, .. } => {
+            state.sessions += 1;
+            state.audit.out = false;
+            state.session_ends = None;
+            state.options = (**options).clone();
+            state.phase = RunPhase::Running;
+            state.stop = None;
+            state.paused = false;
+            state.timers.cancel(Timer::WaitOver);
+            state.failed_fast = false;
+            state.threshold_failed = None;
+            state.foreign = false;
+        }
+        RunEvent::StateForeign { .. } => state.foreign = true,
+        RunEvent::Moved { from, .. } => state.moved_from = Some(from.clone()),
+        RunEvent::Stopping { cause } => {
+            state.phase = RunPhase::Stopping;
+            state.audit.out = false;
+            state.stop = Some(*cause);
+            state.timers.cancel(Timer::WaitOver);
+        }
+        RunEvent::Finished { .. } => {
+            state.phase = RunPhase::Finished;
+            state.timers.cancel(Timer::WaitOver);
+        }
+        RunEvent::MissionChanged(change) => change_plan(state, change),
+        RunEvent::TasksAdded(addition) => growth::add(state, addition),
+        RunEvent::TasksWithdrawn { tasks } => growth::withdraw(state, tasks),
+        RunEvent::Paused { .. } => {
+            state.paused = true;
+            state.timers.cancel(Timer::WaitOver);
+        }
+        RunEvent::Waiting { until } => state.timers.set(Timer::WaitOver, *until),
+        RunEvent::CommandTaken { id, result, .. } => {
+            state.commands.insert(id.clone(), *result);
+        }
+        RunEvent::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
+
+        // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
+        RunEvent::Salvaged { .. } => {
+            state.phase = RunPhase::Running;
+            state.audit.out = false;
+            state.timers.cancel(Timer::WaitOver);
+        }
+        RunEvent::Warning { .. } => {}
+        RunEvent::AuditRequested { number } => {
+            (state.audit.number, state.audit.out) = (*number, true);
+            state.audit.covers = state.acceptances;
+        }
+        RunEvent::AuditFinished { checked, files, .. } => audited(state, checked, files),
+        RunEvent::ProtectionNoted { files } => state.protected = Some(files.clone()),
+    }
+}
+
+/// An audit is over: what it saw is what stands.
+fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact>)]) {
+    state.close_audit();
+    let (turns, session) = (state.turns_ended, state.sessions);
+    let mut order = state.acceptances;
+    let covered: Vec<TaskId> = state.covered().map(|(id, _)| id).collect();
+    for id in covered {
+        if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
+            (acceptance.turns, acceptance.session) = (turns, session);
+        }
+    }
+    for id in checked {
+        if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
+            for (_, passed) in &mut acceptance.checks {
+                *passed = turns;
+            }
+        }
+    }
+    for (id, seen) in files {
+        order += 1;
+        if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
+            acceptance.order = order;
+            for file in &mut acceptance.files {
+                if let Some(now) = seen.iter().find(|now| now.path == file.path) {
+                    file.clone_from(now);
+                }
+            }
+        }
+    }
+    state.acceptances = order;
+}

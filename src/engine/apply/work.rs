@@ -1,0 +1,424 @@
+//! What events of work, turns and questions to agents change of their task.
+
+use crate::domain::{
+    Advice, AgentId, AskId, Digest, FailureClass, Millis, Purpose, SeatPlace, Timestamp, TurnId,
+};
+use crate::engine::audit::AfterScan;
+use crate::engine::event::{AskEvent, TurnEvent, WorkEvent};
+use crate::engine::payload::{Exit, ToolCalls, TurnFiles};
+use crate::engine::state::{
+    Ask, Evidence, Grading, Heard, Judging, Noted, OpenStep, OutputRefs, Seat, SeatState, Streak, TaskState,
+    Turn,
+};
+use crate::judging::parser::Unparsed;
+
+/// An attempt that ends within so long of its start was over before it had begun.
+const INSTANT: Millis = Millis::from_secs(1);
+
+impl TaskState {
+    pub(super) fn apply_turn(&mut self, turn: TurnId, event: &TurnEvent) {
+        match event {
+            TurnEvent::Started { .. } => {
+                self.turn = turn.turn;
+                self.acted = true;
+                self.allowed_again = false;
+                self.running = Some(Turn {
+                    failed_requests: 0,
+                    not_before: None,
+                });
+            }
+            TurnEvent::FilesNoted { file, shared } => {
+                self.evidence.noted = Some(Box::new(Noted {
+                    turn,
+                    file: file.clone(),
+                    starts: 0,
+                    shared: *shared,
+                }));
+            }
+            TurnEvent::RequestFailed { not_before, .. } => {
+                if let Some(running) = &mut self.running {
+                    running.failed_requests += 1;
+                    running.not_before = Some(*not_before);
+                }
+            }
+            TurnEvent::Finished {
+                exit,
+                duration,
+                output,
+                result,
+                files,
+                tool_calls,
+                asked,
+                model,
+                tools,
+                ..
+            } => {
+                self.running = None;
+                self.streak.take_turn(turn, exit, *duration);
+                self.model = model.as_deref().map(Box::from);
+                if asked.is_some() || self.dialog.is_some() {
+                    let dialog = self.dialog.get_or_insert_default();
+                    dialog.said.clone_from(asked);
+                    dialog.end_turn();
+                }
+                self.evidence.take_turn(turn, files.as_ref(), *tool_calls);
+                self.output = OutputRefs {
+                    stdout: output.clone(),
+                    result: result.clone(),
+                    tools: tools.as_deref().and_then(|tools| tools.file.clone()),
+                };
+            }
+            TurnEvent::Lost => {
+                self.running = None;
+                if let Some(dialog) = &mut self.dialog {
+                    dialog.end_turn();
+                }
+                self.evidence.calls = self.evidence.calls.and(None);
+            }
+
+            // What these say is in what stands beside them, or matters to readers only.
+            TurnEvent::Spawned { .. }
+            | TurnEvent::Activity { .. }
+            | TurnEvent::Stale { .. }
+            | TurnEvent::Adopted
+            | TurnEvent::AuthorityCues { .. }
+            | TurnEvent::Escalated { .. } => {}
+        }
+    }
+
+    pub(super) fn apply_work(&mut self, event: &WorkEvent) {
+        match event {
+            WorkEvent::ScanRequested { then } => {
+                self.scans += 1;
+                let judging = self.judging_mut();
+                (judging.scanning, judging.then) = (true, *then);
+                if *then == AfterScan::Repeat {
+                    judging.repeated = Some(judging.asked_stage());
+                    judging.rounds_before = match (judging.step, judging.grading) {
+                        (Some(open), _) => open.round,
+                        (None, Some(grading)) => grading.round,
+                        (None, None) => 0,
+                    };
+                    judging.heard = None;
+                }
+            }
+            WorkEvent::FilesScanned { files, hollow } => {
+                let judging = self.judging_mut();
+                // Whoever looks at screenshots looks at nothing else.
+                if std::mem::take(&mut judging.scanning) {
+                    (judging.stale, judging.changed) = (false, false);
+                }
+                judging.files.clone_from(files);
+                judging.hollow.clone_from(hollow);
+            }
+            WorkEvent::FinishRequested { .. } => {
+                let judging = self.judging_mut();
+                judging.stale = true;
+                judging.finish.push(None);
+            }
+            WorkEvent::FinishChecked { result, .. } => {
+                if let Some(slot) = self.judging_mut().finish.last_mut() {
+                    *slot = Some(result.clone());
+                }
+            }
+            WorkEvent::CheckRequested { check } => {
+                let judging = self.judging_mut();
+                judging.stale = true;
+                judging.passed.retain(|(passed, _)| passed != check);
+                let checks = &mut judging.checks;
+                if checks.len() <= *check as usize {
+                    checks.resize(*check as usize + 1, None);
+                }
+            }
+            WorkEvent::CheckFinished { check, result } => {
+                let judging = self.judging_mut();
+                if let Some(slot) = judging.checks.get_mut(*check as usize) {
+                    *slot = Some(result.clone());
+                }
+                if result.passed {
+                    judging.passed.push((*check, judging.turns_ended));
+                }
+            }
+            WorkEvent::GradingRequested { round, unreviewed } => {
+                self.forget_what_was_heard(*round);
+                self.forget_reviewers();
+                self.judging_mut().grading = Some(Grading {
+                    round: *round,
+                    open: true,
+                    unreviewed: *unreviewed,
+                });
+            }
+            WorkEvent::GradingFailed { .. } => self.end_grading(),
+            WorkEvent::StepRequested {
+                step,
+                round,
+                plain,
+                grounds,
+            } => {
+                self.forget_what_was_heard(*round);
+                self.forget_reviewers();
+                // In its first round a vision check only looks.
+                self.judging_mut().stale |= *plain && *round > 0;
+                self.judging_mut().step = Some(OpenStep {
+                    step: *step,
+                    round: *round,
+                    open: true,
+                    plain: *plain,
+                    grounds: *grounds,
+                });
+            }
+            WorkEvent::StepFailed { .. } => self.end_step(),
+            WorkEvent::ApproverAsked { approver, .. } => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.asking = Some(*approver);
+                }
+            }
+            WorkEvent::ApproverUndecided { approver, again, .. } => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.asking = None;
+                    waiting.undecided = approver + 1;
+                    if again.is_some() {
+                        waiting.undecided = 0;
+                    }
+                }
+            }
+            WorkEvent::ArtifactsRequested { dependency } => {
+                self.remedies.get_or_insert_default().scanning.push(*dependency);
+            }
+            WorkEvent::ArtifactsScanned { dependency, .. } => {
+                self.remedies.get_or_insert_default().scanned(*dependency);
+            }
+        }
+    }
+
+    pub(super) fn apply_ask(&mut self, id: AskId, event: &AskEvent) {
+        match event {
+            AskEvent::Requested {
+                purpose,
+                agent,
+                strict,
+                not_before,
+            } => {
+                self.ask(id, *purpose, *agent, strict.as_ref(), *not_before);
+                if let Purpose::Score(place) = purpose {
+                    self.rounds = self.rounds.max(place.round);
+                    self.judging_mut().seat_asked(*place, *agent);
+                }
+            }
+            AskEvent::Replied {
+                purpose,
+                reply,
+                advice,
+                ..
+            } => {
+                let strict = self.end_ask(id).and_then(|open| open.strict);
+                match purpose {
+                    Purpose::Score(place) => {
+                        self.streak.windows = 0;
+                        let judging = self.judging_mut();
+                        judging.seat_replied(*place, advice, reply.file.digest, strict.as_deref());
+                    }
+                    _ if purpose.is_judging() => {
+                        self.judging_mut().heard = Some(Box::new(Heard {
+                            advice: advice.clone(),
+                            reply: reply.file.digest,
+                            id,
+                        }));
+                    }
+                    _ => self.no_way_yet(*purpose),
+                }
+            }
+            AskEvent::Failed {
+                purpose,
+                gave_up,
+                class,
+                message,
+                until,
+                ..
+            } => {
+                self.streak.windows += u32::from(until.is_some());
+                if let Purpose::Score(place) = purpose {
+                    let class = gave_up.then_some(*class);
+                    self.judging_mut().seat_failed(*place, class, message);
+                }
+                if *gave_up {
+                    self.end_ask(id);
+                    self.no_way_yet(*purpose);
+                } else if let Some(open) = self.asks.iter_mut().find(|open| open.id == id) {
+                    // The next try stands behind it in the same record, or a limit must reset first.
+                    open.failed_requests += u32::from(until.is_none());
+                    open.window = *until;
+                }
+            }
+
+            // It says what a judge is given, and changes nothing.
+            AskEvent::HandedOver { .. } => {}
+        }
+    }
+
+    /// An ask, or another try of one: of the same agent, or of one that is asked instead and has failed nobody yet.
+    fn ask(
+        &mut self,
+        id: AskId,
+        purpose: Purpose,
+        agent: AgentId,
+        strict: Option<&String>,
+        not_before: Option<Timestamp>,
+    ) {
+        self.asked_agents = self.asked_agents.max(id.number);
+        if matches!(purpose, Purpose::Resolve { .. }) && id.attempt_try == 1 {
+            self.remedies.get_or_insert_default().resolutions += 1;
+        }
+        let before = self.asks.iter().position(|open| open.id.number == id.number);
+        let before = before.map(|at| self.asks.remove(at));
+        let failed = before.filter(|before| before.agent == agent);
+        self.asks.push(Ask {
+            id,
+            purpose,
+            agent,
+            failed_requests: failed.map_or(0, |before| before.failed_requests),
+            strict: strict.cloned(),
+            not_before,
+            window: None,
+        });
+    }
+
+    fn end_ask(&mut self, id: AskId) -> Option<Ask> {
+        let at = self.asks.iter().position(|open| open.id == id)?;
+        Some(self.asks.remove(at))
+    }
+
+    /// Whoever was asked for a way around a dependency came back: where it knew one, the entry goes with the next event.
+    fn no_way_yet(&mut self, purpose: Purpose) {
+        if let Purpose::Resolve { dependency } = purpose
+            && let Some(entry) = self
+                .remedies
+                .as_deref_mut()
+                .and_then(|remedies| remedies.entry_mut(dependency))
+        {
+            entry.unresolvable = true;
+        }
+    }
+
+    /// Once the criteria, or a stage behind them, are asked about, no reviewer is waited for any more.
+    fn forget_reviewers(&mut self) {
+        self.asks.retain(|open| open.purpose.seat().is_none());
+    }
+
+    /// In its first round a judge has said nothing yet.
+    fn forget_what_was_heard(&mut self, round: u32) {
+        if round <= 1 {
+            self.judging_mut().heard = None;
+        }
+    }
+
+    pub(super) fn end_grading(&mut self) {
+        if let Some(grading) = self
+            .judging
+            .as_deref_mut()
+            .and_then(|judging| judging.grading.as_mut())
+        {
+            grading.open = false;
+        }
+    }
+
+    pub(super) fn end_step(&mut self) {
+        let judging = self.judging.as_deref_mut();
+        if let Some(step) = judging.and_then(|judging| judging.step.as_mut()) {
+            step.open = false;
+        }
+    }
+}
+
+impl Streak {
+    fn take_turn(&mut self, turn: TurnId, exit: &Exit, duration: Millis) {
+        self.was_quick = turn.turn == 1 && duration < INSTANT;
+        match exit.failure {
+            Some(FailureClass::UsageWindow) => self.windows += 1,
+            _ => self.windows = 0,
+        }
+    }
+}
+
+impl Evidence {
+    /// A turn ended. What it did is on record, and the next one is looked at anew. But one that never came to its work,
+    /// and whose files nobody looked at, leaves the record of a turn that was lost before it: that one may have acted.
+    fn take_turn(&mut self, turn: TurnId, files: Option<&TurnFiles>, calls: Option<ToolCalls>) {
+        let noted = self.noted.as_deref().map(|noted| noted.turn);
+        let was_watched = noted.is_some();
+        if files.is_some() || noted == Some(turn) {
+            self.noted = None;
+        }
+        self.calls = self.calls.and(calls);
+        if !was_watched {
+            return;
+        }
+        let shared = files.is_some_and(|files| files.shared);
+        self.changed = self.changed.and(files.and_then(|files| files.changed), shared);
+        self.written = self.written.and(files.and_then(|files| files.written), shared);
+    }
+}
+
+/// Whether a reply is wrapped in the JSON of a program once more: it never is the same text, and never another answer.
+fn is_envelope_again(why: &str, before: Option<&str>) -> bool {
+    before == Some(why) && why == Unparsed::Envelope.to_string()
+}
+
+impl Judging {
+    fn seat_asked(&mut self, place: SeatPlace, agent: AgentId) {
+        if self.round != place.round {
+            self.round = place.round;
+            self.rounds += 1;
+            self.seats.clear();
+        }
+        let asked = |instead_of| Seat {
+            agent,
+            instead_of,
+            unreached: None,
+            first: None,
+            unread: None,
+            repeats: false,
+            state: SeatState::Asked,
+        };
+        match self.seats.get_mut(place.seat as usize) {
+            Some(existing) if existing.agent == agent => {
+                if let SeatState::Replied(result) = &existing.state {
+                    existing.first = Some(result.clone());
+                }
+                *existing = Seat {
+                    first: existing.first.take(),
+                    unread: existing.unread,
+                    ..asked(existing.instead_of)
+                };
+            }
+            Some(existing) => *existing = asked(Some(existing.instead_of.unwrap_or(existing.agent))),
+            None => self.seats.push(asked(None)),
+        }
+    }
+
+    fn seat_replied(&mut self, place: SeatPlace, advice: &Advice, reply: Digest, strict: Option<&str>) {
+        let Some(seat) = self.seats.get_mut(place.seat as usize) else {
+            return;
+        };
+        if let Advice::Unreadable { why, .. } = advice {
+            seat.repeats = seat.unread == Some(reply) || is_envelope_again(why, strict);
+            seat.unread = Some(reply);
+        }
+        seat.state = match (advice, seat.first.take()) {
+            // What was said first could be read.
+            (Advice::Unreadable { .. }, Some(first)) => SeatState::Replied(first),
+            (Advice::Unreadable { .. }, None) => SeatState::Unparsed(advice.clone()),
+            (advice, _) => SeatState::Replied(advice.clone()),
+        };
+    }
+
+    /// `class` where it is not asked again.
+    fn seat_failed(&mut self, place: SeatPlace, class: Option<FailureClass>, message: &str) {
+        if let Some(seat) = self.seats.get_mut(place.seat as usize) {
+            seat.unreached = Some(message.into());
+            if let Some(class) = class {
+                seat.state = SeatState::Failed(class);
+            }
+        }
+    }
+}
