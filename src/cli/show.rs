@@ -7,7 +7,7 @@ use crate::domain::RunId;
 use crate::engine::{State, SupervisorRef};
 use crate::executor::spool::preview;
 use crate::mission::suggestion;
-use crate::report::history::{TaskHistory, task_of};
+use crate::report::history::TaskHistory;
 use crate::report::json::Standing;
 use crate::report::show::{FileView, TaskDocument, human};
 use crate::report::view::RunView;
@@ -80,7 +80,7 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
         if let Some(history) = &mut history {
             for event in &record.events {
                 history.apply(record.at, event);
-                if task_of(event) == Some(history.task) {
+                if event.task() == Some(history.task) {
                     vouched.take(run, event);
                 }
             }

@@ -9,8 +9,8 @@ use crate::domain::{
     Advice, AgentId, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::{
-    AskEvent, BudgetEvent, CheckResult, Event, Exit, FileRef, GateEvent, HoldEvent, ProcessRef, ReplyRef,
-    RunEvent, StageReport, TaskEvent, ToolLedgerRef, TurnEvent, Usage, Used, WorkEvent,
+    AskEvent, CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, StageReport, TaskEvent, ToolLedgerRef,
+    TurnEvent, Usage, Used, WorkEvent,
 };
 
 /// The story of one task.
@@ -131,7 +131,7 @@ impl TaskHistory {
 
     /// Takes in one event; those of other tasks change nothing.
     pub fn apply(&mut self, at: Timestamp, event: &Event) {
-        if task_of(event) != Some(self.task) {
+        if event.task() != Some(self.task) {
             return;
         }
         match event {
@@ -183,7 +183,7 @@ impl Histories {
     pub fn take(&mut self, seq: u64, at: Timestamp, events: &[Event]) {
         let counted = (seq..).zip(events);
         for (_, event) in counted.filter(|(seq, _)| self.until.is_some_and(|until| *seq <= until)) {
-            let history = task_of(event).and_then(|task| self.tasks.get_mut(&task));
+            let history = event.task().and_then(|task| self.tasks.get_mut(&task));
             if let Some(history) = history {
                 history.apply(at, event);
             }
@@ -212,45 +212,12 @@ impl AttemptHistory {
 
     fn apply(&mut self, at: Timestamp, event: &Event) {
         match event {
+            Event::Task(_, TaskEvent::StageVerdict(report)) => self.stages.push((**report).clone()),
             Event::Work(_, WorkEvent::CheckFinished { check, result }) => {
                 self.checks.retain(|(known, _)| known != check);
                 self.checks.push((*check, result.clone()));
             }
-            Event::Task(_, TaskEvent::StageVerdict(report)) => self.stages.push((**report).clone()),
-            Event::Ask(id, AskEvent::HandedOver { agent, file }) => {
-                self.handoffs.retain(|(known, ..)| known != id);
-                self.handoffs.push((*id, *agent, file.clone()));
-            }
-            Event::Ask(
-                id,
-                AskEvent::Requested {
-                    purpose,
-                    agent,
-                    strict,
-                    ..
-                },
-            ) if purpose.is_judging() => self.calls.push(CallHistory {
-                id: *id,
-                purpose: *purpose,
-                reviewer: *agent,
-                strict: match purpose {
-                    Purpose::Score(_) => strict.is_some(),
-                    other => other.round().is_some_and(|round| round > 1),
-                },
-                answer: Answer::Open,
-            }),
-            Event::Ask(id, AskEvent::Replied { reply, advice, .. }) => {
-                self.answer(*id, Answer::Reply(reply.clone(), advice.clone()))
-            }
-            Event::Ask(
-                id,
-                AskEvent::Failed {
-                    class, message, used, ..
-                },
-            ) => {
-                let failed = Answer::Failed(*class, message.clone(), used.clone());
-                self.answer(*id, failed);
-            }
+            Event::Ask(id, event) => self.apply_ask(*id, event),
             Event::Turn(turn, TurnEvent::Started { prompt }) => self.turns.push(TurnHistory {
                 id: *turn,
                 started_at: at,
@@ -259,33 +226,71 @@ impl AttemptHistory {
                 refused: Vec::new(),
                 end: TurnStanding::Open,
             }),
-            _ => self.apply_to_turn(event),
+            Event::Turn(_, event) => {
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.apply(event);
+                }
+            }
+            _ => {}
         }
     }
 
-    fn apply_to_turn(&mut self, event: &Event) {
-        let Some(turn) = self.turns.last_mut() else {
-            return;
-        };
+    fn apply_ask(&mut self, id: AskId, event: &AskEvent) {
         match event {
-            Event::Turn(_, TurnEvent::Spawned { process }) => turn.process.clone_from(process),
-            Event::Turn(_, TurnEvent::RequestFailed { message, .. }) => turn.refused.push(message.clone()),
-            Event::Turn(_, TurnEvent::Lost) => turn.end = TurnStanding::Lost,
-            Event::Turn(
-                _,
-                TurnEvent::Finished {
-                    exit,
-                    output,
-                    stderr,
-                    result,
-                    duration,
-                    usage,
-                    model,
-                    tools,
-                    ..
+            AskEvent::HandedOver { agent, file } => {
+                self.handoffs.retain(|(known, ..)| *known != id);
+                self.handoffs.push((id, *agent, file.clone()));
+            }
+            AskEvent::Requested {
+                purpose,
+                agent,
+                strict,
+                ..
+            } if purpose.is_judging() => self.calls.push(CallHistory {
+                id,
+                purpose: *purpose,
+                reviewer: *agent,
+                strict: match purpose {
+                    Purpose::Score(_) => strict.is_some(),
+                    other => other.round().is_some_and(|round| round > 1),
                 },
-            ) => {
-                turn.end = TurnStanding::Finished(Box::new(TurnResult {
+                answer: Answer::Open,
+            }),
+            AskEvent::Requested { .. } => {}
+            AskEvent::Replied { reply, advice, .. } => {
+                self.answer(id, Answer::Reply(reply.clone(), advice.clone()));
+            }
+            AskEvent::Failed {
+                class, message, used, ..
+            } => self.answer(id, Answer::Failed(*class, message.clone(), used.clone())),
+        }
+    }
+
+    fn answer(&mut self, id: AskId, answer: Answer) {
+        if let Some(call) = self.calls.iter_mut().rev().find(|call| call.id == id) {
+            call.answer = answer;
+        }
+    }
+}
+
+impl TurnHistory {
+    fn apply(&mut self, event: &TurnEvent) {
+        match event {
+            TurnEvent::Spawned { process } => self.process.clone_from(process),
+            TurnEvent::RequestFailed { message, .. } => self.refused.push(message.clone()),
+            TurnEvent::Lost => self.end = TurnStanding::Lost,
+            TurnEvent::Finished {
+                exit,
+                output,
+                stderr,
+                result,
+                duration,
+                usage,
+                model,
+                tools,
+                ..
+            } => {
+                self.end = TurnStanding::Finished(Box::new(TurnResult {
                     exit: exit.clone(),
                     output: output.clone(),
                     stderr: stderr.clone(),
@@ -298,117 +303,5 @@ impl AttemptHistory {
             }
             _ => {}
         }
-    }
-
-    fn answer(&mut self, id: AskId, answer: Answer) {
-        if let Some(call) = self.calls.iter_mut().rev().find(|call| call.id == id) {
-            call.answer = answer;
-        }
-    }
-}
-
-/// The task that an event is about.
-#[must_use]
-pub fn task_of(event: &Event) -> Option<TaskId> {
-    match event {
-        Event::Task(
-            task,
-            TaskEvent::Transition { .. }
-            | TaskEvent::AttemptPlanned { .. }
-            | TaskEvent::FilesChanged { .. }
-            | TaskEvent::AcceptanceRecorded { .. }
-            | TaskEvent::Regressed { .. }
-            | TaskEvent::Nudged { .. }
-            | TaskEvent::EvalUnparsed
-            | TaskEvent::ForceAccepted { .. }
-            | TaskEvent::DelegationRequested { .. }
-            | TaskEvent::DelegationRefused { .. }
-            | TaskEvent::ApprovalRequested { .. }
-            | TaskEvent::ApprovalTimedOut { .. }
-            | TaskEvent::RetryBlocked { .. }
-            | TaskEvent::ApprovalResolved { .. }
-            | TaskEvent::Question { .. }
-            | TaskEvent::Answered { .. }
-            | TaskEvent::DeadlockDetected { .. }
-            | TaskEvent::DependencyResolved { .. }
-            | TaskEvent::Superseded { .. }
-            | TaskEvent::EdgeTaken { .. }
-            | TaskEvent::Probed { .. }
-            | TaskEvent::FellBack { .. }
-            | TaskEvent::Deferred { .. }
-            | TaskEvent::Released
-            | TaskEvent::DelegationDrift { .. }
-            | TaskEvent::NoProgress { .. }
-            | TaskEvent::DependencyFailed { .. },
-        )
-        | Event::Work(
-            task,
-            WorkEvent::ScanRequested { .. }
-            | WorkEvent::FilesScanned { .. }
-            | WorkEvent::FinishRequested { .. }
-            | WorkEvent::FinishChecked { .. }
-            | WorkEvent::CheckRequested { .. }
-            | WorkEvent::CheckFinished { .. }
-            | WorkEvent::GradingRequested { .. }
-            | WorkEvent::GradingFailed { .. }
-            | WorkEvent::StepRequested { .. }
-            | WorkEvent::StepFailed { .. }
-            | WorkEvent::ApproverAsked { .. }
-            | WorkEvent::ApproverUndecided { .. }
-            | WorkEvent::ArtifactsRequested { .. }
-            | WorkEvent::ArtifactsScanned { .. },
-        ) => Some(*task),
-        Event::Task(_, TaskEvent::StageVerdict(report)) => Some(report.task),
-        Event::Ask(
-            id,
-            AskEvent::Requested { .. }
-            | AskEvent::Replied { .. }
-            | AskEvent::HandedOver { .. }
-            | AskEvent::Failed { .. },
-        ) => Some(id.task),
-        Event::Task(_, TaskEvent::StageVoided(voided)) => Some(voided.place.task()),
-        Event::Turn(
-            turn,
-            TurnEvent::FilesNoted { .. }
-            | TurnEvent::AuthorityCues { .. }
-            | TurnEvent::Escalated { .. }
-            | TurnEvent::Started { .. }
-            | TurnEvent::Spawned { .. }
-            | TurnEvent::Activity { .. }
-            | TurnEvent::Stale { .. }
-            | TurnEvent::RequestFailed { .. }
-            | TurnEvent::Finished { .. }
-            | TurnEvent::Lost
-            | TurnEvent::Adopted,
-        ) => Some(turn.task),
-        Event::Run(
-            RunEvent::Started(_)
-            | RunEvent::ProtectionNoted { .. }
-            | RunEvent::Resumed { .. }
-            | RunEvent::Moved { .. }
-            | RunEvent::Stopping { .. }
-            | RunEvent::Finished { .. }
-            | RunEvent::ThresholdFailed { .. }
-            | RunEvent::MissionChanged(_)
-            | RunEvent::TasksAdded(_)
-            | RunEvent::TasksWithdrawn { .. }
-            | RunEvent::Paused { .. },
-        )
-        | Event::Gate(_, GateEvent::Evaluated { .. } | GateEvent::Overridden { .. })
-        | Event::Hold(_, HoldEvent::Reached { .. } | HoldEvent::Passed { .. } | HoldEvent::Rejected { .. })
-        | Event::Notice(_)
-        | Event::Run(
-            RunEvent::Waiting { .. }
-            | RunEvent::CommandTaken { .. }
-            | RunEvent::Salvaged { .. }
-            | RunEvent::AuditRequested { .. }
-            | RunEvent::AuditFinished { .. }
-            | RunEvent::StateForeign { .. }
-            | RunEvent::SessionLimit { .. }
-            | RunEvent::Warning { .. },
-        )
-        | Event::Budget(BudgetEvent::Exhausted { .. } | BudgetEvent::Clock { .. }) => None,
-        Event::Deadline(event) => event.task,
-        Event::Budget(BudgetEvent::Held { call, .. } | BudgetEvent::Released { call }) => Some(call.task),
     }
 }

@@ -10,11 +10,12 @@ mod task;
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    Advice, AgentId, Cause, HoldId, Millis, Money, Purpose, RunId, Stage, Status, TaskId, Timestamp, Verdict,
+    Advice, AgentId, AskId, Cause, HoldId, Millis, Money, Purpose, RunId, Stage, Status, TaskId, Timestamp,
+    TurnId, Verdict,
 };
 use crate::engine::{
-    AskEvent, BudgetEvent, Call, DeadlineStep, Event, GateEvent, HoldEvent, NoticeEvent, Outcome, ReplyRef,
-    RunEvent, StageReport, TaskEvent, ToolLedgerRef, TurnEvent, Usage, Used, Way, WorkEvent, add_known,
+    AskEvent, BudgetEvent, Call, CallId, DeadlineStep, Event, HoldEvent, NoticeEvent, Outcome, ReplyRef,
+    RunEvent, StageReport, TaskEvent, ToolLedgerRef, TurnEvent, Usage, Used, Way, add_known,
 };
 use crate::mission::model::FinalChecks;
 use crate::mission::{NO_FINAL_CHECKS, Plan};
@@ -191,26 +192,48 @@ impl RunView {
                 .push(format!("finalChecks: never: {NO_FINAL_CHECKS}"));
         }
         match event {
-            Event::Run(RunEvent::Started(started)) => {
+            Event::Run(event) => self.apply_run(at, event),
+            Event::Task(task, event) => self.apply_task(plan, at, *task, event),
+            Event::Turn(turn, event) => self.apply_turn(at, *turn, event),
+            Event::Ask(id, event) => self.apply_ask(plan, *id, event),
+            Event::Budget(event) => self.apply_budget(event),
+            Event::Hold(hold, HoldEvent::Reached { .. }) => {
+                self.holds.insert(*hold, at);
+            }
+            Event::Deadline(event) if event.step == DeadlineStep::Violated => {
+                let whose = match event.task {
+                    Some(id) => format!("'{}'", plan.task(id).title),
+                    None => "the mission".to_owned(),
+                };
+                let text = format!("{whose} missed its deadline, {}", event.due.to_rfc3339());
+                self.warnings.push(text);
+            }
+            Event::Notice(event) => {
+                self.undelivered += usize::from(matches!(**event, NoticeEvent::Failed { .. }));
+            }
+            Event::Work(..) | Event::Gate(..) | Event::Hold(..) | Event::Deadline(_) => {}
+        }
+    }
+
+    /// What happens to the run as a whole.
+    fn apply_run(&mut self, at: Timestamp, event: &RunEvent) {
+        match event {
+            RunEvent::Started(started) => {
                 self.run_id = Some(started.run_id.clone());
                 self.started_at = Some(at);
-                self.session_started_at = Some(at);
-                self.sessions.push((at, at));
-                self.session_lives = true;
+                self.begin_session(at);
             }
-            Event::Run(RunEvent::Resumed { .. }) => {
+            RunEvent::Resumed { .. } => {
                 self.undelivered = 0;
                 self.warned_before = self.warnings.len();
-                self.sessions.push((at, at));
-                self.session_lives = true;
-                self.session_started_at = Some(at);
+                self.begin_session(at);
             }
-            Event::Run(RunEvent::Finished {
+            RunEvent::Finished {
                 outcome,
                 conditions,
                 allowed,
                 ..
-            }) => {
+            } => {
                 self.session_lives = false;
                 self.finished_at = Some(at);
                 self.outcome = Some(Outcome {
@@ -219,138 +242,22 @@ impl RunView {
                     allowed: allowed.clone(),
                 });
             }
-            Event::Notice(event) => {
-                self.undelivered += usize::from(matches!(**event, NoticeEvent::Failed { .. }));
-            }
-            Event::Deadline(event) => {
-                if event.step == DeadlineStep::Violated {
-                    let whose = match event.task {
-                        Some(id) => format!("'{}'", plan.task(id).title),
-                        None => "the mission".to_owned(),
-                    };
-                    let text = format!("{whose} missed its deadline, {}", event.due.to_rfc3339());
-                    self.warnings.push(text);
-                }
-            }
-            Event::Run(RunEvent::Warning { message } | RunEvent::StateForeign { what: message }) => {
+            RunEvent::Warning { message } | RunEvent::StateForeign { what: message } => {
                 // Each session says what holds for all of them: that is told once.
                 let mut before = self.warnings.iter().take(self.warned_before);
                 if !before.any(|known| known == message) {
                     self.warnings.push(message.clone());
                 }
             }
-            Event::Task(task, TaskEvent::ApprovalTimedOut { .. }) => {
-                let title = &plan.task(*task).title;
-                let text = format!("nobody approved '{title}' in time; it goes on waiting");
-                self.warnings.push(text);
-            }
-            Event::Hold(hold, HoldEvent::Reached { .. }) => {
-                self.holds.insert(*hold, at);
-            }
-            Event::Task(task, TaskEvent::DependencyResolved { dependency, way, .. }) => {
-                if *way != Way::Retry {
-                    let title = &plan.task(*dependency).title;
-                    self.tasks[task.index()].goes_on_without(title, *way);
-                }
-            }
-            Event::Task(task, TaskEvent::DelegationRefused { title, reason }) => {
-                let from = &plan.task(*task).title;
-                self.warnings
-                    .push(format!("'{from}' does not delegate '{title}': {reason}"));
-            }
-            Event::Run(RunEvent::Salvaged { .. }) => self.warnings.extend(salvaged(event, at)),
-            Event::Task(
-                _,
-                TaskEvent::Transition { .. }
-                | TaskEvent::AttemptPlanned { .. }
-                | TaskEvent::StageVerdict(_)
-                | TaskEvent::ApprovalRequested { .. }
-                | TaskEvent::ForceAccepted { .. },
-            ) => self.apply_to_task(plan, at, event),
-            Event::Turn(
-                _,
-                TurnEvent::Started { .. } | TurnEvent::Spawned { .. } | TurnEvent::Finished { .. },
-            )
-            | Event::Ask(
-                _,
-                AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },
-            )
-            | Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => {
-                self.apply_call(plan, at, event)
-            }
-            // State or the journal alone holds what these say.
-            Event::Run(
-                RunEvent::Stopping { .. }
-                | RunEvent::Moved { .. }
-                | RunEvent::ProtectionNoted { .. }
-                | RunEvent::AuditRequested { .. }
-                | RunEvent::AuditFinished { .. }
-                | RunEvent::MissionChanged(_)
-                | RunEvent::TasksAdded(_)
-                | RunEvent::TasksWithdrawn { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::CommandTaken { .. }
-                | RunEvent::SessionLimit { .. }
-                | RunEvent::ThresholdFailed { .. },
-            )
-            | Event::Task(
-                _,
-                TaskEvent::StageVoided(_)
-                | TaskEvent::FilesChanged { .. }
-                | TaskEvent::AcceptanceRecorded { .. }
-                | TaskEvent::Regressed { .. }
-                | TaskEvent::Nudged { .. }
-                | TaskEvent::EvalUnparsed
-                | TaskEvent::RetryBlocked { .. }
-                | TaskEvent::ApprovalResolved { .. }
-                | TaskEvent::DependencyFailed { .. }
-                | TaskEvent::Question { .. }
-                | TaskEvent::Answered { .. }
-                | TaskEvent::DeadlockDetected { .. }
-                | TaskEvent::DelegationRequested { .. }
-                | TaskEvent::Superseded { .. }
-                | TaskEvent::EdgeTaken { .. }
-                | TaskEvent::FellBack { .. }
-                | TaskEvent::DelegationDrift { .. }
-                | TaskEvent::NoProgress { .. }
-                | TaskEvent::Probed { .. }
-                | TaskEvent::Deferred { .. }
-                | TaskEvent::Released,
-            )
-            | Event::Turn(
-                _,
-                TurnEvent::FilesNoted { .. }
-                | TurnEvent::RequestFailed { .. }
-                | TurnEvent::Lost
-                | TurnEvent::Adopted
-                | TurnEvent::Stale { .. }
-                | TurnEvent::Activity { .. }
-                | TurnEvent::AuthorityCues { .. }
-                | TurnEvent::Escalated { .. },
-            )
-            | Event::Work(
-                _,
-                WorkEvent::ScanRequested { .. }
-                | WorkEvent::FilesScanned { .. }
-                | WorkEvent::FinishRequested { .. }
-                | WorkEvent::FinishChecked { .. }
-                | WorkEvent::CheckRequested { .. }
-                | WorkEvent::CheckFinished { .. }
-                | WorkEvent::GradingRequested { .. }
-                | WorkEvent::GradingFailed { .. }
-                | WorkEvent::StepRequested { .. }
-                | WorkEvent::StepFailed { .. }
-                | WorkEvent::ApproverAsked { .. }
-                | WorkEvent::ApproverUndecided { .. }
-                | WorkEvent::ArtifactsRequested { .. }
-                | WorkEvent::ArtifactsScanned { .. },
-            )
-            | Event::Hold(_, HoldEvent::Passed { .. } | HoldEvent::Rejected { .. })
-            | Event::Gate(_, GateEvent::Evaluated { .. } | GateEvent::Overridden { .. })
-            | Event::Ask(_, AskEvent::HandedOver { .. })
-            | Event::Budget(BudgetEvent::Exhausted { .. } | BudgetEvent::Clock { .. }) => {}
+            RunEvent::Salvaged { .. } => self.warnings.extend(salvaged(event, at)),
+            _ => {}
         }
+    }
+
+    fn begin_session(&mut self, at: Timestamp) {
+        self.session_started_at = Some(at);
+        self.sessions.push((at, at));
+        self.session_lives = true;
     }
 
     /// What a stage behind the verification says. One that was asked anew says it instead of what it said before.
@@ -364,77 +271,45 @@ impl RunView {
         }
     }
 
-    /// What happens to a task as a whole.
-    fn apply_to_task(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
+    /// What happens to the standing of a task.
+    fn apply_task(&mut self, plan: &Plan, at: Timestamp, task: TaskId, event: &TaskEvent) {
         match event {
-            Event::Task(
-                task,
-                TaskEvent::Transition {
-                    from,
-                    to,
-                    mode,
-                    flag,
-                    reason,
-                    ..
-                },
-            ) => {
+            TaskEvent::Transition {
+                from,
+                to,
+                mode,
+                flag,
+                reason,
+                ..
+            } => {
                 if from.is_terminal() {
                     // Done again: what operators were told of the earlier result no longer holds.
-                    self.requests.retain(|request| request.task != *task);
+                    self.requests.retain(|request| request.task != task);
                     self.tasks[task.index()].review = None;
                 }
                 if *to == Status::Pending {
                     // What was said of an earlier attempt is in its row.
-                    self.persons.remove(task);
+                    self.persons.remove(&task);
                 }
                 if *to == Status::Review {
-                    self.verifications.remove(task);
+                    self.verifications.remove(&task);
                 }
                 let view = &mut self.tasks[task.index()];
                 view.enter(*to, at, *flag);
                 view.failure = mode.map(|mode| Box::new(view.failure(mode, reason.as_deref())));
             }
-            Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }) => {
-                self.scrutiny.remove(task);
+            TaskEvent::AttemptPlanned { attempt, kind } => {
+                self.scrutiny.remove(&task);
                 self.tasks[task.index()].plan_attempt(*attempt, *kind);
             }
-            Event::Task(_, TaskEvent::StageVerdict(report)) => {
-                if report.cause == Some(Cause::Breaker) {
-                    let said = report.findings.iter().map(|finding| &finding.description);
-                    let new: Vec<_> = said
-                        .filter(|text| !self.warnings.contains(text))
-                        .cloned()
-                        .collect();
-                    self.warnings.extend(new);
-                }
-                // No row of its attempts says that accepted work is marked.
-                if report.stage == Stage::Audit && report.verdict == Verdict::Skip {
-                    let title = &plan.task(report.task).title;
-                    let found = report.findings.iter();
-                    let found = found.map(|finding| format!("'{title}': {}", finding.description));
-                    self.warnings.extend(found);
-                }
-                self.tasks[report.task.index()].take_verdict(report);
-                if matches!(report.stage, Stage::Stages | Stage::RedTeam | Stage::Vision) {
-                    self.take_scrutiny(report);
-                }
-                if report.stage == Stage::Verification && !report.grades.is_empty() {
-                    self.verifications.insert(report.task, (**report).clone());
-                }
-                if let Some(person) = &report.by {
-                    self.persons.insert(report.task, person.clone());
-                }
-            }
-            Event::Task(
-                task,
-                TaskEvent::ApprovalRequested {
-                    number,
-                    reason,
-                    message,
-                    expires,
-                    ..
-                },
-            ) => {
+            TaskEvent::StageVerdict(report) => self.take_verdict(plan, report),
+            TaskEvent::ApprovalRequested {
+                number,
+                reason,
+                message,
+                expires,
+                ..
+            } => {
                 self.tasks[task.index()].waiting = Some(Box::new(WaitingView {
                     number: *number,
                     reason: *reason,
@@ -443,84 +318,128 @@ impl RunView {
                     expires: *expires,
                 }));
             }
-            Event::Task(task, TaskEvent::ForceAccepted { message, .. }) => {
+            TaskEvent::ForceAccepted { message, .. } => {
                 let attempts = &self.tasks[task.index()].attempts;
                 self.requests.push(OperatorRequest {
-                    task: *task,
+                    task,
                     attempt: attempts.last().map_or(0, |attempt| attempt.number),
                     message: message.clone(),
                 });
+            }
+            TaskEvent::ApprovalTimedOut { .. } => {
+                let title = &plan.task(task).title;
+                let text = format!("nobody approved '{title}' in time; it goes on waiting");
+                self.warnings.push(text);
+            }
+            TaskEvent::DependencyResolved { dependency, way, .. } if *way != Way::Retry => {
+                let title = &plan.task(*dependency).title;
+                self.tasks[task.index()].goes_on_without(title, *way);
+            }
+            TaskEvent::DelegationRefused { title, reason } => {
+                let from = &plan.task(task).title;
+                self.warnings
+                    .push(format!("'{from}' does not delegate '{title}': {reason}"));
             }
             _ => {}
         }
     }
 
-    /// What is said to agents and by them.
-    fn apply_call(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
-        let (task, requests, usage) = match event {
-            Event::Turn(turn, TurnEvent::Started { .. }) => {
+    fn take_verdict(&mut self, plan: &Plan, report: &StageReport) {
+        if report.cause == Some(Cause::Breaker) {
+            let said = report.findings.iter().map(|finding| &finding.description);
+            let new: Vec<_> = said
+                .filter(|text| !self.warnings.contains(text))
+                .cloned()
+                .collect();
+            self.warnings.extend(new);
+        }
+        // No row of its attempts says that accepted work is marked.
+        if report.stage == Stage::Audit && report.verdict == Verdict::Skip {
+            let title = &plan.task(report.task).title;
+            let found = report.findings.iter();
+            let found = found.map(|finding| format!("'{title}': {}", finding.description));
+            self.warnings.extend(found);
+        }
+        self.tasks[report.task.index()].take_verdict(report);
+        if matches!(report.stage, Stage::Stages | Stage::RedTeam | Stage::Vision) {
+            self.take_scrutiny(report);
+        }
+        if report.stage == Stage::Verification && !report.grades.is_empty() {
+            self.verifications.insert(report.task, report.clone());
+        }
+        if let Some(person) = &report.by {
+            self.persons.insert(report.task, person.clone());
+        }
+    }
+
+    /// What is said to workers and by them.
+    fn apply_turn(&mut self, at: Timestamp, turn: TurnId, event: &TurnEvent) {
+        match event {
+            TurnEvent::Started { .. } => {
                 self.tasks[turn.task.index()].started_at.get_or_insert(at);
-                (turn.task, 0, None)
             }
-            Event::Turn(turn, TurnEvent::Spawned { .. }) => (turn.task, 1, None),
-            Event::Turn(turn, TurnEvent::Finished { usage, tools, .. }) => {
+            TurnEvent::Spawned { .. } => self.count(turn.task, 1, None),
+            TurnEvent::Finished { usage, tools, .. } => {
                 let more = tools.as_deref().map_or(0, ToolLedgerRef::more_requests);
-                (turn.task, more, Some(*usage))
+                self.count(turn.task, more, Some(*usage));
             }
-            // What is held is no request before it is made.
-            Event::Budget(BudgetEvent::Held { call, .. }) if !matches!(call.call, Call::Turn(..)) => {
-                let usage = &mut self.tasks[call.task.index()].usage;
-                usage.requests = usage.requests.saturating_sub(1);
-                return;
-            }
-            Event::Budget(BudgetEvent::Released { call }) if !matches!(call.call, Call::Turn(..)) => {
-                (call.task, 1, None)
-            }
-            Event::Ask(id, AskEvent::Requested { purpose, agent, .. }) => {
+            _ => {}
+        }
+    }
+
+    /// What is said to agents that are asked, and by them.
+    fn apply_ask(&mut self, plan: &Plan, id: AskId, event: &AskEvent) {
+        let task = &mut self.tasks[id.task.index()];
+        match event {
+            AskEvent::Requested { purpose, agent, .. } => {
                 match purpose {
-                    Purpose::Score(place) => {
-                        let is_first = id.attempt_try == 1;
-                        self.tasks[id.task.index()].ask(*place, is_first, *agent);
-                    }
+                    Purpose::Score(place) => task.ask(*place, id.attempt_try == 1, *agent),
                     Purpose::Grade { .. } => {
                         self.graders.insert(id.task, (*agent, None));
                     }
                     _ => {}
                 }
-                (id.task, 1, None)
+                self.count(id.task, 1, None);
             }
-            Event::Ask(
-                id,
-                AskEvent::Replied {
-                    purpose,
-                    reply,
-                    advice,
-                    ..
-                },
-            ) => {
-                let seat = purpose
-                    .seat()
-                    .and_then(|place| self.tasks[id.task.index()].seat_mut(place));
-                if let Some(view) = seat {
+            AskEvent::Replied {
+                purpose,
+                reply,
+                advice,
+                ..
+            } => {
+                if let Some(view) = purpose.seat().and_then(|place| task.seat_mut(place)) {
                     view.reply(plan, id.task, reply, advice);
                 }
                 if let (Some(grader), Advice::Grades(_)) = (self.graders.get_mut(&id.task), advice) {
                     grader.1 = reply.model.as_deref().map(Into::into);
                 }
-                (id.task, more_requests(reply), Some(reply.usage))
+                self.count(id.task, more_requests(reply), Some(reply.usage));
             }
-            Event::Ask(id, AskEvent::Failed { purpose, used, .. }) => {
-                let seat = purpose
-                    .seat()
-                    .and_then(|place| self.tasks[id.task.index()].seat_mut(place));
-                if let Some(view) = seat {
+            AskEvent::Failed { purpose, used, .. } => {
+                if let Some(view) = purpose.seat().and_then(|place| task.seat_mut(place)) {
                     view.state = SeatStanding::Failed;
                 }
-                let (requests, usage) = used_until(used.as_deref());
-                (id.task, requests, usage)
+                self.count_used(id.task, used.as_deref());
             }
-            _ => return,
+            AskEvent::HandedOver { .. } => {}
+        }
+    }
+
+    /// What is held is no request before it is made.
+    fn apply_budget(&mut self, event: &BudgetEvent) {
+        let call = event.call().filter(|call| !matches!(call.call, Call::Turn(..)));
+        let Some(CallId { task, .. }) = call else {
+            return;
         };
+        let usage = &mut self.tasks[task.index()].usage;
+        match event {
+            BudgetEvent::Held { .. } => usage.requests = usage.requests.saturating_sub(1),
+            _ => usage.requests += 1,
+        }
+    }
+
+    /// Counts what was asked of agents for a task, and what they used.
+    fn count(&mut self, task: TaskId, requests: u32, usage: Option<Usage>) {
         let total = &mut self.tasks[task.index()].usage;
         total.requests += requests;
         if let Some(usage) = usage {
@@ -531,6 +450,12 @@ impl RunView {
             }
         }
     }
+
+    /// Counts the requests of a call that failed beyond the one that a call is, and what they used.
+    fn count_used(&mut self, task: TaskId, used: Option<&Used>) {
+        let requests = used.map_or(0, |used| used.tools.more_requests());
+        self.count(task, requests, used.map(|used| used.usage));
+    }
 }
 
 /// Requests beyond the one that a call is.
@@ -538,21 +463,15 @@ fn more_requests(reply: &ReplyRef) -> u32 {
     reply.tools.as_deref().map_or(0, ToolLedgerRef::more_requests)
 }
 
-/// The requests of a call that failed beyond the one that a call is, and what they used.
-fn used_until(used: Option<&Used>) -> (u32, Option<Usage>) {
-    let requests = used.map_or(0, |used| used.tools.more_requests());
-    (requests, used.map(|used| used.usage))
-}
-
 /// What everybody who looks at a run whose journal was damaged is told, for ever.
-pub(super) fn salvaged(event: &Event, at: Timestamp) -> Option<String> {
-    let Event::Run(RunEvent::Salvaged {
+pub(super) fn salvaged(event: &RunEvent, at: Timestamp) -> Option<String> {
+    let RunEvent::Salvaged {
         by,
         line,
         bytes,
         records,
         file,
-    }) = event
+    } = event
     else {
         return None;
     };

@@ -2,26 +2,22 @@
 //! other hides.
 
 mod run;
+mod task;
 mod verdict;
 mod waits;
 
 use std::fmt::Write as _;
 
-use crate::domain::{Millis, Purpose, QualityFlag, RunId, TaskId, Timestamp};
-use crate::engine::{
-    AskEvent, BudgetEvent, Event, GateEvent, GateResult, HoldEvent, NoticeEvent, RunEvent, State, TaskEvent,
-    TurnEvent, Way, WorkEvent,
-};
-use crate::report::events::no_progress;
+use crate::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
+use crate::engine::{Event, GateEvent, NoticeEvent, State};
 use crate::report::style::{Role, Screen, Symbols};
 use crate::report::text::{count, elapsed, sanitize, sanitize_line, seconds, short, width};
 
 use super::live::Live;
 use super::verb::Verb;
 use super::verbose::Details;
+use run::{of_budget, of_deadline};
 pub(super) use verdict::passed_words;
-use verdict::planned;
-use waits::of_deferral;
 
 /// Columns of the verb, as in cargo.
 const VERB_WIDTH: usize = 12;
@@ -190,222 +186,19 @@ impl Lines {
         Some(line)
     }
 
-    /// No catch-all: a new event must decide here whether people see it.
+    /// What is not told here is said by the lines around it, or by the final block.
     fn of_event(&self, state: &State, event: &Event) -> Option<Line> {
         match event {
-            Event::Run(
-                RunEvent::Started(_)
-                | RunEvent::Resumed { .. }
-                | RunEvent::Moved { .. }
-                | RunEvent::MissionChanged(_)
-                | RunEvent::TasksAdded(_)
-                | RunEvent::TasksWithdrawn { .. }
-                | RunEvent::Stopping { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::StateForeign { .. }
-                | RunEvent::Warning { .. }
-                | RunEvent::Salvaged { .. },
-            )
-            | Event::Budget(BudgetEvent::Exhausted { .. })
-            | Event::Deadline(_)
-            | Event::Run(RunEvent::ThresholdFailed { .. }) => self.of_run(state, event),
-            Event::Gate(gate, GateEvent::Evaluated { result }) => {
-                Some(gate_line(&state.plan.gate(*gate).name, result))
-            }
+            Event::Run(event) => self.of_run(state, event),
+            Event::Task(task, event) => self.of_task(state, *task, event),
+            Event::Work(task, event) => self.of_work(state, *task, event),
+            Event::Turn(turn, event) => self.of_turn(state, *turn, event),
+            Event::Ask(id, event) => self.of_ask(state, *id, event),
+            Event::Gate(gate, event) => Some(gate_line(&state.plan.gate(*gate).name, event)),
+            Event::Hold(hold, event) => Some(self.of_hold(state, *hold, event)),
+            Event::Budget(event) => of_budget(state, event),
+            Event::Deadline(event) => of_deadline(state, event),
             Event::Notice(event) => of_notice(event),
-            Event::Turn(turn, TurnEvent::Stale { idle, killed }) => {
-                let end = if *killed { "; it is ended" } else { "" };
-                let detail = format!("its agent has printed nothing for {idle}{end}");
-                Some(Line::new(Verb::Lost, Role::Warn, title(state, turn.task), detail))
-            }
-            Event::Gate(gate, GateEvent::Overridden { reason, by }) => {
-                let detail = format!("overridden by {by}: {reason}");
-                Some(Line::new(
-                    Verb::Gate,
-                    Role::Warn,
-                    &state.plan.gate(*gate).name,
-                    detail,
-                ))
-            }
-            Event::Task(_, TaskEvent::Transition { .. }) => self.of_transition(state, event),
-            Event::Task(task, TaskEvent::Superseded { by }) => {
-                let detail = format!("superseded by '{}'", title(state, *by));
-                Some(Line::new(Verb::Fixup, Role::Good, title(state, *task), detail))
-            }
-            Event::Task(task, TaskEvent::EdgeTaken { edge, to, left, .. }) => {
-                let mut detail = format!("{}: goes on with '{}'", edge.as_str(), title(state, *to));
-                if !left.is_empty() {
-                    let left: Vec<_> = left.iter().map(|id| title(state, *id)).collect();
-                    detail.push_str(&format!("; not taken: {}", left.join(", ")));
-                }
-                Some(Line::new(Verb::Review, Role::Active, title(state, *task), detail))
-            }
-            Event::Task(
-                task,
-                TaskEvent::FellBack {
-                    from,
-                    to,
-                    class,
-                    message,
-                },
-            ) => {
-                let (from, to) = (&state.plan.agent(*from).name, &state.plan.agent(*to).name);
-                let detail = format!("{to} instead of {from}: {} {message}", class.as_str());
-                Some(Line::new(Verb::Fallback, Role::Warn, title(state, *task), detail))
-            }
-            Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }) => {
-                Some(planned(state, *task, *attempt, *kind))
-            }
-            Event::Task(_, TaskEvent::StageVerdict(report)) => self.of_verdict(state, report),
-            Event::Turn(
-                turn,
-                TurnEvent::Started { .. }
-                | TurnEvent::RequestFailed { .. }
-                | TurnEvent::Lost
-                | TurnEvent::Adopted,
-            ) => self.of_turn(state, *turn, event),
-            Event::Task(task, TaskEvent::EvalUnparsed) => {
-                let trouble = "no score could be read, twice";
-                Some(Line::new(Verb::Review, Role::Warn, title(state, *task), trouble))
-            }
-            Event::Task(task, TaskEvent::Nudged { missing, .. }) => {
-                let first = missing.first().map_or("", |finding| finding.description.as_str());
-                let more = missing.len().saturating_sub(1);
-                let detail = match more {
-                    0 => first.to_owned(),
-                    more => format!("{first}, and {more} more"),
-                };
-                let detail = format!("its finish gate misses: {detail}");
-                Some(Line::new(Verb::Check, Role::Warn, title(state, *task), detail))
-            }
-            Event::Ask(id, AskEvent::Replied { purpose, .. } | AskEvent::Failed { purpose, .. }) => {
-                let trouble = self.ask_trouble(state, event)?;
-                let verb = match purpose {
-                    Purpose::Score(_) => Verb::Review,
-                    _ => Verb::Answer,
-                };
-                Some(Line::new(verb, Role::Warn, title(state, id.task), trouble))
-            }
-            Event::Work(task, WorkEvent::GradingFailed { message, .. }) => Some(Line::new(
-                Verb::Review,
-                Role::Warn,
-                title(state, *task),
-                message.as_str(),
-            )),
-            Event::Work(task, WorkEvent::StepFailed { step, message, .. }) => {
-                let name = state.plan.task(*task).scrutiny.name(*step);
-                let detail = format!("{name}: {message}");
-                Some(Line::new(Verb::Stage, Role::Warn, title(state, *task), detail))
-            }
-            Event::Task(
-                task,
-                TaskEvent::ApprovalRequested { .. }
-                | TaskEvent::ApprovalResolved { .. }
-                | TaskEvent::ApprovalTimedOut { .. },
-            )
-            | Event::Work(task, WorkEvent::ApproverUndecided { .. }) => self.of_approval(state, *task, event),
-            Event::Hold(
-                _,
-                HoldEvent::Reached { .. } | HoldEvent::Passed { .. } | HoldEvent::Rejected { .. },
-            ) => self.of_hold(state, event),
-            Event::Task(task, TaskEvent::Deferred { .. }) => of_deferral(title(state, *task), event),
-            Event::Turn(turn, TurnEvent::Activity { summary }) => {
-                Some(Line::new(Verb::Run, Role::Dim, title(state, turn.task), summary.as_str()).live())
-            }
-            Event::Task(task, TaskEvent::Question { question, .. }) => Some(Line::new(
-                Verb::Wait,
-                Role::Warn,
-                title(state, *task),
-                format!("question: {question}"),
-            )),
-            Event::Turn(turn, TurnEvent::Escalated { broken }) => Some(Line::new(
-                Verb::Wait,
-                Role::Warn,
-                title(state, turn.task),
-                format!("its agent reports {}: {}", broken.kind.as_str(), broken.evidence),
-            )),
-            Event::Task(task, TaskEvent::NoProgress { waves }) => Some(Line::warning(
-                title(state, *task),
-                format!(": {}", no_progress(*waves)),
-            )),
-            Event::Task(task, TaskEvent::DelegationDrift { .. }) => Some(Line::warning(
-                title(state, *task),
-                ": its text, or that of the task that delegated it, has changed since it was delegated",
-            )),
-            Event::Task(task, TaskEvent::Answered { answer, by, .. }) => {
-                let detail = format!("{by}: {answer}");
-                Some(Line::new(Verb::Answer, Role::Active, title(state, *task), detail))
-            }
-            Event::Task(task, TaskEvent::DependencyResolved { dependency, way, .. }) => {
-                let failed = title(state, *dependency);
-                let (verb, detail) = match way {
-                    Way::Retry => (Verb::Retry, format!("its dependency '{failed}' is tried again")),
-                    Way::Artifacts | Way::Partial | Way::Absorb => (
-                        Verb::Fallback,
-                        format!("goes on without '{failed}' ({})", way.as_str()),
-                    ),
-                };
-                Some(Line::new(verb, Role::Warn, title(state, *task), detail))
-            }
-            Event::Task(
-                task,
-                TaskEvent::DelegationRefused {
-                    title: wanted,
-                    reason,
-                },
-            ) => {
-                let detail = format!(": '{wanted}' is not delegated: {reason}");
-                Some(Line::warning(title(state, *task), detail))
-            }
-            Event::Run(RunEvent::AuditRequested { .. }) => Some(audit_line(state)),
-            // Said by the lines around them, or by the final block.
-            Event::Run(
-                RunEvent::Finished { .. }
-                | RunEvent::ProtectionNoted { .. }
-                | RunEvent::AuditFinished { .. }
-                | RunEvent::CommandTaken { .. }
-                | RunEvent::SessionLimit { .. },
-            )
-            | Event::Turn(
-                _,
-                TurnEvent::Spawned { .. }
-                | TurnEvent::FilesNoted { .. }
-                | TurnEvent::AuthorityCues { .. }
-                | TurnEvent::Finished { .. },
-            )
-            | Event::Task(
-                _,
-                TaskEvent::StageVoided(_)
-                | TaskEvent::FilesChanged { .. }
-                | TaskEvent::AcceptanceRecorded { .. }
-                | TaskEvent::Regressed { .. }
-                | TaskEvent::Probed { .. }
-                | TaskEvent::ForceAccepted { .. }
-                | TaskEvent::DelegationRequested { .. }
-                | TaskEvent::DeadlockDetected { .. }
-                | TaskEvent::RetryBlocked { .. }
-                | TaskEvent::Released
-                | TaskEvent::DependencyFailed { .. },
-            )
-            | Event::Work(
-                _,
-                WorkEvent::ScanRequested { .. }
-                | WorkEvent::FilesScanned { .. }
-                | WorkEvent::FinishRequested { .. }
-                | WorkEvent::FinishChecked { .. }
-                | WorkEvent::CheckRequested { .. }
-                | WorkEvent::CheckFinished { .. }
-                | WorkEvent::GradingRequested { .. }
-                | WorkEvent::StepRequested { .. }
-                | WorkEvent::ArtifactsRequested { .. }
-                | WorkEvent::ArtifactsScanned { .. }
-                | WorkEvent::ApproverAsked { .. },
-            )
-            | Event::Ask(_, AskEvent::HandedOver { .. } | AskEvent::Requested { .. })
-            | Event::Budget(
-                BudgetEvent::Held { .. } | BudgetEvent::Released { .. } | BudgetEvent::Clock { .. },
-            ) => None,
         }
     }
 }
@@ -414,14 +207,18 @@ pub(super) fn title(state: &State, task: TaskId) -> &str {
     &state.plan.task(task).title
 }
 
-/// What was accepted is looked at again.
-fn audit_line(state: &State) -> Line {
-    let tasks = state.covered().count();
-    let detail = "final check that accepted work still stands";
-    Line::new(Verb::Check, Role::Active, &count(tasks, "task"), detail)
-}
-
-fn gate_line(name: &str, result: &GateResult) -> Line {
+fn gate_line(name: &str, event: &GateEvent) -> Line {
+    let result = match event {
+        GateEvent::Evaluated { result } => result,
+        GateEvent::Overridden { reason, by } => {
+            return Line::new(
+                Verb::Gate,
+                Role::Warn,
+                name,
+                format!("overridden by {by}: {reason}"),
+            );
+        }
+    };
     let (role, mut detail) = match result.passed {
         true => (Role::Good, "passed".to_owned()),
         false => (Role::Bad, "failed".to_owned()),
@@ -454,10 +251,6 @@ fn of_notice(event: &NoticeEvent) -> Option<Line> {
             let detail = format!(": the notification was not delivered: {message}");
             Some(Line::warning(channel, detail))
         }
-        NoticeEvent::Requested { .. }
-        | NoticeEvent::Sent { .. }
-        | NoticeEvent::Retried { .. }
-        | NoticeEvent::Died(_)
-        | NoticeEvent::Filed { .. } => None,
+        _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! What happens to the run as a whole.
 
-use crate::engine::{BudgetEvent, DeadlineStep, Event, RunEvent, State};
+use crate::engine::{BudgetEvent, DeadlineEvent, DeadlineStep, RunEvent, State};
 use crate::mission::Origin;
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
@@ -12,11 +12,11 @@ use crate::report::progress::verb::Verb;
 use super::{Line, Lines, title};
 
 impl Lines {
-    pub(super) fn of_run(&self, state: &State, event: &Event) -> Option<Line> {
+    pub(super) fn of_run(&self, state: &State, event: &RunEvent) -> Option<Line> {
         let mission = &*state.plan.name;
         let tasks = || count(state.counts.selected as usize, "task");
         Some(match event {
-            Event::Run(RunEvent::Started(_)) => {
+            RunEvent::Started(_) => {
                 let review = if state.plan.rules.evaluate {
                     ""
                 } else {
@@ -34,7 +34,7 @@ impl Lines {
                 let detail = format!("{}{left_out}, {slots} at a time{review}{run}", tasks());
                 Line::new(Verb::Run, Role::Active, mission, detail)
             }
-            Event::Run(RunEvent::Resumed { options, .. }) => {
+            RunEvent::Resumed { options, .. } => {
                 let finished = state.counts.ended();
                 let mut detail = format!("{finished} of {} finished before", tasks());
                 // What holds for this session only is said, so that nobody looks for it in the next one.
@@ -48,11 +48,11 @@ impl Lines {
                 detail.extend(limits.into_iter().flatten());
                 Line::new(Verb::Resume, Role::Active, mission, detail)
             }
-            Event::Run(RunEvent::Moved { from, to }) => {
+            RunEvent::Moved { from, to } => {
                 let detail = format!("from {} to {}, and works there", from.display(), to.display());
                 Line::new(Verb::Resume, Role::Warn, "the state was moved", detail)
             }
-            Event::Run(RunEvent::MissionChanged(change)) => {
+            RunEvent::MissionChanged(change) => {
                 let parts = [
                     (change.added.len(), "added"),
                     (change.removed.len(), "removed"),
@@ -63,7 +63,7 @@ impl Lines {
                 let detail = format!("with a changed mission: {}", parts.join(", "));
                 Line::new(Verb::Resume, Role::Warn, mission, detail)
             }
-            Event::Run(RunEvent::TasksAdded(addition)) => {
+            RunEvent::TasksAdded(addition) => {
                 let titles = addition.tasks.iter().map(|task| &*task.title);
                 let titles = titles.collect::<Vec<_>>().join(", ");
                 let source = addition.source.map_or(mission, |id| title(state, id));
@@ -74,7 +74,7 @@ impl Lines {
                 };
                 Line::new(verb, Role::Active, source, format!("{how}: {titles}"))
             }
-            Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
+            RunEvent::TasksWithdrawn { tasks } => {
                 let titles = tasks.iter().map(|id| title(state, *id));
                 let titles = titles.collect::<Vec<_>>().join(", ");
                 Line::new(
@@ -84,54 +84,63 @@ impl Lines {
                     format!("no longer needed: {titles}"),
                 )
             }
-            Event::Run(RunEvent::Stopping { cause }) => {
+            RunEvent::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
                 Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
-            Event::Deadline(event) => {
-                let subject = event.task.map_or(mission, |id| title(state, id));
-                let due = event.due.to_rfc3339();
-                match event.step {
-                    DeadlineStep::Warned => {
-                        let share = event.share_used() * 100.0;
-                        let detail = format!("{share:.0} % of the time until {due} is used");
-                        Line::new(Verb::Deadline, Role::Warn, subject, detail)
-                    }
-                    DeadlineStep::Violated => Line::new(
-                        Verb::Deadline,
-                        Role::Bad,
-                        subject,
-                        format!("missed: it was {due}"),
-                    ),
-                    DeadlineStep::Set | DeadlineStep::Met => return None,
-                }
-            }
-            Event::Budget(BudgetEvent::Exhausted { ceiling }) => {
-                let detail = format!(
-                    "limit: {}; what runs may finish its turn",
-                    ceiling_words(state, *ceiling)
-                );
-                Line::new(Verb::Stop, Role::Warn, mission, detail)
-            }
-            Event::Run(RunEvent::Paused { by }) => {
+            RunEvent::Paused { by } => {
                 let detail = format!("paused by {by}: what has started may finish, nothing new starts");
                 Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
-            Event::Run(RunEvent::Waiting { until }) => {
+            RunEvent::Waiting { until } => {
                 let waiting = count(state.counts.awaiting as usize, "answer");
                 let detail = format!("for {waiting} by a person, until {}", until.to_rfc3339());
                 Line::new(Verb::Wait, Role::Warn, mission, detail)
             }
-            Event::Run(RunEvent::ThresholdFailed { points, threshold }) => {
+            RunEvent::ThresholdFailed { points, threshold } => {
                 let detail = format!("mission score {points} < {threshold}");
                 Line::new(Verb::Gate, Role::Bad, mission, detail)
             }
-            Event::Run(RunEvent::StateForeign { what }) => Line::new(Verb::Stop, Role::Bad, what, ""),
-            Event::Run(RunEvent::Warning { message }) => Line::warning(message, ""),
-            Event::Run(RunEvent::Salvaged { by, line, .. }) => {
+            RunEvent::StateForeign { what } => Line::new(Verb::Stop, Role::Bad, what, ""),
+            RunEvent::Warning { message } => Line::warning(message, ""),
+            RunEvent::Salvaged { by, line, .. } => {
                 Line::warning("damaged journal", format!(" cut at line {line} by {by}"))
             }
+            RunEvent::AuditRequested { .. } => audit_line(state),
             _ => return None,
         })
     }
+}
+
+pub(super) fn of_budget(state: &State, event: &BudgetEvent) -> Option<Line> {
+    let BudgetEvent::Exhausted { ceiling } = event else {
+        return None;
+    };
+    let ceiling = ceiling_words(state, *ceiling);
+    let detail = format!("limit: {ceiling}; what runs may finish its turn");
+    Some(Line::new(Verb::Stop, Role::Warn, &state.plan.name, detail))
+}
+
+pub(super) fn of_deadline(state: &State, event: &DeadlineEvent) -> Option<Line> {
+    let subject = event.task.map_or(&*state.plan.name, |id| title(state, id));
+    let due = event.due.to_rfc3339();
+    match event.step {
+        DeadlineStep::Warned => {
+            let share = event.share_used() * 100.0;
+            let detail = format!("{share:.0} % of the time until {due} is used");
+            Some(Line::new(Verb::Deadline, Role::Warn, subject, detail))
+        }
+        DeadlineStep::Violated => {
+            let detail = format!("missed: it was {due}");
+            Some(Line::new(Verb::Deadline, Role::Bad, subject, detail))
+        }
+        DeadlineStep::Set | DeadlineStep::Met => None,
+    }
+}
+
+/// What was accepted is looked at again.
+fn audit_line(state: &State) -> Line {
+    let tasks = state.covered().count();
+    let detail = "final check that accepted work still stands";
+    Line::new(Verb::Check, Role::Active, &count(tasks, "task"), detail)
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, Cause, FailureMode, Points, Stage, Status, TaskId, Timestamp, Verdict,
+    Advice, AgentId, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId,
+    Timestamp, Verdict,
 };
-use crate::engine::{self, AskEvent, Event, MAX_REQUEST_RETRIES, StageReport, State, TaskEvent};
+use crate::engine::{self, AskEvent, MAX_REQUEST_RETRIES, StageReport, State, TaskEvent, WorkEvent};
 use crate::report::progress::live::Running;
 use crate::report::progress::verb::Verb;
 use crate::report::scrutiny::stage_words;
@@ -78,26 +79,23 @@ impl Lines {
         }
     }
 
-    pub(super) fn of_transition(&self, state: &State, event: &Event) -> Option<Line> {
-        let Event::Task(
-            id,
-            TaskEvent::Transition {
-                to,
-                mode,
-                flag,
-                reason,
-                ..
-            },
-        ) = event
+    pub(super) fn of_transition(&self, state: &State, id: TaskId, event: &TaskEvent) -> Option<Line> {
+        let TaskEvent::Transition {
+            to,
+            mode,
+            flag,
+            reason,
+            ..
+        } = event
         else {
             return None;
         };
-        let (title, points) = (&*state.plan.task(*id).title, state.task(*id).points);
+        let (title, points) = (&*state.plan.task(id).title, state.task(id).points);
         match (to, flag, mode) {
             (Status::Done, Some(flag), _) => {
                 let mut parts = vec![flag.as_str().to_owned()];
-                parts.extend(self.scored(state, *id, points));
-                if let Some(running) = self.live.get(*id) {
+                parts.extend(self.scored(state, id, points));
+                if let Some(running) = self.live.get(id) {
                     let passed = running.passed.join(", ");
                     parts.extend(Some(passed).filter(|passed| !passed.is_empty()));
                     let took = self.live.since(running);
@@ -139,31 +137,41 @@ impl Lines {
 const SAID: usize = 60;
 
 impl Lines {
-    /// What went wrong with asking an agent; `None` for a reply that could be read: what it leads to is told.
-    pub(super) fn ask_trouble(&self, state: &State, event: &Event) -> Option<String> {
-        let name = |agent: &AgentId| &state.plan.agent(*agent).name;
-        match event {
-            Event::Ask(
-                _,
-                AskEvent::Replied {
-                    agent,
-                    purpose,
-                    advice: Advice::Unreadable { why, excerpt, .. },
-                    ..
-                },
-            ) => {
-                let said = purpose.seat().map_or_else(String::new, |_| said(excerpt));
-                Some(format!("{}: {why}{said}", name(agent)))
+    /// What went wrong with other work for a task.
+    pub(super) fn of_work(&self, state: &State, task: TaskId, event: &WorkEvent) -> Option<Line> {
+        let title = &*state.plan.task(task).title;
+        let (verb, detail) = match event {
+            WorkEvent::GradingFailed { message, .. } => (Verb::Review, message.clone()),
+            WorkEvent::StepFailed { step, message, .. } => {
+                let name = state.plan.task(task).scrutiny.name(*step);
+                (Verb::Stage, format!("{name}: {message}"))
             }
-            Event::Ask(
-                id,
-                AskEvent::Failed {
-                    agent,
-                    class,
-                    message,
-                    ..
-                },
-            ) => {
+            WorkEvent::ApproverUndecided { message, .. } => (Verb::Wait, format!("left open: {message}")),
+            _ => return None,
+        };
+        Some(Line::new(verb, Role::Warn, title, detail))
+    }
+
+    /// What went wrong with asking an agent; `None` for a reply that could be read: what it leads to is told.
+    pub(super) fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<Line> {
+        let name = |agent: &AgentId| &state.plan.agent(*agent).name;
+        let (purpose, detail) = match event {
+            AskEvent::Replied {
+                agent,
+                purpose,
+                advice: Advice::Unreadable { why, excerpt, .. },
+                ..
+            } => {
+                let said = purpose.seat().map_or_else(String::new, |_| said(excerpt));
+                (purpose, format!("{}: {why}{said}", name(agent)))
+            }
+            AskEvent::Failed {
+                purpose,
+                agent,
+                class,
+                message,
+                ..
+            } => {
                 let mut open = state.task(id.task).asks.iter();
                 let asked = open.find(|open| {
                     open.id.number == id.number
@@ -171,10 +179,23 @@ impl Lines {
                         && open.agent == *agent
                 });
                 let again = self.request_again(asked.map(|asked| (asked.failed_requests, asked.not_before)));
-                Some(format!("{}: {} {message}{again}", name(agent), class.as_str()))
+                (
+                    purpose,
+                    format!("{}: {} {message}{again}", name(agent), class.as_str()),
+                )
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        let verb = match purpose {
+            Purpose::Score(_) => Verb::Review,
+            _ => Verb::Answer,
+        };
+        Some(Line::new(
+            verb,
+            Role::Warn,
+            &state.plan.task(id.task).title,
+            detail,
+        ))
     }
 
     /// `; retry 2 of 4 in 2.0s`: when an agent is asked once more, after so many requests that

@@ -1,7 +1,7 @@
 //! What waits: for its turn, for a person, for a time.
 
 use crate::domain::{HoldId, Millis, RunId, TaskId, Timestamp, TurnId};
-use crate::engine::{DeferralReason, Event, HoldEvent, State, TaskEvent, TurnEvent, WorkEvent};
+use crate::engine::{DeferralReason, HoldEvent, State, TaskEvent, TurnEvent};
 use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::Role;
 use crate::report::text::{seconds, time_of_day};
@@ -11,10 +11,10 @@ use crate::report::progress::verb::Verb;
 use super::{Line, Lines, title};
 
 impl Lines {
-    pub(super) fn of_turn(&self, state: &State, turn: TurnId, event: &Event) -> Option<Line> {
+    pub(super) fn of_turn(&self, state: &State, turn: TurnId, event: &TurnEvent) -> Option<Line> {
         let title = title(state, turn.task);
         Some(match event {
-            Event::Turn(_, TurnEvent::Started { .. }) => {
+            TurnEvent::Started { .. } => {
                 let agent = &state.plan.agent(state.plan.task(turn.task).agent).name;
                 let attempt = match turn.attempt {
                     1 => String::new(),
@@ -22,25 +22,32 @@ impl Lines {
                 };
                 Line::new(Verb::Start, Role::Active, title, format!("{agent}{attempt}")).live()
             }
-            Event::Turn(
-                _,
-                TurnEvent::RequestFailed {
-                    class,
-                    message,
-                    not_before,
-                    of,
-                },
-            ) => {
+            TurnEvent::RequestFailed {
+                class,
+                message,
+                not_before,
+                of,
+            } => {
                 let running = state.task(turn.task).running.as_ref();
                 let failed = running.map_or(1, |running| running.failed_requests);
                 let again = self.again((failed, *of), *not_before);
                 let detail = format!("{again}: {} {message}", class.as_str());
                 Line::new(Verb::Retry, Role::Warn, title, detail)
             }
-            Event::Turn(_, TurnEvent::Lost) => {
-                Line::new(Verb::Lost, Role::Warn, title, "its turn was interrupted")
+            TurnEvent::Activity { summary } => {
+                Line::new(Verb::Run, Role::Dim, title, summary.as_str()).live()
             }
-            Event::Turn(_, TurnEvent::Adopted) => Line::new(
+            TurnEvent::Stale { idle, killed } => {
+                let end = if *killed { "; it is ended" } else { "" };
+                let detail = format!("its agent has printed nothing for {idle}{end}");
+                Line::new(Verb::Lost, Role::Warn, title, detail)
+            }
+            TurnEvent::Escalated { broken } => {
+                let detail = format!("its agent reports {}: {}", broken.kind.as_str(), broken.evidence);
+                Line::new(Verb::Wait, Role::Warn, title, detail)
+            }
+            TurnEvent::Lost => Line::new(Verb::Lost, Role::Warn, title, "its turn was interrupted"),
+            TurnEvent::Adopted => Line::new(
                 Verb::Resume,
                 Role::Active,
                 title,
@@ -67,91 +74,50 @@ impl Lines {
             .map_or_else(String::new, |run| format!("{}  ", id(run)))
     }
 
-    pub(super) fn of_approval(&self, state: &State, task: TaskId, event: &Event) -> Option<Line> {
-        let title = title(state, task);
-        Some(match event {
-            Event::Task(
-                _,
-                TaskEvent::ApprovalRequested {
-                    number,
-                    reason,
-                    message,
-                    ..
-                },
-            ) => {
-                // The id first, because it is to be copied and must not be cut.
-                let number = *number;
-                let id = self.id(|run| ApprovalId { run, task, number }.to_string());
-                let detail = format!("{id}{}: {message}", reason.as_str());
-                Line::new(Verb::Wait, Role::Warn, title, detail)
-            }
-            Event::Task(_, TaskEvent::ApprovalResolved { resolution, by, .. }) => {
-                Line::new(Verb::Answer, Role::Active, title, format!("{resolution} by {by}"))
-            }
-            Event::Work(_, WorkEvent::ApproverUndecided { message, .. }) => {
-                Line::new(Verb::Wait, Role::Warn, title, format!("left open: {message}"))
-            }
-            Event::Task(_, TaskEvent::ApprovalTimedOut { .. }) => Line::new(
-                Verb::Wait,
-                Role::Warn,
-                title,
-                "nobody approved it in time; it goes on waiting",
-            ),
-            _ => return None,
-        })
+    /// The id of an approval, and a gap.
+    pub(super) fn approval_id(&self, task: TaskId, number: u32) -> String {
+        self.id(|run| ApprovalId { run, task, number }.to_string())
     }
 
-    pub(super) fn of_hold(&self, state: &State, event: &Event) -> Option<Line> {
-        let name = |hold: HoldId| &*state.plan.hold(hold).name;
-        Some(match event {
-            Event::Hold(
-                hold,
-                HoldEvent::Reached {
-                    until: Some(until), ..
-                },
-            ) => Line::new(
+    pub(super) fn of_hold(&self, state: &State, hold: HoldId, event: &HoldEvent) -> Line {
+        let name = &*state.plan.hold(hold).name;
+        match event {
+            HoldEvent::Reached {
+                until: Some(until), ..
+            } => Line::new(
                 Verb::Wait,
                 Role::Active,
-                name(*hold),
+                name,
                 format!("delay until {}", until.to_rfc3339()),
             ),
-            Event::Hold(hold, HoldEvent::Reached { number, .. }) => {
-                let (hold, number) = (*hold, *number);
+            HoldEvent::Reached { number, .. } => {
+                let number = *number;
                 let id = self.id(|run| CheckpointId { run, hold, number }.to_string());
                 let message = state.plan.hold(hold).message.as_deref().unwrap_or_default();
                 let detail = format!("{id}checkpoint: {message}");
-                Line::new(Verb::Wait, Role::Warn, name(hold), detail.trim_end_matches(": "))
+                Line::new(Verb::Wait, Role::Warn, name, detail.trim_end_matches(": "))
             }
-            Event::Hold(hold, HoldEvent::Passed { by: None }) => {
-                Line::new(Verb::Wait, Role::Active, name(*hold), "the delay is over")
+            HoldEvent::Passed { by: None } => Line::new(Verb::Wait, Role::Active, name, "the delay is over"),
+            HoldEvent::Passed { by: Some(by) } => {
+                Line::new(Verb::Answer, Role::Active, name, format!("approved by {by}"))
             }
-            Event::Hold(hold, HoldEvent::Passed { by: Some(by) }) => Line::new(
-                Verb::Answer,
-                Role::Active,
-                name(*hold),
-                format!("approved by {by}"),
-            ),
-            Event::Hold(hold, HoldEvent::Rejected { reason, by }) => {
+            HoldEvent::Rejected { reason, by } => {
                 let detail = format!("rejected by {by}: {reason}");
-                Line::new(Verb::Answer, Role::Bad, name(*hold), detail)
+                Line::new(Verb::Answer, Role::Bad, name, detail)
             }
-            _ => return None,
-        })
+        }
     }
 }
 
 /// A task waits for a moment.
-pub(super) fn of_deferral(title: &str, event: &Event) -> Option<Line> {
-    let Event::Task(
-        _,
-        TaskEvent::Deferred {
-            why,
-            until,
-            since,
-            message,
-            ..
-        },
-    ) = event
+pub(super) fn of_deferral(title: &str, event: &TaskEvent) -> Option<Line> {
+    let TaskEvent::Deferred {
+        why,
+        until,
+        since,
+        message,
+        ..
+    } = event
     else {
         return None;
     };

@@ -1,0 +1,112 @@
+//! What becomes of a task.
+
+use crate::domain::TaskId;
+use crate::engine::{State, TaskEvent, Way};
+use crate::report::events::no_progress;
+use crate::report::progress::verb::Verb;
+use crate::report::style::Role;
+
+use super::verdict::planned;
+use super::waits::of_deferral;
+use super::{Line, Lines, title};
+
+impl Lines {
+    pub(super) fn of_task(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<Line> {
+        let name = title(state, task);
+        Some(match event {
+            TaskEvent::Transition { .. } => return self.of_transition(state, task, event),
+            TaskEvent::AttemptPlanned { attempt, kind } => planned(state, task, *attempt, *kind),
+            TaskEvent::StageVerdict(report) => return self.of_verdict(state, report),
+            TaskEvent::EvalUnparsed => {
+                Line::new(Verb::Review, Role::Warn, name, "no score could be read, twice")
+            }
+            TaskEvent::Superseded { by } => {
+                let detail = format!("superseded by '{}'", title(state, *by));
+                Line::new(Verb::Fixup, Role::Good, name, detail)
+            }
+            TaskEvent::EdgeTaken { edge, to, left, .. } => {
+                let mut detail = format!("{}: goes on with '{}'", edge.as_str(), title(state, *to));
+                if !left.is_empty() {
+                    let left: Vec<_> = left.iter().map(|id| title(state, *id)).collect();
+                    detail.push_str(&format!("; not taken: {}", left.join(", ")));
+                }
+                Line::new(Verb::Review, Role::Active, name, detail)
+            }
+            TaskEvent::FellBack {
+                from,
+                to,
+                class,
+                message,
+            } => {
+                let (from, to) = (&state.plan.agent(*from).name, &state.plan.agent(*to).name);
+                let detail = format!("{to} instead of {from}: {} {message}", class.as_str());
+                Line::new(Verb::Fallback, Role::Warn, name, detail)
+            }
+            TaskEvent::Nudged { missing, .. } => {
+                let first = missing.first().map_or("", |finding| finding.description.as_str());
+                let detail = match missing.len().saturating_sub(1) {
+                    0 => first.to_owned(),
+                    more => format!("{first}, and {more} more"),
+                };
+                let detail = format!("its finish gate misses: {detail}");
+                Line::new(Verb::Check, Role::Warn, name, detail)
+            }
+            TaskEvent::DependencyResolved { dependency, way, .. } => {
+                let failed = title(state, *dependency);
+                let (verb, detail) = match way {
+                    Way::Retry => (Verb::Retry, format!("its dependency '{failed}' is tried again")),
+                    Way::Artifacts | Way::Partial | Way::Absorb => (
+                        Verb::Fallback,
+                        format!("goes on without '{failed}' ({})", way.as_str()),
+                    ),
+                };
+                Line::new(verb, Role::Warn, name, detail)
+            }
+            TaskEvent::NoProgress { waves } => Line::warning(name, format!(": {}", no_progress(*waves))),
+            TaskEvent::DelegationRefused {
+                title: wanted,
+                reason,
+            } => Line::warning(name, format!(": '{wanted}' is not delegated: {reason}")),
+            TaskEvent::DelegationDrift { .. } => Line::warning(
+                name,
+                ": its text, or that of the task that delegated it, has changed since it was delegated",
+            ),
+            TaskEvent::Deferred { .. } => return of_deferral(name, event),
+            _ => return self.of_question(state, task, event),
+        })
+    }
+
+    /// What a person is asked, and answers.
+    fn of_question(&self, state: &State, task: TaskId, event: &TaskEvent) -> Option<Line> {
+        let name = title(state, task);
+        Some(match event {
+            TaskEvent::Question { question, .. } => {
+                Line::new(Verb::Wait, Role::Warn, name, format!("question: {question}"))
+            }
+            TaskEvent::Answered { answer, by, .. } => {
+                Line::new(Verb::Answer, Role::Active, name, format!("{by}: {answer}"))
+            }
+            TaskEvent::ApprovalRequested {
+                number,
+                reason,
+                message,
+                ..
+            } => {
+                // The id first, because it is to be copied and must not be cut.
+                let id = self.approval_id(task, *number);
+                let detail = format!("{id}{}: {message}", reason.as_str());
+                Line::new(Verb::Wait, Role::Warn, name, detail)
+            }
+            TaskEvent::ApprovalResolved { resolution, by, .. } => {
+                Line::new(Verb::Answer, Role::Active, name, format!("{resolution} by {by}"))
+            }
+            TaskEvent::ApprovalTimedOut { .. } => Line::new(
+                Verb::Wait,
+                Role::Warn,
+                name,
+                "nobody approved it in time; it goes on waiting",
+            ),
+            _ => return None,
+        })
+    }
+}
