@@ -421,6 +421,7 @@ pub struct TurnEnd {
     #[serde(default, skip_serializing_if = "is_default")]
     pub stderr: Option<FileRef>,
     /// How long it took.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub duration: Millis,
     /// Its result file, if it wrote one.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -453,6 +454,7 @@ pub struct TurnEnd {
     #[serde(default, skip_serializing_if = "is_default")]
     pub broken: Option<BrokenAssumption>,
     /// How often what it brought speaks with authority, where that goes to whoever delegated the task.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cues: u32,
     /// Whether a timer of this program ended it: no provider did.
     #[serde(default, skip_serializing_if = "is_default")]

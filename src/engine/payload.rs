@@ -84,8 +84,8 @@ pub struct ProcessRef {
     /// Process id, and process group id.
     #[serde(rename = "p")]
     pub pid: u32,
-    /// Start time in clock ticks since boot.
-    #[serde(rename = "s")]
+    /// Start time in clock ticks since boot; 0 for a process that was gone before anybody looked.
+    #[serde(rename = "s", default, skip_serializing_if = "is_default")]
     pub start_time: u64,
 }
 

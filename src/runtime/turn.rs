@@ -369,10 +369,11 @@ fn turn_end(
     }
     TurnEnd {
         turn,
+        // Only who failed is tried again after a pause.
+        jitter: if end.failure.is_some() { jitter() } else { 0 },
         exit: end,
         interrupted: exit.terminated && !exit.timed_out,
         killed: exit.timed_out,
-        jitter: jitter(),
         duration: Millis(exit.duration_ms),
         ..TurnEnd::clean(turn)
     }
