@@ -8,6 +8,7 @@ mod work;
 
 use super::event::{AskEvent, Event, GateEvent, HoldEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::fixups::{no_longer_superseded, supersede};
+use super::job::Job;
 use super::payload::{DeferralReason, StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, is_tried_again, nothing_is_due};
 use super::state::{HoldStage, State, TaskState};
@@ -108,23 +109,17 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
 fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent) {
     change_task(state, task, event);
     match said {
-        WorkEvent::ArtifactsRequested { dependency } => {
+        WorkEvent::Requested(Job::Artifacts(dependency)) => {
             state.cascades_due.remove(&(task, *dependency));
         }
-        WorkEvent::CheckRequested { .. } => {
+        WorkEvent::Requested(Job::Check(_)) => {
             // A turn that ends while a check runs may change what the check has looked at.
             let ended = state.turns_ended;
             if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
                 judging.turns_ended = ended;
             }
         }
-        WorkEvent::GradingRequested { .. } => {
-            let runs_commands = super::decide::grades_by_facts(&state.plan, task);
-            if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
-                judging.stale |= runs_commands;
-            }
-        }
-        _ => {}
+        WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
     }
 }
 
@@ -290,15 +285,22 @@ fn follow_approval(state: &mut State, task: TaskId, event: &Event) {
                 number: *number,
             });
         }
-        Event::Work(_, WorkEvent::ApproverAsked { number, .. }) => {
+        Event::Work(_, WorkEvent::Requested(Job::Approver { number, .. }))
+        | Event::Ask(
+            _,
+            AskEvent::Requested {
+                purpose: Purpose::Approve { number, .. },
+                ..
+            },
+        ) => {
             state.timers.cancel(Timer::AskAgain {
                 task,
                 number: *number,
             });
         }
-        Event::Work(
+        Event::Task(
             _,
-            WorkEvent::ApproverUndecided {
+            TaskEvent::ApprovalUndecided {
                 number,
                 again: Some(at),
                 ..

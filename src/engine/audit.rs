@@ -61,7 +61,7 @@ pub enum AuditStanding {
 }
 
 /// What follows once the files that a task's rules name were looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum AfterScan {
     /// Its judging begins.
     #[default]

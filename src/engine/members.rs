@@ -10,6 +10,7 @@ use serde::ser::{self, Serialize};
 use crate::mission::{Plan, succeed};
 
 use super::event::{Event, RunEvent, TaskEvent, WorkEvent};
+use super::job::Job;
 
 /// Nothing that a run counts comes near it: attempts, turns, rounds, tries.
 const MOST_COUNTED: u64 = 1 << 31;
@@ -57,7 +58,7 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
             }
             _ => {}
         }
-        if let Event::Work(_, WorkEvent::CheckRequested { check }) = event
+        if let Event::Work(_, WorkEvent::Requested(Job::Check(check))) = event
             && *check >= MOST_CHECKS
         {
             return Err(Stranger(format!("it names check {check} of a task")));

@@ -25,6 +25,7 @@ mod fixups;
 mod gate;
 mod growth;
 
+mod job;
 mod ledger;
 mod members;
 mod mission_change;
@@ -55,8 +56,9 @@ pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, wai
 pub use event::{
     AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
 };
-pub use fact::{ApproverSaid, AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
+pub use fact::{AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
+pub use job::{ApproverSaid, Job, JobEnd};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
 pub use members::{Stranger, members_only};
 pub use mission_change::MissionChange;
@@ -71,9 +73,8 @@ pub use place::JudgingPlace;
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use state::{
-    Answer, Ask, Counts, Deferral, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState,
-    Judging, Known, Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
-    Waiting,
+    Answer, Ask, Counts, Deferral, Evidence, Feedback, GateState, Heard, HoldStage, HoldState, Judging,
+    Known, Noted, Nudged, OpenStage, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

@@ -18,7 +18,6 @@ use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Fact, JudgingPlace, Looks, ProcessRef, State, SupervisorRef, TurnEnd, gets_prompt, may_be_made,
 };
-use crate::executor::approver::ApproverId;
 use crate::executor::command::GRACE;
 use crate::executor::runner::{CommandRequest, Commands, Owner, Runner};
 use crate::mission::Plan;
@@ -276,28 +275,11 @@ impl World {
             return Ok(());
         }
         match effect {
-            Effect::ScanArtifacts { task, dependency } => self.scan_artifacts(state, task, dependency),
             effect @ Effect::Ask { .. } => self.ask(state, effect),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
-            Effect::ScanFiles { turn, number } => self.scan_files(state, turn, number),
             Effect::Audit { number } => self.audit(state, number),
-            Effect::RunFinish { turn, command } => return self.run_finish(state, turn, command),
-            Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
-            Effect::Grade { task, attempt, round } => return self.grade(state, task, attempt, round),
-            effect @ Effect::RunStep { .. } => self.run_step(state, effect),
-            Effect::AskApprover {
-                task,
-                number,
-                approver,
-            } => {
-                let id = ApproverId {
-                    task,
-                    number,
-                    approver,
-                };
-                return self.ask_approver(state, id);
-            }
+            Effect::Job { turn, job } => return self.run_job(state, turn, job),
             Effect::KillTurn { turn, idle } => return self.kill_turn(state, turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}

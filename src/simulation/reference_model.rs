@@ -18,8 +18,8 @@ use crate::domain::{
     Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
-    AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, GateEvent, GateResult, HoldEvent, HoldStage,
-    JudgingPlace, RunEvent, State, StopCause, TaskEvent, TurnEvent, Way, WorkEvent,
+    AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent,
+    HoldStage, Job, JobEnd, JudgingPlace, RunEvent, State, StopCause, TaskEvent, TurnEvent, Way, WorkEvent,
 };
 use crate::mission::{Origin, Plan};
 
@@ -69,7 +69,8 @@ struct Seen {
     retries: u32,
     agent_failed: bool,
     scan_open: bool,
-    has_file: bool,
+    /// The files that were seen, each with whether it has content.
+    files: BTreeMap<String, bool>,
     checks: BTreeMap<u32, Option<bool>>,
     round: u32,
     rounds: u32,
@@ -153,6 +154,11 @@ struct SeenSeat {
 }
 
 impl Seen {
+    /// Whether a file with content was there when they were looked at last.
+    fn has_file(&self) -> bool {
+        self.files.values().any(|there| *there)
+    }
+
     /// From assigned to the end of review, and never while it waits for a moment or for a slot.
     fn holds_a_slot(&self) -> bool {
         let works = matches!(
@@ -287,7 +293,7 @@ impl ReferenceModel {
             }
             Event::Task(_, TaskEvent::StageVoided(voided)) => {
                 let seen = &mut self.tasks[voided.place.task().index()];
-                if matches!(voided.place, JudgingPlace::Approver { .. }) {
+                if matches!(voided.place, JudgingPlace::Job(_, Job::Approver { .. })) {
                     assert_eq!(seen.status, Status::AwaitingApproval, "{event:?} {seen:?}");
                     seen.tampered |= !voided.shared && !voided.changed.is_empty();
                     return;
@@ -356,7 +362,7 @@ impl ReferenceModel {
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
                 seen.escalated = true;
             }
-            Event::Work(task, WorkEvent::ScanRequested { then }) => {
+            Event::Work(task, WorkEvent::Requested(Job::Scan { then, .. })) => {
                 if *then == AfterScan::Repeat {
                     let seen = &mut self.tasks[task.index()];
                     assert!(
@@ -370,20 +376,37 @@ impl ReferenceModel {
                 );
                 self.tasks[task.index()].scan_open = true;
             }
-            Event::Work(task, WorkEvent::FilesScanned { files, .. }) => {
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: job @ (Job::Scan { .. } | Job::Stage(..)),
+                    end: JobEnd::Seen { files, .. },
+                },
+            ) => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(
                     std::mem::take(&mut seen.scan_open),
                     "looked at without being asked: {event:?}"
                 );
                 seen.step.take_if(|step| *step == (Step::Vision, 0));
-                seen.has_file = files.iter().any(|file| file.size.is_some_and(|size| size > 0));
+                if matches!(job, Job::Scan { .. }) {
+                    seen.files.clear();
+                }
+                let there = |file: &FileFact| file.size.is_some_and(|size| size > 0);
+                let files = files.iter().map(|file| (file.path.clone(), there(file)));
+                seen.files.extend(files);
             }
-            Event::Work(task, WorkEvent::FinishRequested { command }) => {
+            Event::Work(task, WorkEvent::Requested(Job::Finish(command))) => {
                 let gate = &self.tasks[task.index()].gate;
                 assert_eq!(gate.len(), *command as usize, "{event:?}");
             }
-            Event::Work(task, WorkEvent::FinishChecked { command, result }) => {
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: Job::Finish(command),
+                    end: JobEnd::Checked(result),
+                },
+            ) => {
                 let gate = &mut self.tasks[task.index()].gate;
                 assert_eq!(gate.len(), *command as usize, "{event:?}");
                 gate.push(result.passed);
@@ -406,7 +429,7 @@ impl ReferenceModel {
                 assert!(seen.gate.contains(&false), "{event:?} {seen:?}");
                 seen.finished = false;
             }
-            Event::Work(task, WorkEvent::CheckRequested { check }) => {
+            Event::Work(task, WorkEvent::Requested(Job::Check(check))) => {
                 assert!(
                     !self.tasks[task.index()].escalated,
                     "judged before a person was asked: {event:?}"
@@ -414,7 +437,13 @@ impl ReferenceModel {
                 self.tasks[task.index()].checks.insert(*check, None);
                 self.a_check_begins(*task, *check);
             }
-            Event::Work(task, WorkEvent::CheckFinished { check, result }) => {
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: Job::Check(check),
+                    end: JobEnd::Checked(result),
+                },
+            ) => {
                 let before = self.tasks[task.index()]
                     .checks
                     .insert(*check, Some(result.passed));
@@ -457,7 +486,12 @@ impl ReferenceModel {
                 place.result = None;
                 place.windows += u32::from(until.is_some());
             }
-            Event::Work(task, WorkEvent::GradingRequested { round, .. }) => {
+            Event::Task(
+                task,
+                TaskEvent::StageOpened {
+                    step: None, round, ..
+                },
+            ) => {
                 // Work that was sent back is asked about its earlier points, once more at most.
                 let is_fixup = state.plan.mended_by(*task).is_some();
                 let answers = if is_fixup || self.tasks[task.index()].attempt > 1 {
@@ -474,10 +508,17 @@ impl ReferenceModel {
                 assert!(*round <= most, "{event:?}");
                 seen.grading = Some(*round);
             }
-            Event::Work(task, WorkEvent::GradingFailed { round, .. }) => {
-                assert_eq!(self.tasks[task.index()].grading.take(), Some(*round), "{event:?}");
+            Event::Task(task, TaskEvent::StageFailed { step: None, .. }) => {
+                assert!(self.tasks[task.index()].grading.take().is_some(), "{event:?}");
             }
-            Event::Work(task, WorkEvent::StepRequested { step, round, .. }) => {
+            Event::Task(
+                task,
+                TaskEvent::StageOpened {
+                    step: Some(step),
+                    round,
+                    ..
+                },
+            ) => {
                 let seen = &mut self.tasks[task.index()];
                 // Who left points of an earlier review without an answer is asked for them once.
                 let has_points = seen.attempt > 1 || state.plan.mended_by(*task).is_some();
@@ -501,9 +542,9 @@ impl ReferenceModel {
                 }
                 seen.step = Some((*step, *round));
             }
-            Event::Work(task, WorkEvent::StepFailed { step, round, .. }) => {
+            Event::Task(task, TaskEvent::StageFailed { step: Some(step), .. }) => {
                 let open = self.tasks[task.index()].step.take();
-                assert_eq!(open, Some((*step, *round)), "{event:?}");
+                assert_eq!(open.map(|(open, _)| open), Some(*step), "{event:?}");
             }
             Event::Task(_, TaskEvent::StageVerdict(report)) => self.verdict(state, report),
             Event::Task(task, TaskEvent::EvalUnparsed) => {
@@ -552,11 +593,11 @@ impl ReferenceModel {
                     _ => {}
                 }
             }
-            Event::Work(
+            Event::Work(task, WorkEvent::Requested(Job::Approver { number, .. }))
+            | Event::Task(
                 task,
-                WorkEvent::ApproverAsked { number, .. } | WorkEvent::ApproverUndecided { number, .. },
-            )
-            | Event::Task(task, TaskEvent::ApprovalTimedOut { number }) => {
+                TaskEvent::ApprovalUndecided { number, .. } | TaskEvent::ApprovalTimedOut { number },
+            ) => {
                 assert_eq!(self.tasks[task.index()].open_approval, Some(*number), "{event:?}");
             }
             Event::Task(task, TaskEvent::RetryBlocked { .. }) => {
@@ -756,7 +797,7 @@ impl ReferenceModel {
                 _,
                 TurnEvent::Activity { .. } | TurnEvent::AuthorityCues { .. } | TurnEvent::Stale { .. },
             )
-            | Event::Work(_, WorkEvent::ArtifactsRequested { .. } | WorkEvent::ArtifactsScanned { .. })
+            | Event::Work(..)
             | Event::Ask(
                 _,
                 AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },

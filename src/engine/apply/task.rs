@@ -8,8 +8,8 @@ use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::{FileFact, StageReport};
 
 use crate::engine::state::{
-    APPROVED, Answer, Calls, Deferral, Evidence, Feedback, Judging, Nudged, PersonsWord, Streak, TaskState,
-    Waiting,
+    APPROVED, Answer, Calls, Deferral, Evidence, Feedback, Judging, Nudged, OpenStage, PersonsWord, Streak,
+    TaskState, Waiting,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -88,6 +88,26 @@ impl TaskState {
                 self.nudged.compilation += u32::from(*compilation);
                 self.nudged.others += u32::from(*others);
                 self.missing.clone_from(missing);
+            }
+            TaskEvent::StageOpened {
+                step,
+                round,
+                plain,
+                grounds,
+            } => self.open_stage(OpenStage {
+                step: *step,
+                round: *round,
+                open: true,
+                plain: *plain,
+                grounds: *grounds,
+            }),
+            TaskEvent::StageFailed { .. } => self.close_stage(),
+            TaskEvent::ApprovalUndecided { approver, again, .. } => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.asking = None;
+                    // Where nobody is left, all are asked again.
+                    waiting.undecided = if again.is_some() { 0 } else { approver + 1 };
+                }
             }
             TaskEvent::StageVerdict(report) => self.take_verdict(report),
             TaskEvent::ApprovalRequested {
@@ -332,8 +352,7 @@ impl TaskState {
     fn take_verdict(&mut self, report: &StageReport) {
         self.streak.take_verdict(report);
         match report.stage {
-            Stage::Verification => self.end_grading(),
-            Stage::Stages | Stage::RedTeam | Stage::Vision => self.end_step(),
+            Stage::Verification | Stage::Stages | Stage::RedTeam | Stage::Vision => self.close_stage(),
             _ => {}
         }
         match report.verdict {

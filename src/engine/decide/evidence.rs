@@ -10,6 +10,7 @@ use crate::domain::{
 use crate::engine::effect::open_at;
 use crate::engine::event::{Event, RunEvent, TurnEvent};
 use crate::engine::fact::Fact;
+use crate::engine::job::Job;
 use crate::engine::payload::{TurnFiles, VoidedStage};
 use crate::engine::place::JudgingPlace;
 use crate::engine::state::{RunPhase, State, TaskState};
@@ -82,7 +83,7 @@ pub(super) const BY_ITSELF: &str = "; where a check or judge is to write it, nam
 /// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
 /// put them back; where its own check changed them, or it happens again and again, the task has failed.
 pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
-    if let JudgingPlace::Approver { number, approver, .. } = voided.place {
+    if let JudgingPlace::Job(_, Job::Approver { number, approver }) = voided.place {
         return approvals::voided(state, voided, (number, approver), now);
     }
     let id = voided.place.task();

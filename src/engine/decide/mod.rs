@@ -17,6 +17,7 @@
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
 //! | `scrutiny` | the stages behind it: the mission's own, the red team, the vision check (6, 15) |
+//! | `jobs` | commands and looks at files that came back (5, 6, 10, 11) |
 //! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
@@ -57,6 +58,7 @@ mod finish;
 mod fixups;
 mod holds;
 mod intake;
+mod jobs;
 mod notify;
 mod operator;
 mod preflight;
@@ -96,7 +98,6 @@ pub(super) use side_effects::must_be_allowed;
 pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
 pub use turns::{MAX_REQUEST_RETRIES, pause_before_retry};
-pub(super) use verification::grades_by_facts;
 pub use worst_case::WorstCase;
 pub(super) use worst_case::worst_case;
 
@@ -161,35 +162,7 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::Silent { turn, idle, too_long } => turns::silent(state, *turn, *idle, *too_long),
         Fact::TurnRequestFailed { .. } => turns::request_failed(state, fact, now),
         Fact::TurnEnded(end) => turns::ended(state, end, now),
-        Fact::FilesScanned { .. } => stages::scanned(state, fact),
-        Fact::CheckFinished {
-            task,
-            attempt,
-            check,
-            result,
-        } => stages::check_finished(state, *task, *attempt, *check, result),
-        Fact::FinishChecked { .. } => finish::checked(state, fact),
-        Fact::Graded {
-            task,
-            attempt,
-            round,
-            result,
-        } => verification::graded(state, *task, *attempt, *round, result),
-        Fact::ScreenshotsSeen { task, attempt, files } => scrutiny::looked(state, *task, *attempt, files),
-        Fact::StepJudged {
-            task,
-            attempt,
-            step,
-            round,
-            result,
-            never_began,
-        } => scrutiny::judged(state, *task, *attempt, (*step, *round), result, *never_began),
-        Fact::ApproverSaid { .. } => approvals::said(state, fact, now),
-        Fact::ArtifactsScanned {
-            task,
-            dependency,
-            files,
-        } => dependencies::scanned(state, *task, *dependency, files),
+        Fact::JobEnded { turn, job, end } => jobs::ended(state, *turn, *job, end, now),
         Fact::HandedOver { id, file } => ask::handed_over(state, *id, file),
         Fact::AskReplied { id, reply, advice } => ask::replied(state, *id, reply, advice, now),
         Fact::AskFailed(failure) => ask::failed(state, failure, now),

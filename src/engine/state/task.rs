@@ -382,10 +382,8 @@ pub struct Judging {
     pub seats: Vec<Seat>,
     /// Whether the judges' score is the work's score: in this judging, or as a person confirmed it.
     pub scored: bool,
-    /// The verification, once it was asked for.
-    pub grading: Option<Grading>,
-    /// The stage behind it that was asked last.
-    pub step: Option<OpenStep>,
+    /// The stage behind the panel that was asked last.
+    pub stage: Option<OpenStage>,
     /// What the judge of the verification, or of that stage, replied last. Forgotten when another one is asked.
     pub heard: Option<Box<Heard>>,
 }
@@ -399,11 +397,11 @@ pub struct Heard {
     /// The call that it came of.
     pub id: AskId,
 }
-/// A stage behind the verification that was asked.
+/// A stage behind the panel: the verification, and what comes behind that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenStep {
-    /// Which one.
-    pub step: Step,
+pub struct OpenStage {
+    /// Which one; `None`: the verification.
+    pub step: Option<Step>,
     /// Its round, from 1; in round 0 a vision check looks which of its screenshots are there.
     pub round: u32,
     /// Whether it has not come back.
@@ -412,16 +410,6 @@ pub struct OpenStep {
     pub plain: bool,
     /// On what grounds the work came to it.
     pub grounds: Grounds,
-}
-/// A verification in progress.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grading {
-    /// Its round, from 1.
-    pub round: u32,
-    /// Whether the grader has not come back.
-    pub open: bool,
-    /// Whether the stages before left the work without a review that it would have had.
-    pub unreviewed: bool,
 }
 /// One seat of a panel, or the single seat of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -458,10 +446,10 @@ impl Judging {
     /// The stage that asks somebody, or did last.
     #[must_use]
     pub(in crate::engine) fn asked_stage(&self) -> AskedStage {
-        match (self.step, self.grading) {
-            (Some(open), _) => (open.step.stage(), Some(open.step)),
-            (None, Some(_)) => (Stage::Verification, None),
-            (None, None) => (Stage::Judge, None),
+        match self.stage.map(|stage| stage.step) {
+            Some(Some(step)) => (step.stage(), Some(step)),
+            Some(None) => (Stage::Verification, None),
+            None => (Stage::Judge, None),
         }
     }
 
@@ -496,20 +484,13 @@ impl TaskState {
         deferral.is_some_and(|deferral| deferral.why == DeferralReason::Slot)
     }
 
-    /// Whether the runtime looks at something of its work now.
+    /// Whether the runtime looks at something of its work now. Whoever is asked is a call, and one that has no room is held:
+    /// nobody looks then.
     #[must_use]
     pub(in crate::engine) fn is_looked_at(&self) -> bool {
-        // Whoever is asked for grades is a call, and one that has no room is held: nobody looks then.
-        let mut consults = self.asks.iter();
-        let asks =
-            consults.any(|open| matches!(open.purpose, Purpose::Grade { .. } | Purpose::Decompose { .. }));
-        self.judging.as_deref().is_some_and(|judging| {
-            judging.scanning
-                || judging.finish_open().is_some()
-                || judging.checks.iter().any(Option::is_none)
-                || !asks && judging.grading.is_some_and(|grading| grading.open)
-                || judging.step.is_some_and(|step| step.open && step.plain)
-        })
+        self.judging
+            .as_deref()
+            .is_some_and(|judging| judging.jobs(self.scans).next().is_some())
     }
 
     /// Whether the task waits for the answer to a question, or for the word that it is one: no turn of it may start.

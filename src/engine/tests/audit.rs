@@ -1,7 +1,7 @@
 //! What was accepted must still stand: of what an audit speaks, and of what it does not (semantics, section 6).
 
 use crate::domain::{Millis, Status, TaskId};
-use crate::engine::{AuditReport, CheckResult, Effect, Event, Fact, RunEvent};
+use crate::engine::{AuditReport, CheckResult, Effect, Event, Fact, Job, RunEvent};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
@@ -26,14 +26,26 @@ fn run_until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) {
 fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
     let mut simulation = Simulation::new(MISSION, options());
     run_until(&mut simulation, |effect| {
-        matches!(effect, Effect::ScanFiles { .. })
+        matches!(
+            effect,
+            Effect::Job {
+                job: Job::Scan { .. },
+                ..
+            }
+        )
     });
     simulation.resume();
     assert!(simulation.state.audit.out, "the first task is accepted");
     let scan = simulation.todo.iter();
-    let scan = scan
-        .enumerate()
-        .find(|(_, effect)| matches!(effect, Effect::ScanFiles { .. }));
+    let scan = scan.enumerate().find(|(_, effect)| {
+        matches!(
+            effect,
+            Effect::Job {
+                job: Job::Scan { .. },
+                ..
+            }
+        )
+    });
     let (scan, _) = scan.expect("it is looked for again");
     simulation.perform(scan, &mut |_, _| Answer::Files(Some(1), 1));
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
 use crate::engine::{
-    Asked, Command, Effect, Event, Fact, MissionChange, OperatorInput, RunEvent, RunPhase, State, TurnEvent,
-    outcome,
+    Asked, Command, Effect, Event, Fact, Job, MissionChange, OperatorInput, RunEvent, RunPhase, State,
+    TurnEvent, outcome,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -329,7 +329,9 @@ tasks:
 
 fn bad_verdict(state: &State, effect: &Effect) -> Answer {
     match effect {
-        Effect::Grade { .. } => Answer::Score(10),
+        Effect::Job {
+            job: Job::Grade(_), ..
+        } => Answer::Score(10),
         _ => good(state, effect),
     }
 }

@@ -77,6 +77,7 @@ fn a_waiting_task_has_room_beside_others_unless_one_wants_to_be_alone() {
 fn a_task_is_looked_at_while_anything_of_it_is() {
     let looked_at = |judging: Judging| {
         crate::engine::state::TaskState {
+            status: crate::domain::Status::Review,
             judging: Some(Box::new(judging)),
             ..Default::default()
         }
@@ -92,10 +93,12 @@ fn a_task_is_looked_at_while_anything_of_it_is() {
         ..Judging::default()
     }));
     let grading = |open| Judging {
-        grading: Some(crate::engine::state::Grading {
+        stage: Some(crate::engine::state::OpenStage {
+            step: None,
             round: 1,
             open,
-            unreviewed: false,
+            plain: true,
+            grounds: crate::engine::Grounds::Reviewed,
         }),
         ..Judging::default()
     };

@@ -1,10 +1,10 @@
 //! Fixups: what they are made from, who waits for them, and what their end means.
 
 use crate::domain::{
-    AttemptKind, FailureMode, OutcomeClass, Purpose, QualityFlag, Status, TaskId, WaitingReason,
+    AttemptKind, FailureMode, OutcomeClass, Purpose, QualityFlag, Status, TaskId, TurnId, WaitingReason,
 };
 use crate::engine::{
-    Command, Effect, Event, Fact, OperatorInput, RunEvent, State, StopCause, TaskEvent, apply, outcome,
+    Command, Effect, Event, Fact, Job, OperatorInput, RunEvent, State, StopCause, TaskEvent, apply, outcome,
 };
 use crate::mission::{Origin, Part};
 
@@ -38,10 +38,14 @@ qualityGates: [{name: g, afterTasks: [broken], blocksTasks: [behind], requireAll
 /// Checks of the broken task fail; those of its fixup as the script says.
 fn script(fixup_passes: bool) -> impl FnMut(&State, &Effect) -> Answer + Clone {
     move |state, effect| match effect {
-        Effect::RunCheck { task, .. } if *task == BROKEN => Answer::Check(false),
-        Effect::RunCheck { task, .. } if state.plan.mended_by(*task) == Some(BROKEN) => {
-            Answer::Check(fixup_passes)
-        }
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } if *task == BROKEN => Answer::Check(false),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } if state.plan.mended_by(*task) == Some(BROKEN) => Answer::Check(fixup_passes),
         _ => good(state, effect),
     }
 }
@@ -193,7 +197,9 @@ fn there_is_none_for_work_that_could_never_be_clean() {
         .replace("type: implement", "onExhausted: fixup");
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(|state, effect| match effect {
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         _ => good(state, effect),
     });
     assert_eq!(simulation.state.task(BROKEN).mode, Some(FailureMode::Quality));
@@ -237,7 +243,9 @@ fn whoever_reads_that_work_failed_reads_whether_a_fixup_follows() {
         .replace("settings: {", "settings: {onDependencyFailed: [artifacts], ");
     let mut half = Simulation::new(&yaml, options());
     half.run(|state, effect| match effect {
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         _ => good(state, effect),
     });
     let found = reasons(&half);
@@ -442,11 +450,16 @@ fn the_orchestrator_is_asked_only_when_the_fixup_has_failed_too() {
                 reason: "once more".to_owned(),
             })
         }
-        Effect::RunCheck { task, .. } if *task == BROKEN => {
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } if *task == BROKEN => {
             tries += 1;
             Answer::Check(tries > 2)
         }
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         _ => good(state, effect),
     });
     let state = &simulation.state;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Advice, AskId, FailureClass, Purpose, Status, TaskId, Timestamp};
+use crate::domain::{Advice, AskId, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::apply::became_terminal;
 use crate::engine::payload::Way;
 use crate::engine::remedies::{FailedDependency, Remedies, Without, is_tried_again};
-use crate::engine::{AskEvent, Effect, Event, Fact, RunEvent, State, TaskEvent, Timer, apply, decide};
+use crate::engine::{AskEvent, Effect, Event, Fact, Job, RunEvent, State, TaskEvent, Timer, apply, decide};
 use crate::mission::{AddedTask, Addition, Origin, Part};
 
 use super::properties::is_up_to_date;
@@ -64,7 +64,10 @@ const FIXUP: TaskId = TaskId(3);
 /// Checks of the second task fail, and those of its fixup do not.
 fn mended(state: &State, effect: &Effect) -> Answer {
     match effect {
-        Effect::RunCheck { task, .. } => Answer::Check(*task != BROKEN),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } => Answer::Check(*task != BROKEN),
         _ => good(state, effect),
     }
 }
@@ -190,7 +193,10 @@ fn fails_once() -> impl FnMut(&State, &Effect) -> Answer {
         Effect::Ask { .. } => Answer::Advice(Advice::Absorb {
             prompt: "without it".to_owned(),
         }),
-        Effect::RunCheck { task, .. } => Answer::Check(*task != C),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } => Answer::Check(*task != C),
         _ => good(state, effect),
     }
 }
@@ -350,7 +356,9 @@ fn what_a_verdict_leaves_out_waits_for_no_decision() {
 fn graded(points: Vec<u8>) -> impl FnMut(&State, &Effect) -> Answer {
     let mut points = points.into_iter();
     move |state, effect| match effect {
-        Effect::Grade { .. } => Answer::Score(points.next().unwrap()),
+        Effect::Job {
+            job: Job::Grade(_), ..
+        } => Answer::Score(points.next().unwrap()),
         _ => good(state, effect),
     }
 }

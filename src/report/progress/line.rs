@@ -191,7 +191,6 @@ impl Lines {
         match event {
             Event::Run(event) => self.of_run(state, event),
             Event::Task(task, event) => self.of_task(state, *task, event),
-            Event::Work(task, event) => self.of_work(state, *task, event),
             Event::Turn(turn, event) => self.of_turn(state, *turn, event),
             Event::Ask(id, event) => self.of_ask(state, *id, event),
             Event::Gate(gate, event) => Some(gate_line(&state.plan.gate(*gate).name, event)),
@@ -199,6 +198,7 @@ impl Lines {
             Event::Budget(event) => of_budget(state, event),
             Event::Deadline(event) => of_deadline(state, event),
             Event::Notice(event) => of_notice(event),
+            Event::Work(..) => None,
         }
     }
 }

@@ -73,7 +73,7 @@ impl ReferenceModel {
             "{task:?} {seen:?}"
         );
         if !plan.target_files.is_empty() {
-            assert!(seen.has_file, "done without its files: {task:?} {seen:?}");
+            assert!(seen.has_file(), "done without its files: {task:?} {seen:?}");
         }
         if forced {
             return;

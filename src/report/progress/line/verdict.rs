@@ -6,7 +6,7 @@ use crate::domain::{
     Advice, AgentId, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId,
     Timestamp, Verdict,
 };
-use crate::engine::{self, AskEvent, MAX_REQUEST_RETRIES, StageReport, State, TaskEvent, WorkEvent};
+use crate::engine::{self, AskEvent, MAX_REQUEST_RETRIES, StageReport, State, TaskEvent};
 use crate::report::progress::live::Running;
 use crate::report::progress::verb::Verb;
 use crate::report::scrutiny::stage_words;
@@ -137,21 +137,6 @@ impl Lines {
 const SAID: usize = 60;
 
 impl Lines {
-    /// What went wrong with other work for a task.
-    pub(super) fn of_work(&self, state: &State, task: TaskId, event: &WorkEvent) -> Option<Line> {
-        let title = &*state.plan.task(task).title;
-        let (verb, detail) = match event {
-            WorkEvent::GradingFailed { message, .. } => (Verb::Review, message.clone()),
-            WorkEvent::StepFailed { step, message, .. } => {
-                let name = state.plan.task(task).scrutiny.name(*step);
-                (Verb::Stage, format!("{name}: {message}"))
-            }
-            WorkEvent::ApproverUndecided { message, .. } => (Verb::Wait, format!("left open: {message}")),
-            _ => return None,
-        };
-        Some(Line::new(verb, Role::Warn, title, detail))
-    }
-
     /// What went wrong with asking an agent; `None` for a reply that could be read: what it leads to is told.
     pub(super) fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<Line> {
         let name = |agent: &AgentId| &state.plan.agent(*agent).name;
