@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
-use crate::engine::{AskEvent, Event, FileRef, RunEvent, SupervisorRef, TurnEvent};
+use crate::engine::{AskEvent, Event, FileRef, TurnEvent};
 use crate::executor::spool::{self, Recorded};
 use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
 use crate::supervisor::{self, ExitsLog};
@@ -191,18 +191,10 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
     }
     let damaged = |error: DamagedJournal| TellError::Recover(RecoverError::Journal(error));
     let mut reader = Reader::open(&run.journal()).map_err(damaged)?;
-    let mut supervisor = SupervisorRef::default();
+    let mut left = Left::default();
     let damage = loop {
         match reader.next_record() {
-            Ok(Some(record)) => {
-                for event in &record.events {
-                    match event {
-                        Event::Run(RunEvent::Started(started)) => supervisor = started.supervisor.clone(),
-                        Event::Run(RunEvent::Resumed { supervisor: its, .. }) => supervisor = its.clone(),
-                        _ => {}
-                    }
-                }
-            }
+            Ok(Some(record)) => record.events.iter().for_each(|event| left.take(event)),
             Ok(None) => return Ok(None),
             Err(damage) => break damage,
         }
@@ -214,10 +206,6 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
         return Err(SalvageError::NothingGood(damage));
     }
     // The records that are lost may have started turns, so none of them goes on.
-    let left = Left {
-        supervisor,
-        ..Left::default()
-    };
     left.end().map_err(TellError::StillRuns)?;
     let kept = keep_prefix(run, reader.end(), line, by, Timestamp::now());
     kept.map(Some).map_err(|source| SalvageError::Io {
