@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{GateId, HoldId, Points, QualityFlag, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, GateId, HoldId, Points, QualityFlag, TaskId, Timestamp, TurnId};
 use crate::mission::{HoldKind, Plan, RunOptions};
 
 use super::audit::Audit;
@@ -287,6 +287,12 @@ impl State {
     #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskState {
         &self.tasks[id.index()]
+    }
+
+    /// Whether an agent could take on one more task, as far as its own limit goes.
+    #[must_use]
+    pub fn has_room_for(&self, agent: AgentId) -> bool {
+        self.ready.has_room_for(agent, 0)
     }
 
     /// The state of a checkpoint or a delay.

@@ -13,6 +13,7 @@ use crate::supervisor::{self, ExitsLog};
 
 use super::adopt::Left;
 use super::operator::TellError;
+use super::origin::operator_key;
 use super::recover::{RecoverError, recover};
 
 /// What was found of a run.
@@ -51,7 +52,7 @@ pub fn inspect(run: &RunFolder) -> Inspection {
         files: 0,
         lost: Vec::new(),
         prompts_gone: 0,
-        snapshot: Snapshot::compare(run).map(|_| ()),
+        snapshot: Snapshot::compare(run, operator_key().as_ref()).map(|_| ()),
         exits: supervisor::read_exits(&run.exits()),
     };
     for (name, expected) in named {
