@@ -265,7 +265,7 @@ fn is_zero(count: &u32) -> bool {
 
 impl Counts {
     pub(super) fn of(state: &State, view: &RunView) -> Self {
-        let counts = &state.counts;
+        let counts = &state.sums.counts;
         let elsewhere = counts.ended() + counts.awaiting + counts.running;
         Self {
             total: (counts.selected + counts.not_taken) as usize,

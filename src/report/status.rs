@@ -658,7 +658,7 @@ fn shown(state: &State) -> Vec<TaskId> {
 
 /// Tasks of the mission, selected or not.
 fn tasks_of_mission(state: &State) -> usize {
-    (state.counts.selected + state.counts.not_taken) as usize
+    (state.sums.counts.selected + state.sums.counts.not_taken) as usize
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl Snapshot {
             mission: state.plan.name.clone(),
             end,
             unfinished: state.is_unfinished(),
-            counts: state.counts,
+            counts: state.sums.counts,
             rows: session.outcome.map(|_| rows(state)),
             session,
         }
