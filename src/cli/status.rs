@@ -7,7 +7,7 @@ use serde_json::from_value;
 use crate::domain::{TaskId, Timestamp};
 use crate::engine::outcome;
 use crate::report::json::Standing;
-use crate::report::status::{self as table, Since, StatusPage};
+use crate::report::status::{self as table, StatusPage};
 use crate::runtime::{Left, Recovered, told_by_snapshot};
 use crate::store::{Lock, RunFolder, StateFolder};
 
@@ -51,12 +51,7 @@ fn first_page(folder: &StateFolder, run: &RunFolder) -> Option<(StatusPage, Stan
     page.outlived_by(&at_work(&told.left, standing));
     match told.tail {
         Some(_) if standing != Standing::Crashed => return None,
-        Some(tail) => page.goes_on(Since {
-            from: tail.from,
-            until: tail.until,
-            records: tail.records,
-            moved: tail.moved.into_values().collect(),
-        }),
+        Some(tail) => page.goes_on(tail),
         None => {}
     }
     Some((page, standing))

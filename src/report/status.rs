@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
 use crate::engine::{self, DeferralReason, GateStanding, RunPhase, SeatState, State, gate_view};
 use crate::mission::{HoldKind, Part};
+use crate::runtime::Tail;
 
 use super::asked::{delay_until, hold_state, windows};
 use super::json::{Standing, at_work, blocked_by};
@@ -84,7 +85,7 @@ pub struct StatusPage {
     more_at_work: usize,
     /// What was recorded since the page was drawn up, and is not in it.
     #[serde(skip)]
-    since: Option<Since>,
+    since: Option<Tail>,
     /// That reviews are switched off, and by what; empty where they are not.
     not_reviewed: String,
     left_out: Option<String>,
@@ -109,19 +110,6 @@ pub struct StatusPage {
     /// When its last session ended.
     #[serde(default)]
     finished: Option<Timestamp>,
-}
-
-/// What was recorded behind a page.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Since {
-    /// When the page was drawn up: what it says holds of this moment.
-    pub from: Timestamp,
-    /// When something was recorded last.
-    pub until: Timestamp,
-    /// How many records there are.
-    pub records: u64,
-    /// Where they leave the tasks that they moved, in any order.
-    pub moved: Vec<Status>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -192,7 +180,7 @@ impl StatusPage {
     }
 
     /// Says what was recorded since the page was drawn up.
-    pub fn goes_on(&mut self, since: Since) {
+    pub fn goes_on(&mut self, since: Tail) {
         self.since = Some(since);
     }
 
@@ -274,36 +262,34 @@ impl StatusPage {
     }
 }
 
-impl Since {
-    /// `as of 2026-11-21T21:59:00Z; since then 5 records, the last at 2026-11-21T21:59:02Z, moved tasks: 2 done, 1 failed;
-    /// --json tells of all`.
-    fn words(&self) -> String {
-        let seconds = |at: Timestamp| format!("{}Z", at.to_rfc3339().get(..19).unwrap_or_default());
-        let count = |statuses: &[Status]| self.moved.iter().filter(|to| statuses.contains(to)).count();
-        let moved = [
-            (count(&[Status::Done]), "done"),
-            (count(&[Status::Failed]), "failed"),
-            (
-                count(&[Status::Assigned, Status::InProgress, Status::Review]),
-                "under way",
-            ),
-            (count(&[Status::Pending]), "pending"),
-            (count(&[Status::AwaitingApproval]), "waiting"),
-        ];
-        let moved = moved.iter().filter(|(number, _)| *number > 0);
-        let moved: Vec<String> = moved.map(|(number, what)| format!("{number} {what}")).collect();
-        let moved = match moved.as_slice() {
-            [] => "moved no task".to_owned(),
-            moved => format!("moved tasks: {}", moved.join(", ")),
-        };
-        let records = usize::try_from(self.records).unwrap_or(usize::MAX);
-        format!(
-            "as of {}; since then {}, the last at {}, {moved}; --json tells of all",
-            seconds(self.from),
-            super::text::count(records, "record"),
-            seconds(self.until),
-        )
-    }
+/// `as of 2026-11-21T21:59:00Z; since then 5 records, the last at 2026-11-21T21:59:02Z, moved tasks: 2 done, 1 failed;
+/// --json tells of all`.
+fn words_of(tail: &Tail) -> String {
+    let seconds = |at: Timestamp| format!("{}Z", at.to_rfc3339().get(..19).unwrap_or_default());
+    let moved = [
+        (&[Status::Done][..], "done"),
+        (&[Status::Failed], "failed"),
+        (
+            &[Status::Assigned, Status::InProgress, Status::Review],
+            "under way",
+        ),
+        (&[Status::Pending], "pending"),
+        (&[Status::AwaitingApproval], "waiting"),
+    ];
+    let count = |statuses: &[Status]| tail.moved.values().filter(|to| statuses.contains(to)).count();
+    let moved = moved.iter().map(|(statuses, what)| (count(statuses), what));
+    let moved = moved.filter(|(number, _)| *number > 0);
+    let moved: Vec<String> = moved.map(|(number, what)| format!("{number} {what}")).collect();
+    let moved = match moved.as_slice() {
+        [] => "moved no task".to_owned(),
+        moved => format!("moved tasks: {}", moved.join(", ")),
+    };
+    format!(
+        "as of {}; since then {}, the last at {}, {moved}; --json tells of all",
+        seconds(tail.from),
+        super::text::count(tail.records, "record"),
+        seconds(tail.until),
+    )
 }
 
 fn holds(state: &State) -> Vec<String> {
@@ -485,7 +471,7 @@ impl Page<'_> {
         let head = format!("{run}{name}, {}", standing.as_str());
         self.line(Some(Role::Strong), &head);
         if let Some(since) = &told.since {
-            self.line(Some(Role::Warn), &since.words());
+            self.line(Some(Role::Warn), &words_of(since));
         }
         let mut names: Vec<_> = told.at_work.iter().map(|title| sanitize(title)).collect();
         if told.more_at_work > 0 {
@@ -663,6 +649,8 @@ fn tasks_of_mission(state: &State) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful};
 
@@ -758,17 +746,17 @@ mod tests {
         let mut page = StatusPage::of(&scene.state, &scene.view);
         let text = |page: &StatusPage| page.render(Standing::Crashed, scene.now, &Screen::default());
         let plain = text(&page);
-        let mut since = Since {
+        let mut since = Tail {
             from: Timestamp(1_795_298_340_000),
             until: Timestamp(1_795_298_341_999),
             records: 1,
-            moved: Vec::new(),
+            moved: BTreeMap::new(),
         };
         page.goes_on(since.clone());
         let head = |page: &StatusPage| text(page).lines().nth(1).unwrap_or_default().to_owned();
         insta::assert_snapshot!(head(&page), @"as of 2026-11-21T21:59:00Z; since then 1 record, the last at 2026-11-21T21:59:01Z, moved no task; --json tells of all");
         since.records = 4;
-        since.moved = vec![
+        let moved = [
             Status::Failed,
             Status::Review,
             Status::Done,
@@ -776,6 +764,7 @@ mod tests {
             Status::Pending,
             Status::AwaitingApproval,
         ];
+        since.moved = (0..).map(TaskId).zip(moved).collect();
         page.goes_on(since);
         insta::assert_snapshot!(head(&page), @"as of 2026-11-21T21:59:00Z; since then 4 records, the last at 2026-11-21T21:59:01Z, moved tasks: 1 done, 2 failed, 1 under way, 1 pending, 1 waiting; --json tells of all");
         let rest: Vec<_> = plain.lines().skip(1).collect();

@@ -12,7 +12,7 @@ use crate::domain::{Digest, OutcomeClass, Status, TaskId, Timestamp};
 use crate::engine::{Event, FORMAT, RunEvent, State, TaskEvent};
 use crate::mission::LONGEST_MISSION;
 use crate::store::{
-    Front, FsLog, Journal, JournalEnd, OperatorKey, Reader, RunFolder, SessionFacts, Snapshot, read_regular,
+    Front, FsLog, Journal, JournalEnd, OperatorKey, Reader, RunFolder, Snapshot, read_regular,
 };
 
 use super::adopt::Left;
@@ -71,16 +71,17 @@ impl Snapshots {
         left: Left,
     ) {
         let end = journal.end();
-        let session = SessionFacts {
+        let front = Front {
             at: Timestamp::now(),
             outcome,
+            counts: state.sums.counts,
             page,
             supervisor: left.supervisor,
             processes: left.processes.into_iter().collect(),
         };
         if let Some(key) = &self.key {
             // The journal is the truth: without a snapshot readers fold it, and are slower.
-            let _ = Snapshot::of(self.run.id(), state, end, session).write(&self.run, key);
+            let _ = Snapshot::of(self.run.id(), state, end, front).write(&self.run, key);
         }
         self.written_at = end.offset;
     }
@@ -104,7 +105,7 @@ pub struct Tail {
     /// When the last record was.
     pub until: Timestamp,
     /// How many records there are.
-    pub records: u64,
+    pub records: usize,
     /// The tasks that moved, each with where it stands after the last of them.
     pub moved: BTreeMap<TaskId, Status>,
 }
@@ -122,23 +123,22 @@ pub fn told_by_snapshot(run: &RunFolder) -> Option<Told> {
     }
     let mission = plain_mission(run)?;
     let key = operator_key();
-    let front = Front::read(run, key.as_ref())?;
+    let (end, front) = Front::read(run, key.as_ref())?;
     // Of a run that somebody else may have made every output says so.
     if origin(run, key.as_ref()) != Origin::Verified {
         return None;
     }
-    let session = front.session;
     let mut left = Left {
-        supervisor: session.supervisor,
-        processes: session.processes.into_iter().collect(),
+        supervisor: front.supervisor,
+        processes: front.processes.into_iter().collect(),
     };
-    let behind = length.checked_sub(front.end.offset)?;
+    let behind = length.checked_sub(end.offset)?;
     // The session that wrote it would have written another one since.
-    let is_old = behind > 2 * longest_tail(front.end.offset) || session.outcome.is_some();
+    let is_old = behind > 2 * longest_tail(end.offset) || front.outcome.is_some();
     let tail = match behind {
         0 => None,
         _ if is_old || length + mission < FOLDED_SOON => return None,
-        _ => read_tail(run, front.end, session.at, &mut left)?,
+        _ => read_tail(run, end, front.at, &mut left)?,
     };
     // Of a task that was not there yet, or never, the fold knows what it is.
     let tasks = front.counts.selected + front.counts.not_taken;
@@ -146,7 +146,7 @@ pub fn told_by_snapshot(run: &RunFolder) -> Option<Told> {
     if last_moved.is_some_and(|(id, _)| id.0 >= tasks) {
         return None;
     }
-    let page = session.page?;
+    let page = front.page?;
     Some(Told { page, left, tail })
 }
 

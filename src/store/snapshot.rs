@@ -66,25 +66,25 @@ pub struct Snapshot {
     pub end: JournalEnd,
     /// Whether a task is not terminal.
     pub unfinished: bool,
-    /// Sums over all tasks.
-    pub counts: Counts,
-    /// What the session knows beside its state.
+    /// All but the rows.
     #[serde(flatten)]
-    pub session: SessionFacts,
+    pub front: Front,
     /// One for each task that the run takes, once its session has ended; `None` while one works: who needs all tasks of such
     /// a run folds its journal, which has gone on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<Vec<Row>>,
 }
 
-/// What a session knows of its run beside the state.
+/// What a snapshot holds beside its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionFacts {
+pub struct Front {
     /// When the snapshot was written: what it says holds of this moment.
     pub at: Timestamp,
     /// What the session ended with; `None` while it works.
     pub outcome: Option<OutcomeClass>,
+    /// Sums over all tasks.
+    pub counts: Counts,
     /// What readers show first, in their own words: a large run need not be folded for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<Value>,
@@ -94,24 +94,13 @@ pub struct SessionFacts {
     pub processes: Vec<(TurnId, ProcessRef)>,
 }
 
-/// The beginning of a snapshot: all but its rows.
-#[derive(Debug)]
-pub struct Front {
-    /// How far it goes.
-    pub end: JournalEnd,
-    /// Sums over all tasks.
-    pub counts: Counts,
-    /// What the session knew.
-    pub session: SessionFacts,
-}
-
 /// A task in short: title, status, flag, points, attempts.
 pub type Row = (String, Status, Option<QualityFlag>, Option<Points>, u32);
 
 impl Snapshot {
     /// The snapshot of a state.
     #[must_use]
-    pub fn of(run: &RunId, state: &State, end: JournalEnd, session: SessionFacts) -> Self {
+    pub fn of(run: &RunId, state: &State, end: JournalEnd, front: Front) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
             key: String::new(),
@@ -119,9 +108,8 @@ impl Snapshot {
             mission: state.plan.name.clone(),
             end,
             unfinished: state.is_unfinished(),
-            counts: state.sums.counts,
-            rows: session.outcome.map(|_| rows(state)),
-            session,
+            rows: front.outcome.map(|_| rows(state)),
+            front,
         }
     }
 
@@ -154,28 +142,19 @@ impl Snapshot {
     /// In words, what is wrong with it.
     pub fn compare(run: &RunFolder, key: Option<&OperatorKey>) -> Result<Option<Self>, String> {
         match Genuine::read(run, key)? {
-            Some(genuine) if genuine.is_whole => genuine.parse().map(Some),
+            Some(genuine) if genuine.is_whole => genuine.parse().map(Some).map_err(|error| error.to_string()),
             _ => Ok(None),
         }
     }
 }
 
 impl Front {
-    /// The front of a run's snapshot, if there is one that the key vouches for and it is of a beginning of the journal. The
-    /// rows are passed over.
+    /// The front of a run's snapshot and the end of the journal that it is of, if the key vouches for it and the journal goes
+    /// on from there. The rows are passed over.
     #[must_use]
-    pub fn read(run: &RunFolder, key: Option<&OperatorKey>) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Sums {
-            counts: Counts,
-        }
+    pub fn read(run: &RunFolder, key: Option<&OperatorKey>) -> Option<(JournalEnd, Self)> {
         let genuine = Genuine::read(run, key).ok()??;
-        let sums: Sums = genuine.parse().ok()?;
-        Some(Self {
-            end: genuine.end,
-            counts: sums.counts,
-            session: genuine.parse().ok()?,
-        })
+        Some((genuine.end, genuine.parse().ok()?))
     }
 }
 
@@ -239,12 +218,12 @@ impl Genuine {
             offset: head.offset,
             checksum: head.checksum,
         };
-        let is_whole = ends_at(run, end)?;
+        let is_whole = ends_at(run, end).map_err(|error| error.to_string())?;
         Ok(Some(Self { text, end, is_whole }))
     }
 
-    fn parse<T: DeserializeOwned>(&self) -> Result<T, String> {
-        serde_json::from_slice(&self.text).map_err(|error| error.to_string())
+    fn parse<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        serde_json::from_slice(&self.text)
     }
 }
 
@@ -262,20 +241,18 @@ fn is_vouched_for(members: &[u8], key: &OperatorKey) -> bool {
 }
 
 /// Whether the journal of a run ends at `end`; `false` where it has gone on from there.
-fn ends_at(run: &RunFolder, end: JournalEnd) -> Result<bool, String> {
-    let journal = std::fs::symlink_metadata(run.journal()).map_err(|error| error.to_string())?;
-    if journal.len() < end.offset {
-        return Err(format!(
-            "the journal has {} bytes, and had {} when it was written: records are missing at its end",
-            journal.len(),
+fn ends_at(run: &RunFolder, end: JournalEnd) -> io::Result<bool> {
+    let length = std::fs::symlink_metadata(run.journal())?.len();
+    if length < end.offset {
+        return Err(io::Error::other(format!(
+            "the journal has {length} bytes, and had {} when it was written: records are missing at its end",
             end.offset
-        ));
+        )));
     }
-    let found = checksum_of(&run.journal(), end.offset).map_err(|error| error.to_string())?;
-    if found != end.checksum {
-        return Err("it is not of this journal".to_owned());
+    if checksum_of(&run.journal(), end.offset)? != end.checksum {
+        return Err(io::Error::other("it is not of this journal"));
     }
-    Ok(journal.len() == end.offset)
+    Ok(length == end.offset)
 }
 
 /// The checksum of the first `len` bytes.
@@ -316,10 +293,10 @@ mod tests {
                 checksum: crc32fast::hash(journal),
             },
             unfinished: true,
-            counts: Counts::default(),
-            session: SessionFacts {
+            front: Front {
                 at: Timestamp(7),
                 outcome: None,
+                counts: Counts::default(),
                 page: Some(Value::from("the page")),
                 supervisor: SupervisorRef::default(),
                 processes: Vec::new(),
@@ -336,8 +313,8 @@ mod tests {
         snapshot(b"records").write(&run, &key).unwrap();
         let (key, other) = (Some(&key), OperatorKey::of(b"other"));
         assert_eq!(
-            Snapshot::read(&run, key).unwrap().session,
-            snapshot(b"records").session
+            Snapshot::read(&run, key).unwrap().front,
+            snapshot(b"records").front
         );
         // A key that is not here, or another one, says nothing about it.
         for key in [None, Some(&other)] {
@@ -346,7 +323,7 @@ mod tests {
         }
         std::fs::write(run.journal(), "records and more").unwrap();
         assert_eq!(Snapshot::compare(&run, key), Ok(None));
-        assert_eq!(Front::read(&run, key).unwrap().end, snapshot(b"records").end);
+        assert_eq!(Front::read(&run, key).unwrap().0, snapshot(b"records").end);
         for changed in ["record", "recordS and more"] {
             std::fs::write(run.journal(), changed).unwrap();
             assert!(Snapshot::compare(&run, key).is_err());
