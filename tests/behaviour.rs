@@ -44,6 +44,8 @@ mod conformance;
 mod control;
 #[path = "behaviour/coordination.rs"]
 mod coordination;
+#[path = "behaviour/crashed_status.rs"]
+mod crashed_status;
 #[path = "behaviour/deadlines.rs"]
 mod deadlines;
 #[path = "behaviour/delegation.rs"]

@@ -201,7 +201,7 @@ impl State {
             task.running.is_some() && plan.workspace == *workspace
         };
         self.last_turn_in(id) > acceptance.turns
-            || self.turns_running > 0 && self.plan.tasks.iter().zip(&self.tasks).any(works)
+            || self.sums.turns_running > 0 && self.plan.tasks.iter().zip(&self.tasks).any(works)
     }
 
     /// A turn ended in the workspace of a task: checks that had passed there may not pass any more.

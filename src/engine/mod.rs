@@ -37,6 +37,7 @@ mod remedies;
 mod rounds;
 mod routes;
 mod state;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -71,10 +72,10 @@ pub use place::JudgingPlace;
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use state::{
-    Answer, Ask, Counts, Deferral, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState,
-    Judging, Known, Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
-    Waiting,
+    Answer, Ask, Deferral, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState, Judging,
+    Known, Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
+pub use sums::{Counts, Sums};
 pub use timers::{Timer, Timers};
 
 /// What a gate would say of the state as it is (section 14).

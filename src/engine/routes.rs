@@ -178,8 +178,7 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
     }
     let plan = Arc::clone(&state.plan);
     let task_plan = plan.task(id);
-    count(state, id, false);
-    state.tasks[id.index()].not_taken = true;
+    state.alter(id, |task| task.not_taken = true);
     state.ready.remove(id, task_plan.agent, task_plan.priority);
     state.approvals_due.remove(&id);
     nothing_is_due(state, id);
@@ -207,8 +206,7 @@ pub(super) fn undecided(state: &mut State, verification: TaskId) {
         return;
     }
     for id in turned(state, verification, None) {
-        count(state, id, true);
-        state.tasks[id.index()].not_taken = false;
+        state.alter(id, |task| task.not_taken = false);
         deadline::arm(state, Some(id));
         no_longer_terminal(state, id, Status::Done);
         let plan = Arc::clone(&state.plan);
@@ -217,20 +215,6 @@ pub(super) fn undecided(state: &mut State, verification: TaskId) {
                 state.cascades_due.insert((id, *dependency));
             }
         }
-    }
-}
-
-fn count(state: &mut State, id: TaskId, returns: bool) {
-    let reworked = u32::from(state.task(id).is_reworked());
-    let counts = &mut state.counts;
-    if returns {
-        counts.not_taken = counts.not_taken.saturating_sub(1);
-        counts.selected += 1;
-        counts.reworked += reworked;
-    } else {
-        counts.not_taken += 1;
-        counts.selected = counts.selected.saturating_sub(1);
-        counts.reworked = counts.reworked.saturating_sub(reworked);
     }
 }
 

@@ -80,6 +80,6 @@ pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Decision, Reading, Replay, Standing, replay};
 pub use session::{Ended, Ending, Session, SessionSetup};
 pub use settings_files::{CONFIG, SettingsError, SettingsFile, settings_files, user_settings};
-pub use snapshots::stored_page;
+pub use snapshots::{Tail, Told, told_by_snapshot};
 pub use supervision::supervisors;
 pub use triage::ask_about_request;

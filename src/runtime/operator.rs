@@ -92,7 +92,7 @@ pub fn tell(run: &RunFolder, inputs: &[Fact]) -> Result<State, TellError> {
         options.state_base = super::moved::state_base(&run.state_folder());
         let resume = Fact::Resume {
             options: Box::new(options),
-            supervisor: recovered.supervisor,
+            supervisor: recovered.last.supervisor,
             kept: Vec::new(),
             rules: RULES,
             last: None,

@@ -1,13 +1,10 @@
 //! Recovery is replay: state = fold(apply, journal). The snapshot plays no part in it.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use crate::domain::{OutcomeClass, RunId, Timestamp, TurnId};
-use crate::engine::{
-    self, Event, FORMAT, Fact, ProcessRef, RunEvent, RunStarted, State, SupervisorRef, TurnEvent,
-};
+use crate::domain::{OutcomeClass, RunId, Timestamp};
+use crate::engine::{self, Event, FORMAT, Fact, RunEvent, RunStarted, State, SupervisorRef};
 use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFolder};
 
@@ -25,12 +22,10 @@ pub struct Recovered {
     pub started: RunStarted,
     /// The missions that it went by.
     pub missions: Missions,
-    /// The supervisor of the last session.
-    pub supervisor: SupervisorRef,
+    /// What the last session started, wherever its state lay then.
+    pub(super) last: Left,
     /// Those of the sessions before, where they were others, each with whether its last session is on record as ended.
     pub(super) supervisors_before: Vec<Served>,
-    /// The processes of turns in flight, by turn.
-    pub processes: BTreeMap<TurnId, ProcessRef>,
     /// The end of the last good record.
     pub end: JournalEnd,
     /// Length of the torn tail, if there was one.
@@ -187,9 +182,8 @@ fn fold(
     let mut recovered = Recovered {
         state: State::new(plan),
         missions,
-        supervisor: started.supervisor.clone(),
+        last: Left::default(),
         supervisors_before: Vec::new(),
-        processes: BTreeMap::new(),
         started,
         end: JournalEnd::START,
         torn: None,
@@ -256,8 +250,8 @@ impl Recovered {
         {
             match event {
                 Event::Run(RunEvent::Resumed { supervisor, .. }) => {
-                    if self.supervisor != *supervisor {
-                        let before = std::mem::replace(&mut self.supervisor, supervisor.clone());
+                    if self.last.supervisor != *supervisor {
+                        let before = self.last.supervisor.clone();
                         self.supervisors_before.push((before, self.finished.is_some()));
                     }
                     self.finished = None;
@@ -267,22 +261,15 @@ impl Recovered {
                 // Somebody changed it since: what the last session ended with is not what the run is now.
                 _ => self.finished = None,
             }
-            match event {
-                Event::Turn(
-                    turn,
-                    TurnEvent::Spawned {
-                        process: Some(process),
-                    },
-                ) => {
-                    self.processes.insert(*turn, process.clone());
-                }
-                Event::Turn(turn, TurnEvent::Finished { .. } | TurnEvent::Lost) => {
-                    self.processes.remove(turn);
-                }
-                _ => {}
-            }
+            self.last.take(event);
             engine::apply(&mut self.state, event);
         }
+    }
+
+    /// The supervisor of the last session.
+    #[must_use]
+    pub fn supervisor(&self) -> &SupervisorRef {
+        &self.last.supervisor
     }
 
     /// What the last session may have left running.
@@ -292,10 +279,7 @@ impl Recovered {
         if self.is_copy {
             return Left::default();
         }
-        Left {
-            supervisor: self.supervisor.clone(),
-            processes: self.processes.clone(),
-        }
+        self.last.clone()
     }
 
     /// Lays other options over the frozen mission. Options change rules, never the graph, so the state stays as it is.

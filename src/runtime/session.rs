@@ -139,7 +139,7 @@ impl Session {
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
         let (commands, requests) = Commands::new();
-        let snapshots = Snapshots::new(setup.folder.clone(), setup.journal.offset());
+        let snapshots = Snapshots::new(setup.folder.clone(), setup.key.clone());
         let folder = setup.folder.clone();
         let world = World::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
         Self {
@@ -299,6 +299,9 @@ impl Session {
                 _ = heartbeat.tick() => {
                     for observer in &mut self.observers {
                         observer.on_heartbeat(&self.state, Timestamp::now());
+                    }
+                    if self.snapshots.is_behind(&self.journal) {
+                        self.write_snapshot(None);
                     }
                 }
             }
@@ -496,10 +499,16 @@ impl Session {
             self.journal.write()?;
         }
         if self.snapshots.is_due(&self.journal) {
-            let page = self.page();
-            self.snapshots.write(&self.state, &self.journal, None, page);
+            self.write_snapshot(None);
         }
         Ok(due)
+    }
+
+    /// Writes what readers may know without folding the journal. `outcome` is that of the session, once it is over.
+    fn write_snapshot(&mut self, outcome: Option<OutcomeClass>) {
+        let (page, left) = (self.page(), self.world.left());
+        self.snapshots
+            .write(&self.state, &self.journal, outcome, page, left);
     }
 
     /// Adds to a decision what has become due by it. The end of the session has a record of its own: what vouches for it
@@ -597,11 +606,9 @@ impl Session {
         }
         self.leave_inbox();
         let outcome = engine::outcome(&self.state);
-        let page = self.page();
         // The run has ended well: what the queue does not have yet stays in the journal for the next session.
         let _ = dead_letters::file_all(&self.folder, &self.state);
-        self.snapshots
-            .write(&self.state, &self.journal, Some(outcome.class), page);
+        self.write_snapshot(Some(outcome.class));
         for observer in &mut self.observers {
             observer.on_end(&self.state);
         }

@@ -372,6 +372,32 @@ pub fn code_of(key: &[u8], body: &str) -> String {
     code.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// That the first turn of a task has a process, as a record says it.
+pub fn spawned(task: u32) -> String {
+    format!("\"turn-spawned\":{{\"turn\":[{task},1,1]")
+}
+
+/// That a task moved to a status, as a record says it.
+pub fn moved_to(status: &str) -> String {
+    format!("\"to\":\"{status}\"")
+}
+
+/// A snapshot with the code that somebody gives it who has a key of his own, and with the name of that key or that of the key
+/// whose code it had.
+pub fn vouched_for(snapshot: &str, key: &[u8], names_key: bool) -> String {
+    let (_, members) = snapshot.split_once("\",\"code\":\"").expect("it has a code");
+    let (_, members) = members.split_once("\",").expect("it has more than a code");
+    let (before, rest) = members.split_once("\"key\":\"").expect("it names a key");
+    let (named, rest) = rest.split_once('"').expect("the name ends");
+    let own = code_of(key, "fingerprint")[..16].to_owned();
+    let name = if names_key { &own } else { named };
+    let members = format!("{before}\"key\":\"{name}\"{rest}");
+    sealed(&format!(
+        "{{\"crc\":\"\",\"code\":\"{}\",{members}",
+        code_of(key, &members)
+    ))
+}
+
 /// A command with its code, as it is left.
 pub fn envelope(code: &Value, body: &str) -> String {
     json!({"code": code, "body": body}).to_string()

@@ -224,16 +224,16 @@ pub(super) fn is_over(state: &State) -> bool {
         RunPhase::Running if state.audit.out => false,
         // What is free of charge is finished with what runs.
         RunPhase::Running if state.ledger.limit().is_some() => {
-            state.turns_running == 0 && state.ledger.nothing_open() && state.looked_at == 0
+            state.sums.turns_running == 0 && state.ledger.nothing_open() && state.sums.looked_at == 0
         }
         RunPhase::Running => {
-            state.slots == 0
-                && state.calls_open == 0
-                && state.approvers_asked == 0
+            state.sums.slots == 0
+                && state.sums.calls_open == 0
+                && state.sums.approvers_asked == 0
                 && !state.a_delay_moves_it_on()
                 && !state.a_moment_moves_it_on()
         }
-        RunPhase::Stopping => state.turns_running == 0,
+        RunPhase::Stopping => state.sums.turns_running == 0,
         RunPhase::New | RunPhase::Finished => false,
     }
 }

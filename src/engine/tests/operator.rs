@@ -65,27 +65,27 @@ fn consistent(state: &State) {
     let count = |wanted: &dyn Fn(&super::super::TaskState) -> bool| {
         u32::try_from(state.tasks.iter().filter(|task| wanted(task)).count()).unwrap()
     };
-    assert_eq!(state.counts.done, count(&|task| task.status == Status::Done));
+    assert_eq!(state.sums.counts.done, count(&|task| task.status == Status::Done));
     let failed = |task: &super::super::TaskState| task.status == Status::Failed;
     assert_eq!(
-        state.counts.failed,
+        state.sums.counts.failed,
         count(&|task| failed(task) && !task.superseded)
     );
     assert_eq!(
-        state.counts.superseded,
+        state.sums.counts.superseded,
         count(&|task| failed(task) && task.superseded)
     );
     assert_eq!(
-        state.counts.awaiting,
+        state.sums.counts.awaiting,
         count(&|task| task.status == Status::AwaitingApproval)
     );
     assert_eq!(
-        state.counts.clean,
+        state.sums.counts.clean,
         count(&|task| task.flag == Some(QualityFlag::Clean))
     );
-    assert_eq!(state.counts.indeterminate, count(&|task| task.indeterminate));
-    assert_eq!(state.slots, count(&|task| task.holds_slot()));
-    assert_eq!(state.turns_running, count(&|task| task.running.is_some()));
+    assert_eq!(state.sums.counts.indeterminate, count(&|task| task.indeterminate));
+    assert_eq!(state.sums.slots, count(&|task| task.holds_slot()));
+    assert_eq!(state.sums.turns_running, count(&|task| task.running.is_some()));
 }
 
 fn agent_fails(_: &State, effect: &Effect) -> Answer {
