@@ -64,6 +64,12 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             forgive(state, task);
             change_task(state, task, event);
         }
+        TaskEvent::Regressed {
+            behind, judged_again, ..
+        } => {
+            change_task(state, task, event);
+            regressed(state, task, behind, judged_again);
+        }
         TaskEvent::StageVerdict(report) => {
             count_rejection(state, report);
             change_task(state, task, event);
@@ -188,6 +194,23 @@ fn change_hold(state: &mut State, hold: HoldId, event: &HoldEvent) {
     }
 }
 
+/// Accepted work is done again: what has judged it judges once more, and what names its files waits behind others.
+fn regressed(state: &mut State, task: TaskId, behind: &[TaskId], judged_again: &[TaskId]) {
+    let why = format!(
+        "'{}', which it judged, is done again",
+        state.plan.task(task).title
+    );
+    for id in judged_again {
+        state.tasks[id.index()].reopen(&why, &[]);
+    }
+    for first in behind {
+        if let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() {
+            open.ahead_of.push(task);
+            block(state, task);
+        }
+    }
+}
+
 /// A file of done work changed, and no check holds it any more: the work is marked.
 fn mark_unverified(state: &mut State, report: &StageReport) {
     let task = &mut state.tasks[report.task.index()];
@@ -251,6 +274,8 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
     };
     let (before, asked, waited) = (sums(task), asks(task), waits(task));
     let calls_before = task.calls();
+    let reopened = task.reopened.as_deref();
+    let ahead_of = reopened.map_or_else(Vec::new, |open| open.ahead_of.clone());
     task.apply(event);
     state.calls_open = (state.calls_open + task.calls()).saturating_sub(calls_before);
     let (after, now_asked, now_waits) = (sums(task), asks(task), waits(task));
@@ -260,6 +285,11 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
         state.timers.cancel(Timer::AskAgain { task: id, number });
     }
     follow_approval(state, id, event);
+    if state.task(id).reopened.is_none() {
+        for waiting in ahead_of {
+            unblock(state, waiting);
+        }
+    }
     adjust(&mut state.counts.indeterminate, before.0, after.0);
     adjust(&mut state.counts.reworked, before.1, after.1);
     adjust(&mut state.turns_running, before.2, after.2);
@@ -424,7 +454,10 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     }
     if from.is_terminal() && !to.is_terminal() {
         forget_remedies(state, id);
-        routes::undecided(state, id);
+        // While a verification judges once more, its verdict before it says who is part of the run.
+        if state.task(id).reopened.is_none() {
+            routes::undecided(state, id);
+        }
         withdraw_result(state, id, stood);
         if let Some((source, stood)) = mends {
             no_longer_superseded(state, source);
