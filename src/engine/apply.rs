@@ -454,10 +454,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     }
     if from.is_terminal() && !to.is_terminal() {
         forget_remedies(state, id);
-        // While a verification judges once more, its verdict before it says who is part of the run.
-        if state.task(id).reopened.is_none() {
-            routes::undecided(state, id);
-        }
+        routes::undecided(state, id);
         withdraw_result(state, id, stood);
         if let Some((source, stood)) = mends {
             no_longer_superseded(state, source);

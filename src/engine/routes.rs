@@ -203,9 +203,10 @@ pub(super) fn reopened(state: &mut State, id: TaskId) {
     }
 }
 
-/// The verdict of a verification is withdrawn: what it left out returns.
+/// The verdict of a verification is withdrawn: what it left out returns. While it only judges once more, the verdict before
+/// says who is part of the run.
 pub(super) fn undecided(state: &mut State, verification: TaskId) {
-    if state.plan.route(verification).is_none() {
+    if state.plan.route(verification).is_none() || state.task(verification).reopened.is_some() {
         return;
     }
     for id in turned(state, verification, None) {
