@@ -186,6 +186,8 @@ mod questions;
 mod recorded;
 #[path = "behaviour/red_team.rs"]
 mod red_team;
+#[path = "behaviour/regressed.rs"]
+mod regressed;
 #[path = "behaviour/replay.rs"]
 mod replay;
 #[path = "behaviour/replies.rs"]

@@ -64,6 +64,12 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             forgive(state, task);
             change_task(state, task, event);
         }
+        TaskEvent::Regressed {
+            behind, judged_again, ..
+        } => {
+            change_task(state, task, event);
+            regressed(state, task, behind, judged_again);
+        }
         TaskEvent::StageVerdict(report) => {
             count_rejection(state, report);
             change_task(state, task, event);
@@ -188,6 +194,23 @@ fn change_hold(state: &mut State, hold: HoldId, event: &HoldEvent) {
     }
 }
 
+/// Accepted work is done again: what has judged it judges once more, and what names its files waits behind others.
+fn regressed(state: &mut State, task: TaskId, behind: &[TaskId], judged_again: &[TaskId]) {
+    let why = format!(
+        "'{}', which it judged, is done again",
+        state.plan.task(task).title
+    );
+    for id in judged_again {
+        state.tasks[id.index()].reopen(&why, &[]);
+    }
+    for first in behind {
+        if let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() {
+            open.ahead_of.push(task);
+            block(state, task);
+        }
+    }
+}
+
 /// A file of done work changed, and no check holds it any more: the work is marked.
 fn mark_unverified(state: &mut State, report: &StageReport) {
     if report.stage != Stage::Audit || report.verdict != Verdict::Skip {
@@ -229,16 +252,25 @@ fn forgive(state: &mut State, task: TaskId) {
 /// Applies a task's event, and what hangs on it: sums, and the timers of an approval.
 fn change_task(state: &mut State, id: TaskId, event: &Event) {
     let waits = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.number);
-    let (waited, now_waits) = state.alter(id, |task| {
-        let waited = waits(task);
+    let ahead_of = |task: &TaskState| {
+        let reopened = task.reopened.as_deref();
+        reopened.map_or_else(Vec::new, |open| open.ahead_of.clone())
+    };
+    let (waited, now_waits, ahead_of) = state.alter(id, |task| {
+        let (waited, ahead_of) = (waits(task), ahead_of(task));
         task.apply(event);
-        (waited, waits(task))
+        (waited, waits(task), ahead_of)
     });
     if let Some(number) = waited.filter(|_| waited != now_waits) {
         state.timers.cancel(Timer::Approval { task: id, number });
         state.timers.cancel(Timer::AskAgain { task: id, number });
     }
     follow_approval(state, id, event);
+    if state.task(id).reopened.is_none() {
+        for waiting in ahead_of {
+            unblock(state, waiting);
+        }
+    }
 }
 
 /// The timers of an approval.

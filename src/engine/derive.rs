@@ -6,7 +6,7 @@
 //! [`contribution`] says what a task adds to the sums, and nothing else does. Whatever changes a task, or its plan, goes
 //! through [`State::alter`] or [`State::resum`], which take back what it added before and add what it adds after.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::{AgentId, GateId, HoldId, Status, TaskId};
@@ -140,6 +140,7 @@ impl State {
         self.derive_holds(&plan);
         self.sum_up();
         self.derive_deferred();
+        let behind = self.derive_order_of_reopened();
         self.ready = ReadyQueue::default();
         for (index, agent) in plan.agents.iter().enumerate() {
             if let Some(limit) = agent.spec.max_concurrent {
@@ -171,8 +172,9 @@ impl State {
                 self.cascades_due.extend(due);
             }
             all_have_ended(self, id);
+            let first = behind.get(&id).copied().unwrap_or(0);
             self.tasks[id.index()].blockers =
-                u32::try_from(open + shut + held).expect("edges are counted in u32 by the loader");
+                u32::try_from(open + shut + held + first).expect("edges are counted in u32 by the loader");
             if self.task(id).holds_slot() {
                 self.ready.occupy(plan.task(id).agent);
             }
@@ -181,6 +183,24 @@ impl State {
                 make_ready_if_unblocked(self, id);
             }
         }
+    }
+
+    /// How many tasks, which are done again, each one waits for that is done again too. Nobody waits for what left the run.
+    fn derive_order_of_reopened(&mut self) -> BTreeMap<TaskId, usize> {
+        let mut behind = BTreeMap::new();
+        for index in 0..self.tasks.len() {
+            let takes = self.takes(TaskId::from_index(index));
+            let Some(open) = self.tasks[index].reopened.as_deref_mut() else {
+                continue;
+            };
+            if !takes {
+                open.ahead_of.clear();
+            }
+            for id in &open.ahead_of {
+                *behind.entry(*id).or_default() += 1;
+            }
+        }
+        behind
     }
 
     fn derive_gates(&mut self, plan: &Plan) {

@@ -76,6 +76,10 @@ fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
     state.ready.remove(id, task_plan.agent, task_plan.priority);
     state.approvals_due.remove(&id);
     nothing_is_due(state, id);
+    let reopened = state.tasks[id.index()].reopened.take();
+    for waiting in reopened.map_or_else(Vec::new, |open| open.ahead_of) {
+        unblock(state, waiting);
+    }
     // Whoever waited for it does so no more. It is pending, so it held them.
     for waiting in plan.dependents.of(id.index()) {
         if !together.contains(waiting) {

@@ -22,7 +22,7 @@ use super::timers::{Timer, Timers};
 pub(super) use task::{ANSWERED, APPROVED, REJECTED};
 pub use task::{
     Answer, Ask, Calls, Deferral, Evidence, Feedback, Grading, Heard, Judging, Known, Noted, Nudged,
-    OpenStep, OutputRefs, PersonsWord, Seat, SeatState, Streak, TaskState, Turn, Waiting,
+    OpenStep, OutputRefs, PersonsWord, Reopened, Seat, SeatState, Streak, TaskState, Turn, Waiting,
 };
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.

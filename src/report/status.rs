@@ -375,8 +375,11 @@ fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     let said = said.map(|report| format!("{} {}", sanitize(stage_name(report)), report.verdict.as_str()));
     let person = view.accepted_by(state, id);
     let person = person.map(|name| format!("accepted by {}", sanitize(name)));
+    let reopened = state.task(id).reopened.as_deref();
+    let reopened = reopened.map(|open| format!("reopened: {}", sanitize(&open.why)));
     let notes: Vec<String> = standing(state, view, id)
         .into_iter()
+        .chain(reopened)
         .chain(person)
         .chain(said)
         .collect();

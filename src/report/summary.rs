@@ -14,7 +14,7 @@ use crate::mission::{Loosening, Part};
 use super::asked::{Asked, asked, windows};
 use super::budget;
 use super::findings;
-use super::json::{is_cancelled, skipped};
+use super::json::{is_cancelled, regressed, skipped};
 use super::style::{Role, Screen};
 use super::text::{against_bar, count, elapsed, sanitize, time_of_day, width};
 use super::view::{FailureView, RunView};
@@ -198,6 +198,7 @@ pub(super) fn task_counts(state: &State) -> String {
         (pending, "pending"),
         (counts.awaiting as usize, "waiting"),
         (counts.reworked as usize, "reworked"),
+        (regressed(state) as usize, "regressed"),
         (not_selected, "not selected"),
         (
             (counts.not_taken as usize).saturating_sub(not_selected),

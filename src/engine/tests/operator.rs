@@ -45,6 +45,10 @@ fn turns_of(simulation: &Simulation, task: u32) -> Vec<u32> {
 fn consistent(state: &State) {
     is_up_to_date(state);
     let plan = &state.plan;
+    let goes_first = |first: TaskId, id: TaskId| {
+        let open = state.task(first).reopened.as_deref();
+        open.is_some_and(|open| open.ahead_of.contains(&id))
+    };
     for id in plan.task_ids() {
         let dependencies = plan.dependencies.of(id.index()).iter();
         let gates = plan.gates_before.of(id.index()).iter();
@@ -54,7 +58,8 @@ fn consistent(state: &State) {
             .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
             .count()
             + gates.filter(|id| !state.gate(**id).is_open()).count()
-            + held.count();
+            + held.count()
+            + plan.task_ids().filter(|first| goes_first(*first, id)).count();
         assert_eq!(state.task(id).blockers as usize, open, "blockers of {id:?}");
     }
     for (gate, plan) in state.gates.iter().zip(plan.gates.iter()) {
