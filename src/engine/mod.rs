@@ -40,6 +40,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod told;
 #[cfg(test)]
 pub(crate) use tests::{properties, random, simulation};
 

@@ -167,14 +167,61 @@ pub fn parsed(bytes: &[u8]) -> Vec<Value> {
 fn told(mut record: Value) -> Value {
     if record["told"] == 1 {
         let fact = record["fact"].as_object().and_then(|fact| fact.iter().next());
-        let event = match fact.expect("a record has a fact") {
-            (name, started) if name == "start" => json!({"run": {"started": started}}),
-            (_, spawned) => json!({"turn": [spawned["turn"], {"spawned": {"process": spawned["process"]}}]}),
-        };
+        let (name, body) = fact.expect("a record has a fact");
+        let event = event_of(name, body);
         let events = record["events"].as_array_mut().expect("a record has events");
         events.insert(0, event);
     }
     record
+}
+
+/// A fact as the event that says it.
+fn event_of(name: &str, body: &Value) -> Value {
+    // Fields of the event, each with its name in the fact.
+    let of = |fields: &[(&str, &str)]| {
+        let named = fields.iter().map(|(field, from)| (*field, &body[*from]));
+        let there = named.filter(|(_, value)| !value.is_null());
+        let fields: serde_json::Map<String, Value> = there
+            .map(|(field, value)| (field.to_owned(), value.clone()))
+            .collect();
+        Value::Object(fields)
+    };
+    let same = |fields: &[&str]| of(&fields.iter().map(|field| (*field, *field)).collect::<Vec<_>>());
+    let run = |name: &str, fields: Value| json!({"run": {name: fields}});
+    let turn = |name: &str, fields: Value| json!({"turn": [body["turn"], {name: fields}]});
+    let work = |task: &Value, name: &str, fields: Value| json!({"work": [task, {name: fields}]});
+    match name {
+        "start" => run("started", body.clone()),
+        "resume" => run("resumed", same(&["options", "supervisor"])),
+        "salvaged" => run("salvaged", body.clone()),
+        "protection-noted" => run("protectionNoted", json!({"files": body})),
+        "stop" => run("stopping", json!({"cause": body})),
+        "foreign" => run("stateForeign", json!({"what": body})),
+        "warn" => run("warning", json!({"message": body})),
+        "filed" => json!({"notice": {"filed": body}}),
+        "prompt-ready" => turn("started", of(&[("prompt", "digest")])),
+        "files-noted" => turn(
+            "filesNoted",
+            json!({"file": body["result"]["Ok"], "shared": body["shared"] == true}),
+        ),
+        "turn-spawned" => turn("spawned", same(&["process"])),
+        "activity" => turn("activity", of(&[("summary", "text")])),
+        "silent" => turn("stale", of(&[("idle", "idle"), ("killed", "tooLong")])),
+        "turn-ended" => turn(
+            "finished",
+            same(&[
+                "exit", "output", "stderr", "result", "duration", "usage", "model", "files", "toolCalls", "tools",
+                "asked",
+            ]),
+        ),
+        "files-scanned" => work(&body["turn"][0], "filesScanned", same(&["files", "hollow"])),
+        "screenshots-seen" => work(&body["task"], "filesScanned", same(&["files"])),
+        "artifacts-scanned" => work(&body["task"], "artifactsScanned", same(&["dependency", "files"])),
+        "check-finished" => work(&body["task"], "checkFinished", same(&["check", "result"])),
+        "finish-checked" => work(&body["turn"][0], "finishChecked", same(&["command", "result"])),
+        "stage-voided" => json!({"task": [null, {"stageVoided": body}]}),
+        other => panic!("'{other}' is no fact that is an event"),
+    }
 }
 
 /// How many tasks a record adds.
