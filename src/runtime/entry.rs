@@ -49,8 +49,11 @@ impl Entry<'_> {
         };
         apply(self.state, &events);
         let mut decision = Decision::of(fact, events);
-        while due == Due::Now {
-            let events = engine::decide(self.state, &Fact::Advance, now);
+        loop {
+            let events = match due {
+                Due::Now => engine::decide(self.state, &Fact::Advance, now),
+                Due::Later => Vec::new(),
+            };
             // The end of the session has a record of its own: what vouches for it vouches for all that stands before.
             if events.is_empty() || ends(&events) {
                 break;

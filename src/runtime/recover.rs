@@ -126,19 +126,37 @@ pub enum RecoverError {
 /// # Errors
 /// [`RecoverError`]
 pub fn recover(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
-    fold(run, Fold::Quick, |_, record, _| record.events.len(), watch)
+    fold(run, Fold::Quick, |_, record, _| Taken::all_of(record), watch)
 }
 
 /// Folds a run's journal as its sessions lived it, each with the options that it had. `watch` sees the events of each record
-/// before they are applied, from the number that it is told on, and says how many of them to apply until it is asked again.
+/// before they are applied, from the number that it is told on, and says what becomes of how many of them until it is asked
+/// again.
 ///
 /// # Errors
 /// [`RecoverError`]
 pub(super) fn retell(
     run: &RunFolder,
-    watch: impl FnMut(&State, &Record, usize) -> usize,
+    watch: impl FnMut(&State, &Record, usize) -> Taken,
 ) -> Result<Recovered, RecoverError> {
     fold(run, Fold::AsItWas, watch, |_, _| {})
+}
+
+/// What becomes of the next events of a record.
+pub(super) struct Taken {
+    /// How many of them are done with, at least one.
+    pub count: usize,
+    /// What is applied in their place.
+    pub instead: Option<Vec<Event>>,
+}
+
+impl Taken {
+    fn all_of(record: &Record) -> Self {
+        Self {
+            count: record.events.len(),
+            instead: None,
+        }
+    }
 }
 
 /// How a journal is folded. Options change rules, never the graph, so they matter only to who asks the rules.
@@ -153,7 +171,7 @@ enum Fold {
 fn fold(
     run: &RunFolder,
     how: Fold,
-    mut before: impl FnMut(&State, &Record, usize) -> usize,
+    mut before: impl FnMut(&State, &Record, usize) -> Taken,
     mut after: impl FnMut(&State, &Record),
 ) -> Result<Recovered, RecoverError> {
     if run.foreign_write().exists() {
@@ -168,7 +186,11 @@ fn fold(
     let mut record = Some(first);
     while let Some(mut current) = record {
         recovered.missions.complete(&mut current)?;
-        let strange = engine::members_only(&recovered.state.plan, &current.events);
+        let plan = &recovered.state.plan;
+        let strange = engine::members_only(plan, &current.events).and_then(|()| match how {
+            Fold::Quick => Ok(()),
+            Fold::AsItWas => engine::fact_of_members(plan, &current.fact),
+        });
         strange.map_err(|stranger| reader.not_of_mission(stranger.to_string()))?;
         if how == Fold::AsItWas
             && let Fact::Resume { options, .. } = &current.fact
@@ -245,14 +267,15 @@ impl Recovered {
         Ok(self)
     }
 
-    /// Applies the events of a record, as many at a time as `before` says.
-    fn take_record(&mut self, record: &Record, before: &mut impl FnMut(&State, &Record, usize) -> usize) {
+    /// Applies the events of a record, as many at a time as `before` says, or what it says instead.
+    fn take_record(&mut self, record: &Record, before: &mut impl FnMut(&State, &Record, usize) -> Taken) {
         self.note(record);
         let mut at = 0;
         while at < record.events.len() {
-            let count = before(&self.state, record, at).max(1);
-            let end = record.events.len().min(at + count);
-            record.events[at..end].iter().for_each(|event| self.take(event));
+            let Taken { count, instead } = before(&self.state, record, at);
+            let end = record.events.len().min(at + count.max(1));
+            let applied = instead.as_deref().unwrap_or(&record.events[at..end]);
+            applied.iter().for_each(|event| self.take(event));
             at = end;
         }
     }

@@ -1,6 +1,6 @@
 //! One record: one decision, one line of the journal.
 //!
-//! `{"crc":"9a0b1c2d","b":1,"seq":7,"at":1795298340123,"fact":{…},"events":[…],"due":1}` — `crc` is the CRC-32 of
+//! `{"crc":"9a0b1c2d","b":1,"seq":7,"at":1795298340123,"fact":{…},"events":[…],"due":1,"told":1}` — `crc` is the CRC-32 of
 //! everything behind it on the line; `b` marks the first record after a sync; `seq` is the number of the record's
 //! first event. The fact is what came from outside, whole; the events are what was decided about it, and from number
 //! `due` on what became due by that. An event that says nothing but the fact is not written (`told`).

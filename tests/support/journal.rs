@@ -224,6 +224,59 @@ fn event_of(name: &str, body: &Value) -> Value {
     }
 }
 
+/// The records of a journal as they are written, without the events that only a fact says.
+pub fn written(journal: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(journal).expect("the journal is text");
+    let record = |line: &str| serde_json::from_str(line).expect("a whole line is a record");
+    text.lines().map(record).collect()
+}
+
+/// Such records as a journal, each with the checksum that fits.
+pub fn lines(records: &[Value]) -> String {
+    let line = |record: &Value| {
+        let mut body = record.clone();
+        body.as_object_mut().expect("a record is an object").remove("crc");
+        sealed(&format!("{{\"crc\":\"\",{}", &body.to_string()[1..])) + "\n"
+    };
+    records.iter().map(line).collect()
+}
+
+/// The kind of a record's fact.
+pub fn fact(record: &Value) -> &str {
+    let fact = &record["fact"];
+    let kind = fact.as_object().and_then(|fact| fact.keys().next());
+    kind.map_or_else(|| fact.as_str().expect("a record has a fact"), String::as_str)
+}
+
+/// How many events such a record stands for.
+pub fn count(record: &Value) -> usize {
+    let written = record["events"].as_array().map_or(0, Vec::len);
+    written + usize::from(record["told"] == 1)
+}
+
+/// Takes an event out of such a record, with all that counts it.
+pub fn drop_event(record: &mut Value, event: usize) {
+    let due = record["due"].as_u64().filter(|due| *due > event as u64);
+    let is_told = record["told"] == 1;
+    let fields = record.as_object_mut().expect("a record is an object");
+    if let Some(due) = due {
+        fields.insert("due".to_owned(), (due - 1).into());
+    }
+    match event.checked_sub(usize::from(is_told)) {
+        None => drop(fields.remove("told")),
+        Some(at) => drop(fields["events"].as_array_mut().expect("it has events").remove(at)),
+    }
+}
+
+/// Gives such records the numbers that follow from one another.
+pub fn renumber(records: &mut [Value]) {
+    let mut seq = 1;
+    for record in records {
+        record["seq"] = seq.into();
+        seq += count(record);
+    }
+}
+
 /// How many tasks a record adds.
 pub fn tasks_added(record: &Value) -> usize {
     let added = events(record).into_iter();
@@ -340,6 +393,13 @@ pub fn cut_before(journal: &Path, which: &str) {
     let line = line.strip_suffix(',').expect("something was decided before it");
     fs::write(journal, format!("{whole}\n{}\n", sealed(&format!("{line}]}}"))))
         .expect("the journal can be written");
+}
+
+/// Makes all sessions ones that went by rules of another number.
+pub fn with_rules(journal: &Path, number: u32) {
+    rewrite(journal, |line| {
+        line.replace("\"rules\":1", &format!("\"rules\":{number}"))
+    });
 }
 
 /// Makes the first record of another moment.

@@ -71,7 +71,7 @@ pub struct Review {
     #[arg(long, value_name = "MISSION")]
     pub mission: Option<PathBuf>,
     /// Derive every judgement of a run again from what is stored, and hold it against the journal: no network, no agent.
-    /// Exit 0 if all is equal, 6 if anything differs or is lost
+    /// Exit 0 if all is equal, 6 if anything differs, is lost, or was decided by other rules
     #[arg(
         long,
         value_name = "RUN",
