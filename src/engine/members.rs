@@ -50,7 +50,12 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
     let mut members = Members::of(plan);
     for event in events {
         match event {
-            Event::Run(RunEvent::TasksAdded(addition)) => members.tasks += addition.tasks.len(),
+            Event::Run(RunEvent::TasksAdded(addition)) => {
+                // One that takes the place of a task that left is not one more.
+                for added in &addition.tasks {
+                    members.tasks += usize::from(added.id.index() == members.tasks);
+                }
+            }
             Event::Run(RunEvent::MissionChanged(change)) => {
                 if let Some(mission) = &change.mission {
                     members = Members::of(&succeed(plan, (**mission).clone()));
