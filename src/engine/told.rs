@@ -1,6 +1,6 @@
 //! Facts that are events: what came from outside is said once, by the fact, and a record does not repeat it.
 
-use super::event::{Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
+use super::event::{Event, RunEvent, TurnEvent, WorkEvent};
 use super::fact::{Fact, TurnEnd};
 use super::notice::NoticeEvent;
 
@@ -137,7 +137,7 @@ impl Fact {
                     result: result.clone(),
                 },
             ),
-            Self::StageVoided(voided) => Event::Task(_, TaskEvent::StageVoided(voided.clone())),
+            Self::StageVoided(voided) => Event::voided((**voided).clone()),
             _ => return None,
         })
     }

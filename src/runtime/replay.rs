@@ -240,14 +240,9 @@ impl Rejudge<'_> {
         };
         let of = (task, attempt, stage);
         for (name, recorded) in vouched(event) {
-            let found = is_as_recorded(&self.run.spool_file(&name), &recorded);
-            self.lost(
-                &state.plan,
-                of,
-                self.record,
-                &recorded.digest,
-                found.map_err(|error| error.to_string()),
-            );
+            if let Err(error) = is_as_recorded(&self.run.spool_file(&name), &recorded) {
+                self.lost(&state.plan, of, self.record, &recorded.digest, error.to_string());
+            }
         }
     }
 
@@ -258,11 +253,8 @@ impl Rejudge<'_> {
         (task, attempt, stage): (TaskId, u32, &'static str),
         record: u64,
         digest: &Digest,
-        found: Result<(), String>,
+        why: String,
     ) {
-        let Err(why) = found else {
-            return;
-        };
         self.decisions.push(Decision {
             record: Some(record),
             about: plan.task(task).title.to_string(),
@@ -277,9 +269,10 @@ impl Rejudge<'_> {
     /// What tells of the journal as a whole: whose it is, what was last seen of it, what this machine's key says.
     fn vouch(&mut self, recovered: &Recovered) {
         for (id, (record, attempt, file)) in std::mem::take(&mut self.handed_over) {
-            let found = self.vouched(&SpoolName::Ask(id, AskFile::Handoff), &file);
-            let of = (id.task, attempt, "ask");
-            self.lost(&recovered.state.plan, of, record, &file.digest, found);
+            if let Err(why) = self.vouched(&SpoolName::Ask(id, AskFile::Handoff), &file) {
+                let of = (id.task, attempt, "ask");
+                self.lost(&recovered.state.plan, of, record, &file.digest, why);
+            }
         }
         let mut doubt = |standing: Standing| {
             self.decisions.push(Decision {

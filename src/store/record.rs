@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Timestamp;
-use crate::engine::{Event, Fact, RunEvent};
+use crate::engine::{Event, Fact};
 
 use super::checked_line;
 
@@ -178,6 +178,7 @@ fn is_marked(mark: Option<u8>) -> Result<bool, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::RunEvent;
     use crate::store::checked_line;
 
     fn of(body: &str) -> Result<Record, String> {
@@ -187,7 +188,7 @@ mod tests {
         Record::of_line(&line)
     }
 
-    const EVENT: &str = r#"{"wn":{"m":"x"}}"#;
+    const EVENT: &str = r#"{"run":{"warning":{"message":"x"}}}"#;
 
     #[test]
     fn what_is_written_is_read() {

@@ -65,7 +65,7 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         "who wrote it and from where: the number of the rules and the digest are what counts",
     ),
     (
-        &["fact.start.origin.", "events.fin.k."],
+        &["fact.start.origin.", "events.run.finished.origin."],
         "codes of the key, which only the key can check",
     ),
     (&["removed.last"], "nothing follows that could miss it"),

@@ -210,7 +210,16 @@ fn event_of(name: &str, body: &Value) -> Value {
         "turn-ended" => turn(
             "finished",
             same(&[
-                "exit", "output", "stderr", "result", "duration", "usage", "model", "files", "toolCalls", "tools",
+                "exit",
+                "output",
+                "stderr",
+                "result",
+                "duration",
+                "usage",
+                "model",
+                "files",
+                "toolCalls",
+                "tools",
                 "asked",
             ]),
         ),
@@ -417,7 +426,7 @@ pub fn damage(journal: &Path) {
 /// What records say of a task and of a turn, and what none of a small mission can say.
 pub const STRANGE: [(&str, &str); 2] = [
     ("\"task\":[0,", "\"task\":[7,"),
-    ("\"turn\":[[0,", "\"turn\":[[4294967295,"),
+    ("\"turn\":[0,", "\"turn\":[4294967295,"),
 ];
 
 /// A stage's verdict as a record has it.
