@@ -37,7 +37,6 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         ],
         "when something was, and how long it took: nothing falls due in this run",
     ),
-    (&["fact.turn-ended.jitter"], "chance for a pause that nobody made"),
     (
         &[
             "fact.turn-spawned.process.",
