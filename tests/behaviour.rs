@@ -231,6 +231,8 @@ mod supervision;
 mod support;
 #[path = "behaviour/syscalls.rs"]
 mod syscalls;
+#[path = "behaviour/tampering.rs"]
+mod tampering;
 #[path = "behaviour/terminal.rs"]
 mod terminal;
 #[path = "behaviour/texts_of_others.rs"]

@@ -12,7 +12,6 @@ use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
 use super::command::Command;
-use super::event::{Event, RunEvent, TurnEvent};
 use super::notice::FailedTool;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, StopCause, SupervisorRef,
@@ -304,43 +303,6 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// The event that says nothing but the fact itself, where there is one: a record does not say it twice.
-    #[must_use]
-    pub fn as_event(&self) -> Option<Event> {
-        match self {
-            Self::Start(started) => Some(Event::Run(RunEvent::Started(started.clone()))),
-            Self::TurnSpawned { turn, process } => Some(Event::Turn(
-                *turn,
-                TurnEvent::Spawned {
-                    process: process.clone(),
-                },
-            )),
-            _ => None,
-        }
-    }
-
-    /// What a person's word about a damaged journal leads to, whatever the state.
-    #[must_use]
-    pub fn salvaged(&self) -> Option<Event> {
-        let Self::Salvaged {
-            by,
-            line,
-            bytes,
-            records,
-            file,
-        } = self
-        else {
-            return None;
-        };
-        Some(Event::Run(RunEvent::Salvaged {
-            by: by.clone(),
-            line: *line,
-            bytes: *bytes,
-            records: *records,
-            file: file.clone(),
-        }))
-    }
-
     /// Whether others than a session may put it on record, while none lives.
     #[must_use]
     pub fn may_come_from_outside(&self) -> bool {

@@ -41,6 +41,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod told;
 #[cfg(test)]
 pub(crate) use tests::{properties, random, simulation};
 
@@ -59,7 +60,7 @@ pub use event::{
 pub use fact::{ApproverSaid, AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
-pub use members::{Stranger, members_only};
+pub use members::{Stranger, fact_of_members, members_only};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};

@@ -238,6 +238,10 @@ pub(super) fn skipped(state: &State) -> u32 {
 /// Tasks whose accepted work did not stand, since they last began by a person's word. Verifications among them whose
 /// verdict over work that was done again was another one.
 pub(super) fn regressed(state: &State) -> u32 {
+    // Without an audit nothing has regressed, and all tasks are many.
+    if state.audit.number == 0 {
+        return 0;
+    }
     count(state, |task| {
         task.regressions > 0 || has_failed_by(task, FailureMode::Regressed)
     })

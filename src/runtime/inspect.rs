@@ -119,6 +119,12 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
                 digest: *digest,
             },
         )),
+        Event::Turn(turn, TurnEvent::FilesNoted { file, .. }) => {
+            named.push((SpoolName::Before(*turn), whole(file)))
+        }
+        Event::Ask(id, AskEvent::HandedOver { file, .. }) => {
+            named.push((SpoolName::Ask(*id, AskFile::Handoff), whole(file)));
+        }
         Event::Turn(
             turn,
             TurnEvent::Finished {

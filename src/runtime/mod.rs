@@ -17,6 +17,7 @@ mod commands;
 mod control;
 mod dead_letters;
 mod echo;
+mod entry;
 mod error;
 mod foreign_runs;
 mod guard;

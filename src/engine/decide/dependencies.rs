@@ -3,7 +3,8 @@
 
 use crate::domain::{Advice, FailureMode, Purpose, TaskId};
 use crate::engine::event::{Event, TaskEvent, WorkEvent};
-use crate::engine::payload::{FileFact, Way};
+use crate::engine::fact::Fact;
+use crate::engine::payload::Way;
 use crate::engine::rounds::{ESCALATE_AFTER, stall_before};
 use crate::engine::state::State;
 use crate::mission::model::{CoordinationMiddleware, Remedy};
@@ -152,7 +153,16 @@ fn do_without(draft: &mut Draft<'_>, dependency: TaskId, way: Way, note: String)
 }
 
 /// The files of a failed dependency were looked at: half of them, with content, are enough.
-pub(super) fn scanned(state: &State, task: TaskId, dependency: TaskId, files: &[FileFact]) -> Vec<Event> {
+pub(super) fn scanned(state: &State, fact: &Fact) -> Vec<Event> {
+    let Fact::ArtifactsScanned {
+        task,
+        dependency,
+        files,
+    } = fact
+    else {
+        return Vec::new();
+    };
+    let (task, dependency) = (*task, *dependency);
     let waits = |task: &&crate::engine::state::TaskState| {
         let remedies = task.remedies.as_deref();
         remedies.is_some_and(|remedies| remedies.scanning.contains(&dependency))
@@ -161,13 +171,7 @@ pub(super) fn scanned(state: &State, task: TaskId, dependency: TaskId, files: &[
         return Vec::new();
     }
     let mut draft = Draft::new(state, task);
-    draft.emit(Event::Work(
-        task,
-        WorkEvent::ArtifactsScanned {
-            dependency,
-            files: files.to_vec(),
-        },
-    ));
+    draft.tell(fact);
     let targets = &state.plan.task(dependency).target_files;
     let is_there = |path: &str| {
         files

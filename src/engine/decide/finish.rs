@@ -31,12 +31,7 @@ fn request(draft: &mut Draft<'_>, command: usize) {
 
 /// A command of the gate ended.
 pub(super) fn checked(state: &State, input: &Fact) -> Vec<Event> {
-    let Fact::FinishChecked {
-        turn,
-        command,
-        result,
-    } = input
-    else {
+    let Fact::FinishChecked { turn, command, .. } = input else {
         return Vec::new();
     };
     let Some(mut draft) = in_review(state, turn.task, turn.attempt) else {
@@ -50,13 +45,7 @@ pub(super) fn checked(state: &State, input: &Fact) -> Vec<Event> {
     if draft.task.turn != turn.turn {
         return Vec::new();
     }
-    draft.emit(Event::Work(
-        turn.task,
-        WorkEvent::FinishChecked {
-            command: *command,
-            result: result.clone(),
-        },
-    ));
+    draft.tell(input);
     let judging = draft.task.judging.as_deref();
     let results: Vec<CheckResult> = judging.map_or_else(Vec::new, |judging| {
         judging.finish.iter().flatten().cloned().collect()

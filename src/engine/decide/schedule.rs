@@ -9,6 +9,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{AgentId, GateId, Points, Stage, Status, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::{BudgetEvent, Event, GateEvent, RunEvent, TurnEvent};
+use crate::engine::fact::Fact;
 use crate::engine::ledger::Room;
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{GateResult, SupervisorRef};
@@ -262,10 +263,8 @@ pub(super) fn run_finished(state: &State) -> Vec<Event> {
 }
 
 /// Somebody else touched what the session rests on. One that has said what it ends with says it anew.
-pub(super) fn foreign(state: &State, what: &str) -> Vec<Event> {
-    let mut events = vec![Event::Run(RunEvent::StateForeign {
-        what: what.to_owned(),
-    })];
+pub(super) fn foreign(state: &State, fact: &Fact) -> Vec<Event> {
+    let mut events = Vec::from_iter(fact.as_event());
     if state.phase == RunPhase::Finished {
         let mut touched = state.clone();
         touched.foreign = true;

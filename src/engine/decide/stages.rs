@@ -239,13 +239,7 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
 }
 
 pub(super) fn scanned(state: &State, input: &Fact) -> Vec<Event> {
-    let Fact::FilesScanned {
-        turn,
-        number,
-        files,
-        hollow,
-    } = input
-    else {
+    let Fact::FilesScanned { turn, number, .. } = input else {
         return Vec::new();
     };
     let Some(mut draft) = in_review(state, turn.task, turn.attempt) else {
@@ -257,13 +251,7 @@ pub(super) fn scanned(state: &State, input: &Fact) -> Vec<Event> {
     if !is_awaited || state.current_turn(turn.task) != *turn {
         return Vec::new();
     }
-    draft.emit(Event::Work(
-        turn.task,
-        WorkEvent::FilesScanned {
-            files: files.clone(),
-            hollow: hollow.clone(),
-        },
-    ));
+    draft.tell(input);
     let then = draft
         .task
         .judging
@@ -295,29 +283,23 @@ pub(super) fn checks(draft: &mut Draft<'_>) {
     }
 }
 
-pub(super) fn check_finished(
-    state: &State,
-    task: TaskId,
-    attempt: u32,
-    check: u32,
-    result: &CheckResult,
-) -> Vec<Event> {
-    let Some(mut draft) = in_review(state, task, attempt) else {
+pub(super) fn check_finished(state: &State, fact: &Fact) -> Vec<Event> {
+    let Fact::CheckFinished {
+        task, attempt, check, ..
+    } = fact
+    else {
+        return Vec::new();
+    };
+    let Some(mut draft) = in_review(state, *task, *attempt) else {
         return Vec::new();
     };
     let is_open = |judging: &crate::engine::state::Judging| {
-        judging.checks.get(check as usize).is_some_and(Option::is_none)
+        judging.checks.get(*check as usize).is_some_and(Option::is_none)
     };
     if !draft.task.judging.as_deref().is_some_and(is_open) {
         return Vec::new();
     }
-    draft.emit(Event::Work(
-        task,
-        WorkEvent::CheckFinished {
-            check,
-            result: result.clone(),
-        },
-    ));
+    draft.tell(fact);
     let results = draft
         .task
         .judging
