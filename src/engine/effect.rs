@@ -245,7 +245,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         Some(Effect::NoteFiles {
             turn,
             starts: state.turns_started,
-            shared: state.turns_running > 0,
+            shared: state.sums.turns_running > 0,
         })
     } else {
         Some(Effect::PreparePrompt(turn))

@@ -11,7 +11,6 @@ use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
 use super::command::Command;
-use super::event::{Event, RunEvent, TurnEvent, WorkEvent};
 use super::job::{Job, JobEnd};
 use super::notice::FailedTool;
 use super::payload::{
@@ -222,50 +221,6 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// The event that says nothing but the fact itself, where there is one: a record does not say it twice.
-    #[must_use]
-    pub fn as_event(&self) -> Option<Event> {
-        match self {
-            Self::Start(started) => Some(Event::Run(RunEvent::Started(started.clone()))),
-            Self::TurnSpawned { turn, process } => Some(Event::Turn(
-                *turn,
-                TurnEvent::Spawned {
-                    process: process.clone(),
-                },
-            )),
-            Self::JobEnded { turn, job, end } => Some(Event::Work(
-                turn.task,
-                WorkEvent::Ended {
-                    job: *job,
-                    end: end.clone(),
-                },
-            )),
-            _ => None,
-        }
-    }
-
-    /// What a person's word about a damaged journal leads to, whatever the state.
-    #[must_use]
-    pub fn salvaged(&self) -> Option<Event> {
-        let Self::Salvaged {
-            by,
-            line,
-            bytes,
-            records,
-            file,
-        } = self
-        else {
-            return None;
-        };
-        Some(Event::Run(RunEvent::Salvaged {
-            by: by.clone(),
-            line: *line,
-            bytes: *bytes,
-            records: *records,
-            file: file.clone(),
-        }))
-    }
-
     /// Whether others than a session may put it on record, while none lives.
     #[must_use]
     pub fn may_come_from_outside(&self) -> bool {

@@ -38,9 +38,11 @@ mod remedies;
 mod rounds;
 mod routes;
 mod state;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod told;
 #[cfg(test)]
 pub(crate) use tests::{properties, random, simulation};
 
@@ -60,7 +62,7 @@ pub use fact::{AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
 pub use job::{ApproverSaid, Job, JobEnd};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
-pub use members::{Stranger, members_only};
+pub use members::{Stranger, fact_of_members, members_only};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
@@ -73,9 +75,10 @@ pub use place::JudgingPlace;
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use state::{
-    Answer, Ask, Counts, Deferral, Evidence, Feedback, GateState, Heard, HoldStage, HoldState, Judging,
-    Known, Noted, Nudged, OpenStage, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Answer, Ask, Deferral, Evidence, Feedback, GateState, Heard, HoldStage, HoldState, Judging, Known, Noted,
+    Nudged, OpenStage, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
+pub use sums::{Counts, Sums};
 pub use timers::{Timer, Timers};
 
 /// What a gate would say of the state as it is (section 14).

@@ -112,7 +112,7 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
     if let Some(words) = left_out(state) {
         let _ = writeln!(text, "> **{words}**\n");
     }
-    let counts = &state.counts;
+    let counts = &state.sums.counts;
     let _ = writeln!(text, "- tasks: {}", task_counts(state));
     let below = counts.below_threshold + counts.degraded + counts.unverified;
     let _ = writeln!(text, "- accepted below the bar: {below}");

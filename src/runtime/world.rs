@@ -402,18 +402,23 @@ impl World {
         for task in &self.background {
             task.abort();
         }
+        // The session ends with an error already, and the next one looks again.
+        let _ = self.left().end_within(LAST_CHANCE);
+        self.processes.clear();
+    }
+
+    /// What a crash of the session would leave at work now.
+    pub fn left(&self) -> Left {
         let supervisor = self.supervisor.identity();
-        let left = Left {
+        Left {
             supervisor: SupervisorRef {
                 pid: supervisor.pid,
                 start_time: supervisor.start_time,
                 boot_id: supervisor.boot_id.clone(),
                 farewell: None,
             },
-            processes: std::mem::take(&mut self.processes),
-        };
-        // The session ends with an error already, and the next one looks again.
-        let _ = left.end_within(LAST_CHANCE);
+            processes: self.processes.clone(),
+        }
     }
 
     pub(super) fn later(&mut self, at: Timestamp, effect: Effect) {

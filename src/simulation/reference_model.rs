@@ -11,11 +11,11 @@ mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use audits::{Audits, Record};
+use audits::{Audits, Record, Reopened};
 
 use crate::domain::{
-    Advice, Cause, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag, Status,
-    Step, TaskId, TurnId, Verdict, WaitingReason,
+    Advice, Cause, Edge, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag,
+    Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent,
@@ -126,6 +126,13 @@ struct Seen {
     record: Option<Record>,
     /// An audit says that this does not stand.
     regressed: bool,
+    /// How often one did, since it last began by a person's word.
+    regressions: u32,
+    /// It is done, or judged, once more.
+    reopened: Option<Reopened>,
+    /// For a verification: the edge that its verdict took, and its visits.
+    edge: Option<Edge>,
+    visits: u32,
     /// Dependencies that did not stand after it had begun.
     goes_on: BTreeSet<TaskId>,
     /// Who was asked last, and who was asked once more because files changed.
@@ -227,6 +234,7 @@ impl ReferenceModel {
         for event in record {
             self.event(state, event, &forced);
         }
+        self.regressed_are_settled(state, record);
         self.slots_hold(state, &held);
         self.deadlines_hold(state, record);
     }
@@ -392,6 +400,7 @@ impl ReferenceModel {
                 if matches!(job, Job::Scan { .. }) {
                     seen.files.clear();
                 }
+                seen.is_restored(files);
                 let there = |file: &FileFact| file.size.is_some_and(|size| size > 0);
                 let files = files.iter().map(|file| (file.path.clone(), there(file)));
                 seen.files.extend(files);
@@ -552,7 +561,11 @@ impl ReferenceModel {
                 // The score of an earlier judging is not that of this one.
                 (seen.unparsed, seen.points) = (true, None);
             }
-            Event::Task(task, TaskEvent::ForceAccepted { .. }) => self.is_exhausted(state, *task),
+            Event::Task(task, TaskEvent::ForceAccepted { .. }) => {
+                let seen = &self.tasks[task.index()];
+                assert!(seen.reopened.is_none(), "{event:?} {seen:?}");
+                self.is_exhausted(state, *task);
+            }
             Event::Task(
                 task,
                 TaskEvent::ApprovalRequested {
@@ -647,6 +660,7 @@ impl ReferenceModel {
             ) => {}
             Event::Run(RunEvent::Resumed { .. }) => {
                 self.audit_dropped();
+                self.session_begins();
                 (self.stop, self.paused, self.threshold) = (None, false, false);
                 self.limit = false;
                 self.foreign = false;
@@ -709,6 +723,9 @@ impl ReferenceModel {
                     OutcomeClass::Terminated,
                 ];
                 let stops = expected.iter().any(|class| stops.contains(class));
+                if expected == [OutcomeClass::Ok] {
+                    self.all_stands(state);
+                }
                 let ended = !self.is_open_work(state);
                 assert!(
                     stops || !ended || !self.audit_is_open(state),
@@ -725,13 +742,21 @@ impl ReferenceModel {
                 match addition.origin {
                     Origin::Fixup => self.fixup_added(state, addition),
                     Origin::Delegated => self.delegated(state, addition),
-                    Origin::Request => {}
+                    Origin::Request => self.asked_for_more(),
                 }
             }
             Event::Task(
-                _,
-                TaskEvent::EdgeTaken { .. } | TaskEvent::FellBack { .. } | TaskEvent::Probed { .. },
-            )
+                task,
+                TaskEvent::EdgeTaken {
+                    edge, visit, kept, ..
+                },
+            ) => {
+                self.takes_edge(*task, *edge, *visit);
+                for (id, visits) in kept {
+                    self.tasks[id.index()].visits = *visits;
+                }
+            }
+            Event::Task(_, TaskEvent::FellBack { .. } | TaskEvent::Probed { .. })
             | Event::Ask(_, AskEvent::HandedOver { .. }) => {}
             Event::Task(task, TaskEvent::Superseded { by }) => {
                 let seen = &mut self.tasks[task.index()];
@@ -806,20 +831,12 @@ impl ReferenceModel {
             | Event::Notice(_)
             | Event::Task(_, TaskEvent::DelegationRequested { .. } | TaskEvent::DelegationRefused { .. })
             | Event::Run(RunEvent::Salvaged { .. }) => {}
-            // What has begun goes on; what has not waits for it.
-            Event::Task(task, TaskEvent::Regressed { .. }) => {
-                // Whoever needs what a fixup mended needs the fixup.
-                let mended = self.tasks[task.index()].fixup_of;
-                for regressed in [Some(*task), mended].into_iter().flatten() {
-                    for on_it in state.plan.dependents.of(regressed.index()) {
-                        let seen = &mut self.tasks[on_it.index()];
-                        let is_ended = matches!(seen.status, Status::Done | Status::Failed);
-                        if !is_ended && seen.status != Status::Pending {
-                            seen.goes_on.insert(regressed);
-                        }
-                    }
-                }
-            }
+            Event::Task(
+                task,
+                TaskEvent::Regressed {
+                    files, judged_again, ..
+                },
+            ) => self.regressed(state, *task, files, judged_again),
         }
     }
 
@@ -870,6 +887,11 @@ impl ReferenceModel {
                     task.running.is_some(),
                     task.tries
                 )
+            );
+            assert_eq!(
+                (seen.regressions, seen.reopened.is_some()),
+                (task.regressions, task.reopened.is_some()),
+                "{seen:?}"
             );
             assert_eq!(
                 (seen.points, seen.indeterminate, seen.superseded),
@@ -932,6 +954,10 @@ impl Seen {
             fixup_of: self.fixup_of,
             superseded: self.superseded,
             regressed: self.regressed,
+            regressions: self.regressions,
+            reopened: self.reopened.take(),
+            edge: self.edge,
+            visits: self.visits,
             goes_on: std::mem::take(&mut self.goes_on),
             ..Self::default()
         };

@@ -38,5 +38,5 @@ pub use operator_key::OperatorKey;
 pub use record::{Decision, Record};
 pub use requests::{MOST_REQUESTS, Request, RequestStep, Requests, RequestsError};
 pub use salvage::{Salvaged, keep_prefix};
-pub use snapshot::{JournalEnd, Row, Snapshot};
+pub use snapshot::{Front, JournalEnd, Row, Snapshot};
 pub use survey::Misplaced;

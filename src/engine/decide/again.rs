@@ -130,22 +130,16 @@ pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Eve
         let turn = state.current_turn(id);
         draft.emit(Event::Turn(turn, TurnEvent::Lost));
     }
-    begin_again(&mut draft, reason);
+    begin_again(&mut draft, AttemptKind::Execute, reason);
     draft.into_events()
 }
 
-/// The same for a task about which something has just been decided.
-pub(super) fn begin_again(draft: &mut Draft<'_>, reason: &str) {
+/// The same for a task about which something has just been decided: full allowances with an attempt of kind execute.
+pub(super) fn begin_again(draft: &mut Draft<'_>, kind: AttemptKind, reason: &str) {
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.
     if draft.task.attempt > 0 {
         let (task, attempt) = (draft.id, draft.task.attempt + 1);
-        draft.emit(Event::Task(
-            task,
-            TaskEvent::AttemptPlanned {
-                attempt,
-                kind: AttemptKind::Execute,
-            },
-        ));
+        draft.emit(Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }));
     }
 }

@@ -44,11 +44,22 @@ pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
                 draft.enter_because(Status::AwaitingApproval, message(draft.plan(), approval));
                 ask(&mut draft, approval, now);
             }
-            None => side_effects::hold_back(&mut draft, "it is to be done once more"),
+            None => {
+                let why = again_because(&draft.task);
+                side_effects::hold_back(&mut draft, &why);
+            }
         }
         draft.into_events()
     })
     .collect()
+}
+
+/// What the agent of a task with side effects would act again for.
+fn again_because(task: &TaskState) -> String {
+    match task.reopened.as_deref() {
+        Some(open) => format!("what it was accepted for does not stand any more: {}", open.why),
+        None => "it is to be done once more".to_owned(),
+    }
 }
 
 fn ask(draft: &mut Draft<'_>, approval: &ApprovalPlan, now: Timestamp) {
@@ -246,7 +257,8 @@ fn agree(draft: &mut Draft<'_>, by: &str, now: Timestamp) {
     match next_approval(draft.task_plan(), &draft.task) {
         Some(next) => ask(draft, next, now),
         None if side_effects::must_be_allowed(draft.task_plan(), &draft.task) => {
-            side_effects::ask(draft, "it is to be done once more");
+            let why = again_because(&draft.task);
+            side_effects::ask(draft, &why);
         }
         None => start(draft),
     }

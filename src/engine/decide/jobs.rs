@@ -1,7 +1,8 @@
 //! Commands and looks at files that came back (semantics, sections 5, 6, 10, 11): whoever asked for them goes on.
 
-use crate::domain::{Timestamp, TurnId};
+use crate::domain::Timestamp;
 use crate::engine::event::{Event, WorkEvent};
+use crate::engine::fact::Fact;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::State;
 
@@ -14,33 +15,30 @@ pub(super) fn request(draft: &mut Draft<'_>, job: Job) {
 }
 
 /// Such work ended. What nobody waits for any more means nothing.
-pub(super) fn ended(state: &State, turn: TurnId, job: Job, end: &JobEnd, now: Timestamp) -> Vec<Event> {
+pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
+    let Fact::JobEnded { turn, job, end } = fact else {
+        return Vec::new();
+    };
+    let (turn, job) = (*turn, *job);
     if !state.is_out(turn, job) {
         return Vec::new();
     }
     let mut draft = Draft::new(state, turn.task);
-    let end = end.clone();
-    draft.emit(Event::Work(
-        turn.task,
-        WorkEvent::Ended {
-            job,
-            end: end.clone(),
-        },
-    ));
+    draft.tell(fact);
     match (job, end) {
         (Job::Scan { then, .. }, JobEnd::Seen { .. }) => stages::scanned(&mut draft, then),
         (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
-            dependencies::scanned(&mut draft, dependency, &files);
+            dependencies::scanned(&mut draft, dependency, files);
         }
         (Job::Finish(_), JobEnd::Checked(_)) => finish::checked(&mut draft),
         (Job::Check(_), JobEnd::Checked(_)) => stages::check_finished(&mut draft),
-        (Job::Grade(round), JobEnd::Graded(result)) => verification::graded(&mut draft, round, &result),
+        (Job::Grade(round), JobEnd::Graded(result)) => verification::graded(&mut draft, round, result),
         (Job::Stage(..), JobEnd::Seen { .. }) => scrutiny::looked(&mut draft),
         (Job::Stage(step, round), JobEnd::Judged { result, never_began }) => {
-            scrutiny::judged(&mut draft, (step, round), &result, never_began);
+            scrutiny::judged(&mut draft, (step, round), result, *never_began);
         }
         (Job::Approver { number, approver }, JobEnd::Said(said)) => {
-            approvals::said(&mut draft, number, approver, &said, now);
+            approvals::said(&mut draft, number, approver, said, now);
         }
         // An end that is none of this work.
         _ => return Vec::new(),

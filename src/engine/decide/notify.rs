@@ -382,7 +382,7 @@ pub(super) fn before_the_end(state: &State, now: Timestamp) -> Option<Vec<Event>
 }
 
 fn announce(state: &State, now: Timestamp) -> Vec<Event> {
-    let counts = &state.counts;
+    let counts = &state.sums.counts;
     let parts = [
         (counts.done, "done"),
         (counts.failed, "failed"),

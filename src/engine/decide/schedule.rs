@@ -9,6 +9,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{AgentId, GateId, Points, Stage, Status, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::{BudgetEvent, Event, GateEvent, RunEvent, TurnEvent};
+use crate::engine::fact::Fact;
 use crate::engine::ledger::Room;
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{GateResult, SupervisorRef};
@@ -224,16 +225,16 @@ pub(super) fn is_over(state: &State) -> bool {
         RunPhase::Running if state.audit.out => false,
         // What is free of charge is finished with what runs.
         RunPhase::Running if state.ledger.limit().is_some() => {
-            state.turns_running == 0 && state.ledger.nothing_open() && state.looked_at == 0
+            state.sums.turns_running == 0 && state.ledger.nothing_open() && state.sums.looked_at == 0
         }
         RunPhase::Running => {
-            state.slots == 0
-                && state.calls_open == 0
-                && state.approvers_asked == 0
+            state.sums.slots == 0
+                && state.sums.calls_open == 0
+                && state.sums.approvers_asked == 0
                 && !state.a_delay_moves_it_on()
                 && !state.a_moment_moves_it_on()
         }
-        RunPhase::Stopping => state.turns_running == 0,
+        RunPhase::Stopping => state.sums.turns_running == 0,
         RunPhase::New | RunPhase::Finished => false,
     }
 }
@@ -262,10 +263,8 @@ pub(super) fn run_finished(state: &State) -> Vec<Event> {
 }
 
 /// Somebody else touched what the session rests on. One that has said what it ends with says it anew.
-pub(super) fn foreign(state: &State, what: &str) -> Vec<Event> {
-    let mut events = vec![Event::Run(RunEvent::StateForeign {
-        what: what.to_owned(),
-    })];
+pub(super) fn foreign(state: &State, fact: &Fact) -> Vec<Event> {
+    let mut events = Vec::from_iter(fact.as_event());
     if state.phase == RunPhase::Finished {
         let mut touched = state.clone();
         touched.foreign = true;

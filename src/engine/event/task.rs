@@ -94,10 +94,20 @@ pub enum TaskEvent {
         #[serde(default, skip_serializing_if = "is_default")]
         again: Option<Timestamp>,
     },
-    /// `task:regressed`: what the task was accepted for does not stand any more.
+    /// `task:regressed`: what the task was accepted for does not stand any more. The transition beside it says whether it is
+    /// done again.
     Regressed {
         /// What does not stand.
         reason: String,
+        /// The files of its record that are gone or empty.
+        #[serde(default, skip_serializing_if = "is_default")]
+        files: Vec<FileFact>,
+        /// Regressed tasks that name a common file and are done again before it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        behind: Vec<TaskId>,
+        /// Verifications that judge it once more when it is done again.
+        #[serde(default, skip_serializing_if = "is_default")]
+        judged_again: Vec<TaskId>,
     },
     /// `task:superseded`: a clean fixup made up for the failure of the task.
     Superseded {

@@ -111,6 +111,10 @@ pub struct TaskState {
     pub changed: Vec<String>,
     /// For a done task: what it was accepted for, where it names files or has checks.
     pub acceptance: Option<Box<Acceptance>>,
+    /// How often its accepted work did not stand, since it last began by a person's word.
+    pub regressions: u32,
+    /// While its accepted work is done or judged once more because something did not stand.
+    pub reopened: Option<Box<Reopened>>,
     /// The last stage of this attempt in whose place a person accepted the work: what comes before it is settled, however
     /// often judges behind it must be asked.
     pub accepted: Option<Box<PersonsWord>>,
@@ -123,6 +127,21 @@ pub struct TaskState {
     /// Whether something that this attempt should have shown was not shown: a forced finish gate, an open judge breaker.
     pub unverified: bool,
 }
+
+/// Accepted work is done once more, in one attempt beside all limits, because it did not stand; or a verification judges
+/// once more, because work that it had judged is done again. Over when the task ends or begins anew.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reopened {
+    /// What did not stand.
+    pub why: Box<str>,
+    /// The files of the old acceptance that are to be there again.
+    pub files: Vec<FileFact>,
+    /// For a verification: the edge that its verdict took. The next one must take the same.
+    pub edge: Option<Edge>,
+    /// Tasks that wait until this one has ended, because they name a file of it and are done again too.
+    pub ahead_of: Vec<TaskId>,
+}
+
 /// A task waits for a moment or for a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deferral {

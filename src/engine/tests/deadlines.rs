@@ -216,7 +216,7 @@ fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
         } => Answer::Check(false),
         _ => good(state, effect),
     });
-    assert_eq!(simulation.state.counts.failed, 2);
+    assert_eq!(simulation.state.sums.counts.failed, 2);
     assert!(simulation.say(&Fact::RetryFailed));
     assert_eq!(simulation.state.plan.task(FIXUP).part, Part::Removed);
     assert_eq!(
@@ -226,7 +226,7 @@ fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
     );
     simulation.resume();
     simulation.feed(&Fact::TimerDue { at, timer: passing });
-    assert_eq!(simulation.state.counts.failed, 0);
+    assert_eq!(simulation.state.sums.counts.failed, 0);
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }

@@ -64,7 +64,7 @@ fn a_waiting_task_has_room_beside_others_unless_one_wants_to_be_alone() {
         );
         let mut simulation = Simulation::new(&yaml, options());
         let state = &mut simulation.state;
-        (state.slots, state.exclusive) = (slots, alone);
+        (state.sums.slots, state.sums.exclusive) = (slots, alone);
         crate::engine::decide::admits(state, TaskId(0), crate::engine::decide::Work::New)
     };
     assert!(room(false, 0, 0) && room(false, 1, 0) && room(true, 0, 0));

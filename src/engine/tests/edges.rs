@@ -93,7 +93,7 @@ fn replays(simulation: &Simulation) {
             .map(|task| (task.status, task.blockers, task.not_taken, task.edge, task.visits))
             .collect();
         let gates: Vec<_> = state.gates.iter().map(|gate| (gate.open, gate.left)).collect();
-        (tasks, gates, state.counts)
+        (tasks, gates, state.sums.counts)
     };
     assert_eq!(facts(&replayed.state), facts(&simulation.state));
     // And so does whoever makes it anew from where the tasks stand.
@@ -115,7 +115,7 @@ fn a_verdict_takes_its_edge_and_leaves_out_what_only_the_others_lead_to() {
         assert_eq!(state.task(taken).status, Done, "{edge:?}");
         assert_eq!(state.left_out_by(TaskId(left[0])), Some((VERIFY, edge)));
         assert_eq!(state.left_out_by(taken), None);
-        assert_eq!((state.counts.selected, state.counts.not_taken), (3, 2));
+        assert_eq!((state.sums.counts.selected, state.sums.counts.not_taken), (3, 2));
         assert_eq!(outcome(state).class, OutcomeClass::Ok);
         assert!(!state.is_unfinished());
         assert_eq!(simulation.turns.len(), 2, "a verification has no worker");
@@ -503,6 +503,6 @@ fn nothing_is_started_twice_and_slots_are_given_back() {
         assert!(busy.count() <= 1);
         simulation.perform(0, &mut script);
     }
-    assert_eq!(simulation.state.counts.running, 0);
+    assert_eq!(simulation.state.sums.counts.running, 0);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }

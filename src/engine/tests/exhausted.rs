@@ -62,7 +62,7 @@ tasks:
 fn half_of_the_files_are_enough_for_degraded_work_and_less_is_not() {
     let half = run("degrade", &["a", "c"]);
     assert_eq!(half.state.task(TASK).flag, Some(QualityFlag::Degraded));
-    assert_eq!(half.state.counts.degraded, 1);
+    assert_eq!(half.state.sums.counts.degraded, 1);
     assert_eq!(
         half.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))),
         1

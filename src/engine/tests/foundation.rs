@@ -111,7 +111,7 @@ fn a_pass_that_needed_the_relief_says_so() {
             let task = simulation.state.task(BASE);
             assert_eq!((task.flag, task.attempt), (Some(flag), 1), "{rest}: {points}");
             assert_eq!(
-                simulation.state.counts.relaxed,
+                simulation.state.sums.counts.relaxed,
                 u32::from(flag == QualityFlag::Relaxed)
             );
         }

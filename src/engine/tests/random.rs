@@ -258,7 +258,13 @@ pub(crate) fn routed_mission(random: &mut Random) -> String {
             .filter(|_| random.chance(30))
             .map(|earlier| format!("t{earlier}"))
             .collect();
-        let more = random.pick(&["", "", "", ", requiresApproval: true", ", deadline: 1s"]);
+        let more = random.pick(&[
+            "",
+            ", requiresApproval: true",
+            ", deadline: 1s",
+            ", targetFiles: [a]",
+            ", expectations: [{type: test, command: x}]",
+        ]);
         let _ = writeln!(yaml, ", dependsOn: [{}]{more}}}", needed.join(", "));
     }
     for list in ["qualityGates", "checkpoints", "delays"] {

@@ -703,5 +703,5 @@ fn feedback_is_carried_into_the_next_attempt() {
         other => good(state, other),
     });
     assert_eq!((class(&simulation), seen.get()), (OutcomeClass::Ok, 1));
-    assert_eq!(simulation.state.counts.reworked, 1);
+    assert_eq!(simulation.state.sums.counts.reworked, 1);
 }

@@ -301,7 +301,7 @@ impl<'a> PlanDocument<'a> {
             gates: gates(state),
             holds: holds(state),
             middleware: MiddlewareRow::of(plan),
-            not_taken: state.counts.not_taken,
+            not_taken: state.sums.counts.not_taken,
             worst_case,
             cost: CostRow {
                 known: false,

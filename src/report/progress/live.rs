@@ -169,8 +169,12 @@ impl Live {
     /// person has to act first.
     pub fn remaining(&self, state: &State) -> Option<Millis> {
         const ENOUGH: u32 = 3;
-        let left = state.counts.selected.saturating_sub(state.counts.ended());
-        if self.ended < ENOUGH || left == 0 || state.counts.awaiting > 0 {
+        let left = state
+            .sums
+            .counts
+            .selected
+            .saturating_sub(state.sums.counts.ended());
+        if self.ended < ENOUGH || left == 0 || state.sums.counts.awaiting > 0 {
             return None;
         }
         Some(Millis(self.elapsed().0 / u64::from(self.ended) * u64::from(left)))

@@ -23,8 +23,26 @@ impl Exploder {
                 let payload = self.task(*task).with("files", facts(files));
                 ("acceptance:recorded", payload.with("checks", checks.as_slice()))
             }
-            Event::Task(task, TaskEvent::Regressed { reason }) => {
-                ("task:regressed", self.task(*task).with("reason", reason.as_str()))
+            Event::Task(
+                task,
+                TaskEvent::Regressed {
+                    reason,
+                    files,
+                    behind,
+                    judged_again,
+                },
+            ) => {
+                let titles = |ids: &[TaskId]| -> Option<Vec<String>> {
+                    let titles = ids.iter().map(|id| self.plan.task(*id).title.to_string());
+                    (!ids.is_empty()).then(|| titles.collect())
+                };
+                let payload = self.task(*task).with("reason", reason.as_str());
+                let payload = payload.maybe("files", (!files.is_empty()).then(|| facts(files)));
+                let payload = payload.maybe("behind", titles(behind));
+                (
+                    "task:regressed",
+                    payload.maybe("judgedAgain", titles(judged_again)),
+                )
             }
             _ => unreachable!("name() sends only events of accepted files here"),
         }

@@ -409,6 +409,14 @@ pub(super) fn turn_samples() -> Vec<Event> {
             TASK,
             TaskEvent::Regressed {
                 reason: "a.rs was removed after it was accepted".to_owned(),
+                files: vec![FileFact {
+                    path: "a.rs".to_owned(),
+                    size: Some(3),
+                    digest: None,
+                    obstacle: None,
+                }],
+                behind: vec![TaskId(1)],
+                judged_again: vec![TaskId(1)],
             },
         ),
         Event::Run(RunEvent::AuditFinished {

@@ -207,6 +207,10 @@ fn said(reply: &str) -> String {
 /// Rework says why in a few words: the last feedback stands in the state.
 pub(super) fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> Line {
     let title = &*state.plan.task(task).title;
+    if let Some(open) = state.task(task).reopened.as_deref() {
+        let detail = format!("attempt {attempt}  {}", open.why);
+        return Line::new(Verb::Reopen, Role::Warn, title, detail);
+    }
     let verb = match kind {
         AttemptKind::Execute => Verb::Reopen,
         AttemptKind::Fix => Verb::Rework,
