@@ -8,12 +8,12 @@ pub mod channel;
 pub mod command;
 pub mod endpoint;
 pub mod failure;
-pub mod line;
 pub mod model;
 pub mod protocol;
 pub mod secrets;
 pub mod tool_loop;
 pub mod tools;
+pub mod transport;
 
 mod anthropic;
 mod gemini;

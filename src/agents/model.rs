@@ -21,8 +21,8 @@ use crate::domain::{FailureClass, Millis, Timestamp};
 use super::cassette::Asked;
 use super::endpoint::Endpoint;
 use super::failure::{ErrorAnswer, Moment, Transport, classify_answer, classify_transport, told_pause};
-use super::line::Line;
 use super::protocol::Protocol;
+use super::transport::Line;
 use unique::Unique;
 
 /// Bytes of an answer that are read.

@@ -1,10 +1,11 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 
-mod accept;
+mod agent_commands;
 mod answer;
 mod args;
 mod calibrate;
 mod cancel;
+mod changed_mission;
 mod clean;
 mod command;
 mod complete;
@@ -16,7 +17,7 @@ mod doctor;
 mod events;
 mod explain;
 mod failure;
-mod finish;
+mod finish_gate;
 mod gate;
 mod harmless;
 mod help;
@@ -25,7 +26,7 @@ mod init;
 mod logs;
 mod man;
 mod metrics;
-mod operate;
+mod operator_client;
 mod panics;
 mod plan;
 mod project;
@@ -45,7 +46,6 @@ mod show;
 mod status;
 mod validate;
 mod variables;
-mod voice;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -105,8 +105,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Approve(arguments)) => answer::approve(&arguments, &screen),
         Some(Subcommand::Reject(arguments)) => answer::reject(&arguments, &screen),
         Some(Subcommand::Answer(arguments)) => answer::answer_question(&arguments, &screen),
-        Some(Subcommand::Agent(arguments)) => voice::agent(&arguments.command, &screen),
-        Some(Subcommand::OfAgents(command)) => voice::agent(&command, &screen),
+        Some(Subcommand::Agent(arguments)) => agent_commands::agent(&arguments.command, &screen),
+        Some(Subcommand::OfAgents(command)) => agent_commands::agent(&command, &screen),
         Some(Subcommand::Inbox(arguments)) => inbox::inbox(&arguments, &screen),
         Some(Subcommand::Approvals(arguments)) => inbox::approvals(&arguments, &screen),
         Some(Subcommand::Requests(arguments)) => inbox::requests(&arguments, &screen),

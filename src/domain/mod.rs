@@ -18,7 +18,7 @@ mod money;
 mod outcome;
 mod request;
 mod score;
-mod scrutiny;
+mod stages;
 mod verdict;
 
 pub use assumption::{Assumption, BrokenAssumption};
@@ -38,7 +38,7 @@ pub use money::{Money, ParseMoneyError};
 pub use outcome::OutcomeClass;
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, ParseBarError, Points};
-pub use scrutiny::{Opinion, Step};
+pub use stages::{Opinion, Step};
 pub use verdict::{
     Addressed, Cause, CriterionGrade, Dimension, DimensionScore, Finding, PriorAnswer, Severity, Stage,
     Verdict,

@@ -24,7 +24,6 @@ mod fact;
 mod fixups;
 mod gate;
 mod growth;
-
 mod ledger;
 mod members;
 mod mission_change;
@@ -48,7 +47,9 @@ pub use audit::{Acceptance, AfterScan, Audit, AuditReport, AuditStanding, Looks}
 pub use command::{Command, CommandResult, meets};
 pub use deadline::{DeadlineEvent, DeadlineState, DeadlineStep, Deadlines};
 pub use decide::{
-    JudgedBy, MAX_REQUEST_RETRIES, Panel, WorstCase, decide, pause_before_retry, prior_points, reprompt,
+    JudgedBy, MAX_REQUEST_RETRIES, Panel, WorstCase, agents_needed, bar, decide, done_again, evaluate_gate,
+    holds_the_end, judged_by, judging_agents, mission_score, pause_before_retry, prior_points, reprompt,
+    worst_case,
 };
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
@@ -77,58 +78,10 @@ pub use state::{
 };
 pub use timers::{Timer, Timers};
 
-/// What a gate would say of the state as it is (section 14).
-#[must_use]
-pub fn evaluate_gate(state: &State, gate: crate::domain::GateId) -> GateResult {
-    decide::evaluate_gate(state, gate)
-}
-
-/// What a task's score must reach, and who said so; `None` where no score decides about it (sections 2 and 3).
-#[must_use]
-pub fn bar(state: &State, task: crate::domain::TaskId) -> Option<crate::domain::Bar> {
-    decide::bar(state, task)
-}
-
-/// Who judges a task, once its deterministic stages have passed. Depends on the plan alone (section 3).
-#[must_use]
-pub fn judged_by(state: &State, task: crate::domain::TaskId) -> JudgedBy {
-    decide::judged_by(state, task)
-}
-
-/// The most that a task may take in a run without a person's help (sections 4 and 7).
-#[must_use]
-pub fn worst_case(state: &State, task: crate::domain::TaskId) -> WorstCase {
-    decide::worst_case(state, task)
-}
-
-/// What is done again when a verification sends this task back: the task, and everything that is built on it (section 5).
-#[must_use]
-pub fn done_again(plan: &crate::mission::Plan, task: crate::domain::TaskId) -> Vec<crate::domain::TaskId> {
-    decide::done_again(plan, task)
-}
-
 /// Why a stage behind the verification will not be asked about a task, where that is known beforehand.
 #[must_use]
 pub fn not_asked(state: &State, task: crate::domain::TaskId, step: crate::domain::Step) -> Option<String> {
     decide::not_asked(&state.plan, task, step)
-}
-
-/// The agents that a run would need: who works, and who would be asked to judge.
-#[must_use]
-pub fn agents_needed(state: &State) -> std::collections::BTreeSet<crate::domain::AgentId> {
-    decide::agents_needed(state)
-}
-
-/// The agents who judge work or agree to it, without those who stand in for them.
-#[must_use]
-pub fn judging_agents(state: &State) -> std::collections::BTreeSet<crate::domain::AgentId> {
-    decide::judging_agents(state)
-}
-
-/// Whether a session has nothing left to do but to wait for notifications on their way.
-#[must_use]
-pub fn holds_the_end(state: &State) -> bool {
-    decide::holds_the_end(state)
 }
 
 /// Why a run cannot have this task, in words; `None` where it can (section 16).
@@ -141,12 +94,6 @@ pub fn cannot_add(state: &State, task: &crate::mission::SubTask) -> Option<Strin
 #[must_use]
 pub fn task_of_request(state: &State, request: &str) -> Option<crate::domain::TaskId> {
     decide::task_of(&state.plan, request)
-}
-
-/// The mission's score over its done tasks; `None` if none has a score (section 14).
-#[must_use]
-pub fn mission_score(state: &State) -> Option<crate::domain::Points> {
-    decide::mission_score(state)
 }
 
 /// The version of the event format. A journal of a newer one is refused; every older one replays for ever.

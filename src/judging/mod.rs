@@ -22,6 +22,6 @@ pub mod probes;
 pub mod protected;
 pub mod question;
 pub mod rubric;
-pub mod scrutiny;
+pub mod stages;
 pub mod triage;
 pub mod verification;

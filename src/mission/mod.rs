@@ -30,6 +30,7 @@ mod keys;
 mod lineage;
 mod load;
 mod loosened;
+mod migrate_plan;
 pub mod model;
 pub mod named_files;
 mod plan;
@@ -38,10 +39,10 @@ mod read;
 mod route;
 mod scalar;
 mod schema;
-mod scrutiny;
 mod selection;
 mod setting_values;
-mod succession;
+mod stages;
+mod suggest;
 mod task_list;
 #[cfg(test)]
 mod testing;
@@ -62,6 +63,7 @@ pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use growth::{AddedTask, Addition, Origin, Provenance};
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain, validate_path};
 pub use loosened::{Loosening, NO_FINAL_CHECKS, SaidBy};
+pub use migrate_plan::succeed;
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions,
@@ -71,9 +73,8 @@ pub use read::Named;
 pub use route::Route;
 pub use scalar::{Deadline, Positive};
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
-pub use scrutiny::{RedTeamPlan, Scrutiny, StageJudge, StagePlan, VisionPlan};
 pub use selection::{UnknownTask, named_tasks};
 pub use setting_values::{money_value, setting_paths, setting_value, settings_of};
-pub use succession::succeed;
+pub use stages::{RedTeamPlan, Scrutiny, StageJudge, StagePlan, VisionPlan};
+pub use suggest::suggestion;
 pub use task_list::TaskList;
-pub use text::suggestion;

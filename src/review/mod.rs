@@ -13,6 +13,6 @@ pub mod judgement;
 pub mod pictures;
 pub mod prompt;
 pub mod rubric;
-pub mod scrutiny;
 pub mod snapshot;
+pub mod stages;
 pub mod verdict;

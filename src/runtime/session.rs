@@ -20,6 +20,7 @@ use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
 
 use super::adopt::Adopted;
+use super::agent_backends::Programs;
 use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
 use super::dead_letters;
@@ -28,9 +29,8 @@ use super::foreign_runs::ForeignRuns;
 use super::observer::Observer;
 use super::operator;
 use super::origin;
-use super::others::Others;
+use super::other_runs::Others;
 use super::protection::ReadBefore;
-use super::reach::Programs;
 use super::signals::{Heard, Signals};
 use super::snapshots::Snapshots;
 use super::supervision;

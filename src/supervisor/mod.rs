@@ -15,7 +15,7 @@
 //!   the next runner at a socket in the run's folder, tells it what it holds, and then serves it like the first one. It
 //!   ends with the last thing it holds.
 //!
-//! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `process` the supervisor's
+//! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `event_loop` the supervisor's
 //! loop, `adoption` how the next runner finds it, `child` one child's life, `outputs` the files its output goes to,
 //! `orphans` the hunt for processes that left their group, `exits` the record, `identity` how a process is recognised
 //! again after a crash, `belonging` what a process cannot shed, `concealment` what others see of this one, `descriptors` what the standard ones were at the start, `farewell` how
@@ -33,13 +33,13 @@ mod child;
 mod client;
 mod concealment;
 mod descriptors;
+mod event_loop;
 mod exits;
 mod farewell;
 mod identity;
 mod orphans;
 mod outputs;
 mod posix;
-mod process;
 mod protocol;
 mod resolve;
 mod socket;

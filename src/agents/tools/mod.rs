@@ -4,8 +4,8 @@
 
 pub mod confined;
 mod destructive;
+pub mod messages;
 pub mod run;
-pub mod voice;
 
 use std::path::Path;
 

@@ -12,9 +12,9 @@ use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
 use crate::mission::named_files::place;
 
-use super::again;
 use super::draft::Draft;
-use super::schedule::{finish, is_over};
+use super::ending::{finish, is_over};
+use super::redo;
 
 /// Files as they are recorded by acceptance.
 pub(super) fn record(draft: &mut Draft<'_>) {
@@ -388,7 +388,7 @@ pub(super) fn reopen(state: &State, id: TaskId) -> Vec<Event> {
     if !done {
         return Vec::new();
     }
-    again::from_the_start(state, id, "its files are not there any more")
+    redo::from_the_start(state, id, "its files are not there any more")
 }
 
 /// Whether a task may be redone although it failed: what it had been accepted for did not stand.

@@ -9,7 +9,7 @@ use crate::engine::state::State;
 use crate::mission::model::{CoordinationMiddleware, Remedy};
 
 use super::draft::Draft;
-use super::{again, ask, fixups};
+use super::{ask, fixups, redo};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
@@ -194,8 +194,7 @@ pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, advice: Result
         Ok(Advice::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
         Ok(Advice::Retry { reason }) if may_be_tried_again(failed.mode) && !draft.state.failed_fast => {
             do_without(draft, dependency, Way::Retry, reason.clone());
-            let events =
-                again::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
+            let events = redo::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
             draft.also(events);
             draft.also(fixups::taken_back(draft.state, dependency));
         }

@@ -3,20 +3,24 @@
 //!
 //! | file | rules |
 //! |---|---|
-//! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `schedule` | what has become due, in its order; who gets the free slots (5, 11, 14) |
+//! | `gates` | quality gates: passed or failed (14) |
+//! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
+//! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
+//! | `agents_needed` | whom a run would need, so that it can be found out before it starts (20) |
 //! | `admission` | who takes a slot: the one rule on every way into work (5) |
 //! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
 //! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `preflight` | what plain evidence rejects before anybody is asked (6) |
-//! | `finish` | what must hold before a worker may call itself finished (6) |
+//! | `finish_gate` | what must hold before a worker may call itself finished (6) |
 //! | `breaker` | too many rejections in a row (7) |
 //! | `prior` | why a judge is asked once more, points of an earlier review (4) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts (7, 9) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
-//! | `scrutiny` | the stages behind it: the mission's own, the red team, the vision check (6, 15) |
+//! | `later_stages` | the stages behind it: the mission's own, the red team, the vision check (6, 15) |
 //! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
@@ -24,7 +28,7 @@
 //! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
 //! | `questions` | what an agent asks instead of working, and who answers (5) |
 //! | `dependencies` | what becomes of a task whose dependency failed (11) |
-//! | `again` | failed and done work tried again by a person's word (5) |
+//! | `redo` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `delegation` | sub-tasks that an agent hands down (12) |
 //! | `sla` | deadlines: warnings, and what follows when they pass (14) |
@@ -38,7 +42,7 @@
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
 mod admission;
-mod again;
+mod agents_needed;
 mod approvals;
 mod ask;
 mod audit;
@@ -51,20 +55,24 @@ mod delegation;
 mod dependencies;
 mod draft;
 mod due;
+mod ending;
 mod escalation;
 mod evidence;
-mod finish;
+mod finish_gate;
 mod fixups;
+mod gates;
 mod holds;
 mod intake;
+mod later_stages;
 mod notify;
 mod operator;
 mod preflight;
 mod prior;
 mod questions;
+mod redo;
+mod resume;
 mod routes;
 mod schedule;
-mod scrutiny;
 mod seats;
 mod side_effects;
 mod sla;
@@ -81,24 +89,25 @@ use super::state::{RunPhase, State};
 
 #[cfg(test)]
 pub(super) use admission::{Work, admits};
-pub(super) use again::done_again;
+pub use agents_needed::{agents_needed, judging_agents};
 pub(super) use approvals::needs_agreement;
 pub(super) use conclude::signature;
 pub(super) use deferral::may_wait;
+pub use ending::mission_score;
 pub(super) use evidence::must_note;
+pub use gates::evaluate_gate;
 pub(super) use holds::waits_for;
 pub(super) use intake::{scope, task_of};
-pub(super) use notify::holds_the_end;
+pub(super) use later_stages::not_asked;
+pub use notify::holds_the_end;
 pub use prior::{prior_points, reprompt};
-pub(super) use schedule::{agents_needed, evaluate_gate, judging_agents, mission_score, needs_prompt};
-pub(super) use scrutiny::not_asked;
+pub use redo::done_again;
+pub(super) use schedule::needs_prompt;
 pub(super) use side_effects::must_be_allowed;
-pub use stages::{JudgedBy, Panel};
-pub(super) use stages::{bar, judged_by};
+pub use stages::{JudgedBy, Panel, bar, judged_by};
 pub use turns::{MAX_REQUEST_RETRIES, pause_before_retry};
 pub(super) use verification::grades_by_facts;
-pub use worst_case::WorstCase;
-pub(super) use worst_case::worst_case;
+pub use worst_case::{WorstCase, worst_case};
 
 /// Decides what a fact means. An fact that comes too late or does not fit the state means nothing: no events.
 #[must_use]
@@ -131,15 +140,15 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
             supervisor,
             kept,
             ..
-        } if state.phase != RunPhase::New => schedule::resume(state, options, supervisor, kept, now),
+        } if state.phase != RunPhase::New => resume::resume(state, options, supervisor, kept, now),
         Fact::FilesSeen { task, attempt, files } => audit::files_seen(state, *task, *attempt, files),
         Fact::Operator(said) if state.phase != RunPhase::New => operator::command(state, said, now),
         Fact::TimerDue { at, timer } => due::due(state, *timer, *at, now),
-        Fact::RetryFailed => again::retry_failed(state),
-        Fact::Redo(task) => again::redo(state, *task),
+        Fact::RetryFailed => redo::retry_failed(state),
+        Fact::Redo(task) => redo::redo(state, *task),
         Fact::Reopen(task) => audit::reopen(state, *task),
         Fact::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, fact),
-        Fact::Foreign(what) => schedule::foreign(state, what),
+        Fact::Foreign(what) => ending::foreign(state, what),
         Fact::Salvaged { .. } => fact.salvaged().into_iter().collect(),
         Fact::Warn(message) => vec![Event::Run(RunEvent::Warning {
             message: message.clone(),
@@ -168,14 +177,14 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
             check,
             result,
         } => stages::check_finished(state, *task, *attempt, *check, result),
-        Fact::FinishChecked { .. } => finish::checked(state, fact),
+        Fact::FinishChecked { .. } => finish_gate::checked(state, fact),
         Fact::Graded {
             task,
             attempt,
             round,
             result,
         } => verification::graded(state, *task, *attempt, *round, result),
-        Fact::ScreenshotsSeen { task, attempt, files } => scrutiny::looked(state, *task, *attempt, files),
+        Fact::ScreenshotsSeen { task, attempt, files } => later_stages::looked(state, *task, *attempt, files),
         Fact::StepJudged {
             task,
             attempt,
@@ -183,7 +192,7 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
             round,
             result,
             never_began,
-        } => scrutiny::judged(state, *task, *attempt, (*step, *round), result, *never_began),
+        } => later_stages::judged(state, *task, *attempt, (*step, *round), result, *never_began),
         Fact::ApproverSaid { .. } => approvals::said(state, fact, now),
         Fact::ArtifactsScanned {
             task,

@@ -15,7 +15,7 @@ mod marker;
 pub(super) mod panel;
 pub(super) mod prior;
 mod quoted;
-mod rating;
+mod recorded;
 mod text;
 
 use rust_decimal::Decimal;
@@ -23,7 +23,7 @@ use rust_decimal::Decimal;
 use crate::domain::{Dimension, DimensionScore, Finding, Points, PriorAnswer};
 
 pub use quoted::Quoted;
-pub use rating::parse_rating;
+pub use recorded::parse_rating;
 
 /// The tag that fences the worker's text in prompts. What a reply repeats between these tags does not count.
 pub const UNTRUSTED_TAG: &str = "untrusted";

@@ -6,12 +6,12 @@
 mod budget;
 mod channels;
 mod expectations;
-mod finish;
+mod finish_gate;
 mod later;
 mod middleware;
 mod rubric;
-mod scrutiny;
 mod sla;
+mod stages;
 mod tables;
 mod verification;
 mod waits;
@@ -19,7 +19,7 @@ mod waits;
 use super::scalar::{Fault, Form, Scalar};
 
 pub(super) use expectations::EXPECTATION_TYPES;
-pub(super) use finish::FINISH_GATE;
+pub(super) use finish_gate::FINISH_GATE;
 pub(super) use tables::{CONFIG, MISSION};
 
 /// What may stand in one kind of map.

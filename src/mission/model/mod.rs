@@ -8,13 +8,13 @@ mod approval;
 mod budget;
 mod channel;
 mod expectation;
-mod finish;
+mod finish_gate;
 mod middleware;
 mod mission;
 mod permissions;
 mod rubric;
-mod scrutiny;
 mod sla;
+mod stages;
 mod task;
 mod tools;
 mod verification;
@@ -25,7 +25,7 @@ pub use approval::{Approval, ApprovalGate, Approver};
 pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
-pub use finish::{FailToPass, FinishGate};
+pub use finish_gate::{FailToPass, FinishGate};
 pub use middleware::{
     AgentChain, AgentHook, AgentMiddleware, Around, Clarification, CoordinationChain, CoordinationHook,
     CoordinationMiddleware, Middleware,
@@ -33,8 +33,8 @@ pub use middleware::{
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use permissions::Permissions;
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Example, GradeKind, OnRefer, Rubric};
-pub use scrutiny::{Color, Expected, OnMissing, RedTeam, Region, Stage, Vision, VisionKind};
 pub use sla::{CheckInterval, Sla, ViolationAction};
+pub use stages::{Color, Expected, OnMissing, RedTeam, Region, Stage, Vision, VisionKind};
 pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Decomposer, Grader, Identity, Verification};

@@ -9,8 +9,8 @@ mod criteria;
 mod edges;
 mod fallback;
 pub(super) mod order;
-mod scrutiny;
 mod shared_files;
+mod stages;
 mod tasks;
 mod unscored_gates;
 mod waits;
@@ -23,7 +23,8 @@ use super::codes::Code;
 use super::keys::Referent;
 use super::model::{Config, Gate, Mission};
 use super::problem::{Path, Place, Problem, Problems};
-use super::text::{quoted, suggestion};
+use super::suggest::suggestion;
+use super::text::quoted;
 use crate::domain::skeleton_of;
 
 /// The names of a mission's parts, with the index of the first that bears each.
@@ -124,7 +125,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
         validate_gate(index, gate, mission, &names, &mut problems);
     }
     gate_names(mission, &mut problems);
-    scrutiny::validate(mission, &names, &mut problems);
+    stages::validate(mission, &names, &mut problems);
     criteria::enforce(mission, &mut problems);
     waits::settings(&mission.settings, &mut problems);
     waits::validate(mission, &names, &mut problems);

@@ -22,7 +22,7 @@ use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::json::EdgesRow;
-use crate::report::scrutiny::{StepRow, judge_tools, step_rows};
+use crate::report::stages::{StepRow, judge_tools, step_rows};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.plan/v1";
