@@ -6,6 +6,10 @@
 //! Written on reqwest itself rather than on a provider library, because judging needs what such libraries smooth over:
 //! the model as returned and nothing where the body names none, answers of bounded size, and missing usage as unknown
 //! rather than zero. One call is one request: no retry, no fallback, no second question hides in here.
+//!
+//! | file | what |
+//! |---|---|
+//! | `unique` | JSON objects that have a key twice are refused |
 
 use std::time::Duration;
 

@@ -10,6 +10,35 @@
 //! The journal is the truth; state is `fold(apply, journal)`. Deciding on an input costs O(degree of the task),
 //! never O(all tasks): what becomes due is pushed to queues by `apply` and drained by [`Fact::Advance`].
 //! Rules about *how good* work is live in `judging`; this room knows only *when* something happens.
+//!
+//! | file | what |
+//! |---|---|
+//! | `apply` | state and event to state: the only way state changes, live and in recovery |
+//! | `audit` | what work was accepted for, and whether it still stands (6) |
+//! | `command` | what a person can say to a run from outside, while it works or while nobody works on it |
+//! | `deadline` | deadlines of tasks and of the mission (14): when they began, when they end, and what was said of them |
+//! | `decide` | state and fact to events: the rules, one file a subject |
+//! | `derive` | what follows from a plan and the states of its tasks: what holds what, what is ready, what is due, sums |
+//! | `dialog` | what the agent of a task asks, and is answered, as state (5) |
+//! | `effect` | what the runtime must do about an event; what is still to be done after a crash |
+//! | `event` | the events of the journal, grouped by the entity that they are about |
+//! | `fact` | what the world tells the engine |
+//! | `fixups` | fixups as state (12): what the failure of a task that has one means for everybody who waits for it |
+//! | `gate` | where a gate stands, for `quorum gate`, `status`, every report (14) |
+//! | `growth` | tasks that come and go while the run works: what `super::apply` does to the state about them |
+//! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
+//! | `members` | records that cannot be: ids and numbers that are none of the mission's |
+//! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
+//! | `notice` | notifications and dead letters, as they stand in the journal and in the state (13, 18) |
+//! | `outcome` | which conditions hold at the end, and which of them weighs most (20) |
+//! | `payload` | what events carry |
+//! | `place` | places of judging: what names an effect and its answer alike |
+//! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
+//! | `remedies` | dependencies that failed, as state: what is done about them (11) |
+//! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
+//! | `routes` | verdicts of verifications, as state: what they leave out of the run (10) |
+//! | `state` | the state of a run: what the rules need to know |
+//! | `timers` | what becomes due by itself, and when |
 
 mod apply;
 mod audit;

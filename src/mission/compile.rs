@@ -2,6 +2,12 @@
 //!
 //! Linear in tasks and edges. The precedence is that of the command line: flag, environment, mission, project, user,
 //! default; the layers of files have been laid over each other when the mission was loaded.
+//!
+//! | file | what |
+//! |---|---|
+//! | `agreement` | whose agreement each task needs before it starts |
+//! | `order` | dependencies, edges, gates, holds, and the waves that follow from them |
+//! | `rules` | the rules of a whole run |
 
 mod agreement;
 mod order;

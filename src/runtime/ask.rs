@@ -1,4 +1,10 @@
 //! Asking agents: what they are asked is written, they are started or called, their reply is stored and read.
+//!
+//! | file | what |
+//! |---|---|
+//! | `command` | agents that are asked by starting a command |
+//! | `grading` | what a judge is given that grades work by a rubric, and the record of handing it over (10) |
+//! | `scoring` | what a reviewer is asked that scores work: on a panel by its dimensions, else in one number |
 
 mod command;
 mod grading;

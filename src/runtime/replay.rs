@@ -5,6 +5,10 @@
 //! engine in the state of that moment, and what it decides is held against what the journal says. Facts themselves
 //! (a person's word, what a command did) cannot be derived; they are taken as they are recorded. Sessions that went by
 //! rules of another number are read again only.
+//!
+//! | file | what |
+//! |---|---|
+//! | `compare` | how what is derived is held against what is recorded: what counts of it, and in which words a difference is told |
 
 mod compare;
 

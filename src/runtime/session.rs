@@ -1,4 +1,8 @@
 //! One session of a run: from `run:started` or `run:resumed` to `run:finished`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `letters` | what lies in the inbox: commands of people who could not reach the session at its socket |
 
 mod letters;
 

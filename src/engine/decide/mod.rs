@@ -1,45 +1,47 @@
 //! Deciding: from a state and an input to events. Total, deterministic, and the only place where rules about
 //! *when* live.
 //!
-//! | file | rules |
+//! | file | what |
 //! |---|---|
-//! | `schedule` | what has become due, in its order; who gets the free slots (5, 11, 14) |
-//! | `gates` | quality gates: passed or failed (14) |
-//! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
-//! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
-//! | `agents_needed` | whom a run would need, so that it can be found out before it starts (20) |
 //! | `admission` | who takes a slot: the one rule on every way into work (5) |
-//! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
-//! | `due` | what follows when a timer is due |
-//! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
-//! | `stages` | the order of judging one attempt (6) |
-//! | `preflight` | what plain evidence rejects before anybody is asked (6) |
-//! | `finish_gate` | what must hold before a worker may call itself finished (6) |
-//! | `breaker` | too many rejections in a row (7) |
-//! | `prior` | why a judge is asked once more, points of an earlier review (4) |
-//! | `seats` | panel and evaluation: seats, rounds, reprompts (7, 9) |
-//! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
-//! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
-//! | `later_stages` | the stages behind it: the mission's own, the red team, the vision check (6, 15) |
-//! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
+//! | `agents_needed` | whom a run would need: who works, judges, agrees, and who is asked instead |
 //! | `approvals` | somebody's agreement before a task starts (5) |
-//! | `side_effects` | only a person makes such an agent act again (5) |
-//! | `holds` | checkpoints and delays (14) |
-//! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
-//! | `questions` | what an agent asks instead of working, and who answers (5) |
-//! | `dependencies` | what becomes of a task whose dependency failed (11) |
-//! | `redo` | failed and done work tried again by a person's word (5) |
-//! | `change` | a changed mission that a person accepted (5, 14) |
-//! | `delegation` | sub-tasks that an agent hands down (12) |
-//! | `sla` | deadlines: warnings, and what follows when they pass (14) |
-//! | `budget` | room before a call, prices, the end of the work when nothing is left (19) |
-//! | `intake` | work that was asked for from outside (16) |
-//! | `fixups` | a new task that mends a failed one (12) |
-//! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
-//! | `worst_case` | the most that a task may take by these rules |
-//! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
+//! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `audit` | what was accepted must still stand (6) |
-//! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
+//! | `breaker` | too many rejections in a row (7) |
+//! | `budget` | room before a call, prices, the end of the work when nothing is left (19) |
+//! | `change` | a changed mission that a person accepted (5, 14) |
+//! | `conclude` | below the bar or not: accept, fix or retry, forced acceptance, give up, ask a person (3, 4, 9) |
+//! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
+//! | `delegation` | sub-tasks that an agent hands on to others (12) |
+//! | `dependencies` | what becomes of a task whose dependency failed (11) |
+//! | `draft` | events about one task, decided in several steps on a state that follows |
+//! | `due` | what follows when a timer is due |
+//! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
+//! | `escalation` | an agent says that what it was told does not hold (17) |
+//! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
+//! | `finish_gate` | `verify`: what must hold before a worker may call itself finished (6.3) |
+//! | `fixups` | a new task that makes up for a failed one; no attempt at the same task (12) |
+//! | `gates` | quality gates: passed or failed (14) |
+//! | `holds` | checkpoints and delays (14) |
+//! | `intake` | work that was asked for from outside (16) |
+//! | `later_stages` | the stages behind the verification: the mission's own, the red team, the vision check (6.7 to 6.9, 15) |
+//! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
+//! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
+//! | `preflight` | what plain evidence rejects before anybody is asked (6) |
+//! | `prior` | why a judge is asked once more, points of an earlier review (4) |
+//! | `questions` | what an agent asks instead of working, and who answers (5) |
+//! | `redo` | `--retry-failed` and `--redo`: failed and done work tried again by a person's word (5) |
+//! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
+//! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
+//! | `schedule` | what has become due, in its order; who gets the free slots (5, 11, 14) |
+//! | `seats` | panel and evaluation: seats, rounds, the one strict reprompt, the bar (7, 9) |
+//! | `side_effects` | only a person makes such an agent act again (5) |
+//! | `sla` | deadlines: warnings, and what follows when they pass (14) |
+//! | `stages` | the order of judging one attempt; who judges, and by which bar (3, 6) |
+//! | `turns` | a worker's turns: prompt, spawn, exit, loss, repeated requests (4, 5, 13) |
+//! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (6.6, 10) |
+//! | `worst_case` | the most that a task may take by these rules |
 
 mod admission;
 mod agents_needed;

@@ -2,6 +2,25 @@
 //!
 //! The structs have a field for every key whose behaviour is built. Keys that are known but not built yet are checked
 //! against the table in `keys` and stop a run before it starts, so nothing here would ever read them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `agent` | agents, as the file describes them |
+//! | `approval` | `requiresApproval` and `approvalGates`: who must agree before a task starts (5) |
+//! | `budget` | budgets and prices (19) |
+//! | `channel` | channels: where notifications go, as the file describes them (18) |
+//! | `expectation` | expectations: what "done" means for a task |
+//! | `finish_gate` | `verify`: the finish gate of a task (6.3) |
+//! | `middleware` | middleware: what is done around a turn, and around the whole graph (17) |
+//! | `mission` | the mission, its settings and gates, and the `quorum.yaml` beneath it |
+//! | `permissions` | `permissions` of an agent: how long a person is waited for |
+//! | `rubric` | `rubrics`: what a judge grades work by (10) |
+//! | `sla` | what is said and done about deadlines (14) |
+//! | `stages` | what judges work behind its verification: `stages`, `redTeam` and `vision` (6.7, 15) |
+//! | `task` | tasks, as the file describes them |
+//! | `tools` | `tools` of an agent: what a model behind HTTP may do itself (7) |
+//! | `verification` | `verification`: how a task's `acceptance` is graded |
+//! | `words` | words of the file: enums that are written as one of a fixed list of words |
 
 mod agent;
 mod approval;
