@@ -17,11 +17,11 @@ use crate::engine::{MAX_REQUEST_RETRIES, pause_before_retry};
 use crate::test_clock::scaled;
 
 use super::endpoint::Endpoint;
-use super::line::Line;
 use super::model::{
     Dialogue, Exchange, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec, Usage, say,
 };
 use super::tools::brief;
+use super::transport::Line;
 
 /// How much longer than the conversation a tool may take.
 const GRACE: Duration = Duration::from_secs(5);

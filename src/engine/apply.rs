@@ -1,6 +1,12 @@
 //! Applying events: the only way state changes, live and in recovery.
 //!
 //! Applying never judges and never fails: an event that stands in the journal has happened.
+//!
+//! | file | what |
+//! |---|---|
+//! | `run` | what events of the run change of its state |
+//! | `task` | what events change of one task |
+//! | `work` | what events of work, turns and questions change of their task |
 
 mod run;
 mod task;

@@ -1,4 +1,8 @@
 //! The state of a run: what the rules need to know, and nothing that could be computed from the journal on demand.
+//!
+//! | file | what |
+//! |---|---|
+//! | `task` | the state of one task |
 
 mod task;
 

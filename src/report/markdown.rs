@@ -8,7 +8,7 @@ use crate::engine::{self, Outcome, StageReport, State, gate_view};
 use super::findings;
 use super::json::is_cancelled;
 use super::rank::{Rank, reason, worst_first};
-use super::scrutiny::{remarks, stage_words};
+use super::stages::{remarks, stage_words};
 use super::summary::{left_out, not_reviewed, outcome_words, task_counts};
 use super::text::{elapsed, sanitize};
 use super::view::RunView;

@@ -15,7 +15,7 @@ use crate::runtime::Tail;
 
 use super::asked::{delay_until, hold_state, windows};
 use super::json::{Standing, at_work, blocked_by};
-use super::scrutiny::stage_name;
+use super::stages::stage_name;
 use super::style::{Role, Screen};
 use super::summary::{
     approvals, failure_words, left_out, not_reviewed, outcome_words, resumable_at, task_counts,

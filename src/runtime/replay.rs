@@ -6,6 +6,11 @@
 //! (a person's word, what a command did) cannot be derived; they are taken as they are recorded, and held against what
 //! else tells of them: the files that records name, the snapshot, the code of the operator's key. Sessions that went by
 //! rules of another number are read again only, which is said and is no pass.
+//!
+//! | file | what |
+//! |---|---|
+//! | `compare` | how what is derived is held against what is recorded: what counts of it, and in which words a difference is told |
+//! | `shown` | what a judge was shown, against what is on record as seen |
 
 mod compare;
 mod shown;

@@ -1,4 +1,8 @@
 //! One session of a run: from `run:started` or `run:resumed` to `run:finished`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `letters` | what lies in the inbox: commands of people who could not reach the session at its socket |
 
 mod letters;
 
@@ -20,6 +24,7 @@ use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
 
 use super::adopt::Adopted;
+use super::agent_backends::Programs;
 use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
 use super::dead_letters;
@@ -28,9 +33,8 @@ use super::error::RunError;
 use super::foreign_runs::ForeignRuns;
 use super::observer::Observer;
 use super::operator;
-use super::others::Others;
+use super::other_runs::Others;
 use super::protection::ReadBefore;
-use super::reach::Programs;
 use super::signals::{Heard, Signals};
 use super::snapshots::Snapshots;
 use super::supervision;

@@ -1,17 +1,17 @@
 //! Asking an agent of a run about a request for work, outside of any session (semantics, section 16). What it is asked
 //! and what it says is kept nowhere but in the request's own history: no task is worked on.
 
-use crate::agents::line::Network;
 use crate::agents::model::{self, ModelRequest};
+use crate::agents::transport::Network;
 use crate::domain::{AgentId, Timestamp};
 use crate::engine::State;
 use crate::executor::runner::with_commands;
 use crate::store::no_links::scratch_folder;
 use crate::supervisor;
 
+use super::agent_backends::{Reach, reach};
 use super::calls::review_timeout;
 use super::outside::{self, Question};
-use super::reach::{Reach, reach};
 
 /// Asks an agent of the run's mission and waits for its reply.
 ///

@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::line::{Line, Network, Tape};
+use crate::agents::transport::{Line, Network, Tape};
 use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Fact, JudgingPlace, Looks, ProcessRef, State, SupervisorRef, TurnEnd, gets_prompt, may_be_made,
@@ -26,15 +26,15 @@ use crate::supervisor::{self, Command};
 use crate::test_clock::scaled;
 
 use super::adopt::{Adopted, Left};
+use super::agent_backends::{Programs, Toolless};
+use super::agent_messages::Progress;
 use super::error::RunError;
 use super::guard::{Begun, Guard};
 use super::message_folders::MessageFolders;
 use super::middleware;
 use super::protection::{Protection, Seen};
-use super::reach::{Programs, Toolless};
-use super::silence::Silences;
+use super::stall_detector::Silences;
 use super::upstream::{Remembered, Said};
-use super::voice::Progress;
 use super::wanted::is_wanted;
 use super::watch::{Before, Frozen, frozen};
 use super::worker_prompt;

@@ -1,6 +1,15 @@
 //! The reference model: it keeps its own, simpler account of a run from the events alone and panics where the rules are
 //! broken. It shares no code with `engine::apply` and `engine::decide`, so that both would have to be wrong
 //! in the same way.
+//!
+//! | file | what |
+//! |---|---|
+//! | `attempts` | the life of a task: who may start, what may be done, how often |
+//! | `audits` | accepted work: what it was accepted for, when it must be looked at (6) |
+//! | `deadlines` | what the reference model says of deadlines |
+//! | `growth` | tasks that come or go, fixups, dependencies that failed |
+//! | `seats` | what the reference model says of seats |
+//! | `verdicts` | what the reference model makes of verdicts: of a stage, of a gate, of the run |
 
 mod attempts;
 mod audits;

@@ -2,6 +2,11 @@
 //!
 //! Both are one-task missions through the same engine path as a run, in a state folder of their own that goes away: the
 //! "worker" prints the work that is there already, so that nothing is done again and nothing of a run changes.
+//!
+//! | file | what |
+//! |---|---|
+//! | `replay` | `quorum review --replay RUN`: every judgement of a run derived again from what is stored |
+//! | `report` | what came out of a review, for people and as `quorum.review/v1` |
 
 mod replay;
 mod report;

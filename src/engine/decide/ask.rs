@@ -15,9 +15,9 @@ use crate::judging::eligibility::{grader, next_judge};
 use super::approvals;
 use super::deferral;
 use super::draft::Draft;
-use super::scrutiny::Speaker;
+use super::later_stages::Speaker;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
-use super::{dependencies, questions, scrutiny, seats, verification};
+use super::{dependencies, later_stages, questions, seats, verification};
 
 /// Asks an agent.
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
@@ -95,7 +95,7 @@ pub(super) fn replied(
         }
         (Purpose::Scrutinise { step, round }, Some(why)) => {
             let speaker = Speaker::of(open.agent, model);
-            scrutiny::depends(&mut draft, step, round, &why.to_string(), speaker);
+            later_stages::depends(&mut draft, step, round, &why.to_string(), speaker);
         }
         (Purpose::Grade { round } | Purpose::Decompose { round }, Some(why)) => {
             let why = format!("'{who}' is not independent: {why}");
@@ -241,7 +241,7 @@ fn conclude(
         Purpose::Grade { round } => verification::advised(draft, round, open.agent, advice, may_pass),
         Purpose::Scrutinise { step, round } => {
             let speaker = Speaker::of(open.agent, model);
-            scrutiny::advised(draft, step, round, advice, speaker, may_pass);
+            later_stages::advised(draft, step, round, advice, speaker, may_pass);
         }
     }
 }

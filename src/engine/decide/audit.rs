@@ -14,9 +14,9 @@ use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
 use crate::mission::named_files::place;
 
-use super::again;
 use super::draft::Draft;
-use super::schedule::{finish, is_over};
+use super::ending::{finish, is_over};
+use super::redo;
 
 /// Files as they are recorded by acceptance.
 pub(super) fn record(draft: &mut Draft<'_>) {
@@ -238,7 +238,7 @@ impl<'s> Reopening<'s> {
         ));
         let why = "what it was accepted for does not stand any more";
         match given_up {
-            None => again::begin_again(&mut draft, AttemptKind::Fix, why),
+            None => redo::begin_again(&mut draft, AttemptKind::Fix, why),
             Some(because) => {
                 draft.enter_because(Status::Pending, why);
                 draft.fail(FailureMode::Regressed, format!("{reason}; {because}"));
@@ -247,7 +247,7 @@ impl<'s> Reopening<'s> {
         let why = format!("'{}', which it judged, is done again", state.plan.task(id).title);
         for node in nodes {
             let mut over = Draft::new(state, node);
-            again::begin_again(&mut over, AttemptKind::Fix, &why);
+            redo::begin_again(&mut over, AttemptKind::Fix, &why);
             draft.also(over.into_events());
         }
         draft.into_events()
@@ -528,7 +528,7 @@ pub(super) fn reopen(state: &State, id: TaskId) -> Vec<Event> {
     if !done {
         return Vec::new();
     }
-    again::from_the_start(state, id, "its files are not there any more")
+    redo::from_the_start(state, id, "its files are not there any more")
 }
 
 /// Whether a task may be redone although it failed: what it had been accepted for did not stand.

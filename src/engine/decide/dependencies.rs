@@ -10,7 +10,7 @@ use crate::engine::state::State;
 use crate::mission::model::{CoordinationMiddleware, Remedy};
 
 use super::draft::Draft;
-use super::{again, ask, fixups, jobs};
+use super::{ask, fixups, jobs, redo};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
@@ -176,8 +176,7 @@ pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, advice: Result
         Ok(Advice::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
         Ok(Advice::Retry { reason }) if may_be_tried_again(failed.mode) && !draft.state.failed_fast => {
             do_without(draft, dependency, Way::Retry, reason.clone());
-            let events =
-                again::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
+            let events = redo::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
             draft.also(events);
             draft.also(fixups::taken_back(draft.state, dependency));
         }

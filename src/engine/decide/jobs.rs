@@ -7,7 +7,7 @@ use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::State;
 
 use super::draft::Draft;
-use super::{approvals, dependencies, finish, scrutiny, stages, verification};
+use super::{approvals, dependencies, finish_gate, later_stages, stages, verification};
 
 /// Asks for work of the task that is neither a turn nor a question to an agent.
 pub(super) fn request(draft: &mut Draft<'_>, job: Job) {
@@ -30,12 +30,12 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
             dependencies::scanned(&mut draft, dependency, files);
         }
-        (Job::Finish(_), JobEnd::Checked(_)) => finish::checked(&mut draft),
+        (Job::Finish(_), JobEnd::Checked(_)) => finish_gate::checked(&mut draft),
         (Job::Check(_), JobEnd::Checked(_)) => stages::check_finished(&mut draft),
         (Job::Grade(round), JobEnd::Graded(result)) => verification::graded(&mut draft, round, result),
-        (Job::Stage(..), JobEnd::Seen { .. }) => scrutiny::looked(&mut draft),
+        (Job::Stage(..), JobEnd::Seen { .. }) => later_stages::looked(&mut draft),
         (Job::Stage(step, round), JobEnd::Judged { result, never_began }) => {
-            scrutiny::judged(&mut draft, (step, round), result, *never_began);
+            later_stages::judged(&mut draft, (step, round), result, *never_began);
         }
         (Job::Approver { number, approver }, JobEnd::Said(said)) => {
             approvals::said(&mut draft, number, approver, said, now);

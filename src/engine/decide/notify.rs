@@ -27,7 +27,7 @@ use crate::engine::timers::Timer;
 
 use crate::mission::HoldKind;
 
-use super::schedule::{is_over, run_finished};
+use super::ending::{is_over, run_finished};
 use super::turns::pause_before_retry;
 
 /// Tries to deliver one notification in a session.
@@ -403,8 +403,9 @@ fn announce(state: &State, now: Timestamp) -> Vec<Event> {
     follow.events
 }
 
-/// Whether the session has nothing left to do but to wait for what is on its way.
-pub(in crate::engine) fn holds_the_end(state: &State) -> bool {
+/// Whether a session has nothing left to do but to wait for notifications on their way.
+#[must_use]
+pub fn holds_the_end(state: &State) -> bool {
     let waits_for_a_person = state.timers.at(Timer::WaitOver).is_some();
     !state.notices.is_quiet() && (state.notices.announced || !waits_for_a_person) && is_over(state)
 }

@@ -14,7 +14,7 @@ use crate::judging::evidence_rules::{
 
 use super::conclude;
 use super::draft::Draft;
-use super::{finish, stages};
+use super::{finish_gate, stages};
 
 /// Whether what the agent said is to be read: only of one that is known to have done nothing.
 pub(super) fn asks_what_it_said(task: &TaskState) -> bool {
@@ -36,7 +36,7 @@ pub(super) fn run(draft: &mut Draft<'_>) {
             if !draft.task_plan().target_files.is_empty() {
                 conclude::stage(draft, Stage::Preflight, Verdict::Pass, None, |_| {});
             }
-            finish::begin(draft);
+            finish_gate::begin(draft);
         }
     }
 }

@@ -14,9 +14,9 @@ use crate::engine::routes::leaving;
 use crate::engine::state::State;
 use crate::mission::Route;
 
-use super::again::{begin_again, built_on, from_the_start, withdraw, withdrawn};
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
+use super::redo::{begin_again, built_on, from_the_start, withdraw, withdrawn};
 use super::{audit, fixups, stages};
 
 /// A verification starts: there is nothing to do before it is judged.

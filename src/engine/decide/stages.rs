@@ -14,7 +14,7 @@ use crate::mission::{Expectations, Plan, Reviewers};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{ask, breaker, jobs, preflight, scrutiny, seats, verification};
+use super::{ask, breaker, jobs, later_stages, preflight, seats, verification};
 
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +58,9 @@ impl Panel {
     }
 }
 
-/// Who judges this task. Depends on the plan and the options alone.
-pub(in crate::engine) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
+/// Who judges a task, once its deterministic stages have passed. Depends on the plan alone (section 3).
+#[must_use]
+pub fn judged_by(state: &State, id: TaskId) -> JudgedBy {
     judged_by_plan(&state.plan, id)
 }
 
@@ -113,8 +114,9 @@ fn is_evaluated(plan: &Plan, id: TaskId) -> bool {
     task.review == Review::Auto && task.expectations.is_none() && !reviewers(plan, id, None).is_empty()
 }
 
-/// What the task's score must reach; `None` where no score decides about it.
-pub(in crate::engine) fn bar(state: &State, id: TaskId) -> Option<Bar> {
+/// What a task's score must reach, and who said so; `None` where no score decides about it (sections 2 and 3).
+#[must_use]
+pub fn bar(state: &State, id: TaskId) -> Option<Bar> {
     let bar = bar_of_plan(&state.plan, id)?;
     Some(state.plan.relieved(id, bar))
 }
@@ -216,7 +218,7 @@ fn ask_once_more(draft: &mut Draft<'_>) {
         // Somebody else is asked by now.
         Some(stage) if stage.open => {}
         Some(stage) => match stage.step {
-            Some(step) => scrutiny::once_more(draft, step, stage),
+            Some(step) => later_stages::once_more(draft, step, stage),
             None => verification::once_more(draft, stage),
         },
     }
@@ -342,8 +344,8 @@ pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: Stage, step: Option<Ste
     match (stage, step) {
         (Stage::Outcome, _) => begin(draft),
         (Stage::Judge, _) => verification::begin(draft, grounds),
-        (Stage::Verification, _) => scrutiny::begin(draft, grounds),
-        (_, Some(step)) => scrutiny::go_on(draft, Some(step), grounds),
+        (Stage::Verification, _) => later_stages::begin(draft, grounds),
+        (_, Some(step)) => later_stages::go_on(draft, Some(step), grounds),
         (_, None) => conclude::accept(draft, grounds),
     }
 }
@@ -356,7 +358,7 @@ pub(super) fn ask_people(draft: &mut Draft<'_>, people: &[AgentId]) {
 
 /// Whether anybody is asked whom the options, as they are now, do not want asked (`resume --no-eval`).
 pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
-    scrutiny::asks_in_vain(state, id) || asks_the_panel_in_vain(state, id)
+    later_stages::asks_in_vain(state, id) || asks_the_panel_in_vain(state, id)
 }
 
 /// The same of a panel, an evaluation, or a grader.
@@ -371,8 +373,8 @@ fn asks_the_panel_in_vain(state: &State, id: TaskId) -> bool {
 
 /// Calls off whom the options do not want asked any more, and goes on without them. Whether there was anybody.
 pub(super) fn call_off_in_vain(draft: &mut Draft<'_>) -> bool {
-    if scrutiny::asks_in_vain(draft.state, draft.id) {
-        scrutiny::withdraw(draft);
+    if later_stages::asks_in_vain(draft.state, draft.id) {
+        later_stages::withdraw(draft);
     } else if asks_the_panel_in_vain(draft.state, draft.id) {
         ask::call_off(draft);
         judge(draft);

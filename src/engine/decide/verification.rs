@@ -22,20 +22,20 @@ use super::ask;
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
 use super::jobs;
+use super::later_stages;
 use super::prior::{carry_on, heard_before, open_points, prior_points, repeats_itself};
 use super::routes;
-use super::scrutiny;
 use super::seats::{fell_back, panel_rounds};
 use super::stages;
 
 /// The stages before are content: on to the criteria, where the task has some, else to acceptance.
 pub(super) fn begin(draft: &mut Draft<'_>, grounds: Accepted) {
     let Some(verification) = draft.task_plan().verification.as_deref() else {
-        return scrutiny::begin(draft, grounds);
+        return later_stages::begin(draft, grounds);
     };
     if verification.rubric.is_some() && !draft.plan().rules.evaluate {
         // No judge of any kind is called, and nobody else grades by a rubric.
-        return scrutiny::begin(draft, Accepted::Unreviewed);
+        return later_stages::begin(draft, Accepted::Unreviewed);
     }
     ask(draft, 1, grounds.on_record());
 }
@@ -328,7 +328,7 @@ fn settle(
         }
     });
     match verdict {
-        Verdict::Pass | Verdict::Skip => scrutiny::begin(draft, grounds),
+        Verdict::Pass | Verdict::Skip => later_stages::begin(draft, grounds),
         Verdict::Fail => conclude::not_good_enough(draft),
         Verdict::Refer | Verdict::Fault => {
             let cause = cause.unwrap_or(Cause::Confidence);

@@ -9,7 +9,7 @@ use crate::mission::model::OnExhausted;
 use crate::judging::eligibility::{grader, stand_ins};
 
 use super::conclude::allowed_attempt;
-use super::scrutiny;
+use super::later_stages;
 use super::seats::{MAX_REPROMPTS, panel_rounds};
 use super::stages::{JudgedBy, judged_by};
 use super::turns::MAX_REQUEST_RETRIES;
@@ -28,8 +28,9 @@ pub struct WorstCase {
     pub judge_calls_with_repeats: Option<u64>,
 }
 
-/// The most that a task may take. Depends on the plan alone.
-pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
+/// The most that a task may take in a run without a person's help (sections 4 and 7). Depends on the plan alone.
+#[must_use]
+pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let judged_by = judged_by(state, id);
     let rounds = panel_rounds(&state.plan);
     let (seats, seat_rounds) = match &judged_by {
@@ -63,10 +64,10 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let cuts = u64::from(decomposer.is_some()) * (1 + u64::from(gets_fixup(state, id)));
     let cuts_asked = decomposer.map_or(0, |agent| asked(agent, None) * requests);
     let cut_repeats = cuts_asked.saturating_mul(rounds).saturating_mul(cuts);
-    let further: Vec<(Step, AgentId)> = scrutiny::agents(&state.plan, id).collect();
+    let further: Vec<(Step, AgentId)> = later_stages::agents(&state.plan, id).collect();
     let of_further = further
         .iter()
-        .map(|(step, agent)| asked(*agent, Some(*step)) * requests * u64::from(scrutiny::MOST_ROUNDS));
+        .map(|(step, agent)| asked(*agent, Some(*step)) * requests * u64::from(later_stages::MOST_ROUNDS));
     let repeats = of_seats
         .map(|calls| calls.saturating_mul(seat_rounds))
         .chain(of_grader)

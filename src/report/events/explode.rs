@@ -1,4 +1,8 @@
 //! From an event of the engine to its public names and payload keys.
+//!
+//! | file | what |
+//! |---|---|
+//! | `judging` | events of judging: checks, seats, verdicts |
 
 mod judging;
 

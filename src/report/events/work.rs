@@ -7,6 +7,10 @@
 //!
 //! [`Exploder::work_of`] is the one table from the engine's events to kind, purpose and place, [`Exploder::step_of`] the
 //! one to names. What happened beside that is told under the keys of [`Exploder::details`].
+//!
+//! | file | what |
+//! |---|---|
+//! | `tables` | which event is about which work, and what it is in its life |
 
 mod tables;
 

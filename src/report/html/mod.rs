@@ -9,9 +9,9 @@
 //! |---|---|
 //! | `report.html` | the page and its style |
 //! | `task.html` | one task in full |
-//! | [`graph`] | the drawing of tasks and gates |
-//! | [`layout`] | where its boxes and lines are |
-//! | [`timeline`] | when attempts were worked on and judged |
+//! | `graph` | the drawing of tasks and gates |
+//! | `layout` | where its boxes and lines are |
+//! | `timeline` | when attempts were worked on and judged |
 
 mod graph;
 mod layout;

@@ -13,7 +13,7 @@ use crate::mission::Part;
 use crate::report::asked::{Asked, WINDOW, Window, of_task, window_of};
 use crate::report::findings::FindingRow;
 use crate::report::reviews::ReviewRow;
-use crate::report::scrutiny::at_work;
+use crate::report::stages::at_work;
 use crate::report::view::{AttemptView, FailureView, RunView};
 
 use super::{NOT_TAKEN, Source, Usage};

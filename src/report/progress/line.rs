@@ -1,5 +1,12 @@
 //! The line that an event is worth, if any. One computation for every kind of progress, so that none shows what the
 //! other hides.
+//!
+//! | file | what |
+//! |---|---|
+//! | `run` | what happens to the run as a whole |
+//! | `task` | what becomes of a task |
+//! | `verdict` | what is said of work, and what becomes of it |
+//! | `waits` | what waits: for its turn, for a person, for a time |
 
 mod run;
 mod task;

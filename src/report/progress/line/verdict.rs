@@ -9,7 +9,7 @@ use crate::domain::{
 use crate::engine::{self, AskEvent, MAX_REQUEST_RETRIES, StageReport, State, TaskEvent};
 use crate::report::progress::live::Running;
 use crate::report::progress::verb::Verb;
-use crate::report::scrutiny::stage_words;
+use crate::report::stages::stage_words;
 use crate::report::style::Role;
 use crate::report::text::{against_bar, count, criteria_words, elapsed, first_line, sanitize};
 

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::agents::line::{Line, Network};
 use crate::agents::model::{self, ModelRequest};
+use crate::agents::transport::{Line, Network};
 use crate::domain::{AgentId, Digest, Dimension, FailureClass, Millis, Timestamp, undated};
 use crate::executor::runner::{Commands, with_commands};
 use crate::judging::parser::{Quoted, parse_scores};
@@ -24,9 +24,9 @@ use crate::supervisor;
 use crate::store::no_links::scratch_folder;
 use crate::test_clock::scaled;
 
+use super::agent_backends::{EnvironmentProblem, Reach, reach};
 use super::calls::review_timeout;
 use super::outside::{self, Question};
-use super::reach::{EnvironmentProblem, Reach, reach};
 
 /// Times that a request is made again which a provider did not answer.
 const MOST_RETRIES: u32 = 3;

@@ -16,7 +16,7 @@ use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::state::{OpenStage, State};
 use crate::judging::eligibility::depends_on_author;
 use crate::judging::prior;
-use crate::judging::scrutiny::route;
+use crate::judging::stages::route;
 use crate::mission::model::{Adapter, OnMissing, VisionKind};
 use crate::mission::{Plan, RedTeamPlan, StageJudge, VisionPlan};
 

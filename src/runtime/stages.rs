@@ -15,11 +15,11 @@ use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, Work};
-use crate::review::scrutiny as prompt;
+use crate::review::stages as prompt;
 use crate::store::{RunFolder, SpoolName};
 
 use super::commands::request_job;
-use super::material::Material;
+use super::review_context::Material;
 use super::world::{Sender, World};
 
 /// One round of a stage that needs no agent.
