@@ -26,6 +26,7 @@
 //! | `fixups` | fixups as state (12): what the failure of a task that has one means for everybody who waits for it |
 //! | `gate` | where a gate stands, for `quorum gate`, `status`, every report (14) |
 //! | `growth` | tasks that come and go while the run works: what `super::apply` does to the state about them |
+//! | `job` | commands that are run and files that are looked at for a task: what is out, how it ends (6, 21) |
 //! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
 //! | `members` | records that cannot be: ids and numbers that are none of the mission's |
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
@@ -38,7 +39,9 @@
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
 //! | `routes` | verdicts of verifications, as state: what they leave out of the run (10) |
 //! | `state` | the state of a run: what the rules need to know |
+//! | `sums` | sums over tasks: what one task adds to them |
 //! | `timers` | what becomes due by itself, and when |
+//! | `told` | facts that are events: a record does not say them twice |
 
 mod apply;
 mod audit;

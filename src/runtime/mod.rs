@@ -22,6 +22,7 @@
 //! | `control` | `control.sock`: commands of people to the live session |
 //! | `dead_letters` | the dead-letter queue: what failed for good goes in, and is tried again (13) |
 //! | `echo` | agents that answer with what they are told, inside of this process: no child, no key, no network |
+//! | `entry` | a record on its way: vouched for, applied, with what becomes due by it, appended |
 //! | `error` | why a session could not go on |
 //! | `foreign_runs` | run folders that appear while this session holds the lock: somebody else's |
 //! | `guard` | protected files, looked at around each part of judging (22) |
