@@ -30,8 +30,7 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
             "at",
             "b",
             "fact.turn-ended.duration",
-            "fact.check-finished.result.d",
-            "fact.finish-checked.result.d",
+            "fact.job-ended.end.checked.d",
             "fact.audited.checks.d",
             "fact.resume.last",
         ],
@@ -48,11 +47,11 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         "which processes there were",
     ),
     (
-        &["fact.finish-checked.result.m", "fact.audited.checks.m"],
+        &["fact.job-ended.end.checked.m", "fact.audited.checks.m"],
         "words of a command that passed, which were shown to nobody",
     ),
     (
-        &["fact.files-scanned.files."],
+        &["fact.job-ended.end.seen.files."],
         "the look before the checks: judges were shown what the look behind them saw",
     ),
     (
@@ -73,7 +72,7 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         "a session that was killed, and what is done once more by the next",
     ),
     (
-        &["swapped.check-finished", "swapped.ask-replied"],
+        &["swapped.job-ended", "swapped.ask-replied"],
         "two that were out at the same time",
     ),
 ];

@@ -39,7 +39,7 @@ pub mod code {
     /// The first gate was evaluated.
     pub const FIRST_GATE: &str = r#"{"gate":[0,"#;
     /// A command that is a stage has come back.
-    pub const STAGE_ENDED: &str = "step-judged";
+    pub const STAGE_ENDED: &str = r#""job":{"stage""#;
 }
 
 /// The number of a process as a record has it.
@@ -223,11 +223,7 @@ fn event_of(name: &str, body: &Value) -> Value {
                 "asked",
             ]),
         ),
-        "files-scanned" => work(&body["turn"][0], "filesScanned", same(&["files", "hollow"])),
-        "screenshots-seen" => work(&body["task"], "filesScanned", same(&["files"])),
-        "artifacts-scanned" => work(&body["task"], "artifactsScanned", same(&["dependency", "files"])),
-        "check-finished" => work(&body["task"], "checkFinished", same(&["check", "result"])),
-        "finish-checked" => work(&body["turn"][0], "finishChecked", same(&["command", "result"])),
+        "job-ended" => work(&body["turn"][0], "ended", same(&["job", "end"])),
         "stage-voided" => json!({"task": [null, {"stageVoided": body}]}),
         other => panic!("'{other}' is no fact that is an event"),
     }

@@ -416,8 +416,6 @@ pub(super) fn names(plan: &Plan, agents: &[AgentId], word: &str) -> String {
     }
 }
 
-/// The draft of a task whose attempt is being judged.
-
 impl StageReport {
     /// A report without points or findings.
     pub(crate) fn new(

@@ -387,8 +387,8 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
                 Answer::Files(size, _) => *size,
                 _ => Some(1),
             };
-            let targets = state.plan.task(dependency).target_files.iter();
-            let fact = |path: &Box<str>| FileFact {
+            let targets = state.plan.task(dependency).target_files.iter().map(AsRef::as_ref);
+            let fact = |path: &str| FileFact {
                 digest: None,
                 ..seen(path, size, 0)
             };

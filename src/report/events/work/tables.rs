@@ -106,7 +106,9 @@ impl Exploder {
             Event::Turn(_, TurnEvent::Finished { exit, .. }) if exit.failure.is_some() => {
                 Life::Ended("failed")
             }
-            Event::Work(task, WorkEvent::Ended { .. }) if failure(*task, rest).is_some() => {
+            Event::Work(task, WorkEvent::Ended { end, .. })
+                if !end.is_answer() || failure(*task, rest).is_some() =>
+            {
                 Life::Ended("failed")
             }
             Event::Turn(_, TurnEvent::Finished { .. })
