@@ -27,6 +27,7 @@
 //! | `gate` | where a gate stands, for `quorum gate`, `status`, every report (14) |
 //! | `growth` | tasks that come and go while the run works: what `super::apply` does to the state about them |
 //! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
+//! | `legal` | transitions that are no edge of the life cycle: refused before they are journaled, damage when they are read (5) |
 //! | `members` | records that cannot be: ids and numbers that are none of the mission's |
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
 //! | `notice` | notifications and dead letters, as they stand in the journal and in the state (13, 18) |
@@ -54,6 +55,7 @@ mod fixups;
 mod gate;
 mod growth;
 mod ledger;
+mod legal;
 mod members;
 mod mission_change;
 mod notice;
@@ -88,6 +90,7 @@ pub use event::{
 pub use fact::{ApproverSaid, AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
+pub use legal::{IllegalTransition, transitions_only};
 pub use members::{Stranger, members_only};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};

@@ -202,6 +202,8 @@ fn fold(
         recovered.missions.complete(&mut current)?;
         let strange = engine::members_only(&recovered.state.plan, &current.events);
         strange.map_err(|stranger| reader.not_of_mission(stranger.to_string()))?;
+        engine::transitions_only(&recovered.state, &current.events)
+            .map_err(|illegal| reader.not_of_mission(illegal.to_string()))?;
         if how == Fold::AsItWas
             && let Fact::Resume { options, .. } = &current.fact
         {

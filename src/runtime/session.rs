@@ -19,7 +19,7 @@ use crate::engine::{
     self, Effect, Event, Fact, RunEvent, RunPhase, State, StopCause, TurnEvent, effects, pending_effects,
 };
 use crate::executor::runner::{CommandRequest, Commands};
-use crate::store::{Decision, FsLog, Journal, OperatorKey, RunFolder};
+use crate::store::{Decision, FsLog, Journal, JournalError, OperatorKey, RunFolder};
 use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
 
@@ -474,10 +474,10 @@ impl Session {
                 }
                 continue;
             }
-            self.apply(&events, &mut due);
+            self.apply(&events, &mut due)?;
             let mut decision = Decision::of(fact, events);
             if queue.is_empty() {
-                self.decide_due(&mut decision, now, &mut due);
+                self.decide_due(&mut decision, now, &mut due)?;
             }
             let events = &decision.events;
             sync |= events.iter().any(|event| {
@@ -508,22 +508,29 @@ impl Session {
 
     /// Adds to a decision what has become due by it. The end of the session has a record of its own: what vouches for it
     /// vouches for all that stands before.
-    fn decide_due(&mut self, decision: &mut Decision, now: Timestamp, due: &mut Vec<Effect>) {
+    fn decide_due(
+        &mut self,
+        decision: &mut Decision,
+        now: Timestamp,
+        due: &mut Vec<Effect>,
+    ) -> Result<(), JournalError> {
         loop {
             let events = engine::decide(&self.state, &Fact::Advance, now);
             if events.is_empty() || ends(&events) {
-                return;
+                return Ok(());
             }
-            self.apply(&events, due);
+            self.apply(&events, due)?;
             decision.and_due(events);
         }
     }
 
-    fn apply(&mut self, events: &[Event], due: &mut Vec<Effect>) {
+    fn apply(&mut self, events: &[Event], due: &mut Vec<Effect>) -> Result<(), JournalError> {
+        engine::transitions_only(&self.state, events).map_err(|illegal| self.journal.refuse(illegal))?;
         for event in events {
             engine::apply(&mut self.state, event);
             due.extend(effects(&self.state, event));
         }
+        Ok(())
     }
 
     fn perform(&mut self, due: Vec<Effect>) -> Result<(), RunError> {
