@@ -28,6 +28,7 @@
 //! | `growth` | tasks that come and go while the run works: what `super::apply` does to the state about them |
 //! | `job` | commands that are run and files that are looked at for a task: what is out, how it ends (6, 21) |
 //! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
+//! | `legal` | transitions that are no edge of the life cycle: refused before they are journaled, damage when they are read (5) |
 //! | `members` | records that cannot be: ids and numbers that are none of the mission's |
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
 //! | `notice` | notifications and dead letters, as they stand in the journal and in the state (13, 18) |
@@ -58,6 +59,7 @@ mod gate;
 mod growth;
 mod job;
 mod ledger;
+mod legal;
 mod members;
 mod mission_change;
 mod notice;
@@ -95,6 +97,7 @@ pub use fact::{AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
 pub use job::{ApproverSaid, Job, JobEnd};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
+pub use legal::{IllegalTransition, transitions_only};
 pub use members::{Stranger, fact_of_members, members_only};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};

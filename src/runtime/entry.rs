@@ -32,7 +32,7 @@ impl Entry<'_> {
     /// batch. Nothing is durable before the journal's commit. Returns the number of the first event, and all events.
     ///
     /// # Errors
-    /// [`JournalError`]; the state is then ahead of the journal, and nothing may follow from it.
+    /// [`JournalError`], also where a step is none of the life cycle; the state is then ahead of the journal, and nothing may follow from it.
     pub fn write(
         self,
         (fact, mut events): (Fact, Vec<Event>),
@@ -41,28 +41,31 @@ impl Entry<'_> {
         mut see: impl FnMut(&State, &Event),
     ) -> Result<(u64, Vec<Event>), JournalError> {
         origin::vouch(self.key, self.run, self.journal, now, &mut events)?;
-        let mut apply = |state: &mut State, events: &[Event]| {
+        let (state, journal) = (self.state, self.journal);
+        let mut apply = |state: &mut State, journal: &mut Journal<FsLog>, events: &[Event]| {
+            engine::transitions_only(state, events).map_err(|illegal| journal.refuse(illegal))?;
             for event in events {
                 engine::apply(state, event);
                 see(state, event);
             }
+            Ok::<_, JournalError>(())
         };
-        apply(self.state, &events);
+        apply(state, journal, &events)?;
         let mut decision = Decision::of(fact, events);
         loop {
             let events = match due {
-                Due::Now => engine::decide(self.state, &Fact::Advance, now),
+                Due::Now => engine::decide(state, &Fact::Advance, now),
                 Due::Later => Vec::new(),
             };
             // The end of the session has a record of its own: what vouches for it vouches for all that stands before.
             if events.is_empty() || ends(&events) {
                 break;
             }
-            apply(self.state, &events);
+            apply(state, journal, &events)?;
             decision.and_due(events);
         }
-        let seq = self.journal.next_seq();
-        self.journal.push(now, &decision)?;
+        let seq = journal.next_seq();
+        journal.push(now, &decision)?;
         Ok((seq, decision.events))
     }
 }

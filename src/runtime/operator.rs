@@ -240,3 +240,64 @@ impl Teller {
         Ok(!events.iter().all(only_noted))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::Status;
+    use crate::engine::simulation::{Simulation, good, options};
+    use crate::engine::{Exit, TurnEnd};
+    use crate::store::JournalEnd;
+
+    use super::*;
+
+    const YAML: &str = "
+name: m
+agents: {w: {run: [/bin/true]}}
+settings: {evaluate: false}
+tasks: [{title: a}]
+";
+
+    /// A run whose worker is at its turn, and what that turn ends with.
+    fn at_work() -> (State, Fact) {
+        let mut simulation = Simulation::new(YAML, options());
+        while simulation.running().is_empty() {
+            simulation.perform(0, &mut good);
+        }
+        let end = TurnEnd {
+            exit: Exit {
+                code: Some(0),
+                ..Exit::default()
+            },
+            ..serde_json::from_value(serde_json::json!({ "turn": simulation.running()[0] })).unwrap()
+        };
+        (simulation.state, Fact::TurnEnded(Box::new(end)))
+    }
+
+    #[test]
+    fn what_no_task_can_do_is_never_journaled() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let (state, end) = at_work();
+        let teller = |state: State| Teller {
+            run: "r1".parse().unwrap(),
+            key: None,
+            journal: Journal::new(FsLog::open(&path, 0).unwrap(), &path, JournalEnd::START),
+            state,
+        };
+        assert!(teller(state.clone()).decide(end.clone()).unwrap());
+        let mut wrong = state.clone();
+        wrong.tasks[0].status = Status::Pending;
+        let mut teller = teller(wrong);
+        let error = teller.decide(end).unwrap_err().to_string();
+        assert!(
+            error.contains("transition of task 0 from pending to review"),
+            "{error}"
+        );
+        assert_eq!(
+            teller.state.task(crate::domain::TaskId(0)).status,
+            Status::Pending
+        );
+        assert!(teller.journal.commit().is_err(), "nothing more is written");
+        assert_eq!(std::fs::read(&path).unwrap(), b"");
+    }
+}

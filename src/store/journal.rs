@@ -148,6 +148,12 @@ impl<F: LogFile> Journal<F> {
         Ok(())
     }
 
+    /// What was decided cannot be put on record: nothing is written any more.
+    #[must_use]
+    pub fn refuse(&mut self, why: impl std::error::Error + Send + Sync + 'static) -> JournalError {
+        self.poison(io::Error::other(why))
+    }
+
     fn poison(&mut self, source: io::Error) -> JournalError {
         self.poisoned = true;
         JournalError {

@@ -419,8 +419,13 @@ pub fn damage(journal: &Path) {
     fs::write(journal, text.replacen("\"seq\":1", "\"seq\":7", 1)).expect("the journal can be written");
 }
 
-/// What records say of a task and of a turn, and what none of a small mission can say.
-pub const STRANGE: [(&str, &str); 2] = [
+/// What records say of a task and of a turn, and what none of a small mission can say: a task or turn that it has not, a
+/// step in the life of a task that no life has.
+pub const STRANGE: [(&str, &str); 3] = [
+    (
+        r#"{"from":"assigned","to":"in_progress""#,
+        r#"{"from":"assigned","to":"done""#,
+    ),
     ("\"task\":[0,", "\"task\":[7,"),
     ("\"turn\":[0,", "\"turn\":[4294967295,"),
 ];

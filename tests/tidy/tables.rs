@@ -1,5 +1,4 @@
-//! The table of files at the head of each module, and the list of rules in the page about the architecture: both name
-//! what is there, and tables name all of it.
+//! The table of files at the head of each module: it names all of its files, and nothing else.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -67,20 +66,4 @@ fn listed(text: &str) -> BTreeSet<String> {
         .skip(2);
     let rows = rows.map_while(|line| line.strip_prefix("//! | `")?.split_once("` |"));
     rows.map(|(name, _)| name.to_owned()).collect()
-}
-
-/// Which files the list of rules in `page` names that are not there.
-pub fn missing_rules(page: &str, sources: &Path) -> Vec<PathBuf> {
-    let (_, part) = page
-        .split_once("### Where is the rule")
-        .expect("the page has the list");
-    let part = part.split_once("\n#").map_or(part, |(part, _)| part);
-    let rows = part
-        .lines()
-        .filter_map(|line| line.strip_suffix(" |")?.rsplit_once(" | "));
-    let words = rows.flat_map(|(_, files)| files.split('`').skip(1).step_by(2));
-    let words = words.filter(|word| *word != "src/");
-    let paths: Vec<PathBuf> = words.map(|word| sources.join(word)).collect();
-    assert!(paths.len() > 20, "the list is read");
-    paths.into_iter().filter(|path| !path.exists()).collect()
 }
