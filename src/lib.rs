@@ -11,20 +11,29 @@
 #[cfg(not(unix))]
 compile_error!("quorum runs on Linux and other Unixes; on Windows use it inside WSL");
 
-pub mod agents;
-pub mod cli;
-pub mod domain;
-pub mod engine;
+pub(crate) mod agents;
+pub(crate) mod cli;
+pub(crate) mod domain;
+pub(crate) mod engine;
 pub(crate) mod executor;
-pub mod judging;
-pub mod mission;
-pub mod report;
-pub mod review;
-pub mod runtime;
+pub(crate) mod judging;
+pub(crate) mod mission;
+pub(crate) mod report;
+pub(crate) mod review;
+pub(crate) mod runtime;
 #[cfg(test)]
 mod simulation;
-pub mod store;
+pub(crate) mod store;
 pub mod supervisor;
-pub mod test_clock;
+pub(crate) mod test_clock;
 #[cfg(test)]
 mod transcripts;
+
+// What the binary and tests from outside go by. Whatever else is `pub` below is not seen from there, so that the compiler
+// finds what nobody uses.
+pub use cli::{main, reference_page};
+pub use domain::{FailureClass, OutcomeClass, Purpose, Step};
+pub use engine::{Effect, Job};
+pub use mission::{Code, FieldDoc, FileKind, field_doc, json_schema};
+pub use report::words;
+pub use store::Lock;

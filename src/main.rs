@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    quorum::cli::main(std::env::args_os())
+    quorum::main(std::env::args_os())
 }

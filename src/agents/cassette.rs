@@ -361,12 +361,6 @@ impl Cassette {
         Ok(cassette)
     }
 
-    /// Where it lies.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     fn at(folder: &Path) -> Self {
         Self {
             // Where it lies is for the user to say, with links or without.

@@ -48,16 +48,16 @@ pub use consult::{
 pub use date_line::{date_line, undated};
 pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
-pub use duration::{Millis, ParseDurationError, Timestamp};
+pub use duration::{Millis, Timestamp};
 pub use edge::Edge;
 pub use failure::{FailureClass, FailureMode, ShellFailure};
-pub use ids::{AgentId, GateId, HoldId, InvalidRunId, RunId, TaskId, TurnId};
+pub use ids::{AgentId, GateId, HoldId, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
 pub use looks::{folded, invisible_in, is_invisible, is_misleading, is_same_name, look_alike, skeleton_of};
 pub use money::{Money, ParseMoneyError};
 pub use outcome::OutcomeClass;
 pub use request::RequestStatus;
-pub use score::{Bar, BarOrigin, ParseBarError, Points};
+pub use score::{Bar, BarOrigin, Points};
 pub use stages::{Opinion, Step};
 pub use verdict::{
     Addressed, Cause, CriterionGrade, Dimension, DimensionScore, Finding, PriorAnswer, Severity, Stage,

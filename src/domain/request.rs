@@ -22,6 +22,7 @@ pub enum RequestStatus {
 
 impl RequestStatus {
     /// All of them, in their order.
+    #[cfg(test)]
     pub const ALL: [Self; 6] = [
         Self::Submitted,
         Self::Triaging,

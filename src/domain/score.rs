@@ -141,22 +141,6 @@ pub enum BarOrigin {
     Flag,
 }
 
-impl BarOrigin {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Mission => "mission",
-            Self::Environment => "environment",
-            Self::Flag => "flag",
-            Self::Foundation => "foundation",
-        }
-    }
-}
-
 /// A text that is not a bar.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(

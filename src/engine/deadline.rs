@@ -107,11 +107,6 @@ impl Deadlines {
     pub fn of(&self, task: Option<TaskId>) -> Option<&DeadlineState> {
         self.0.get(&task)
     }
-
-    /// All that are known.
-    pub fn iter(&self) -> impl Iterator<Item = (Option<TaskId>, &DeadlineState)> + '_ {
-        self.0.iter().map(|(task, state)| (*task, state))
-    }
 }
 
 /// The deadline that a mission gives to a task or to itself.

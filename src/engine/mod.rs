@@ -80,42 +80,51 @@ mod told;
 pub(crate) use tests::{properties, random, simulation};
 
 pub use apply::apply;
-pub use audit::{Acceptance, AfterScan, Audit, AuditReport, AuditStanding, Looks};
+pub use audit::{AfterScan, AuditReport, AuditStanding, Looks};
 pub use command::{Command, CommandResult, meets};
-pub use deadline::{DeadlineEvent, DeadlineState, DeadlineStep, Deadlines};
+pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
-    JudgedBy, MAX_REQUEST_RETRIES, Panel, WorstCase, agents_needed, bar, decide, done_again, evaluate_gate,
-    holds_the_end, judged_by, judging_agents, mission_score, pause_before_retry, prior_points, reprompt,
-    worst_case,
+    JudgedBy, MAX_REQUEST_RETRIES, agents_needed, bar, decide, done_again, evaluate_gate, holds_the_end,
+    judged_by, judging_agents, mission_score, pause_before_retry, prior_points, reprompt, worst_case,
 };
-pub use dialog::{Dialog, Exchange};
+#[cfg(test)]
+pub use dialog::Dialog;
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
 pub use event::{
     AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
 };
 pub use fact::{AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
-pub use gate::{GateStanding, GateView, gate_view};
+pub use gate::{GateStanding, gate_view};
 pub use job::{ApproverSaid, Job, JobEnd};
-pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
-pub use legal::{IllegalTransition, transitions_only};
-pub use members::{Stranger, fact_of_members, members_only};
+pub use ledger::{Call, CallId, Ceiling};
+#[cfg(test)]
+pub use ledger::{Ledger, Overshoot, Spent};
+pub use legal::transitions_only;
+pub use members::{fact_of_members, members_only};
 pub use mission_change::MissionChange;
-pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
-pub use outcome::{Outcome, conditions, outcome};
+pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, Operation, Topic};
+#[cfg(test)]
+pub use outcome::conditions;
+pub use outcome::{Outcome, outcome};
+#[cfg(test)]
+pub use payload::Grounds;
 pub use payload::{
-    Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, Grounds, OriginCode, ProcessRef,
+    Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode, ProcessRef,
     ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage,
     Used, VoidedStage, Way, add_known,
 };
 pub use place::JudgingPlace;
-pub use remedies::{FailedDependency, Remedies, Without};
+#[cfg(test)]
+pub use remedies::{FailedDependency, Remedies};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
+#[cfg(test)]
+pub use state::{Answer, Ask, Evidence, Judging};
 pub use state::{
-    Answer, Ask, Deferral, Evidence, Feedback, GateState, Heard, HoldStage, HoldState, Judging, Known, Noted,
-    Nudged, OpenStage, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Deferral, Feedback, HoldStage, Known, Noted, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
+    Waiting,
 };
-pub use sums::{Counts, Sums};
-pub use timers::{Timer, Timers};
+pub use sums::Counts;
+pub use timers::Timer;
 
 /// Why a stage behind the verification will not be asked about a task, where that is known beforehand.
 #[must_use]

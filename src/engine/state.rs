@@ -356,6 +356,7 @@ impl State {
 
     /// The timer that is due next. A session that does not work waits for none.
     #[must_use]
+    #[cfg(test)]
     pub fn next_timer(&self) -> Option<(Timestamp, Timer)> {
         self.timers
             .iter()

@@ -25,8 +25,6 @@ pub enum Severity {
     Error,
     /// Probably not what was meant.
     Warning,
-    /// Good to know.
-    Note,
 }
 
 impl Severity {
@@ -36,7 +34,6 @@ impl Severity {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
-            Self::Note => "note",
         }
     }
 }
@@ -222,7 +219,6 @@ impl Diagnostic {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
-            Severity::Note => Level::NOTE,
         };
         let title = level.primary_title(fit(&self.message)).id(self.code.as_str());
         let file = fit(&printable(&self.file, 200));

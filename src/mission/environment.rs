@@ -5,8 +5,6 @@
 use std::collections::BTreeSet;
 
 use super::codes::Code;
-use super::diagnostics::Diagnostic;
-use super::load::Loaded;
 use super::model::Agent;
 use super::scalar::{Fault, Form, Scalar};
 use super::text::quoted;
@@ -147,31 +145,6 @@ pub fn variables_of(agent: &Agent) -> BTreeSet<&str> {
             _ => None,
         })
         .collect()
-}
-
-/// The variables that agents of the mission need and `lookup` does not have: errors for `run`, nothing to `validate`.
-#[must_use]
-pub fn unset_variables(loaded: &Loaded, lookup: impl Fn(&str) -> Option<String>) -> Vec<Diagnostic> {
-    let mut unset = Vec::new();
-    for (agent, spec) in &loaded.mission.agents.0 {
-        for name in variables_of(spec)
-            .into_iter()
-            .filter(|name| lookup(name).is_none())
-        {
-            let message = format!(
-                "the agent {} needs the environment variable {name}, which is not set",
-                quoted(agent)
-            );
-            let help = format!("set it where quorum runs: `export {name}=...`");
-            unset.push(Diagnostic::about_file(
-                &loaded.name,
-                Code::UnsetVariable,
-                message,
-                help,
-            ));
-        }
-    }
-    unset
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@ use super::problem::{Place, Problem, Problems};
 use super::suggest::suggestion;
 use super::text::quoted;
 use super::validate;
-use crate::domain::Digest;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -140,10 +139,6 @@ fn unreadable(name: &Arc<str>, path: &Path, error: &io::Error) -> Diagnostic {
 pub struct Loaded {
     /// The mission, with the agents and settings of the layers beneath it.
     pub mission: Mission,
-    /// What the file was called.
-    pub name: Arc<str>,
-    /// The SHA-256 of the file's bytes.
-    pub digest: Digest,
     /// Warnings and notes; no errors.
     pub notes: Report,
 }
@@ -214,13 +209,7 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     if failed {
         return Err(notes);
     }
-    let digest = Digest::of(&source.bytes);
-    Ok(Loaded {
-        mission,
-        name: Arc::clone(&source.name),
-        digest,
-        notes,
-    })
+    Ok(Loaded { mission, notes })
 }
 
 /// A map in YAML as plain data; `None` for what is none. What is wrong with its values is not looked for: whoever depends on
@@ -348,14 +337,4 @@ fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: P
     sorted.sort_unstable();
     let problem = Problem::error(code, place, format!("there is no {what} {}", quoted(name)));
     problem.help(suggestion(name, sorted, &format!("known {what}s")))
-}
-
-/// Reads and validates one mission: all of `quorum validate` but the printing. The report may hold only notes; see
-/// [`Report::has_errors`].
-#[must_use]
-pub fn validate_path(path: &Path, layers: &Layers) -> Report {
-    match Source::read(path).and_then(|source| load(&source, layers)) {
-        Ok(loaded) => loaded.notes,
-        Err(report) => report,
-    }
 }

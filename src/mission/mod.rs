@@ -90,29 +90,31 @@ mod text;
 mod together;
 mod validate;
 
-pub use codes::{Code, UnknownCode};
+pub use codes::Code;
 pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config};
-pub use defaults::{default_dimensions, default_settings};
+pub use defaults::default_settings;
 pub use delegation::{SubTask, read_delegations, read_sub_task};
-pub use diagnostics::{Diagnostic, Severity, Spot, Style};
-pub use edges::Edges;
-pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
-pub use growth::{AddedTask, Addition, Origin, Provenance};
-pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain, validate_path};
+#[cfg(test)]
+pub use diagnostics::Severity;
+pub use diagnostics::Style;
+pub use environment::{UnsetVariable, expand, variables_of};
+pub use growth::{AddedTask, Addition, Origin};
+pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::{Loosening, NO_FINAL_CHECKS, SaidBy};
 pub use migrate_plan::succeed;
 pub use plan::{
-    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
-    FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions,
-    Silence, SlaPlan, TaskPlan, Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, ChannelPlan, Expectations, FinishCommand, FinishGate, GatePlan,
+    HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
 };
-pub use read::Named;
+#[cfg(test)]
+pub use plan::{AttemptLimits, Silence, SlaPlan};
 pub use route::Route;
-pub use scalar::{Deadline, Positive};
-pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
-pub use selection::{UnknownTask, named_tasks};
+pub use scalar::Deadline;
+#[cfg(test)]
+pub use scalar::Positive;
+pub use schema::{FieldDoc, FileKind, field_doc, json_schema};
+pub use selection::named_tasks;
 pub use setting_values::{money_value, setting_paths, setting_value, settings_of};
 pub use stages::{RedTeamPlan, Scrutiny, StageJudge, StagePlan, VisionPlan};
 pub use suggest::suggestion;
-pub use task_list::TaskList;

@@ -21,12 +21,6 @@ impl TaskList {
         self.base.len() + self.later.len()
     }
 
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &TaskPlan> {
         self.base.iter().chain(self.later.iter().map(AsRef::as_ref))

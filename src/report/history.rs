@@ -50,8 +50,6 @@ pub struct TurnHistory {
     pub id: TurnId,
     /// When it was decided.
     pub started_at: Timestamp,
-    /// Whether it was given a prompt.
-    pub has_prompt: bool,
     /// Its process, once it was there.
     pub process: Option<ProcessRef>,
     /// Why a process or request could not be made at first.
@@ -76,12 +74,6 @@ pub enum TurnStanding {
 pub struct TurnResult {
     /// How it ended.
     pub exit: Exit,
-    /// What it said.
-    pub output: Option<FileRef>,
-    /// What it wrote to standard error.
-    pub stderr: Option<FileRef>,
-    /// Its result file.
-    pub result: Option<FileRef>,
     /// How long it took.
     pub duration: Millis,
     /// What it used.
@@ -224,10 +216,9 @@ impl AttemptHistory {
                 self.checks.push((*check, result.clone()));
             }
             Event::Ask(id, event) => self.apply_ask(*id, event),
-            Event::Turn(turn, TurnEvent::Started { prompt }) => self.turns.push(TurnHistory {
+            Event::Turn(turn, TurnEvent::Started { .. }) => self.turns.push(TurnHistory {
                 id: *turn,
                 started_at: at,
-                has_prompt: prompt.is_some(),
                 process: None,
                 refused: Vec::new(),
                 end: TurnStanding::Open,
@@ -287,9 +278,6 @@ impl TurnHistory {
             TurnEvent::Lost => self.end = TurnStanding::Lost,
             TurnEvent::Finished {
                 exit,
-                output,
-                stderr,
-                result,
                 duration,
                 usage,
                 model,
@@ -298,9 +286,6 @@ impl TurnHistory {
             } => {
                 self.end = TurnStanding::Finished(Box::new(TurnResult {
                     exit: exit.clone(),
-                    output: output.clone(),
-                    stderr: stderr.clone(),
-                    result: result.clone(),
                     duration: *duration,
                     usage: *usage,
                     model: model.clone(),

@@ -36,6 +36,7 @@ const ROW_HEIGHT: usize = 3;
 
 /// The page, with a line feed at its end.
 #[must_use]
+#[cfg(test)]
 pub fn status(state: &State, view: &RunView, standing: Standing, now: Timestamp, screen: &Screen) -> String {
     StatusPage::of(state, view).render(standing, now, screen)
 }

@@ -139,8 +139,6 @@ pub struct Symbols {
     pub ellipsis: &'static str,
     /// Where there is nothing to say.
     pub nothing: &'static str,
-    /// From one state to the next.
-    pub arrow: &'static str,
     /// A part of a bar that is done, and one that is not.
     pub full: &'static str,
     /// See `full`.
@@ -152,7 +150,6 @@ const UNICODE: Symbols = Symbols {
     separator: "·",
     ellipsis: "…",
     nothing: "–",
-    arrow: "→",
     full: "━",
     empty: "┄",
 };
@@ -162,7 +159,6 @@ const ASCII: Symbols = Symbols {
     separator: "|",
     ellipsis: "...",
     nothing: "-",
-    arrow: "->",
     full: "#",
     empty: ".",
 };

@@ -25,8 +25,8 @@ use crate::mission::model::FinalChecks;
 use crate::mission::{NO_FINAL_CHECKS, Plan};
 
 pub use task::{
-    AttemptView, FailureView, FindingView, JudgedView, ReviewView, SeatDimension, SeatStanding, SeatView,
-    SeverityCounts, TaskView, WaitingView,
+    AttemptView, FailureView, FindingView, SeatDimension, SeatStanding, SeatView, SeverityCounts, TaskView,
+    WaitingView,
 };
 
 /// A run as readers see it, beside its [`crate::engine::State`].

@@ -30,7 +30,7 @@ const WHOLE: Duration = Duration::from_secs(60);
 const PART: &str = "QUORUM_MATRIX";
 
 /// A kind of work or a purpose that has no row does not compile.
-const _: fn(&quorum::engine::Effect) -> Vec<Row> = cells::rows_of;
+const _: fn(&quorum::Effect) -> Vec<Row> = cells::rows_of;
 
 /// Cells that are known to be red.
 struct Red {

@@ -16,7 +16,7 @@ const END: &str = "<!-- end -->";
 
 #[test]
 fn the_page_of_the_command_line_is_current() {
-    current("docs/reference/cli.md", &quorum::cli::reference_page());
+    current("docs/reference/cli.md", &quorum::reference_page());
 }
 
 /// Holds that a page is as the program makes it, and writes it where it is not.

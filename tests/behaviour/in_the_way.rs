@@ -124,7 +124,7 @@ tasks: [{title: one}]
         // What `status` does to see whether a run is live, as often as it can be done.
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
-                let _ = quorum::store::Lock::holder(&workspace.path(".polpo/lock"));
+                let _ = quorum::Lock::holder(&workspace.path(".polpo/lock"));
             }
         });
         let codes: Vec<_> = (1..=20)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value, json};
+use sha2::Digest as _;
 
 /// What each run has: its journal.
 pub const JOURNAL: &str = "journal.jsonl";
@@ -478,6 +479,12 @@ pub fn farewell(journal: &Path) -> String {
 pub fn left_approval(run: &str, by: &str) -> String {
     let command = json!({"do": "approve", "task": 0, "number": 1});
     json!({"id": "x", "run": run, "by": by, "command": command}).to_string()
+}
+
+/// The digest of a file as records have it.
+pub fn digest(bytes: &[u8]) -> String {
+    let digest = sha2::Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The code under a key with which a command is left.

@@ -2,8 +2,8 @@
 
 use crate::domain::{
     Advice, AgentId, AskId, AttemptKind, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode,
-    Finding, Phase, Points, Probe, Purpose, QualityFlag, SeatPlace, Stage, Status, Step, TaskId, Timestamp,
-    TurnId, WaitingReason,
+    Finding, Phase, Points, Probe, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId,
+    WaitingReason,
 };
 use crate::engine::audit::{Acceptance, AfterScan, AskedStage};
 use crate::engine::dialog::Dialog;
@@ -553,10 +553,12 @@ impl TaskState {
 
     /// What a seat of the round that is out is asked.
     #[must_use]
+    #[cfg(test)]
     pub fn ask_of_seat(&self, seat: u32) -> Option<&Ask> {
         let round = self.judging.as_deref()?.round;
-        let is_meant =
-            |place: SeatPlace| place.attempt == self.attempt && place.round == round && place.seat == seat;
+        let is_meant = |place: crate::domain::SeatPlace| {
+            place.attempt == self.attempt && place.round == round && place.seat == seat
+        };
         self.asks
             .iter()
             .find(|open| open.purpose.seat().is_some_and(is_meant))

@@ -19,9 +19,9 @@ mod rows;
 pub mod statistics;
 mod suggest;
 
-pub use evaluate::{Entry, Evaluation, MOST_JUDGES, RULES, Replies, Settings, evaluate, steps};
+pub use evaluate::{Entry, Evaluation, MOST_JUDGES, Settings, evaluate, steps};
 pub use measure::{Estimate, Measures, Sample};
-pub use panel::{Skipped, Skips, consensus_points, skips};
+pub use panel::{Skips, consensus_points, skips};
 pub use rows::{Collector, Shown, shown};
 pub use suggest::{Suggestion, suggest};
 
@@ -123,10 +123,4 @@ pub fn on_scale(value: Decimal, low: Decimal, high: Decimal) -> Option<Points> {
 #[must_use]
 pub fn lowest() -> Points {
     Points::whole(20)
-}
-
-/// The highest score there is: 5 of 5.
-#[must_use]
-pub fn highest() -> Points {
-    Points::FULL
 }

@@ -40,7 +40,7 @@ mod verification;
 mod words;
 
 pub use agent::{Adapter, Agent, CommandLine, Input};
-pub use approval::{Approval, ApprovalGate, Approver};
+pub use approval::{ApprovalGate, Approver};
 pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
@@ -51,7 +51,7 @@ pub use middleware::{
 };
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use permissions::Permissions;
-pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Example, GradeKind, OnRefer, Rubric};
+pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, GradeKind, OnRefer, Rubric};
 pub use sla::{CheckInterval, Sla, ViolationAction};
 pub use stages::{Color, Expected, OnMissing, RedTeam, Region, Stage, Vision, VisionKind};
 pub use task::Task;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::domain::{BarOrigin, Digest, Points};
+use crate::domain::{BarOrigin, Points};
 use crate::mission::model::{Expectation, Reviewers as Written};
 
 fn fixture(name: &str) -> Loaded {
@@ -111,12 +111,6 @@ fn the_forms_of_reviewers() {
         };
         assert_eq!(review.reviewers, Some(expected));
     }
-}
-
-#[test]
-fn the_digest_is_of_the_bytes() {
-    let text = with_tasks("  - {title: t, assignTo: a}\n");
-    assert_eq!(load_text(&text).unwrap().digest, Digest::of(text.as_bytes()));
 }
 
 fn layers() -> Layers {

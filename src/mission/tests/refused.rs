@@ -406,14 +406,6 @@ fn configuration_files_hold_only_what_missions_share() {
 }
 
 #[test]
-fn unset_variables_are_errors_of_a_run_only() {
-    let loaded = load_text(&agent("run: [x], env: {A: '${NOT_SET}', B: '${SET}'}")).unwrap();
-    let unset = unset_variables(&loaded, |name| (name == "SET").then(String::new));
-    assert_eq!(unset.len(), 1);
-    assert!(unset[0].message.contains("NOT_SET") && unset[0].code == Code::UnsetVariable);
-}
-
-#[test]
 fn what_is_not_built_is_refused() {
     for (text, what) in [
         (minimal("settings: {hooks: {done: x}}\n"), "hooks"),

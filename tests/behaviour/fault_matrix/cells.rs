@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use quorum::domain::{Purpose, Step};
-use quorum::engine::{Effect, Job};
+use quorum::{Effect, Job};
+use quorum::{Purpose, Step};
 
 /// An enum that knows all of its values and their names.
 macro_rules! listed {

@@ -1,6 +1,6 @@
 //! What each cell must come to, worked out from one table of policies.
 
-use quorum::domain::FailureClass;
+use quorum::FailureClass;
 
 use super::cells::{Cell, Row, Transport};
 

@@ -1,6 +1,6 @@
 //! The columns of the matrix, for each family of rows.
 
-use quorum::domain::FailureClass;
+use quorum::FailureClass;
 
 use super::cells::{Cell, Fault, Row, Transport};
 use super::expected::{Case, End, Story};

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use quorum::domain::OutcomeClass;
-use quorum::mission::Code;
-use quorum::report::words::{self, Word};
+use quorum::Code;
+use quorum::OutcomeClass;
+use quorum::words::{self, Word};
 
 use crate::docs::page::Page;
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use quorum::domain::Digest;
 use serde_json::Value;
 
 use crate::support::{Workspace, journal};
@@ -151,7 +150,7 @@ fn of_files(workspace: &Workspace) -> Vec<Change> {
     let mut changes = Vec::new();
     for path in names {
         let bytes = fs::read(&path).expect("it can be read");
-        let digest = Digest::of(&bytes).to_string();
+        let digest = journal::digest(&bytes);
         let is_named = journal_text.contains(&digest) || vouching.iter().any(|text| text.contains(&digest));
         if !is_named || bytes.is_empty() {
             continue;
