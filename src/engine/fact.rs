@@ -183,9 +183,6 @@ pub enum Fact {
         round: u32,
         /// What it says, or why it says nothing.
         result: Result<Advice, String>,
-        /// Whether it was never begun: then it is begun once more.
-        #[serde(default, skip_serializing_if = "is_default")]
-        never_began: bool,
     },
     /// A check ended.
     CheckFinished {
@@ -486,6 +483,9 @@ pub struct AskFailure {
     /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ours: bool,
+    /// Whether nothing was sent and no process came to be: then it was no request.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub never_began: bool,
 }
 
 impl TurnEnd {

@@ -32,6 +32,7 @@ mod notice;
 mod outcome;
 mod payload;
 mod place;
+mod policy;
 mod ready;
 mod remedies;
 mod rounds;
@@ -47,9 +48,7 @@ pub use apply::apply;
 pub use audit::{Acceptance, AfterScan, Audit, AuditReport, AuditStanding, Looks};
 pub use command::{Command, CommandResult, meets};
 pub use deadline::{DeadlineEvent, DeadlineState, DeadlineStep, Deadlines};
-pub use decide::{
-    JudgedBy, MAX_REQUEST_RETRIES, Panel, WorstCase, decide, pause_before_retry, prior_points, reprompt,
-};
+pub use decide::{JudgedBy, Panel, WorstCase, decide, pause_before_retry, prior_points, reprompt};
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
 pub use event::{
@@ -68,6 +67,7 @@ pub use payload::{
     Used, VoidedStage, Way, add_known,
 };
 pub use place::JudgingPlace;
+pub use policy::{AfterCrash, Job, Letter, Policy, policy};
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use state::{

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Effect, Fact, ProcessRef, State};
+use crate::engine::{Effect, Fact, Job, ProcessRef, State, policy};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::probes::Grading;
@@ -74,6 +74,7 @@ impl World {
         meaning: impl FnOnce(CommandEnd) -> Fact + Send + 'static,
     ) -> Result<(), RunError> {
         let request = request(self.sender.clone(), commands.task, job, meaning);
+        let request = request.with_start_retries(policy(Job::Command).start_retries);
         self.start(&commands.plan, request)
     }
 
@@ -103,7 +104,12 @@ impl World {
                 }
                 None
             }
-            Event::SpawnFailed { key, message, .. } => self.runner.ended(key, Err(message)),
+            Event::SpawnFailed { key, message, .. } if self.is_stopping() => {
+                self.runner.ended(key, Err(message))
+            }
+            Event::SpawnFailed { key, message, .. } => {
+                self.runner.not_started(&mut self.supervisor, key, message)
+            }
             Event::Exited(exit) => self.runner.ended(exit.key, Ok(exit)),
             Event::Warning { message } => {
                 inputs.push(Fact::Warn(message));
@@ -187,6 +193,7 @@ impl World {
         let mut ends = Vec::new();
         for job in grading.jobs() {
             let (request, end) = CommandRequest::awaited(Owner::Task(task), job);
+            let request = request.with_start_retries(policy(Job::Command).start_retries);
             self.start(&state.plan, request)?;
             ends.push(end);
         }

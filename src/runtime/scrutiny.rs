@@ -4,7 +4,7 @@
 use crate::agents::command::check_argv;
 use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, FindingsReport, Step, TaskId};
-use crate::engine::{Effect, Fact, State, TaskState};
+use crate::engine::{Effect, Fact, Job, State, TaskState, policy};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::write_told;
@@ -39,14 +39,13 @@ struct StageCommand {
 }
 
 impl StepRun {
-    fn said(self, result: Result<Advice, String>, never_began: bool) -> Fact {
+    fn said(self, result: Result<Advice, String>) -> Fact {
         Fact::StepJudged {
             task: self.task,
             attempt: self.attempt,
             step: self.step,
             round: self.round,
             result,
-            never_began,
         }
     }
 
@@ -62,12 +61,11 @@ impl StepRun {
 
     fn ended(self, plan: &Plan, end: &CommandEnd) -> Fact {
         let outcome = end.outcome();
-        let never_began = outcome.not_started.is_some();
         let result = match command_of(plan, self.task, self.step) {
             Some((_, command)) => prompt::command_opinion(command, &outcome),
             None => Err("the mission has no such stage any more".to_owned()),
         };
-        self.said(result, never_began)
+        self.said(result)
     }
 
     /// Its position among the stages of the task.
@@ -118,7 +116,7 @@ impl World {
             return self.blocking(move || {
                 vec![match round {
                     0 => run.seen(&plan),
-                    _ => run.said(look(&plan, task), false),
+                    _ => run.said(look(&plan, task)),
                 }]
             });
         }
@@ -136,9 +134,10 @@ impl StageCommand {
     /// What it is started with, its review request written; and what is done with its end. Blocks.
     fn prepare(self, sender: Sender) -> Result<CommandRequest, Box<Fact>> {
         let run = self.run;
-        let job = self.job().map_err(|why| Box::new(run.said(Err(why), true)))?;
+        let job = self.job().map_err(|why| Box::new(run.said(Err(why))))?;
         let plan = self.commands.plan;
-        Ok(request(sender, run.task, job, move |end| run.ended(&plan, &end)))
+        let request = request(sender, run.task, job, move |end| run.ended(&plan, &end));
+        Ok(request.with_start_retries(policy(Job::Command).start_retries))
     }
 
     fn job(&self) -> Result<CommandJob, String> {

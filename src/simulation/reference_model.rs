@@ -4,6 +4,7 @@
 
 mod attempts;
 mod audits;
+mod calls;
 mod deadlines;
 mod growth;
 mod seats;
@@ -12,6 +13,7 @@ mod verdicts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use audits::{Audits, Record};
+use calls::Calls;
 
 use crate::domain::{
     Advice, Cause, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag, Status,
@@ -184,6 +186,8 @@ pub struct ReferenceModel {
     rejections: BTreeMap<(String, u32), u32>,
     /// What was accepted, and when it was looked at.
     audits: Audits,
+    /// What calls cost.
+    calls: Calls,
     /// Turns that were ever decided on, and those that ended on record.
     pub started: BTreeSet<TurnId>,
     pub ended: BTreeSet<TurnId>,
@@ -204,6 +208,7 @@ impl ReferenceModel {
             deadlines: BTreeSet::new(),
             rejections: BTreeMap::new(),
             audits: Audits::default(),
+            calls: Calls::default(),
             started: BTreeSet::new(),
             ended: BTreeSet::new(),
         }
@@ -219,6 +224,7 @@ impl ReferenceModel {
         };
         let held: Vec<bool> = self.tasks.iter().map(Seen::holds_a_slot).collect();
         for event in record {
+            self.calls.take(state, event);
             self.event(state, event, &forced);
         }
         self.slots_hold(state, &held);
@@ -458,14 +464,11 @@ impl ReferenceModel {
                 place.windows += u32::from(until.is_some());
             }
             Event::Work(task, WorkEvent::GradingRequested { round, .. }) => {
-                // Work that was sent back is asked about its earlier points, once more at most.
-                let is_fixup = state.plan.mended_by(*task).is_some();
-                let answers = if is_fixup || self.tasks[task.index()].attempt > 1 {
-                    2
-                } else {
-                    1
-                };
-                let most = (state.plan.rules.max_assessment_retries + 1).max(answers);
+                // A judge is asked once more for a reply that fits, or for answers about earlier points.
+                let verification = state.plan.task(*task).verification.as_deref();
+                let by_judge = verification.is_some_and(|verification| verification.rubric.is_some());
+                let of_facts = state.plan.rules.max_assessment_retries + 1;
+                let most = if by_judge { 2 } else { of_facts };
                 let seen = &mut self.tasks[task.index()];
                 seen.asked_last = Asked::Grader;
                 // Asked once more about other files, it begins from the first round.
@@ -638,6 +641,8 @@ impl ReferenceModel {
             Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Clock { .. }) => {
                 assert!(!state.plan.rules.budget.is_none(), "{event:?}");
             }
+            // What it cost is counted with the calls.
+            Event::Budget(BudgetEvent::Settled { .. }) => {}
             Event::Run(RunEvent::Paused { .. }) => self.paused = true,
             Event::Run(RunEvent::ThresholdFailed { points, threshold }) => {
                 assert!(points < threshold, "{event:?}");
@@ -819,6 +824,7 @@ impl ReferenceModel {
 
     /// Whether the engine's own account says the same.
     pub fn agrees_with(&self, state: &State) {
+        self.calls.agree_with(state);
         for (seen, task) in self.tasks.iter().zip(&state.tasks) {
             assert_eq!(
                 (seen.status, seen.flag, seen.attempt, seen.in_flight, seen.tries),

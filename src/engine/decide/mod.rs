@@ -95,7 +95,7 @@ pub(super) use scrutiny::not_asked;
 pub(super) use side_effects::must_be_allowed;
 pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
-pub use turns::{MAX_REQUEST_RETRIES, pause_before_retry};
+pub use turns::pause_before_retry;
 pub(super) use verification::grades_by_facts;
 pub use worst_case::WorstCase;
 pub(super) use worst_case::worst_case;
@@ -182,8 +182,7 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
             step,
             round,
             result,
-            never_began,
-        } => scrutiny::judged(state, *task, *attempt, (*step, *round), result, *never_began),
+        } => scrutiny::judged(state, *task, *attempt, (*step, *round), result),
         Fact::ApproverSaid { .. } => approvals::said(state, fact, now),
         Fact::ArtifactsScanned {
             task,

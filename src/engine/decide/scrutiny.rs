@@ -12,6 +12,7 @@ use crate::domain::{
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, WorkEvent};
 use crate::engine::payload::{FileFact, Grounds, StageReport};
+use crate::engine::policy::{Job, policy};
 use crate::engine::state::{OpenStep, State};
 use crate::judging::eligibility::depends_on_author;
 use crate::judging::prior;
@@ -23,11 +24,9 @@ use super::ask;
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
 use super::prior::{answers, carry_on, heard_before, open_points, prior_points};
-use super::seats::{MAX_REPROMPTS, fell_back};
+use super::seats::fell_back;
 use super::stages::{self, in_review};
 
-/// How often a step is asked that says nothing: the second time strictly.
-pub(super) const MOST_ROUNDS: u32 = 1 + MAX_REPROMPTS;
 /// The round in which a vision check looks which of its screenshots are there, before anybody is asked. What was seen of
 /// them when the worker had finished is old: a check may have made them.
 const LOOK: u32 = 0;
@@ -390,14 +389,13 @@ pub(super) fn looked(state: &State, task: TaskId, attempt: u32, files: &[FileFac
     draft.into_events()
 }
 
-/// An agent said something, or could not be asked.
+/// An agent said something, or could not be asked; or what needed no agent came back.
 pub(super) fn advised(
     draft: &mut Draft<'_>,
     step: Step,
     round: u32,
     advice: Result<&Advice, &str>,
     speaker: Speaker<'_>,
-    may_pass: bool,
 ) {
     let Some(open) = out(draft, step, round) else {
         return;
@@ -409,6 +407,11 @@ pub(super) fn advised(
     }
     let nth = stages::nth_round(draft, round);
     let is_judge = speaker.agent.is_some();
+    // Whoever said something may say it better. What a command did once, it does not do again.
+    let more = match advice {
+        Ok(_) if is_judge => policy(Job::Ask(Purpose::Scrutinise { step, round })).reprompts,
+        _ => 0,
+    };
     let autonomy = draft.task_plan().scrutiny.autonomy;
     let counts = |advice: &Advice| match (step, advice) {
         (Step::Stage(_), Advice::Opinion(_)) => true,
@@ -441,15 +444,13 @@ pub(super) fn advised(
             Ok(_) => ("its reply is about something else".to_owned(), ""),
             Err(message) => (message.to_owned(), ""),
         };
-        // Whoever said something may say it better; whoever could not be asked may be reached later, or never.
-        let is_asked_again = advice.is_ok() || may_pass;
-        return no_word(draft, open, (&why, said, is_grave), speaker, is_asked_again);
+        return no_word(draft, open, (&why, said, is_grave), speaker, more);
     };
     let points = prior_points(draft.plan(), draft.id, &draft.task);
     let blocks =
         matches!(word, Advice::Findings(report) if route(&report.findings, autonomy) == Verdict::Fail);
     // One that keeps the work out has said enough.
-    if is_judge && nth == 1 && !blocks && prior::unanswered(points.len(), answers(word)).is_some() {
+    if is_judge && nth <= more && !blocks && prior::unanswered(points.len(), answers(word)).is_some() {
         return ask(draft, step, round + 1, open.grounds.into());
     }
     match word {
@@ -501,14 +502,12 @@ pub(super) fn judged(
     attempt: u32,
     (step, round): (Step, u32),
     result: &Result<Advice, String>,
-    never_began: bool,
 ) -> Vec<Event> {
     let Some(mut draft) = in_review(state, task, attempt) else {
         return Vec::new();
     };
     let advice = result.as_ref().map_err(String::as_str);
-    // What a command did once, it does not do again.
-    advised(&mut draft, step, round, advice, Speaker::default(), never_began);
+    advised(&mut draft, step, round, advice, Speaker::default());
     draft.into_events()
 }
 
@@ -603,14 +602,14 @@ fn open_points_of(draft: &Draft<'_>, speaker: Speaker<'_>, answers: &[PriorAnswe
     }
 }
 
-/// It said nothing that counts: where that may help it is asked once more, and then its fault is dealt with. A report that speaks of something
-/// grave is a person's to read, where no program can.
+/// It said nothing that counts: it is asked so many times more, and then its fault is dealt with. A report that speaks of
+/// something grave is a person's to read, where no program can.
 fn no_word(
     draft: &mut Draft<'_>,
     open: OpenStep,
     (why, said, is_grave): (&str, &str, bool),
     speaker: Speaker<'_>,
-    is_asked_again: bool,
+    more: u32,
 ) {
     let OpenStep {
         step, round, grounds, ..
@@ -623,7 +622,7 @@ fn no_word(
             message: why.to_owned(),
         },
     ));
-    if is_asked_again && stages::nth_round(draft, round) < MOST_ROUNDS {
+    if stages::nth_round(draft, round) <= more {
         return ask(draft, step, round + 1, grounds.into());
     }
     let name = draft.task_plan().scrutiny.name(step);

@@ -9,6 +9,7 @@ use crate::domain::{
 };
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, TaskEvent, WorkEvent};
+use crate::engine::policy::{Job, policy};
 use crate::engine::state::{Grading, State};
 use crate::judging::eligibility::{grader, keeps_from_cutting};
 use crate::judging::verification::{Decision, decide};
@@ -19,10 +20,10 @@ use crate::mission::model::OnRefer;
 use super::ask;
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
-use super::prior::{carry_on, heard_before, open_points, prior_points, repeats_itself};
+use super::prior::{carry_on, heard_before, open_points, prior_points};
 use super::routes;
 use super::scrutiny;
-use super::seats::{fell_back, panel_rounds};
+use super::seats::fell_back;
 use super::stages::{self, in_review};
 
 /// The stages before are content: on to the criteria, where the task has some, else to acceptance.
@@ -73,7 +74,7 @@ fn nobody_may_cut(draft: &mut Draft<'_>, agent: Option<AgentId>, why: &str) {
 }
 
 /// The criteria were cut into probes, or could not be.
-pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>, may_pass: bool) {
+pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>) {
     let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
     let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
         return;
@@ -93,7 +94,8 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
         (Ok(_), None) => stages::nobody_may(draft, Stage::Verification),
         (Err(why), _) => {
             let message = format!("they could not be cut into probes: {why}");
-            no_grades(draft, round, &message, grading.unreviewed, may_pass);
+            let more = advice.map_or(0, |_| policy(Job::Ask(Purpose::Decompose { round })).reprompts);
+            no_grades(draft, round, &message, grading.unreviewed, more);
         }
     }
 }
@@ -105,13 +107,7 @@ pub(in crate::engine) fn grades_by_facts(plan: &Plan, task: TaskId) -> bool {
 }
 
 /// The judge graded, or could not be asked.
-pub(super) fn advised(
-    draft: &mut Draft<'_>,
-    round: u32,
-    judge: AgentId,
-    advice: Result<&Advice, &str>,
-    may_pass: bool,
-) {
+pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice: Result<&Advice, &str>) {
     let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
     let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
         return;
@@ -146,9 +142,10 @@ pub(super) fn advised(
             graded(Ok(&first.advice)).map_err(|_| why)
         })
     });
+    let more = advice.map_or(0, |_| policy(Job::Ask(Purpose::Grade { round })).reprompts);
     let lacks_answers = |reply: &RubricReply| {
         let points = prior_points(draft.plan(), draft.id, &draft.task);
-        nth == 1 && prior::unanswered(points.len(), &reply.prior).is_some()
+        nth <= more && prior::unanswered(points.len(), &reply.prior).is_some()
     };
     match read {
         Ok((_, reply)) if lacks_answers(&reply) => ask(draft, round + 1, grading.unreviewed),
@@ -175,7 +172,7 @@ pub(super) fn advised(
             // Whoever graded the work has reviewed it.
             settle(draft, &grades, decision, message, false, Accepted::Reviewed);
         }
-        Err(message) => no_grades(draft, round, &message, grading.unreviewed, may_pass),
+        Err(message) => no_grades(draft, round, &message, grading.unreviewed, more),
     }
 }
 
@@ -238,13 +235,16 @@ pub(super) fn graded(
     };
     match result {
         Ok(grades) => settle_facts(&mut draft, grades, grading.unreviewed),
-        Err(message) => no_grades(&mut draft, round, message, grading.unreviewed, true),
+        Err(message) => {
+            let more = draft.plan().rules.max_assessment_retries;
+            no_grades(&mut draft, round, message, grading.unreviewed, more);
+        }
     }
     draft.into_events()
 }
 
-/// The grader failed: if that may pass it is asked again within the bound, then a person must decide.
-fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool, may_pass: bool) {
+/// The grader gave no grades: it is asked for them so many times more, then a person must decide.
+fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool, more: u32) {
     draft.emit(Event::Work(
         draft.id,
         WorkEvent::GradingFailed {
@@ -252,10 +252,7 @@ fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool,
             message: message.to_owned(),
         },
     ));
-    if may_pass
-        && u64::from(stages::nth_round(draft, round)) < panel_rounds(draft.plan())
-        && !repeats_itself(draft)
-    {
+    if stages::nth_round(draft, round) <= more {
         ask(draft, round + 1, unreviewed);
     } else {
         let message = format!("the criteria could not be graded: {message}");

@@ -533,6 +533,7 @@ fn consults_are_counted_with_their_tries() {
                 message: "no".to_owned(),
                 used: None,
                 until: None,
+                never_began: false,
             },
         )
     };
@@ -568,6 +569,7 @@ fn consults_are_counted_with_their_tries() {
             message: "no".to_owned(),
             used: None,
             until: None,
+            never_began: false,
         },
     );
     assert!(after(task, gave_up).remedies.unwrap().failed[0].unresolvable);

@@ -199,6 +199,7 @@ impl Exploder {
                     message,
                     used,
                     until,
+                    ..
                 },
             ) => {
                 let payload = self.ask(*id, *purpose, *agent).failure(*class, Some(message));

@@ -316,9 +316,9 @@ impl Exploder {
                 | WorkEvent::ApproverUndecided { .. },
             )
             | Event::Run(RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. })
-            | Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => {
-                self.work_event(event, rest)
-            }
+            | Event::Budget(
+                BudgetEvent::Held { .. } | BudgetEvent::Released { .. } | BudgetEvent::Settled { .. },
+            ) => self.work_event(event, rest),
             Event::Ask(
                 _,
                 AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },

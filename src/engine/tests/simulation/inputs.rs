@@ -215,7 +215,6 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
             attempt: *attempt,
             step: *step,
             round: *round,
-            never_began: matches!(answer, Answer::Unreachable(class) if class.request_retried()),
             result: match answer {
                 Answer::Unreachable(_) => Err("it was killed".to_owned()),
                 Answer::Advice(advice) => Ok(advice.clone()),
@@ -352,6 +351,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 jitter: 0,
                 used: None,
                 ours: matches!(answer, Answer::NeverAsked),
+                never_began: false,
             }))]
         }
         (Effect::Ask { id, purpose, .. }, answer) => {

@@ -24,16 +24,18 @@ impl Exploder {
                 | TurnEvent::Lost
                 | TurnEvent::Adopted,
             ) => Some(turn_work(*turn)),
-            Event::Budget(BudgetEvent::Held { call, .. } | BudgetEvent::Released { call }) => {
-                Some(match call.call {
-                    Call::Turn(attempt, turn) => turn_work(TurnId {
-                        task: call.task,
-                        attempt,
-                        turn,
-                    }),
-                    Call::Ask(number, _) => self.open_ask(call.task, number),
-                })
-            }
+            Event::Budget(
+                BudgetEvent::Held { call, .. }
+                | BudgetEvent::Released { call }
+                | BudgetEvent::Settled { call, .. },
+            ) => Some(match call.call {
+                Call::Turn(attempt, turn) => turn_work(TurnId {
+                    task: call.task,
+                    attempt,
+                    turn,
+                }),
+                Call::Ask(number, _) => self.open_ask(call.task, number),
+            }),
             Event::Ask(
                 id,
                 AskEvent::Requested { purpose, .. }
@@ -159,6 +161,7 @@ impl Exploder {
             Event::Turn(_, TurnEvent::RequestFailed { .. }) => Life::Progressed("retry"),
             Event::Budget(BudgetEvent::Held { .. }) => Life::Progressed("held"),
             Event::Budget(BudgetEvent::Released { .. }) => Life::Progressed("released"),
+            Event::Budget(BudgetEvent::Settled { .. }) => Life::Progressed("settled"),
             Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => {
                 self.told = Some(id.task);
                 of_ask(*id, event, rest)
@@ -195,6 +198,7 @@ impl Exploder {
                 payload.extend(self.why_in_vain(id.task, rest))
             }
             Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => self.doer(event),
+            Event::Budget(BudgetEvent::Settled { usage, .. }) => Payload::default().usage(usage),
             Event::Work(_, WorkEvent::ApproverAsked { .. } | WorkEvent::ApproverUndecided { .. }) => {
                 self.approver_details(event)
             }
