@@ -44,6 +44,8 @@ mod conformance;
 mod control;
 #[path = "behaviour/coordination.rs"]
 mod coordination;
+#[path = "behaviour/crashed_status.rs"]
+mod crashed_status;
 #[path = "behaviour/deadlines.rs"]
 mod deadlines;
 #[path = "behaviour/delegation.rs"]
@@ -184,6 +186,8 @@ mod questions;
 mod recorded;
 #[path = "behaviour/red_team.rs"]
 mod red_team;
+#[path = "behaviour/regressed.rs"]
+mod regressed;
 #[path = "behaviour/replay.rs"]
 mod replay;
 #[path = "behaviour/replies.rs"]
@@ -227,6 +231,8 @@ mod supervision;
 mod support;
 #[path = "behaviour/syscalls.rs"]
 mod syscalls;
+#[path = "behaviour/tampering.rs"]
+mod tampering;
 #[path = "behaviour/terminal.rs"]
 mod terminal;
 #[path = "behaviour/texts_of_others.rs"]

@@ -8,6 +8,8 @@ mod imports;
 mod items;
 #[path = "tidy/sources.rs"]
 mod sources;
+#[path = "tidy/tables.rs"]
+mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -21,41 +23,41 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("code lines: agents", 4_545),
-    ("code lines: cli", 8_818),
+    ("code lines: cli", 8_827),
     ("code lines: domain", 1_735),
-    ("code lines: engine", 13_521),
+    ("code lines: engine", 13_450),
     ("code lines: judging", 5_306),
     ("code lines: supervisor", 3_601),
     ("code lines: lib", 15),
     ("code lines: main", 4),
-    ("code lines: mission", 12_247),
-    ("code lines: report", 14_042),
+    ("code lines: mission", 12_255),
+    ("code lines: report", 14_041),
     ("code lines: review", 2_479),
-    ("code lines: runtime", 10_467),
-    ("code lines: store", 2_390),
+    ("code lines: runtime", 10_714),
+    ("code lines: store", 2_495),
     ("code lines: test_clock", 40),
-    ("code lines: executor", 1_151),
-    ("code lines: the core", 34_659),
-    ("code lines: all", 80_361),
-    ("files over 600 lines", 10),
+    ("code lines: executor", 1_138),
+    ("code lines: the core", 34_822),
+    ("code lines: all", 80_645),
+    ("files over 600 lines", 12),
     ("largest circle of imports: agents", 9),
     ("largest circle of imports: cli", 44),
     ("largest circle of imports: domain", 6),
-    ("largest circle of imports: engine", 60),
+    ("largest circle of imports: engine", 65),
     ("largest circle of imports: judging", 10),
     ("largest circle of imports: supervisor", 13),
     ("largest circle of imports: mission", 60),
     ("largest circle of imports: report", 9),
     ("largest circle of imports: runtime", 18),
     ("largest circle of imports: store", 3),
-    ("functions over 70 lines", 35),
-    ("functions over 80 lines", 20),
-    ("`Result<_, String>` in signatures", 140),
+    ("functions over 70 lines", 32),
+    ("functions over 80 lines", 15),
+    ("`Result<_, String>` in signatures", 139),
     ("hand-built `Spawn`", 1),
-    ("calls of `judged_by`", 15),
-    ("public fields of `TaskState`", 52),
+    ("calls of `judged_by`", 14),
+    ("public fields of `TaskState`", 54),
     ("exhaustive matches over events", 6),
-    ("names of events to go", 102),
+    ("names of events to go", 0),
 ];
 
 /// The modules that decide and carry out.
@@ -291,4 +293,17 @@ fn no_figure_is_above_its_ceiling() {
         println!("     0             {name}\n                 -> take its ceiling away");
     }
     assert!(above.is_empty(), "above the ceilings in tests/tidy.rs:\n{above}");
+}
+
+#[test]
+fn each_module_begins_with_a_table_of_its_files() {
+    let found = tables::differences(&root().join("src"));
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn each_rule_of_the_list_stands_where_it_says() {
+    let page = fs::read_to_string(root().join("docs/design/architecture.md")).expect("the page is there");
+    let missing = tables::missing_rules(&page, &root().join("src"));
+    assert!(missing.is_empty(), "not there: {missing:?}");
 }

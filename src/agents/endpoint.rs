@@ -12,9 +12,9 @@ use reqwest::{Client, Url};
 
 use crate::mission::{self, AgentPlan, UnsetVariable};
 
-use super::line::Line;
 use super::protocol::Protocol;
 use super::secrets::Secrets;
+use super::transport::Line;
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

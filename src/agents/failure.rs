@@ -2,6 +2,11 @@
 //!
 //! Exit and status codes and structured error fields first, the error text of the provider or adapter last, a worker's
 //! own words never.
+//!
+//! | file | what |
+//! |---|---|
+//! | `reset` | when one says that it can be asked again: `Retry-After`, limits that reset (13) |
+//! | `words` | the last resort of the classifier: texts on an adapter's standard error, messages of a provider |
 
 use serde_json::Value;
 

@@ -6,6 +6,10 @@
 //! Written on reqwest itself rather than on a provider library, because judging needs what such libraries smooth over:
 //! the model as returned and nothing where the body names none, answers of bounded size, and missing usage as unknown
 //! rather than zero. One call is one request: no retry, no fallback, no second question hides in here.
+//!
+//! | file | what |
+//! |---|---|
+//! | `unique` | JSON objects that have a key twice are refused |
 
 use std::time::Duration;
 
@@ -21,8 +25,8 @@ use crate::domain::{FailureClass, Millis, Timestamp};
 use super::cassette::Asked;
 use super::endpoint::Endpoint;
 use super::failure::{ErrorAnswer, Moment, Transport, classify_answer, classify_transport, told_pause};
-use super::line::Line;
 use super::protocol::Protocol;
+use super::transport::Line;
 use unique::Unique;
 
 /// Bytes of an answer that are read.

@@ -13,15 +13,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{Digest, FailureClass, Timestamp};
-use crate::engine::{Job, pause_before_retry, policy};
+use crate::engine::{WorkKind, pause_before_retry, policy};
 use crate::test_clock::scaled;
 
 use super::endpoint::Endpoint;
-use super::line::Line;
 use super::model::{
     Dialogue, Exchange, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec, Usage, say,
 };
 use super::tools::brief;
+use super::transport::Line;
 
 /// How much longer than the conversation a tool may take.
 const GRACE: Duration = Duration::from_secs(5);
@@ -252,7 +252,7 @@ impl Talk<'_> {
     /// How long to wait before a request is made again; `None`: it is not.
     fn pause_after(&self, error: &ModelError, failed: u32) -> Option<Duration> {
         let is_first = self.dialogue.exchanges.is_empty();
-        let most = policy(Job::Turn).request_retries;
+        let most = policy(WorkKind::Turn).request_retries;
         if is_first || !error.class.request_retried() || failed >= most {
             return None;
         }

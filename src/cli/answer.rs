@@ -7,7 +7,7 @@ use crate::engine::Command;
 use crate::report::ids::{Waits, parse_approval};
 
 use super::failure::Failure;
-use super::operate::{Speaker, give, refuse_agents, say};
+use super::operator_client::{Speaker, give, refuse_agents, say};
 use super::project::{find_run, state_folder};
 use super::screen::Screen;
 

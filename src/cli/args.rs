@@ -6,12 +6,12 @@ use clap::{ArgAction, Args, Parser, ValueEnum};
 
 use crate::domain::{Millis, Money, OutcomeClass, ParseMoneyError, Points, RunId};
 
+use super::agent_commands;
 use super::answer::{Answer, Approve, Reject};
 use super::cancel::{Cancel, Pause};
 use super::gate::Gate;
 use super::inbox::OfRun;
 use super::resume::Resume;
-use super::voice;
 
 const AFTER_HELP: &str = "\
 Examples: quorum init && quorum
@@ -153,7 +153,7 @@ pub enum Subcommand {
     Help(super::help::Help),
     /// For agents inside a task: ask, delegate, progress, result
     #[command(after_help = "Example: quorum agent ask 'Which of the two databases is meant?'")]
-    Agent(voice::Agent),
+    Agent(agent_commands::Agent),
     /// List what waits for a person: the first half of `quorum inbox`
     #[command(
         hide = true,
@@ -165,7 +165,7 @@ pub enum Subcommand {
     Requests(OfRun),
     // The commands of `quorum agent` under the names that agents were told first.
     #[command(flatten)]
-    OfAgents(voice::AgentCommand),
+    OfAgents(agent_commands::AgentCommand),
 }
 
 /// What holds for every command.

@@ -8,7 +8,7 @@ use crate::engine::Command;
 
 use super::confirm::confirm;
 use super::failure::Failure;
-use super::operate::{Speaker, give, refuse_agents, say};
+use super::operator_client::{Speaker, give, refuse_agents, say};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::Screen;
 use crate::store::{RunFolder, StateFolder};

@@ -12,7 +12,7 @@ use crate::store::{Lock, LockError};
 
 use super::confirm::confirm;
 use super::failure::Failure;
-use super::operate::told;
+use super::operator_client::told;
 use super::project::WRITABLE;
 use super::project::{all_runs, state_folder};
 use super::run::held;

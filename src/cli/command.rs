@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 
 use super::args::{Arguments, Format, Json, switch};
 use super::failure::Failure;
-use super::{help, voice};
+use super::{agent_commands, help};
 
 /// The whole command line.
 ///
@@ -23,7 +23,7 @@ pub fn command() -> Command {
         true => argument,
         false => argument.hide(true),
     });
-    for name in voice::names() {
+    for name in agent_commands::names() {
         root = root.mut_subcommand(name, |old| old.hide(true));
     }
     let template = help::root_template(&root);

@@ -10,7 +10,7 @@ use crate::runtime::{RetryError, retry_now};
 use crate::store::{DeadLetters, QueueError};
 
 use super::failure::Failure;
-use super::operate::refuse_agents;
+use super::operator_client::refuse_agents;
 use super::project::state_folder;
 use super::screen::Screen;
 use super::session::fork_supervisor;

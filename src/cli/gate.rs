@@ -14,7 +14,7 @@ use crate::store::RunFolder;
 
 use super::confirm::confirm;
 use super::failure::Failure;
-use super::operate::{Given, Speaker, give, refuse_agents};
+use super::operator_client::{Given, Speaker, give, refuse_agents};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::Screen;
 

@@ -1,10 +1,60 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
+//!
+//! | file | what |
+//! |---|---|
+//! | `agent_commands` | `quorum agent ask`, `delegate`, `progress` and `result`: what an agent says to its run while it works on a task |
+//! | `answer` | `quorum approve`, `quorum reject` and `quorum answer`: a person decides about what waits for one |
+//! | `args` | what can be typed |
+//! | `calibrate` | `quorum calibrate`: judges, recorded or live, held against people |
+//! | `cancel` | `quorum cancel` and `quorum pause`: a person calls work off, or lets a session come to rest |
+//! | `changed_mission` | a mission file that was changed since its run froze it: `--accept-changed-mission` |
+//! | `clean` | `quorum clean`: removes runs that nobody needs any more |
+//! | `command` | the command line as one tree: what the structs of `args` declare, with what they cannot say |
+//! | `complete` | what a shell offers at the tab key |
+//! | `completions` | `quorum completions`: what a shell reads once, so that it asks `complete` at every key |
+//! | `config` | `quorum config show`: which settings hold, and which layer each of them comes from |
+//! | `confirm` | questions to a person |
+//! | `dlq` | `quorum dlq`: what failed for good, and what becomes of it (13) |
+//! | `doctor` | `quorum doctor`: whether this machine can run the mission, before anything is spent |
+//! | `events` | `quorum events`: what happened, under the public names |
+//! | `explain` | `quorum explain`: what a code, a flag or a word of a screen means |
+//! | `failure` | why a command could not do what it was asked: a message, what to do next, an exit code |
+//! | `finish_gate` | what finish gates need from the disk before a run may start: lists of tests, and what says how to compile |
+//! | `gate` | `quorum gate`: gates from stored state; a person may let a failed one pass |
+//! | `harmless` | a writer to a terminal that shows what would move the cursor, turn the reading direction or stay unseen |
+//! | `help` | `quorum --help`, and `quorum help` with the pages of the documentation |
+//! | `inbox` | `quorum inbox`, `approvals` and `requests`: what waits for a person |
+//! | `init` | `quorum init`: a mission that runs as written, to be changed step by step |
+//! | `logs` | `quorum logs`: what the agent of a task said, turn by turn, also while it is still saying it |
+//! | `man` | `quorum man`: manual pages, made from the same tree as the help |
+//! | `metrics` | `quorum metrics`: how tasks, agents and the mission of a run did |
+//! | `operator_client` | how a command from outside reaches its run, and what it says about it |
+//! | `panics` | what a bug of ours looks like to a user: exit code 1, and how the run goes on |
+//! | `plan` | `quorum plan` and `quorum run --dry-run`: what would happen |
+//! | `project` | where things are: the project's `quorum.yaml`, the user's, the state folder, the runs in it |
+//! | `reference` | the page `docs/reference/cli.md`: what `--help` says, command by command |
+//! | `report` | `quorum report`: the reports of a run, written again from its journal |
+//! | `report_place` | where a report goes: a file is replaced whole, a FIFO or a device written to |
+//! | `reports` | reports that a session leaves behind: files that were asked for, GitHub's summary and annotations |
+//! | `request` | `quorum request`: work that somebody asks for from outside, and what becomes of it (16) |
+//! | `resume` | `quorum resume`: continue a run from its journal |
+//! | `review` | `quorum review`: judges a task of a run again, or any work without a run |
+//! | `run` | `quorum run`: validate, run, judge, report |
+//! | `runs` | `quorum runs`: the runs of the state folder |
+//! | `schema` | `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key |
+//! | `screen` | what is printed where: results on stdout, progress and diagnostics on stderr |
+//! | `session` | what `run` and `resume` have in common: options, the session itself, the end |
+//! | `show` | `quorum show`: everything about one task of a run |
+//! | `status` | `quorum status`: a run as its journal tells it, whether somebody works on it or not |
+//! | `validate` | `quorum validate`: everything that is wrong with mission files, without a network and without starting anything |
+//! | `variables` | variables that hold for a session and are no flag's |
 
-mod accept;
+mod agent_commands;
 mod answer;
 mod args;
 mod calibrate;
 mod cancel;
+mod changed_mission;
 mod clean;
 mod command;
 mod complete;
@@ -16,7 +66,7 @@ mod doctor;
 mod events;
 mod explain;
 mod failure;
-mod finish;
+mod finish_gate;
 mod gate;
 mod harmless;
 mod help;
@@ -25,7 +75,7 @@ mod init;
 mod logs;
 mod man;
 mod metrics;
-mod operate;
+mod operator_client;
 mod panics;
 mod plan;
 mod project;
@@ -45,7 +95,6 @@ mod show;
 mod status;
 mod validate;
 mod variables;
-mod voice;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -105,8 +154,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Approve(arguments)) => answer::approve(&arguments, &screen),
         Some(Subcommand::Reject(arguments)) => answer::reject(&arguments, &screen),
         Some(Subcommand::Answer(arguments)) => answer::answer_question(&arguments, &screen),
-        Some(Subcommand::Agent(arguments)) => voice::agent(&arguments.command, &screen),
-        Some(Subcommand::OfAgents(command)) => voice::agent(&command, &screen),
+        Some(Subcommand::Agent(arguments)) => agent_commands::agent(&arguments.command, &screen),
+        Some(Subcommand::OfAgents(command)) => agent_commands::agent(&command, &screen),
         Some(Subcommand::Inbox(arguments)) => inbox::inbox(&arguments, &screen),
         Some(Subcommand::Approvals(arguments)) => inbox::approvals(&arguments, &screen),
         Some(Subcommand::Requests(arguments)) => inbox::requests(&arguments, &screen),

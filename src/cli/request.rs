@@ -18,7 +18,7 @@ use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
 use crate::supervisor;
 
 use super::failure::Failure;
-use super::operate::{Given, Speaker, give, refuse_agents};
+use super::operator_client::{Given, Speaker, give, refuse_agents};
 use super::project::{find_run, open_run, state_folder};
 use super::resume::refuse_active_titles;
 use super::screen::Screen;

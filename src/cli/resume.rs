@@ -13,10 +13,10 @@ use crate::runtime::{
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 use crate::supervisor;
 
-use super::accept::ChangedMission;
 use super::args::SessionFlags;
+use super::changed_mission::ChangedMission;
 use super::failure::Failure;
-use super::operate::{refuse_agents, told};
+use super::operator_client::{refuse_agents, told};
 use super::project::{find_run, open_run, refuse, state_folder};
 use super::reports::{Reports, exit_code};
 use super::run::lock;

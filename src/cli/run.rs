@@ -24,7 +24,7 @@ use crate::supervisor;
 use super::args::{Run, RunFlags};
 use super::confirm::{can_ask, confirm};
 use super::failure::Failure;
-use super::operate::{OPERATOR, told};
+use super::operator_client::{OPERATOR, told};
 use super::plan::plan;
 use super::project::{WRITABLE, current_dir, open_run, refuse, state_folder, unusable};
 use super::reports::Reports;
@@ -214,7 +214,7 @@ pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Lo
 
 /// The plan of what `--only` selects, with its titles in the options; of all tasks without it.
 pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) -> Result<Plan, Failure> {
-    super::finish::freeze(&loaded.mission, options)?;
+    super::finish_gate::freeze(&loaded.mission, options)?;
     if only.is_empty() {
         return Ok(mission::compile(loaded.mission, options));
     }

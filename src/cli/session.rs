@@ -8,7 +8,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 
 use crate::agents::cassette::{Cassette, CassetteError};
-use crate::agents::line::Network;
+use crate::agents::transport::Network;
 use crate::domain::{Bar, BarOrigin, Points, RunId, Timestamp};
 use crate::engine::{Fact, State, SupervisorRef, agents_needed};
 use crate::mission::RunOptions;

@@ -86,7 +86,7 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
             }
         }
     })?;
-    let left = recovered.left();
+    let (left, supervisor) = (recovered.left(), recovered.supervisor().clone());
     let state = recovered.state;
     let Some(history) = history else {
         let titles = state.plan.every_task_id();
@@ -100,7 +100,7 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
         view,
         history,
         left,
-        supervisor: recovered.supervisor,
+        supervisor,
         end: recovered.end,
         vouched,
     })

@@ -8,7 +8,7 @@ use crate::domain::{TaskId, Timestamp};
 use crate::engine::outcome;
 use crate::report::json::Standing;
 use crate::report::status::{self as table, StatusPage};
-use crate::runtime::{Left, Recovered, stored_page};
+use crate::runtime::{Left, Recovered, told_by_snapshot};
 use crate::store::{Lock, RunFolder, StateFolder};
 
 use super::args::Status;
@@ -25,14 +25,9 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
     let wants_more = screen.is_json() || arguments.watch || arguments.exit_code;
-    if !wants_more && let Some(page) = stored_page(&run).and_then(|page| from_value::<StatusPage>(page).ok())
-    {
-        let standing = page.standing(has_writer(&folder, &run));
-        // Agents may have outlived a crash; who they are is not in the snapshot.
-        if standing != Standing::Crashed {
-            screen.result(&page.render(standing, Timestamp::now(), &screen.out()));
-            return Ok(0);
-        }
+    if !wants_more && let Some((page, standing)) = first_page(&folder, &run) {
+        screen.result(&page.render(standing, Timestamp::now(), &screen.out()));
+        return Ok(0);
     }
     let mut recovered = show(&folder, &run, screen, false)?;
     if arguments.watch {
@@ -43,6 +38,23 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     } else {
         0
     })
+}
+
+/// The page that the run's snapshot holds, with what the journal says behind it, and where the run stands. `None` where only a
+/// fold tells: of a run that is worked on people want what is, not what was.
+fn first_page(folder: &StateFolder, run: &RunFolder) -> Option<(StatusPage, Standing)> {
+    // Before the look at the journal: who writes to it then may end while it is read.
+    let live = has_writer(folder, run);
+    let told = told_by_snapshot(run)?;
+    let mut page: StatusPage = from_value(told.page).ok()?;
+    let standing = page.standing(live);
+    page.outlived_by(&at_work(&told.left, standing));
+    match told.tail {
+        Some(_) if standing != Standing::Crashed => return None,
+        Some(tail) => page.goes_on(tail),
+        None => {}
+    }
+    Some((page, standing))
 }
 
 /// Shows the run each time its journal has grown, until nobody writes to it any more.

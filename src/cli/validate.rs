@@ -15,7 +15,7 @@ use crate::report::{count, sanitize};
 
 use super::args::Validate;
 use super::failure::Failure;
-use super::finish::freeze;
+use super::finish_gate::freeze;
 use super::run::mission_folder;
 use super::screen::Screen;
 use super::session::{lay_over_reviews, options_with_config};

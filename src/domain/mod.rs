@@ -2,6 +2,26 @@
 //!
 //! Nothing here does I/O and nothing here decides. The words are those of the field (mission, task,
 //! attempt, verdict, gate); the same word stands in YAML, JSON, logs and code.
+//!
+//! | file | what |
+//! |---|---|
+//! | `assumption` | assumptions that an agent found broken (17) |
+//! | `consult` | purposes of asking an agent, and answers of a fixed form (13) |
+//! | `date_line` | the line of a prompt that tells the time |
+//! | `dead_letter` | dead letters: operations that failed for good, and what may still become of them (13) |
+//! | `digest` | content digests: what ties a record in the journal to a file beside it |
+//! | `duration` | times: integer milliseconds everywhere, text only at the edges |
+//! | `edge` | the edges that lead out of a verification (10) |
+//! | `failure` | classes and modes of failure, and what each means for the task (13) |
+//! | `ids` | ids: dense `u32` indices inside a run, a sortable text for the run itself |
+//! | `lifecycle` | the words of a task's life: states, phases, attempts, flags (1, 4, 5) |
+//! | `looks` | characters that nobody sees, and names that cannot be told apart (22) |
+//! | `money` | money in exact decimal arithmetic (19) |
+//! | `outcome` | what a run ends with: exit codes, and which condition weighs most (20) |
+//! | `request` | intake: how far a request for work has come (16) |
+//! | `score` | scores and bars in exact decimal arithmetic (2) |
+//! | `stages` | the stages behind the verification: the mission's own, red team, vision check (6.7 to 6.9, 15) |
+//! | `verdict` | what judging yields: verdicts, findings, scored dimensions (1, 2) |
 
 mod assumption;
 mod consult;
@@ -18,7 +38,7 @@ mod money;
 mod outcome;
 mod request;
 mod score;
-mod scrutiny;
+mod stages;
 mod verdict;
 
 pub use assumption::{Assumption, BrokenAssumption};
@@ -38,7 +58,7 @@ pub use money::{Money, ParseMoneyError};
 pub use outcome::OutcomeClass;
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, ParseBarError, Points};
-pub use scrutiny::{Opinion, Step};
+pub use stages::{Opinion, Step};
 pub use verdict::{
     Addressed, Cause, CriterionGrade, Dimension, DimensionScore, Finding, PriorAnswer, Severity, Stage,
     Verdict,

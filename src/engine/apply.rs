@@ -1,6 +1,12 @@
 //! Applying events: the only way state changes, live and in recovery.
 //!
 //! Applying never judges and never fails: an event that stands in the journal has happened.
+//!
+//! | file | what |
+//! |---|---|
+//! | `run` | what events of the run change of its state |
+//! | `task` | what events change of one task |
+//! | `work` | what events of work, turns and questions change of their task |
 
 mod run;
 mod task;
@@ -8,6 +14,7 @@ mod work;
 
 use super::event::{AskEvent, Event, GateEvent, HoldEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::fixups::{no_longer_superseded, supersede};
+use super::job::Job;
 use super::payload::{DeferralReason, StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, is_tried_again, nothing_is_due};
 use super::state::{HoldStage, State, TaskState};
@@ -64,6 +71,12 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             forgive(state, task);
             change_task(state, task, event);
         }
+        TaskEvent::Regressed {
+            behind, judged_again, ..
+        } => {
+            change_task(state, task, event);
+            regressed(state, task, behind, judged_again);
+        }
         TaskEvent::StageVerdict(report) => {
             count_rejection(state, report);
             change_task(state, task, event);
@@ -108,23 +121,17 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
 fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent) {
     change_task(state, task, event);
     match said {
-        WorkEvent::ArtifactsRequested { dependency } => {
+        WorkEvent::Requested(Job::Artifacts(dependency)) => {
             state.cascades_due.remove(&(task, *dependency));
         }
-        WorkEvent::CheckRequested { .. } => {
+        WorkEvent::Requested(Job::Check(_)) => {
             // A turn that ends while a check runs may change what the check has looked at.
             let ended = state.turns_ended;
             if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
                 judging.turns_ended = ended;
             }
         }
-        WorkEvent::GradingRequested { .. } => {
-            let runs_commands = super::decide::grades_by_facts(&state.plan, task);
-            if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
-                judging.stale |= runs_commands;
-            }
-        }
-        _ => {}
+        WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
     }
 }
 
@@ -188,18 +195,31 @@ fn change_hold(state: &mut State, hold: HoldId, event: &HoldEvent) {
     }
 }
 
+/// Accepted work is done again: what has judged it judges once more, and what names its files waits behind others.
+fn regressed(state: &mut State, task: TaskId, behind: &[TaskId], judged_again: &[TaskId]) {
+    let why = format!(
+        "'{}', which it judged, is done again",
+        state.plan.task(task).title
+    );
+    for id in judged_again {
+        state.tasks[id.index()].reopen(&why, &[]);
+    }
+    for first in behind {
+        if let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() {
+            open.ahead_of.push(task);
+            block(state, task);
+        }
+    }
+}
+
 /// A file of done work changed, and no check holds it any more: the work is marked.
 fn mark_unverified(state: &mut State, report: &StageReport) {
-    let task = &mut state.tasks[report.task.index()];
     if report.stage != Stage::Audit || report.verdict != Verdict::Skip {
         return;
     }
-    if let Some(flag) = task.flag {
-        let marked = flag.max(QualityFlag::Unverified);
-        task.flag = Some(marked);
-        adjust(state.counts.of_flag(flag), true, false);
-        adjust(state.counts.of_flag(marked), false, true);
-    }
+    state.alter(report.task, |task| {
+        task.flag = task.flag.map(|flag| flag.max(QualityFlag::Unverified));
+    });
 }
 
 /// The judges' word about a model's work: rejections in a row are counted, a pass ends the row. A person's word is not a
@@ -230,41 +250,28 @@ fn forgive(state: &mut State, task: TaskId) {
     }
 }
 
-/// Applies a task's event and keeps the sums that hang on it.
+/// Applies a task's event, and what hangs on it: sums, and the timers of an approval.
 fn change_task(state: &mut State, id: TaskId, event: &Event) {
-    let task = &mut state.tasks[id.index()];
-    let asks = |task: &TaskState| {
-        task.waiting
-            .as_ref()
-            .is_some_and(|waiting| waiting.asking.is_some())
-    };
     let waits = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.number);
-    let sums = |task: &TaskState| {
-        let looked_at = task.is_looked_at();
-        (
-            task.indeterminate,
-            task.is_reworked(),
-            task.running.is_some(),
-            looked_at,
-            task.faulted,
-        )
+    let ahead_of = |task: &TaskState| {
+        let reopened = task.reopened.as_deref();
+        reopened.map_or_else(Vec::new, |open| open.ahead_of.clone())
     };
-    let (before, asked, waited) = (sums(task), asks(task), waits(task));
-    let calls_before = task.calls();
-    task.apply(event);
-    state.calls_open = (state.calls_open + task.calls()).saturating_sub(calls_before);
-    let (after, now_asked, now_waits) = (sums(task), asks(task), waits(task));
-    adjust(&mut state.approvers_asked, asked, now_asked);
+    let (waited, now_waits, ahead_of) = state.alter(id, |task| {
+        let (waited, ahead_of) = (waits(task), ahead_of(task));
+        task.apply(event);
+        (waited, waits(task), ahead_of)
+    });
     if let Some(number) = waited.filter(|_| waited != now_waits) {
         state.timers.cancel(Timer::Approval { task: id, number });
         state.timers.cancel(Timer::AskAgain { task: id, number });
     }
     follow_approval(state, id, event);
-    adjust(&mut state.counts.indeterminate, before.0, after.0);
-    adjust(&mut state.counts.reworked, before.1, after.1);
-    adjust(&mut state.turns_running, before.2, after.2);
-    adjust(&mut state.looked_at, before.3, after.3);
-    adjust(&mut state.faulted, before.4, after.4);
+    if state.task(id).reopened.is_none() {
+        for waiting in ahead_of {
+            unblock(state, waiting);
+        }
+    }
 }
 
 /// The timers of an approval.
@@ -290,15 +297,22 @@ fn follow_approval(state: &mut State, task: TaskId, event: &Event) {
                 number: *number,
             });
         }
-        Event::Work(_, WorkEvent::ApproverAsked { number, .. }) => {
+        Event::Work(_, WorkEvent::Requested(Job::Approver { number, .. }))
+        | Event::Ask(
+            _,
+            AskEvent::Requested {
+                purpose: Purpose::Approve { number, .. },
+                ..
+            },
+        ) => {
             state.timers.cancel(Timer::AskAgain {
                 task,
                 number: *number,
             });
         }
-        Event::Work(
+        Event::Task(
             _,
-            WorkEvent::ApproverUndecided {
+            TaskEvent::ApprovalUndecided {
                 number,
                 again: Some(at),
                 ..
@@ -317,10 +331,8 @@ fn follow_approval(state: &mut State, task: TaskId, event: &Event) {
 /// A task begins to wait for a moment, or has waited for it.
 fn defer(state: &mut State, id: TaskId, event: &Event) {
     state.timers.cancel(Timer::WaitOver);
-    let held = state.task(id).holds_slot();
     change_task(state, id, event);
     ledger::drop_what_nobody_waits_for(state, id);
-    change_slot(state, id, held);
     follow_deferral(state, id);
     let plan = state.plan.clone();
     let plan = plan.task(id);
@@ -348,36 +360,12 @@ fn follow_deferral(state: &mut State, id: TaskId) {
     }
 }
 
-/// What follows where a task takes a slot or gives it up.
-fn change_slot(state: &mut State, id: TaskId, held: bool) {
-    let holds = state.task(id).holds_slot();
-    if held == holds {
-        return;
-    }
-    let plan = state.plan.clone();
-    let plan = plan.task(id);
-    adjust(&mut state.counts.running, held, holds);
-    adjust(&mut state.slots, held, holds);
-    if holds {
-        state.ready.occupy(plan.agent);
-    } else {
-        state.ready.release(plan.agent);
-    }
-    if plan.exclusive {
-        adjust(&mut state.exclusive, held, holds);
-    }
-}
-
 fn leave_hold(state: &mut State, hold: HoldId, stage: HoldStage) {
     state.holds[hold.index()].stage = stage;
     state.holds_reached.remove(&hold);
     state.holds_due.remove(&hold);
     state.timers.cancel(Timer::Delay(hold));
     state.timers.cancel(Timer::WaitOver);
-}
-
-fn adjust(count: &mut u32, before: bool, after: bool) {
-    *count = (*count + u32::from(after)).saturating_sub(u32::from(before));
 }
 
 fn transition(state: &mut State, id: TaskId, event: &Event) {
@@ -390,31 +378,12 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         .mends(id)
         .map(|source| (source, Standing::of(state, source)));
     no_longer_superseded(state, id);
-    let task = &mut state.tasks[id.index()];
-    let (from, held, flag) = (task.status, task.holds_slot(), task.flag);
+    let from = state.task(id).status;
     change_task(state, id, event);
     ledger::drop_what_nobody_waits_for(state, id);
-    let task = &state.tasks[id.index()];
-    let to = task.status;
-
-    let counts = &mut state.counts;
-    for (status, count) in [
-        (Status::Done, &mut counts.done),
-        (Status::Failed, &mut counts.failed),
-        (Status::AwaitingApproval, &mut counts.awaiting),
-    ] {
-        adjust(count, from == status, to == status);
-    }
+    let to = state.task(id).status;
     // A failure that is withdrawn, because a verification sends back what it was built on, holds nothing up.
-    state.failed_fast &= counts.failed > 0;
-    if let Some(flag) = flag {
-        adjust(counts.of_flag(flag), true, false);
-    }
-    if let Some(flag) = task.flag {
-        adjust(counts.of_flag(flag), false, true);
-    }
-
-    change_slot(state, id, held);
+    state.failed_fast &= state.sums.counts.failed > 0;
     follow_deferral(state, id);
     // What waited for a slot in its review waits for it no more.
     state.ready.remove(id, task_plan.agent, task_plan.priority);

@@ -39,6 +39,8 @@ pub struct Acceptance {
 pub struct Audit {
     /// How many were asked for.
     pub number: u32,
+    /// How many of them in the session that works now, or did last.
+    pub of_session: u32,
     /// Whether one is under way.
     pub out: bool,
     /// The last acceptance on record when it was asked for, by its [`order`](Acceptance::order). Of what was accepted
@@ -61,7 +63,7 @@ pub enum AuditStanding {
 }
 
 /// What follows once the files that a task's rules name were looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum AfterScan {
     /// Its judging begins.
     #[default]
@@ -118,6 +120,12 @@ pub(super) fn found(recorded: &FileFact, latest: &FileFact, seen: &FileFact) -> 
         _ if is_same(latest, seen) => Found::Same,
         Some(_) => Found::Changed,
     }
+}
+
+/// Whether a file of a record is not there, or holds nothing any more, by what was seen of the files that a task names.
+pub(super) fn is_lost(recorded: &FileFact, seen: &[FileFact]) -> bool {
+    let seen = seen.iter().find(|seen| seen.path == recorded.path);
+    seen.is_none_or(|seen| matches!(found(recorded, recorded, seen), Found::Gone | Found::Emptied))
 }
 
 /// Whether two looks at a file saw the same.
@@ -201,7 +209,7 @@ impl State {
             task.running.is_some() && plan.workspace == *workspace
         };
         self.last_turn_in(id) > acceptance.turns
-            || self.turns_running > 0 && self.plan.tasks.iter().zip(&self.tasks).any(works)
+            || self.sums.turns_running > 0 && self.plan.tasks.iter().zip(&self.tasks).any(works)
     }
 
     /// A turn ended in the workspace of a task: checks that had passed there may not pass any more.

@@ -2,19 +2,23 @@
 //!
 //! `apply` keeps it up to date event by event, at the cost of the task's degree. Here it is made from nothing: for a
 //! run that begins, and for one whose mission was changed.
+//!
+//! [`contribution`] says what a task adds to the sums, and nothing else does. Whatever changes a task, or its plan, goes
+//! through [`State::alter`] or [`State::resum`], which take back what it added before and add what it adds after.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::{AgentId, GateId, HoldId, Status, TaskId};
-use crate::mission::{HoldPlan, Part, Plan, succeed};
+use crate::mission::{HoldPlan, Part, Plan, TaskPlan, succeed};
 
 use super::apply::make_ready_if_unblocked;
 use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
 use super::remedies::all_have_ended;
 use super::routes::{self, all_left};
-use super::state::{Counts, GateState, HoldStage, HoldState, RunPhase, State, TaskState};
+use super::state::{GateState, HoldStage, HoldState, RunPhase, State, TaskState};
+use super::sums::{Counts, Sums};
 use super::timers::Timer;
 
 /// Goes on with another plan. Tasks and gates keep their ids, and whatever they have reached.
@@ -40,7 +44,91 @@ pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
     state.derive();
 }
 
+/// What one task adds to the sums.
+fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
+    let slots = u32::from(task.holds_slot());
+    let asking = task.waiting.as_ref().and_then(|waiting| waiting.asking);
+    let is_taken = plan.part == Part::Selected && !task.not_taken;
+    Sums {
+        counts: match plan.part {
+            _ if is_taken => taken(task, slots),
+            Part::Selected | Part::NotSelected => Counts {
+                not_taken: 1,
+                ..Counts::default()
+            },
+            Part::Removed => Counts::default(),
+        },
+        slots,
+        turns_running: u32::from(task.running.is_some()),
+        calls_open: task.calls(),
+        looked_at: u32::from(task.is_looked_at()),
+        faulted: u32::from(is_taken && task.faulted),
+        exclusive: if plan.exclusive { slots } else { 0 },
+        approvers_asked: u32::from(asking.is_some()),
+    }
+}
+
+/// What a task that the run takes adds.
+fn taken(task: &TaskState, running: u32) -> Counts {
+    let mut counts = Counts {
+        selected: 1,
+        done: u32::from(task.status == Status::Done),
+        failed: u32::from(task.status == Status::Failed && !task.superseded),
+        superseded: u32::from(task.superseded),
+        awaiting: u32::from(task.status == Status::AwaitingApproval),
+        running,
+        indeterminate: u32::from(task.indeterminate),
+        reworked: u32::from(task.is_reworked()),
+        ..Counts::default()
+    };
+    if let Some(flag) = task.flag {
+        *counts.of_flag(flag) += 1;
+    }
+    counts
+}
+
 impl State {
+    /// Changes a task, and with it the sums and what its agent is busy with.
+    pub(super) fn alter<T>(&mut self, id: TaskId, change: impl FnOnce(&mut TaskState) -> T) -> T {
+        let (plan, task) = (self.plan.task(id), &mut self.tasks[id.index()]);
+        let before = contribution(plan, task);
+        let result = change(task);
+        let after = contribution(plan, task);
+        self.sums -= before;
+        self.sums += after;
+        match (before.slots, after.slots) {
+            (0, 1) => self.ready.occupy(plan.agent),
+            (1, 0) => self.ready.release(plan.agent),
+            _ => {}
+        }
+        result
+    }
+
+    /// Changes the plans of tasks, some of which may be new. None of them holds a slot.
+    pub(super) fn resum(
+        &mut self,
+        ids: impl Iterator<Item = TaskId> + Clone,
+        change: impl FnOnce(&mut Self),
+    ) {
+        let known = ids.clone().filter(|id| id.index() < self.tasks.len());
+        let before = self.sum_of(known);
+        self.sums -= before;
+        change(self);
+        let after = self.sum_of(ids);
+        self.sums += after;
+    }
+
+    /// Adds up all tasks anew. Costs O(tasks).
+    pub(super) fn sum_up(&mut self) {
+        self.sums = self.sum_of((0..self.tasks.len()).map(TaskId::from_index));
+    }
+
+    fn sum_of(&self, ids: impl Iterator<Item = TaskId>) -> Sums {
+        let mut sums = Sums::default();
+        ids.for_each(|id| sums += contribution(self.plan.task(id), self.task(id)));
+        sums
+    }
+
     /// Makes everything anew that follows from the plan and from where tasks and gates stand. Costs O(tasks and edges).
     pub(super) fn derive(&mut self) {
         let plan = Arc::clone(&self.plan);
@@ -50,7 +138,9 @@ impl State {
         routes::derive(self);
         self.derive_gates(&plan);
         self.derive_holds(&plan);
-        self.derive_sums(&plan);
+        self.sum_up();
+        self.derive_deferred();
+        let behind = self.derive_order_of_reopened();
         self.ready = ReadyQueue::default();
         for (index, agent) in plan.agents.iter().enumerate() {
             if let Some(limit) = agent.spec.max_concurrent {
@@ -82,8 +172,9 @@ impl State {
                 self.cascades_due.extend(due);
             }
             all_have_ended(self, id);
+            let first = behind.get(&id).copied().unwrap_or(0);
             self.tasks[id.index()].blockers =
-                u32::try_from(open + shut + held).expect("edges are counted in u32 by the loader");
+                u32::try_from(open + shut + held + first).expect("edges are counted in u32 by the loader");
             if self.task(id).holds_slot() {
                 self.ready.occupy(plan.task(id).agent);
             }
@@ -92,6 +183,24 @@ impl State {
                 make_ready_if_unblocked(self, id);
             }
         }
+    }
+
+    /// How many tasks, which are done again, each one waits for that is done again too. Nobody waits for what left the run.
+    fn derive_order_of_reopened(&mut self) -> BTreeMap<TaskId, usize> {
+        let mut behind = BTreeMap::new();
+        for index in 0..self.tasks.len() {
+            let takes = self.takes(TaskId::from_index(index));
+            let Some(open) = self.tasks[index].reopened.as_deref_mut() else {
+                continue;
+            };
+            if !takes {
+                open.ahead_of.clear();
+            }
+            for id in &open.ahead_of {
+                *behind.entry(*id).or_default() += 1;
+            }
+        }
+        behind
     }
 
     fn derive_gates(&mut self, plan: &Plan) {
@@ -150,49 +259,7 @@ impl State {
         }
     }
 
-    fn derive_sums(&mut self, plan: &Plan) {
-        let mut counts = Counts::default();
-        (
-            self.slots,
-            self.turns_running,
-            self.exclusive,
-            self.approvers_asked,
-            self.calls_open,
-            self.looked_at,
-            self.faulted,
-        ) = (0, 0, 0, 0, 0, 0, 0);
-        for (task, state) in plan.tasks.iter().zip(&self.tasks) {
-            match task.part {
-                Part::Selected if !state.not_taken => counts.selected += 1,
-                Part::Selected | Part::NotSelected => counts.not_taken += 1,
-                Part::Removed => {}
-            }
-            let holds = u32::from(state.holds_slot());
-            self.slots += holds;
-            self.turns_running += u32::from(state.running.is_some());
-            let asking = state.waiting.as_ref().and_then(|waiting| waiting.asking);
-            self.approvers_asked += u32::from(asking.is_some());
-            self.calls_open += state.calls();
-            self.looked_at += u32::from(state.is_looked_at());
-            if task.exclusive {
-                self.exclusive += holds;
-            }
-            if task.part != Part::Selected || state.not_taken {
-                continue;
-            }
-            self.faulted += u32::from(state.faulted);
-            counts.running += holds;
-            counts.done += u32::from(state.status == Status::Done);
-            counts.failed += u32::from(state.status == Status::Failed && !state.superseded);
-            counts.superseded += u32::from(state.superseded);
-            counts.awaiting += u32::from(state.status == Status::AwaitingApproval);
-            counts.indeterminate += u32::from(state.indeterminate);
-            counts.reworked += u32::from(state.is_reworked());
-            if let Some(flag) = state.flag {
-                *counts.of_flag(flag) += 1;
-            }
-        }
-        self.counts = counts;
+    fn derive_deferred(&mut self) {
         let deferred = self.tasks.iter().enumerate();
         let deferred = deferred.filter(|(_, task)| task.deferral.is_some() && !task.is_queued());
         self.deferred = deferred.map(|(index, _)| TaskId::from_index(index)).collect();

@@ -2,14 +2,15 @@
 //!
 //! Nothing is stored beside the state: after a crash [`pending_effects`] derives from the state what is still to do.
 
-use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, Step, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
 
-use super::decide::{grades_by_facts, must_be_allowed, must_note, needs_prompt};
+use super::decide::{must_be_allowed, must_note, needs_prompt};
 use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
+use super::job::Job;
 use super::ledger::{Call, CallId};
 use super::notice::NoticeEvent;
 use super::place::JudgingPlace;
-use super::state::{Ask, RunPhase, State, TaskState};
+use super::state::{Ask, RunPhase, State};
 
 /// Something to do in the world, named by value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,69 +33,17 @@ pub enum Effect {
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
-    /// Look at the files that the task's rules name.
-    ScanFiles {
-        /// The turn whose work is judged.
+    /// Run a command or look at files for a task.
+    Job {
+        /// The turn at which the task is.
         turn: TurnId,
-        /// Which look at the task's files it is.
-        number: u32,
-    },
-    /// Run a command of a finish gate.
-    RunFinish {
-        /// The turn that it looks at.
-        turn: TurnId,
-        /// Its position among the gate's commands.
-        command: u32,
-    },
-    /// Run a declared check.
-    RunCheck {
-        /// The task.
-        task: TaskId,
-        /// The attempt that is judged.
-        attempt: u32,
-        /// Its position among the task's checks.
-        check: u32,
-    },
-    /// Hold the task's criteria against what there is.
-    Grade {
-        /// The task.
-        task: TaskId,
-        /// The attempt that is judged.
-        attempt: u32,
-        /// The round of this judging.
-        round: u32,
-    },
-    /// Run a stage behind the verification that needs no agent.
-    RunStep {
-        /// The task.
-        task: TaskId,
-        /// The attempt that is judged.
-        attempt: u32,
-        /// Which one.
-        step: Step,
-        /// The round of this judging.
-        round: u32,
+        /// What.
+        job: Job,
     },
     /// Look at what was accepted.
     Audit {
         /// Which audit.
         number: u32,
-    },
-    /// Look at the files of a failed dependency.
-    ScanArtifacts {
-        /// The task that needs it.
-        task: TaskId,
-        /// What failed.
-        dependency: TaskId,
-    },
-    /// Ask an approver that is no person.
-    AskApprover {
-        /// The task.
-        task: TaskId,
-        /// Which approval, by its number within the task.
-        number: u32,
-        /// Which of its approvers, by position.
-        approver: u32,
     },
     /// Ask an agent.
     Ask {
@@ -181,62 +130,16 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
                 not_before: Some(*not_before),
             }]
         }
-        Event::Work(task, WorkEvent::ScanRequested { .. }) => {
-            vec![Effect::ScanFiles {
-                turn: state.current_turn(*task),
-                number: state.task(*task).scans,
-            }]
-        }
+        Event::Work(task, WorkEvent::Requested(job)) => vec![Effect::Job {
+            turn: state.current_turn(*task),
+            job: *job,
+        }],
         // Whatever waited for it goes on.
         Event::Run(RunEvent::AuditFinished { .. }) => {
             let tasks = state.plan.task_ids();
             tasks.filter_map(|id| prepare_prompt(state, id)).collect()
         }
         Event::Run(RunEvent::AuditRequested { number }) => vec![Effect::Audit { number: *number }],
-        Event::Work(task, WorkEvent::FinishRequested { command }) => vec![Effect::RunFinish {
-            turn: state.current_turn(*task),
-            command: *command,
-        }],
-        Event::Work(task, WorkEvent::CheckRequested { check }) => {
-            vec![Effect::RunCheck {
-                task: *task,
-                attempt: state.task(*task).attempt,
-                check: *check,
-            }]
-        }
-        // By a rubric a judge grades, who is consulted.
-        Event::Work(task, WorkEvent::GradingRequested { round, .. })
-            if grades_by_facts(&state.plan, *task) =>
-        {
-            vec![Effect::Grade {
-                task: *task,
-                attempt: state.task(*task).attempt,
-                round: *round,
-            }]
-        }
-        Event::Work(
-            task,
-            WorkEvent::StepRequested {
-                step,
-                round,
-                plain: true,
-                ..
-            },
-        ) => vec![Effect::RunStep {
-            task: *task,
-            attempt: state.task(*task).attempt,
-            step: *step,
-            round: *round,
-        }],
-        Event::Work(task, WorkEvent::ArtifactsRequested { dependency }) => vec![Effect::ScanArtifacts {
-            task: *task,
-            dependency: *dependency,
-        }],
-        Event::Work(task, WorkEvent::ApproverAsked { number, approver }) => vec![Effect::AskApprover {
-            task: *task,
-            number: *number,
-            approver: *approver,
-        }],
         Event::Ask(
             id,
             AskEvent::Requested {
@@ -269,24 +172,10 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
     let mut pending = Vec::new();
     for id in state.plan.task_ids() {
         let task = state.task(id);
-        match task.status {
-            Status::Assigned | Status::InProgress => pending.extend(prepare_prompt(state, id)),
-            Status::Review => {
-                let finish = task.judging.as_deref().and_then(|judging| judging.finish_open());
-                pending.extend(finish.map(|command| Effect::RunFinish {
-                    turn: state.current_turn(id),
-                    command,
-                }));
-                pending.extend(pending_judging(state, id, task));
-            }
-            Status::AwaitingApproval => pending.extend(pending_approver(id, task)),
-            _ => {}
+        if matches!(task.status, Status::Assigned | Status::InProgress) {
+            pending.extend(prepare_prompt(state, id));
         }
-        let scanning = task.remedies.iter().flat_map(|remedies| &remedies.scanning);
-        pending.extend(scanning.map(|dependency| Effect::ScanArtifacts {
-            task: id,
-            dependency: *dependency,
-        }));
+        pending.extend(jobs(state, id));
         // Those that met a limit that resets are asked again when it has.
         let asked = task.asks.iter().filter(|open| open.window.is_none());
         pending.extend(asked.map(ask));
@@ -356,7 +245,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         Some(Effect::NoteFiles {
             turn,
             starts: state.turns_started,
-            shared: state.turns_running > 0,
+            shared: state.sums.turns_running > 0,
         })
     } else {
         Some(Effect::PreparePrompt(turn))
@@ -399,67 +288,18 @@ fn next_turn_after_loss(state: &State, id: TaskId) -> Option<Effect> {
     prepare_prompt(state, id).filter(|_| goes_on)
 }
 
-/// An approver that was asked and did not come back. Asking does nothing to the world, so it is simply asked again.
-fn pending_approver(id: TaskId, task: &TaskState) -> Option<Effect> {
-    let waiting = task.waiting.as_ref()?;
-    Some(Effect::AskApprover {
-        task: id,
-        number: waiting.number,
-        approver: waiting.asking?,
-    })
+/// Commands and looks that did not come back. They do nothing to the world that they would not do again, so they are simply
+/// made once more.
+fn jobs(state: &State, id: TaskId) -> impl Iterator<Item = Effect> {
+    let turn = state.current_turn(id);
+    state.task(id).jobs().map(move |job| Effect::Job { turn, job })
 }
 
 /// What is asked at a place of judging and has not come back.
 pub(super) fn open_at(state: &State, place: JudgingPlace) -> Option<Effect> {
-    let (id, task) = (place.task(), state.tasks.get(place.task().index())?);
-    let finish = task.judging.as_deref().and_then(|judging| judging.finish_open());
-    let finish = finish.map(|command| Effect::RunFinish {
-        turn: state.current_turn(id),
-        command,
-    });
-    let consulted = task.asks.iter().map(ask);
-    let mut open = pending_judging(state, id, task)
-        .into_iter()
-        .chain(finish)
-        .chain(consulted);
+    let task = state.tasks.get(place.task().index())?;
+    let mut open = jobs(state, place.task()).chain(task.asks.iter().map(ask));
     open.find(|effect| effect.place() == Some(place))
-}
-
-fn pending_judging(state: &State, id: TaskId, task: &TaskState) -> Vec<Effect> {
-    let Some(judging) = task.judging.as_deref() else {
-        return Vec::new();
-    };
-    let attempt = task.attempt;
-    if judging.scanning {
-        return vec![Effect::ScanFiles {
-            turn: state.current_turn(id),
-            number: task.scans,
-        }];
-    }
-    let open_checks = (0..).zip(&judging.checks).filter(|(_, result)| result.is_none());
-    let mut pending: Vec<_> = open_checks
-        .map(|(check, _)| Effect::RunCheck {
-            task: id,
-            attempt,
-            check,
-        })
-        .collect();
-    let grading = judging
-        .grading
-        .filter(|grading| grading.open && grades_by_facts(&state.plan, id));
-    pending.extend(grading.map(|grading| Effect::Grade {
-        task: id,
-        attempt,
-        round: grading.round,
-    }));
-    let step = judging.step.filter(|step| step.open && step.plain);
-    pending.extend(step.map(|open| Effect::RunStep {
-        task: id,
-        attempt,
-        step: open.step,
-        round: open.round,
-    }));
-    pending
 }
 
 /// Whether the agent of a task is told anything: if not, its prompt is "ready" without a file.

@@ -5,18 +5,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Advice, AskId, BrokenAssumption, CriterionGrade, Digest, FailureClass, Millis, Step, TaskId, Timestamp,
-    TurnId,
+    Advice, AskId, BrokenAssumption, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId,
 };
 use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
 use super::command::Command;
-use super::event::{Event, RunEvent, TurnEvent};
+use super::job::{Job, JobEnd};
 use super::notice::FailedTool;
 use super::payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, StopCause, SupervisorRef,
-    ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
+    Asked, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, StopCause, SupervisorRef, ToolCalls,
+    ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
 use super::timers::Timer;
 
@@ -124,18 +123,14 @@ pub enum Fact {
     },
     /// A turn ended.
     TurnEnded(Box<TurnEnd>),
-    /// The files that the task's rules name were looked at.
-    FilesScanned {
-        /// The turn that it was asked for.
+    /// Work for a task that is neither a turn nor a question to an agent ended.
+    JobEnded {
+        /// The turn at which its task was when it was asked for.
         turn: TurnId,
-        /// Which look it is.
-        number: u32,
-        /// What was seen.
-        #[serde(default, skip_serializing_if = "is_default")]
-        files: Vec<FileFact>,
-        /// Why its answer stands for no work, where that was asked.
-        #[serde(default, skip_serializing_if = "is_default")]
-        hollow: Option<String>,
+        /// The work.
+        job: Job,
+        /// How it ended.
+        end: JobEnd,
     },
     /// The files that a task names were looked at, because a judge, or a person who says yes, is about to be heard.
     FilesSeen {
@@ -151,70 +146,6 @@ pub enum Fact {
     Audit,
     /// It was.
     Audited(Box<AuditReport>),
-    /// The files of a failed dependency were looked at.
-    ArtifactsScanned {
-        /// The task that needs it.
-        task: TaskId,
-        /// What failed.
-        dependency: TaskId,
-        /// What was seen.
-        #[serde(default, skip_serializing_if = "is_default")]
-        files: Vec<FileFact>,
-    },
-    /// A vision check looked which of its screenshots are there.
-    ScreenshotsSeen {
-        /// The task.
-        task: TaskId,
-        /// The attempt it was asked for.
-        attempt: u32,
-        /// What was seen.
-        #[serde(default, skip_serializing_if = "is_default")]
-        files: Vec<FileFact>,
-    },
-    /// A stage behind the verification that needs no agent looked at the work, or could not.
-    StepJudged {
-        /// The task.
-        task: TaskId,
-        /// The attempt it was asked for.
-        attempt: u32,
-        /// Which one.
-        step: Step,
-        /// Its round.
-        round: u32,
-        /// What it says, or why it says nothing.
-        result: Result<Advice, String>,
-    },
-    /// A check ended.
-    CheckFinished {
-        /// The task.
-        task: TaskId,
-        /// The attempt it was asked for.
-        attempt: u32,
-        /// Which check.
-        check: u32,
-        /// What it showed.
-        result: CheckResult,
-    },
-    /// A command of a finish gate ended.
-    FinishChecked {
-        /// The turn that it looks at.
-        turn: TurnId,
-        /// Which command.
-        command: u32,
-        /// What it showed.
-        result: CheckResult,
-    },
-    /// A grader held the task's criteria against what there is.
-    Graded {
-        /// The task.
-        task: TaskId,
-        /// The attempt it was asked for.
-        attempt: u32,
-        /// The round it was asked in.
-        round: u32,
-        /// One grade for each criterion, in their order, or why there are none.
-        result: Result<Vec<CriterionGrade>, String>,
-    },
     /// Work was handed over to whoever grades it.
     HandedOver {
         /// The call.
@@ -226,17 +157,6 @@ pub enum Fact {
     ProtectionNoted(Vec<(String, Option<Digest>)>),
     /// While a part of judging was at work, protected files were not what they were.
     StageVoided(Box<VoidedStage>),
-    /// An approver that is no person came back.
-    ApproverSaid {
-        /// The task.
-        task: TaskId,
-        /// Which approval, by its number within the task.
-        number: u32,
-        /// Which of its approvers, by position.
-        approver: u32,
-        /// What it said.
-        said: ApproverSaid,
-    },
     /// An agent that was asked replied.
     AskReplied {
         /// Which call.
@@ -301,43 +221,6 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// The event that says nothing but the fact itself, where there is one: a record does not say it twice.
-    #[must_use]
-    pub fn as_event(&self) -> Option<Event> {
-        match self {
-            Self::Start(started) => Some(Event::Run(RunEvent::Started(started.clone()))),
-            Self::TurnSpawned { turn, process } => Some(Event::Turn(
-                *turn,
-                TurnEvent::Spawned {
-                    process: process.clone(),
-                },
-            )),
-            _ => None,
-        }
-    }
-
-    /// What a person's word about a damaged journal leads to, whatever the state.
-    #[must_use]
-    pub fn salvaged(&self) -> Option<Event> {
-        let Self::Salvaged {
-            by,
-            line,
-            bytes,
-            records,
-            file,
-        } = self
-        else {
-            return None;
-        };
-        Some(Event::Run(RunEvent::Salvaged {
-            by: by.clone(),
-            line: *line,
-            bytes: *bytes,
-            records: *records,
-            file: file.clone(),
-        }))
-    }
-
     /// Whether others than a session may put it on record, while none lives.
     #[must_use]
     pub fn may_come_from_outside(&self) -> bool {
@@ -353,18 +236,6 @@ impl Fact {
                 | Self::Filed { .. }
         )
     }
-}
-
-/// What an approver that is no person said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ApproverSaid {
-    /// It agrees.
-    Yes,
-    /// It refuses, for this reason.
-    No(String),
-    /// It leaves it open, for this reason.
-    Open(String),
 }
 
 /// A command from outside.

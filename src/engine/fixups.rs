@@ -59,19 +59,10 @@ impl State {
 
 /// A clean fixup made up for the task's failure.
 pub(super) fn supersede(state: &mut State, id: TaskId) {
-    let task = &mut state.tasks[id.index()];
-    if task.status == Status::Failed && !task.superseded {
-        task.superseded = true;
-        state.counts.failed = state.counts.failed.saturating_sub(1);
-        state.counts.superseded += 1;
-    }
+    state.alter(id, |task| task.superseded |= task.status == Status::Failed);
 }
 
 /// The task begins anew, or what made up for its failure does.
 pub(super) fn no_longer_superseded(state: &mut State, id: TaskId) {
-    let task = &mut state.tasks[id.index()];
-    if std::mem::take(&mut task.superseded) {
-        state.counts.superseded = state.counts.superseded.saturating_sub(1);
-        state.counts.failed += 1;
-    }
+    state.alter(id, |task| task.superseded = false);
 }

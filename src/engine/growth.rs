@@ -13,12 +13,15 @@ use super::state::{State, TaskState};
 
 /// The run has these tasks from here on.
 pub(super) fn add(state: &mut State, addition: &Addition) {
-    Arc::make_mut(&mut state.plan).extend(addition);
+    let ids = addition.tasks.iter().map(|added| added.id);
+    state.resum(ids, |state| {
+        Arc::make_mut(&mut state.plan).extend(addition);
+        state
+            .tasks
+            .resize_with(state.plan.tasks.len(), TaskState::default);
+    });
     let plan = Arc::clone(&state.plan);
-    state.tasks.resize_with(plan.tasks.len(), TaskState::default);
     for added in &addition.tasks {
-        state.counts.selected += 1;
-        state.counts.reworked += u32::from(state.task(added.id).is_reworked());
         for waiting in &added.awaited_by {
             block(state, *waiting);
         }
@@ -46,11 +49,12 @@ fn inherit(state: &mut State, source: TaskId, fixup: TaskId) {
     let of = state.task(source);
     let (feedback, remedies) = (of.feedback.clone(), of.remedies.clone());
     let (acted, sent_back) = (of.acted, of.sent_back);
-    let task = &mut state.tasks[fixup.index()];
-    task.feedback = feedback;
-    task.sent_back = sent_back;
-    task.remedies = remedies;
-    task.acted |= acted;
+    state.alter(fixup, |task| {
+        task.feedback = feedback;
+        task.sent_back = sent_back;
+        task.remedies = remedies;
+        task.acted |= acted;
+    });
 }
 
 /// The run has these added tasks no more. They have been made pending, if they had begun.
@@ -58,7 +62,9 @@ pub(super) fn withdraw(state: &mut State, tasks: &[TaskId]) {
     for id in tasks {
         forget(state, *id, tasks);
     }
-    Arc::make_mut(&mut state.plan).withdraw(tasks);
+    state.resum(tasks.iter().copied(), |state| {
+        Arc::make_mut(&mut state.plan).withdraw(tasks);
+    });
 }
 
 fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
@@ -67,13 +73,13 @@ fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
     if task_plan.part != Part::Selected {
         return;
     }
-    let reworked = u32::from(state.task(id).is_reworked());
-    let counts = &mut state.counts;
-    counts.selected = counts.selected.saturating_sub(1);
-    counts.reworked = counts.reworked.saturating_sub(reworked);
     state.ready.remove(id, task_plan.agent, task_plan.priority);
     state.approvals_due.remove(&id);
     nothing_is_due(state, id);
+    let reopened = state.tasks[id.index()].reopened.take();
+    for waiting in reopened.map_or_else(Vec::new, |open| open.ahead_of) {
+        unblock(state, waiting);
+    }
     // Whoever waited for it does so no more. It is pending, so it held them.
     for waiting in plan.dependents.of(id.index()) {
         if !together.contains(waiting) {

@@ -10,6 +10,8 @@ use serde::ser::{self, Serialize};
 use crate::mission::{Plan, succeed};
 
 use super::event::{Event, RunEvent, TaskEvent, WorkEvent};
+use super::fact::Fact;
+use super::job::Job;
 
 /// Nothing that a run counts comes near it: attempts, turns, rounds, tries.
 const MOST_COUNTED: u64 = 1 << 31;
@@ -49,7 +51,12 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
     let mut members = Members::of(plan);
     for event in events {
         match event {
-            Event::Run(RunEvent::TasksAdded(addition)) => members.tasks += addition.tasks.len(),
+            Event::Run(RunEvent::TasksAdded(addition)) => {
+                // One that takes the place of a task that left is not one more.
+                for added in &addition.tasks {
+                    members.tasks += usize::from(added.id.index() == members.tasks);
+                }
+            }
             Event::Run(RunEvent::MissionChanged(change)) => {
                 if let Some(mission) = &change.mission {
                     members = Members::of(&succeed(plan, (**mission).clone()));
@@ -57,7 +64,7 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
             }
             _ => {}
         }
-        if let Event::Work(_, WorkEvent::CheckRequested { check }) = event
+        if let Event::Work(_, WorkEvent::Requested(Job::Check(check))) = event
             && *check >= MOST_CHECKS
         {
             return Err(Stranger(format!("it names check {check} of a task")));
@@ -69,6 +76,21 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
         })?;
     }
     Ok(())
+}
+
+/// Looks at the fact of a record, for who decides about it again. What a person says may name anything.
+///
+/// # Errors
+/// [`Stranger`]
+pub fn fact_of_members(plan: &Plan, fact: &Fact) -> Result<(), Stranger> {
+    if matches!(fact, Fact::Operator(_)) {
+        return Ok(());
+    }
+    fact.serialize(&mut Walk {
+        members: Members::of(plan),
+        kind: None,
+        counts: !matches!(fact, Fact::Start(_) | Fact::Resume { .. } | Fact::TurnEnded(_)),
+    })
 }
 
 /// Whether numbers in it are what somebody wrote into a mission or typed, which may be as large as they like.

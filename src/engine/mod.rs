@@ -10,6 +10,39 @@
 //! The journal is the truth; state is `fold(apply, journal)`. Deciding on an input costs O(degree of the task),
 //! never O(all tasks): what becomes due is pushed to queues by `apply` and drained by [`Fact::Advance`].
 //! Rules about *how good* work is live in `judging`; this room knows only *when* something happens.
+//!
+//! | file | what |
+//! |---|---|
+//! | `apply` | state and event to state: the only way state changes, live and in recovery |
+//! | `audit` | what work was accepted for, and whether it still stands (6) |
+//! | `command` | what a person can say to a run from outside, while it works or while nobody works on it |
+//! | `deadline` | deadlines of tasks and of the mission (14): when they began, when they end, and what was said of them |
+//! | `decide` | state and fact to events: the rules, one file a subject |
+//! | `derive` | what follows from a plan and the states of its tasks: what holds what, what is ready, what is due, sums |
+//! | `dialog` | what the agent of a task asks, and is answered, as state (5) |
+//! | `effect` | what the runtime must do about an event; what is still to be done after a crash |
+//! | `event` | the events of the journal, grouped by the entity that they are about |
+//! | `fact` | what the world tells the engine |
+//! | `fixups` | fixups as state (12): what the failure of a task that has one means for everybody who waits for it |
+//! | `gate` | where a gate stands, for `quorum gate`, `status`, every report (14) |
+//! | `growth` | tasks that come and go while the run works: what `super::apply` does to the state about them |
+//! | `job` | commands that are run and files that are looked at for a task: what is out, how it ends (6, 21) |
+//! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
+//! | `members` | records that cannot be: ids and numbers that are none of the mission's |
+//! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
+//! | `notice` | notifications and dead letters, as they stand in the journal and in the state (13, 18) |
+//! | `outcome` | which conditions hold at the end, and which of them weighs most (20) |
+//! | `payload` | what events carry |
+//! | `place` | places of judging: what names an effect and its answer alike |
+//! | `policy` | what becomes of work that fails: one table of all kinds of work and purposes of asking (13) |
+//! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
+//! | `remedies` | dependencies that failed, as state: what is done about them (11) |
+//! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
+//! | `routes` | verdicts of verifications, as state: what they leave out of the run (10) |
+//! | `state` | the state of a run: what the rules need to know |
+//! | `sums` | sums over tasks: what one task adds to them |
+//! | `timers` | what becomes due by itself, and when |
+//! | `told` | facts that are events: a record does not say them twice |
 
 mod apply;
 mod audit;
@@ -24,7 +57,7 @@ mod fact;
 mod fixups;
 mod gate;
 mod growth;
-
+mod job;
 mod ledger;
 mod members;
 mod mission_change;
@@ -38,9 +71,11 @@ mod remedies;
 mod rounds;
 mod routes;
 mod state;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod told;
 #[cfg(test)]
 pub(crate) use tests::{properties, random, simulation};
 
@@ -48,16 +83,20 @@ pub use apply::apply;
 pub use audit::{Acceptance, AfterScan, Audit, AuditReport, AuditStanding, Looks};
 pub use command::{Command, CommandResult, meets};
 pub use deadline::{DeadlineEvent, DeadlineState, DeadlineStep, Deadlines};
-pub use decide::{JudgedBy, Panel, WorstCase, decide, pause_before_retry, prior_points, reprompt};
+pub use decide::{
+    JudgedBy, Panel, WorstCase, agents_needed, bar, decide, done_again, evaluate_gate, holds_the_end,
+    judged_by, judging_agents, mission_score, pause_before_retry, prior_points, reprompt, worst_case,
+};
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
 pub use event::{
     AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
 };
-pub use fact::{ApproverSaid, AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
+pub use fact::{AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
 pub use gate::{GateStanding, GateView, gate_view};
+pub use job::{ApproverSaid, Job, JobEnd};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
-pub use members::{Stranger, members_only};
+pub use members::{Stranger, fact_of_members, members_only};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
@@ -67,68 +106,20 @@ pub use payload::{
     Used, VoidedStage, Way, add_known,
 };
 pub use place::JudgingPlace;
-pub use policy::{AfterCrash, Job, Letter, Policy, policy};
+pub use policy::{AfterCrash, Letter, Policy, WorkKind, policy};
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use state::{
-    Answer, Ask, Counts, Deferral, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState,
-    Judging, Known, Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
-    Waiting,
+    Answer, Ask, Deferral, Evidence, Feedback, GateState, Heard, HoldStage, HoldState, Judging, Known, Noted,
+    Nudged, OpenStage, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
+pub use sums::{Counts, Sums};
 pub use timers::{Timer, Timers};
-
-/// What a gate would say of the state as it is (section 14).
-#[must_use]
-pub fn evaluate_gate(state: &State, gate: crate::domain::GateId) -> GateResult {
-    decide::evaluate_gate(state, gate)
-}
-
-/// What a task's score must reach, and who said so; `None` where no score decides about it (sections 2 and 3).
-#[must_use]
-pub fn bar(state: &State, task: crate::domain::TaskId) -> Option<crate::domain::Bar> {
-    decide::bar(state, task)
-}
-
-/// Who judges a task, once its deterministic stages have passed. Depends on the plan alone (section 3).
-#[must_use]
-pub fn judged_by(state: &State, task: crate::domain::TaskId) -> JudgedBy {
-    decide::judged_by(state, task)
-}
-
-/// The most that a task may take in a run without a person's help (sections 4 and 7).
-#[must_use]
-pub fn worst_case(state: &State, task: crate::domain::TaskId) -> WorstCase {
-    decide::worst_case(state, task)
-}
-
-/// What is done again when a verification sends this task back: the task, and everything that is built on it (section 5).
-#[must_use]
-pub fn done_again(plan: &crate::mission::Plan, task: crate::domain::TaskId) -> Vec<crate::domain::TaskId> {
-    decide::done_again(plan, task)
-}
 
 /// Why a stage behind the verification will not be asked about a task, where that is known beforehand.
 #[must_use]
 pub fn not_asked(state: &State, task: crate::domain::TaskId, step: crate::domain::Step) -> Option<String> {
     decide::not_asked(&state.plan, task, step)
-}
-
-/// The agents that a run would need: who works, and who would be asked to judge.
-#[must_use]
-pub fn agents_needed(state: &State) -> std::collections::BTreeSet<crate::domain::AgentId> {
-    decide::agents_needed(state)
-}
-
-/// The agents who judge work or agree to it, without those who stand in for them.
-#[must_use]
-pub fn judging_agents(state: &State) -> std::collections::BTreeSet<crate::domain::AgentId> {
-    decide::judging_agents(state)
-}
-
-/// Whether a session has nothing left to do but to wait for notifications on their way.
-#[must_use]
-pub fn holds_the_end(state: &State) -> bool {
-    decide::holds_the_end(state)
 }
 
 /// Why a run cannot have this task, in words; `None` where it can (section 16).
@@ -141,12 +132,6 @@ pub fn cannot_add(state: &State, task: &crate::mission::SubTask) -> Option<Strin
 #[must_use]
 pub fn task_of_request(state: &State, request: &str) -> Option<crate::domain::TaskId> {
     decide::task_of(&state.plan, request)
-}
-
-/// The mission's score over its done tasks; `None` if none has a score (section 14).
-#[must_use]
-pub fn mission_score(state: &State) -> Option<crate::domain::Points> {
-    decide::mission_score(state)
 }
 
 /// The version of the event format. A journal of a newer one is refused; every older one replays for ever.

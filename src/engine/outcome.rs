@@ -36,7 +36,7 @@ pub fn outcome(state: &State) -> Outcome {
 /// All conditions that hold, the one that weighs most first; `[ok]` if none does.
 #[must_use]
 pub fn conditions(state: &State) -> Vec<OutcomeClass> {
-    let counts = &state.counts;
+    let counts = &state.sums.counts;
     let for_judges = state.parked_for_judges();
     let accounted = counts.ended();
     let holds = |class: OutcomeClass| match class {
@@ -51,7 +51,7 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         OutcomeClass::TaskFailed => counts.failed > 0,
         OutcomeClass::GateFailed => state.gates.iter().any(super::state::GateState::has_failed),
         OutcomeClass::Indeterminate => {
-            counts.indeterminate > 0 || (state.options.strict && counts.unreviewed + state.faulted > 0)
+            counts.indeterminate > 0 || (state.options.strict && counts.unreviewed + state.sums.faulted > 0)
         }
         OutcomeClass::BelowThreshold => {
             counts.below_threshold + counts.degraded + counts.unverified > 0

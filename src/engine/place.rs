@@ -2,86 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AskId, Step, TaskId, TurnId};
+use crate::domain::{AskId, TaskId, TurnId};
 
 use super::effect::Effect;
-use super::fact::{ApproverSaid, Fact};
+use super::fact::Fact;
+use super::job::{ApproverSaid, Job, JobEnd};
 
 /// A part of judging that was asked for and can come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum JudgingPlace {
-    /// A command of the finish gate.
-    #[serde(rename = "f")]
-    Finish {
-        /// The turn that it looks at.
-        #[serde(rename = "i")]
-        turn: TurnId,
-        /// Its position.
-        #[serde(rename = "n")]
-        command: u32,
-    },
-    /// A check.
-    #[serde(rename = "c")]
-    Check {
-        /// The task.
-        #[serde(rename = "t")]
-        task: TaskId,
-        /// The attempt that is judged.
-        #[serde(rename = "a")]
-        attempt: u32,
-        /// Its position.
-        #[serde(rename = "n")]
-        check: u32,
-    },
-    /// The grades of plain facts.
-    #[serde(rename = "g")]
-    Grade {
-        /// The task.
-        #[serde(rename = "t")]
-        task: TaskId,
-        /// The attempt that is judged.
-        #[serde(rename = "a")]
-        attempt: u32,
-        /// The round.
-        #[serde(rename = "r")]
-        round: u32,
-    },
-    /// A stage behind the verification that needs no agent.
-    #[serde(rename = "s")]
-    Step {
-        /// The task.
-        #[serde(rename = "t")]
-        task: TaskId,
-        /// The attempt that is judged.
-        #[serde(rename = "a")]
-        attempt: u32,
-        /// Which one.
-        #[serde(rename = "s")]
-        step: Step,
-        /// The round.
-        #[serde(rename = "r")]
-        round: u32,
-    },
+    /// A command, with the turn at which its task was.
+    Job(TurnId, Job),
     /// An agent that judges.
-    #[serde(rename = "k")]
-    Ask {
-        /// Which call.
-        #[serde(rename = "k")]
-        id: AskId,
-    },
-    /// A command that is asked whether a task may start.
-    #[serde(rename = "p")]
-    Approver {
-        /// The task.
-        #[serde(rename = "t")]
-        task: TaskId,
-        /// Which of its approvals.
-        #[serde(rename = "n")]
-        number: u32,
-        /// Its position among the approvers.
-        #[serde(rename = "a")]
-        approver: u32,
-    },
+    Ask(AskId),
 }
 
 impl JudgingPlace {
@@ -89,12 +23,8 @@ impl JudgingPlace {
     #[must_use]
     pub fn task(self) -> TaskId {
         match self {
-            Self::Finish { turn, .. } => turn.task,
-            Self::Check { task, .. }
-            | Self::Grade { task, .. }
-            | Self::Step { task, .. }
-            | Self::Approver { task, .. } => task,
-            Self::Ask { id } => id.task,
+            Self::Job(turn, _) => turn.task,
+            Self::Ask(id) => id.task,
         }
     }
 
@@ -102,13 +32,23 @@ impl JudgingPlace {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::Finish { .. } => "a command of its finish gate",
-            Self::Check { .. } => "a check",
-            Self::Grade { .. } => "its verification",
-            Self::Step { .. } => "a stage",
-            Self::Ask { .. } => "a judge",
-            Self::Approver { .. } => "an approver",
+            Self::Ask(_) => "a judge",
+            Self::Job(_, job) => match job {
+                Job::Finish(_) => "a command of its finish gate",
+                Job::Check(_) => "a check",
+                Job::Grade(_) => "its verification",
+                Job::Stage(..) => "a stage",
+                Job::Approver { .. } => "an approver",
+                Job::Scan { .. } | Job::Artifacts(_) => "a look at its files",
+            },
         }
+    }
+}
+
+impl Job {
+    /// Whether somebody judges by it; a look at files serves whoever does.
+    fn judges(self) -> bool {
+        !matches!(self, Self::Scan { .. } | Self::Artifacts(_))
     }
 }
 
@@ -116,33 +56,11 @@ impl Effect {
     /// Where in judging it is, if it is a part of that.
     #[must_use]
     pub fn place(&self) -> Option<JudgingPlace> {
-        Some(match *self {
-            Self::RunFinish { turn, command } => JudgingPlace::Finish { turn, command },
-            Self::RunCheck { task, attempt, check } => JudgingPlace::Check { task, attempt, check },
-            Self::Grade { task, attempt, round } => JudgingPlace::Grade { task, attempt, round },
-            Self::RunStep {
-                task,
-                attempt,
-                step,
-                round,
-            } => JudgingPlace::Step {
-                task,
-                attempt,
-                step,
-                round,
-            },
-            Self::Ask { id, purpose, .. } if purpose.is_judging() => JudgingPlace::Ask { id },
-            Self::AskApprover {
-                task,
-                number,
-                approver,
-            } => JudgingPlace::Approver {
-                task,
-                number,
-                approver,
-            },
-            _ => return None,
-        })
+        match *self {
+            Self::Job { turn, job } if job.judges() => Some(JudgingPlace::Job(turn, job)),
+            Self::Ask { id, purpose, .. } if purpose.is_judging() => Some(JudgingPlace::Ask(id)),
+            _ => None,
+        }
     }
 }
 
@@ -150,38 +68,14 @@ impl Fact {
     /// What part of judging has come back with a word. One that failed has none.
     #[must_use]
     pub fn place(&self) -> Option<JudgingPlace> {
-        Some(match *self {
-            Self::FinishChecked { turn, command, .. } => JudgingPlace::Finish { turn, command },
-            Self::CheckFinished {
-                task, attempt, check, ..
-            } => JudgingPlace::Check { task, attempt, check },
-            Self::Graded {
-                task, attempt, round, ..
-            } => JudgingPlace::Grade { task, attempt, round },
-            Self::StepJudged {
-                task,
-                attempt,
-                step,
-                round,
-                ..
-            } => JudgingPlace::Step {
-                task,
-                attempt,
-                step,
-                round,
-            },
-            Self::AskReplied { id, .. } => JudgingPlace::Ask { id },
-            Self::ApproverSaid {
-                task,
-                number,
-                approver,
-                said: ApproverSaid::Yes | ApproverSaid::No(_),
-            } => JudgingPlace::Approver {
-                task,
-                number,
-                approver,
-            },
-            _ => return None,
-        })
+        match self {
+            Self::JobEnded { turn, job, end } => {
+                let is_word =
+                    job.judges() && !matches!(end, JobEnd::Seen { .. } | JobEnd::Said(ApproverSaid::Open(_)));
+                is_word.then_some(JudgingPlace::Job(*turn, *job))
+            }
+            Self::AskReplied { id, .. } => Some(JudgingPlace::Ask(*id)),
+            _ => None,
+        }
     }
 }

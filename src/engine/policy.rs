@@ -6,7 +6,7 @@ use crate::domain::Purpose;
 
 /// A kind of work; of a question to an agent, with its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Job {
+pub enum WorkKind {
     /// A worker acts.
     Turn,
     /// An agent is asked.
@@ -61,15 +61,15 @@ pub enum Letter {
 
 /// What follows when this work fails.
 #[must_use]
-pub const fn policy(job: Job) -> Policy {
+pub const fn policy(job: WorkKind) -> Policy {
     match job {
-        Job::Turn => Policy {
+        WorkKind::Turn => Policy {
             request_retries: 3,
             start_retries: 1,
             after_crash: AfterCrash::AdoptOrLose,
             ..DONE_AGAIN
         },
-        Job::Ask(
+        WorkKind::Ask(
             Purpose::Score(_)
             | Purpose::Grade { .. }
             | Purpose::Decompose { .. }
@@ -82,17 +82,19 @@ pub const fn policy(job: Job) -> Policy {
             ..DONE_AGAIN
         },
         // Whoever answers for the mission, or agrees to something, is asked by name: nobody else can.
-        Job::Ask(Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. })
-        | Job::Triage => Policy {
+        WorkKind::Ask(
+            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. },
+        )
+        | WorkKind::Triage => Policy {
             request_retries: 3,
             ..DONE_AGAIN
         },
-        Job::Command => Policy {
+        WorkKind::Command => Policy {
             start_retries: 1,
             ..DONE_AGAIN
         },
-        Job::Scan => DONE_AGAIN,
-        Job::Deliver => Policy {
+        WorkKind::Scan => DONE_AGAIN,
+        WorkKind::Deliver => Policy {
             request_retries: 2,
             after_crash: AfterCrash::Redeliver,
             letter: Some(Letter::Notify),

@@ -125,24 +125,22 @@ pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
 /// A dependency that had ended is tried again: nothing of what was tried about its failure holds. A task that has not
 /// begun waits for it, even if it was to do without; so does one that did without what was done since.
 pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
-    let task = &mut state.tasks[id.index()];
-    let before = task.calls();
-    task.asks
-        .retain(|open| open.purpose != Purpose::Resolve { dependency });
     let mut waits_again = false;
     let mut waiting = vec![dependency];
-    if let Some(remedies) = task.remedies.as_deref_mut() {
-        remedies.forget(dependency);
-        waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
-        if task.status == Status::Pending || from == Status::Done {
-            let kept = remedies.without.len();
-            remedies.without.retain(|known| known.dependency != dependency);
-            waits_again = remedies.without.len() < kept;
+    let without = state.alter(id, |task| {
+        task.asks
+            .retain(|open| open.purpose != Purpose::Resolve { dependency });
+        if let Some(remedies) = task.remedies.as_deref_mut() {
+            remedies.forget(dependency);
+            waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
+            if task.status == Status::Pending || from == Status::Done {
+                let kept = remedies.without.len();
+                remedies.without.retain(|known| known.dependency != dependency);
+                waits_again = remedies.without.len() < kept;
+            }
         }
-    }
-    let without = task.does_without(dependency);
-    let after = task.calls();
-    state.calls_open = (state.calls_open + after).saturating_sub(before);
+        task.does_without(dependency)
+    });
     // What the orchestrator says about it now means nothing, and is paid for all the same.
     drop_what_nobody_waits_for(state, id);
     for on in waiting {
@@ -155,7 +153,7 @@ pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, 
 
 /// The task begins anew: what it did without, it needs again.
 pub(super) fn forget_remedies(state: &mut State, id: TaskId) {
-    let Some(remedies) = state.tasks[id.index()].remedies.take() else {
+    let Some(remedies) = state.alter(id, |task| task.remedies.take()) else {
         return;
     };
     for without in &remedies.without {

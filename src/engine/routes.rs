@@ -133,7 +133,9 @@ impl View<'_> {
         let key = |plan: &Plan, id: TaskId| (plan.task(id).wave, id);
         let mut open: BTreeSet<(u32, TaskId)> = from.map(|id| key(self.plan(), id)).collect();
         while let Some((_, id)) = open.pop_first() {
-            let is_open = self.state.task(id).status == Status::Pending;
+            // What was accepted stays part of the run while it is done again.
+            let task = self.state.task(id);
+            let is_open = task.status == Status::Pending && task.reopened.is_none();
             if !is_open
                 || self.plan().task(id).part != Part::Selected
                 || self.is_out(id) == self.is_cut_off(id)
@@ -178,8 +180,7 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
     }
     let plan = Arc::clone(&state.plan);
     let task_plan = plan.task(id);
-    count(state, id, false);
-    state.tasks[id.index()].not_taken = true;
+    state.alter(id, |task| task.not_taken = true);
     state.ready.remove(id, task_plan.agent, task_plan.priority);
     state.approvals_due.remove(&id);
     nothing_is_due(state, id);
@@ -201,14 +202,14 @@ pub(super) fn reopened(state: &mut State, id: TaskId) {
     }
 }
 
-/// The verdict of a verification is withdrawn: what it left out returns.
+/// The verdict of a verification is withdrawn: what it left out returns. While it only judges once more, the verdict before
+/// says who is part of the run.
 pub(super) fn undecided(state: &mut State, verification: TaskId) {
-    if state.plan.route(verification).is_none() {
+    if state.plan.route(verification).is_none() || state.task(verification).reopened.is_some() {
         return;
     }
     for id in turned(state, verification, None) {
-        count(state, id, true);
-        state.tasks[id.index()].not_taken = false;
+        state.alter(id, |task| task.not_taken = false);
         deadline::arm(state, Some(id));
         no_longer_terminal(state, id, Status::Done);
         let plan = Arc::clone(&state.plan);
@@ -217,20 +218,6 @@ pub(super) fn undecided(state: &mut State, verification: TaskId) {
                 state.cascades_due.insert((id, *dependency));
             }
         }
-    }
-}
-
-fn count(state: &mut State, id: TaskId, returns: bool) {
-    let reworked = u32::from(state.task(id).is_reworked());
-    let counts = &mut state.counts;
-    if returns {
-        counts.not_taken = counts.not_taken.saturating_sub(1);
-        counts.selected += 1;
-        counts.reworked += reworked;
-    } else {
-        counts.not_taken += 1;
-        counts.selected = counts.selected.saturating_sub(1);
-        counts.reworked = counts.reworked.saturating_sub(reworked);
     }
 }
 
@@ -259,7 +246,8 @@ pub(super) fn derive(state: &mut State) {
             edge: state.task(id).edge,
             turned: BTreeSet::new(),
         };
-        let out = state.task(id).status == Status::Pending && view.is_cut_off(id);
+        let task = state.task(id);
+        let out = task.status == Status::Pending && task.reopened.is_none() && view.is_cut_off(id);
         state.tasks[id.index()].not_taken = out;
     }
 }

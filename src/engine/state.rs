@@ -1,4 +1,8 @@
 //! The state of a run: what the rules need to know, and nothing that could be computed from the journal on demand.
+//!
+//! | file | what |
+//! |---|---|
+//! | `task` | the state of one task |
 
 mod task;
 
@@ -6,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{GateId, HoldId, Points, QualityFlag, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, GateId, HoldId, Points, TaskId, Timestamp, TurnId};
 use crate::mission::{HoldKind, Plan, RunOptions};
 
 use super::audit::Audit;
@@ -16,12 +20,13 @@ use super::ledger::Ledger;
 use super::notice::Notices;
 use super::payload::{GateResult, StopCause};
 use super::ready::ReadyQueue;
+use super::sums::Sums;
 use super::timers::{Timer, Timers};
 
 pub(super) use task::{ANSWERED, APPROVED, REJECTED};
 pub use task::{
-    Answer, Ask, Calls, Deferral, Evidence, Feedback, Grading, Heard, Judging, Known, Noted, Nudged,
-    OpenStep, OutputRefs, PersonsWord, Seat, SeatState, Streak, TaskState, Turn, Waiting,
+    Answer, Ask, Calls, Deferral, Evidence, Feedback, Heard, Judging, Known, Noted, Nudged, OpenStage,
+    OutputRefs, PersonsWord, Reopened, Seat, SeatState, Streak, TaskState, Turn, Waiting,
 };
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
@@ -45,8 +50,8 @@ pub struct State {
     pub gates: Vec<GateState>,
     /// One for each hold of the plan.
     pub holds: Vec<HoldState>,
-    /// Sums over all tasks, kept as they change.
-    pub counts: Counts,
+    /// Sums over all tasks.
+    pub sums: Sums,
     /// Whether the mission threshold was missed: its score.
     pub threshold_failed: Option<Points>,
     /// Whether somebody else touched what this session rests on, or the last one, if none lives (`state:foreign`).
@@ -76,20 +81,10 @@ pub struct State {
     /// By workspace: how many had, with the last one there.
     pub(super) turn_ends: BTreeMap<Option<Box<str>>, u64>,
     pub(super) ready: ReadyQueue,
-    pub(super) slots: u32,
-    pub(super) turns_running: u32,
-    /// Calls that are out for tasks, whether or not these hold a slot. While there are any, nothing is over.
-    pub(super) calls_open: u32,
-    /// Tasks of which the runtime looks at something: files, checks, finish gates, criteria. No agent is called for it.
-    pub(super) looked_at: u32,
-    /// Tasks of whose current attempt a red team or a vision check gave no report.
-    pub(super) faulted: u32,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
     /// Judged rejections in a row, by whose work it is and in which wave.
     pub(super) rejections: BTreeMap<(Box<str>, u32), u32>,
-    /// Exclusive tasks that hold a slot. Two at most for the length of one decision, when a parked one is answered.
-    pub(super) exclusive: u32,
     pub(super) gates_due: BTreeSet<GateId>,
     pub(super) cascades_due: BTreeSet<(TaskId, TaskId)>,
     /// Holds whose tasks have all ended.
@@ -98,8 +93,6 @@ pub struct State {
     pub(super) holds_reached: BTreeSet<HoldId>,
     /// Tasks that nothing holds but somebody's agreement that was not asked for yet.
     pub(super) approvals_due: BTreeSet<TaskId>,
-    /// Approvers that are asked now.
-    pub(super) approvers_asked: u32,
     pub(super) halted: bool,
     /// Tasks that wait for a moment.
     pub(super) deferred: BTreeSet<TaskId>,
@@ -121,61 +114,6 @@ pub enum RunPhase {
     Stopping,
     /// The session has ended; the run may be resumable.
     Finished,
-}
-
-/// Sums over all tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Counts {
-    /// Tasks that the run takes.
-    pub selected: u32,
-    /// Tasks of the mission that the run was told to leave out, or that the verdict of a verification left out.
-    pub not_taken: u32,
-    /// Tasks that are done.
-    pub done: u32,
-    /// Tasks that failed, without those that a fixup has superseded.
-    pub failed: u32,
-    /// Tasks that failed and that a clean fixup has superseded.
-    pub superseded: u32,
-    /// Tasks that wait for a person.
-    pub awaiting: u32,
-    /// Tasks that hold a slot.
-    pub running: u32,
-    /// Done tasks by flag: clean.
-    pub clean: u32,
-    /// Done tasks by flag: relaxed.
-    pub relaxed: u32,
-    /// Done tasks by flag: unreviewed.
-    pub unreviewed: u32,
-    /// Done tasks by flag: unverified.
-    pub unverified: u32,
-    /// Done tasks by flag: degraded.
-    pub degraded: u32,
-    /// Done tasks by flag: below-threshold.
-    pub below_threshold: u32,
-    /// Tasks whose asked-for review gave no trustworthy verdict.
-    pub indeterminate: u32,
-    /// Tasks that needed more than one attempt.
-    pub reworked: u32,
-}
-
-impl Counts {
-    /// Tasks that are done or failed, superseded ones included.
-    #[must_use]
-    pub fn ended(&self) -> u32 {
-        self.done + self.failed + self.superseded
-    }
-
-    pub(super) fn of_flag(&mut self, flag: QualityFlag) -> &mut u32 {
-        match flag {
-            QualityFlag::Clean => &mut self.clean,
-            QualityFlag::Relaxed => &mut self.relaxed,
-            QualityFlag::Unreviewed => &mut self.unreviewed,
-            QualityFlag::Unverified => &mut self.unverified,
-            QualityFlag::Degraded => &mut self.degraded,
-            QualityFlag::BelowThreshold => &mut self.below_threshold,
-        }
-    }
 }
 
 /// A gate's state.
@@ -244,7 +182,7 @@ impl State {
             tasks: Vec::new(),
             gates: Vec::new(),
             holds: Vec::new(),
-            counts: Counts::default(),
+            sums: Sums::default(),
             threshold_failed: None,
             protected: None,
             audit: Audit::default(),
@@ -253,14 +191,8 @@ impl State {
             turns_ended: 0,
             turn_ends: BTreeMap::new(),
             ready: ReadyQueue::default(),
-            slots: 0,
-            turns_running: 0,
-            calls_open: 0,
-            looked_at: 0,
-            faulted: 0,
             turns_started: 0,
             rejections: BTreeMap::new(),
-            exclusive: 0,
             timers: Timers::default(),
             commands: BTreeMap::new(),
             notices: Notices::default(),
@@ -273,7 +205,6 @@ impl State {
             holds_due: BTreeSet::new(),
             holds_reached: BTreeSet::new(),
             approvals_due: BTreeSet::new(),
-            approvers_asked: 0,
             halted: false,
             deferred: BTreeSet::new(),
             session_ends: None,
@@ -287,6 +218,12 @@ impl State {
     #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskState {
         &self.tasks[id.index()]
+    }
+
+    /// Whether an agent could take on one more task, as far as its own limit goes.
+    #[must_use]
+    pub fn has_room_for(&self, agent: AgentId) -> bool {
+        self.ready.has_room_for(agent, 0)
     }
 
     /// The state of a checkpoint or a delay.
@@ -336,7 +273,7 @@ impl State {
 
     /// Whether the session ends because moments are too far away.
     pub(super) fn ends_before_a_moment(&self) -> bool {
-        let failed_fast = self.options.fail_fast && self.counts.failed > 0;
+        let failed_fast = self.options.fail_fast && self.sums.counts.failed > 0;
         let is_stopped = self.halted || self.paused || failed_fast;
         !is_stopped && self.deferrals().next().is_some()
     }
@@ -362,7 +299,7 @@ impl State {
     /// Whether every selected task is terminal.
     #[must_use]
     pub fn has_all_ended(&self) -> bool {
-        self.counts.ended() == self.counts.selected
+        self.sums.counts.ended() == self.sums.counts.selected
     }
 
     /// Tasks that wait because judges, not people, are missing.
@@ -431,11 +368,11 @@ impl State {
     pub(super) fn only_a_person_moves_it_on(&self) -> bool {
         self.may_start_work()
             && !self.audit.out
-            && self.slots == 0
-            && self.approvers_asked == 0
-            && self.calls_open == 0
+            && self.sums.slots == 0
+            && self.sums.approvers_asked == 0
+            && self.sums.calls_open == 0
             && !self.a_delay_moves_it_on()
             && !self.a_moment_moves_it_on()
-            && (self.counts.awaiting > 0 || self.checkpoints_that_wait().next().is_some())
+            && (self.sums.counts.awaiting > 0 || self.checkpoints_that_wait().next().is_some())
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::agents::command::check_argv;
 use crate::domain::TaskId;
-use crate::engine::{ApproverSaid, Fact};
+use crate::engine::{ApproverSaid, JobEnd};
 use crate::store::SpoolName;
 
 use super::command::{CommandEnd, CommandJob, How, built_in_timeout};
@@ -34,13 +34,8 @@ pub fn job(commands: &TaskCommands, id: ApproverId, command: &str) -> CommandJob
 }
 
 /// What its end says. Blocks.
-pub fn answered(id: ApproverId, end: &CommandEnd) -> Fact {
-    Fact::ApproverSaid {
-        task: id.task,
-        number: id.number,
-        approver: id.approver,
-        said: said(end),
-    }
+pub fn answered(end: &CommandEnd) -> JobEnd {
+    JobEnd::Said(said(end))
 }
 
 fn said(end: &CommandEnd) -> ApproverSaid {

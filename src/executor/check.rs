@@ -70,24 +70,27 @@ pub fn result(plan: &Plan, task: TaskId, check: u32, end: &CommandEnd) -> CheckR
     };
     match declared(plan, task, check) {
         Some(declared) => command_result(declared, &outcome),
-        None => CheckResult {
-            passed: false,
-            message: "there is no such check".to_owned(),
-            duration: Millis(0),
-        },
+        None => missing(),
     }
 }
 
-/// What a check says that looks at files; `None` for one that runs a command. Blocks.
-pub fn files(plan: &Plan, task: TaskId, check: u32) -> Option<CheckResult> {
-    let Check::FileExists {
-        paths,
-        min_bytes,
-        contains,
-    } = declared(plan, task, check)?
-    else {
-        return None;
-    };
-    let folder = workspace(plan, task);
-    Some(files_result(&folder, paths, *min_bytes, contains.as_deref()))
+/// What a check says that looks at files. Blocks.
+pub fn files(plan: &Plan, task: TaskId, check: u32) -> CheckResult {
+    match declared(plan, task, check) {
+        Some(Check::FileExists {
+            paths,
+            min_bytes,
+            contains,
+        }) => files_result(&workspace(plan, task), paths, *min_bytes, contains.as_deref()),
+        _ => missing(),
+    }
+}
+
+/// What a check says that the mission does not have any more.
+fn missing() -> CheckResult {
+    CheckResult {
+        passed: false,
+        message: "there is no such check".to_owned(),
+        duration: Millis(0),
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::agents::command::{check_argv, test_argv};
 use crate::domain::{Millis, TurnId};
-use crate::engine::{CheckResult, Fact};
+use crate::engine::{CheckResult, JobEnd};
 use crate::mission::model::{Check, CommandCheck};
 use crate::mission::{FinishCommand, Plan, Requirement};
 use crate::review::checks::{CommandOutcome, command_result};
@@ -35,7 +35,7 @@ pub fn job(commands: &TaskCommands, turn: TurnId, command: u32) -> Option<Comman
 }
 
 /// What the end of such a command says: only exit 0 shows anything. Blocks.
-pub fn finished(plan: &Plan, turn: TurnId, command: u32, end: &CommandEnd) -> Fact {
+pub fn finished(plan: &Plan, turn: TurnId, command: u32, end: &CommandEnd) -> JobEnd {
     let result = match declared(plan, turn, command) {
         Some(declared) => result(declared, &end.outcome()),
         None => CheckResult {
@@ -44,11 +44,7 @@ pub fn finished(plan: &Plan, turn: TurnId, command: u32, end: &CommandEnd) -> Fa
             duration: Millis(0),
         },
     };
-    Fact::FinishChecked {
-        turn,
-        command,
-        result,
-    }
+    JobEnd::Checked(result)
 }
 
 fn result(declared: &FinishCommand, outcome: &CommandOutcome) -> CheckResult {

@@ -4,11 +4,14 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `approver` | approvers that are commands (5) |
+//! | `check` | checks: how the command of one is started, and what its end says (6.4) |
 //! | `command` | one command: what it is started with, what its end leaves |
+//! | `finish_gate` | commands of finish gates: run like checks, in the same clean environment (6.3) |
+//! | `probes` | the heuristic grader at work: runs the commands that a task's criteria name, looks at the files, and grades |
 //! | `runner` | starts commands below the supervisor and hands their ends on |
+//! | `spool` | files of the spool: sealing what a record will vouch for, and reading it back in bounded pieces |
 //! | `task_command` | what commands that work or judge for a task have in common |
-//! | `check`, `finish_gate`, `probes`, `approver` | commands of the mission: how they are started, what their end says |
-//! | `spool` | files of outputs: redacted, sealed, read back in bounded pieces |
 //! | `workspace` | the folder that a task works in |
 
 pub mod approver;

@@ -5,7 +5,7 @@
 
 use crate::agents::command::check_argv;
 use crate::domain::{CriterionGrade, TurnId};
-use crate::engine::{Fact, OutputRefs};
+use crate::engine::{JobEnd, OutputRefs};
 use crate::judging::heuristic::{self, CommandFacts, Facts, Text};
 use crate::mission::Verification;
 use crate::review::facts::{MOST_SEARCHED, look_at};
@@ -54,13 +54,8 @@ impl Grading {
     }
 
     /// The grades, once all of its commands have ended. Blocks.
-    pub fn graded(&self, ends: &[CommandEnd]) -> Fact {
-        Fact::Graded {
-            task: self.commands.task,
-            attempt: self.commands.attempt,
-            round: self.round,
-            result: self.grades(ends),
-        }
+    pub fn graded(&self, ends: &[CommandEnd]) -> JobEnd {
+        JobEnd::Graded(self.grades(ends))
     }
 
     fn grades(&self, ends: &[CommandEnd]) -> Result<Vec<CriterionGrade>, String> {

@@ -7,7 +7,7 @@ use crate::mission::Panel;
 use super::parser::form::{read_object, wrong};
 use super::parser::json::Json;
 use super::parser::{Quoted, Unparsed, parse_evaluation, parse_scores};
-use super::{probes, rubric, scrutiny};
+use super::{probes, rubric, stages};
 
 /// How much of a reply that could not be read is kept, in characters.
 const EXCERPT_CHARS: usize = 1_000;
@@ -40,9 +40,9 @@ pub fn parse_advice(purpose: Purpose, panel: Option<&Panel>, reply: &str, work: 
         Purpose::Approve { .. } => read_object(reply, work, "decision", decision),
         Purpose::Scrutinise {
             step: Step::Stage(_), ..
-        } => scrutiny::read_opinion(reply, work).map(|opinion| Advice::Opinion(Box::new(opinion))),
+        } => stages::read_opinion(reply, work).map(|opinion| Advice::Opinion(Box::new(opinion))),
         Purpose::Scrutinise { .. } => {
-            scrutiny::read_findings(reply, work).map(|report| Advice::Findings(Box::new(report)))
+            stages::read_findings(reply, work).map(|report| Advice::Findings(Box::new(report)))
         }
         Purpose::Decompose { .. } => probes::read(reply, work).map(Advice::Probes),
         Purpose::Grade { .. } => rubric::read(reply, work).map(|reply| Advice::Grades(Box::new(reply))),
@@ -66,7 +66,7 @@ pub fn unreadable(purpose: Purpose, why: impl Into<String>, reply: &str) -> Advi
             Purpose::Score(_) => review_excerpt(reply),
             _ => reply.chars().take(EXCERPT_CHARS).collect(),
         },
-        grave: is_report && scrutiny::speaks_of_something_grave(reply),
+        grave: is_report && stages::speaks_of_something_grave(reply),
     }
 }
 

@@ -3,6 +3,30 @@
 //! Everything here is pure: no I/O, no clock, no randomness. *When* a judge is asked is the engine's business, *asking*
 //! it is done in `review`; here is only what a reply says, what several replies say together, who is entitled to
 //! reply, and what plain facts say without any judge.
+//!
+//! | file | what |
+//! |---|---|
+//! | `advice` | what a consulted agent said: a small reader for each purpose (13) |
+//! | `assumption` | whether an agent says that what it was told does not hold (17) |
+//! | `authority` | words that speak with authority: counted, never taken out (17) |
+//! | `calibration` | judges held against people (`quorum calibrate`) |
+//! | `colour` | the mean colour of a picture's region against the one that is expected (15) |
+//! | `consensus` | what the seats of a panel say together: median, outliers, spread (7) |
+//! | `drift` | how far what an agent says is from what was asked of it (17) |
+//! | `eligibility` | who may judge a task, never its author, and in which order they are asked (8) |
+//! | `evidence_rules` | what plain facts say about an attempt before any judge is asked (6, preflight) |
+//! | `heuristic` | a judge without a model, for criteria that plain facts can decide (10) |
+//! | `hollow` | work in name only: what an agent says that has done nothing (6, preflight) |
+//! | `independence` | whether a reviewer is independent of the author of the work (8) |
+//! | `parser` | a verdict out of a reviewer's reply (7, 9) |
+//! | `prior` | points of an earlier review and what the next reviewer answers for them (4) |
+//! | `probes` | criteria cut into probes by an agent (10): what it may say, and what is missing of it |
+//! | `protected` | programs and files that judging commands name: what the work is judged by (22) |
+//! | `question` | whether what an agent said instead of working may be a question (5) |
+//! | `rubric` | grading by a rubric: what a judge said, held against the rubric; its bar (10) |
+//! | `stages` | what stages behind the verification say, and what findings lead to (6.7, 15) |
+//! | `triage` | reading what an agent says about a request for work (16) |
+//! | `verification` | what the grades of a task's criteria mean, and what they must reach (10) |
 
 pub mod advice;
 pub mod assumption;
@@ -22,6 +46,6 @@ pub mod probes;
 pub mod protected;
 pub mod question;
 pub mod rubric;
-pub mod scrutiny;
+pub mod stages;
 pub mod triage;
 pub mod verification;

@@ -14,7 +14,7 @@ use super::parser::json::{Json, plain};
 use super::parser::panel::REASONS;
 use super::parser::prior::answers_in;
 use super::parser::{Quoted, Unparsed};
-use super::scrutiny::VERDICTS;
+use super::stages::VERDICTS;
 use super::verification::Decision;
 
 /// Findings of one reply that are kept.

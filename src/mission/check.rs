@@ -11,7 +11,8 @@ use super::keys::{self, Built, EXPECTATION_TYPES, Key, OneShape, Referent, Shape
 use super::model::ExpectationType;
 use super::problem::{Place, Problem, Problems, first_line};
 use super::scalar::{Scalar, unknown_word};
-use super::text::{quoted, suggestion};
+use super::suggest::suggestion;
+use super::text::quoted;
 use super::together;
 
 /// What the check found out.

@@ -2,6 +2,12 @@
 //!
 //! Linear in tasks and edges. The precedence is that of the command line: flag, environment, mission, project, user,
 //! default; the layers of files have been laid over each other when the mission was loaded.
+//!
+//! | file | what |
+//! |---|---|
+//! | `agreement` | whose agreement each task needs before it starts |
+//! | `order` | dependencies, edges, gates, holds, and the waves that follow from them |
+//! | `rules` | the rules of a whole run |
 
 mod agreement;
 mod order;
@@ -22,7 +28,7 @@ use super::plan::{
     Recipe, Requirement, Reviewers, RunOptions, Silence, TaskPlan, Verification,
 };
 use super::scalar::{Fraction, Span, Tries};
-use super::scrutiny::{self, Scrutiny};
+use super::stages::{self, Scrutiny};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 use agreement::{approvals, approvals_of_added};
@@ -46,7 +52,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let compiler = Compiler {
         settings: &mission.settings,
         options,
-        scrutiny: scrutiny::of_mission(&mission, &agent_ids(&mission)),
+        scrutiny: stages::of_mission(&mission, &agent_ids(&mission)),
         agents: agent_ids(&mission),
         rubrics: rubrics(&mission),
     };
@@ -222,7 +228,7 @@ impl Compiler<'_> {
                 // It does no work that anybody could look at once more.
                 Arc::default()
             } else {
-                scrutiny::of_task(
+                stages::of_task(
                     &self.scrutiny,
                     &task.stages,
                     task.autonomy,

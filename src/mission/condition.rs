@@ -89,7 +89,7 @@ pub(super) fn check(when: &str) -> Result<(), Wrong> {
         None => Ok(()),
         Some(unknown) => Err(wrong(
             format!("the expression reads `{unknown}`, which does not exist"),
-            super::text::suggestion(&unknown, FIELDS, "it may read"),
+            super::suggest::suggestion(&unknown, FIELDS, "it may read"),
         )),
     }
 }

@@ -18,7 +18,8 @@ use super::keys::{self, Referent, Table};
 use super::loosened::Written;
 use super::model::{BUILT_IN_RUBRICS, Mission};
 use super::problem::{Place, Problem, Problems};
-use super::text::{quoted, suggestion};
+use super::suggest::suggestion;
+use super::text::quoted;
 use super::validate;
 use crate::domain::Digest;
 

@@ -12,6 +12,44 @@
 //! There is one way for right and wrong files alike, so both are always judged by the same rules. Going straight from
 //! the text into the structs was measured as well: it is slower, because a general reader does more per value, and an
 //! unknown key costs it unbounded memory.
+//!
+//! | file | what |
+//! |---|---|
+//! | `check` | the tree against the table of keys: unknown keys, wrong values |
+//! | `codes` | every code a diagnostic can carry, with the paragraph that `quorum explain CODE` prints |
+//! | `compile` | from the validated mission to the plan: names become ids, defaults and precedence are applied |
+//! | `condition` | `when` of an approval gate: which tasks it holds |
+//! | `config` | `quorum.yaml` of a project and of a user: agents, channels and settings beneath a mission |
+//! | `defaults` | what holds where nobody says otherwise: settings, dimensions and their weights (2, 3) |
+//! | `delegation` | what an agent may hand down: sub-tasks as it wrote them, read strictly (12) |
+//! | `diagnostics` | what is wrong with a file, ready to be shown: as text like a compiler's, or as JSON |
+//! | `document` | the document as a tree with places |
+//! | `edges` | adjacency that can grow: dense where it was known from the start, and a small map for what came later |
+//! | `environment` | `${NAME}`: values that come from the environment of the run, never from the file |
+//! | `foundation` | foundation tasks: much is built on them, so less is better than nothing (12) |
+//! | `growth` | tasks that a run gets while it works: sub-tasks, fixups, requests (12, 16) |
+//! | `keys` | the one table of keys: what may stand where in a mission file, what it may hold, and whether it is built |
+//! | `lineage` | the digest of a task's text and of what it comes from (17) |
+//! | `load` | from bytes to a validated mission, or to everything that is wrong with it |
+//! | `loosened` | what makes judging less strict than it would be, and where each of it is said |
+//! | `migrate_plan` | a run that goes on with a changed mission: the new plan under the ids that the journal already uses |
+//! | `model` | the document as written: what serde reads from a mission file |
+//! | `named_files` | the files that a task names: targets, and what a check wants to be there |
+//! | `plan` | the plan: a validated mission in the form the engine works on |
+//! | `problem` | what is wrong, before it is known where that stands in the text |
+//! | `read` | serde helpers: how fields of the model read single values, lists and named maps |
+//! | `route` | verifications as nodes of the graph (10): where each of their edges leads |
+//! | `scalar` | single values as they stand in the file |
+//! | `schema` | the JSON Schema of mission files, and one key's documentation for people |
+//! | `selection` | `--only`: the part of a mission that a run takes (5, 20) |
+//! | `setting_values` | each setting by the path of its key, for `quorum config show` |
+//! | `stages` | `stages`, `redTeam`, `vision`, resolved: who judges behind the verification (6.7, 15) |
+//! | `suggest` | "did you mean": what a misspelt key, task, agent or command was meant to be |
+//! | `task_list` | the tasks of a plan: in one block, and those that came later behind them |
+//! | `testing` | plans for the tests of other modules |
+//! | `text` | showing texts of a file safely |
+//! | `together` | keys that only make sense together: names twice, criteria without a grader, weights |
+//! | `validate` | what no table can say: names that exist, cycles, what belongs together |
 
 mod check;
 mod codes;
@@ -30,6 +68,7 @@ mod keys;
 mod lineage;
 mod load;
 mod loosened;
+mod migrate_plan;
 pub mod model;
 pub mod named_files;
 mod plan;
@@ -38,10 +77,10 @@ mod read;
 mod route;
 mod scalar;
 mod schema;
-mod scrutiny;
 mod selection;
 mod setting_values;
-mod succession;
+mod stages;
+mod suggest;
 mod task_list;
 #[cfg(test)]
 mod testing;
@@ -62,6 +101,7 @@ pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use growth::{AddedTask, Addition, Origin, Provenance};
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain, validate_path};
 pub use loosened::{Loosening, NO_FINAL_CHECKS, SaidBy};
+pub use migrate_plan::succeed;
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions,
@@ -71,9 +111,8 @@ pub use read::Named;
 pub use route::Route;
 pub use scalar::{Deadline, Positive};
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
-pub use scrutiny::{RedTeamPlan, Scrutiny, StageJudge, StagePlan, VisionPlan};
 pub use selection::{UnknownTask, named_tasks};
 pub use setting_values::{money_value, setting_paths, setting_value, settings_of};
-pub use succession::succeed;
+pub use stages::{RedTeamPlan, Scrutiny, StageJudge, StagePlan, VisionPlan};
+pub use suggest::suggestion;
 pub use task_list::TaskList;
-pub use text::suggestion;

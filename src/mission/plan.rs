@@ -16,7 +16,7 @@ use super::growth::{Fixups, Provenance, Titles};
 use super::model;
 use super::route::Route;
 use super::scalar::Deadline;
-use super::scrutiny::Scrutiny;
+use super::stages::Scrutiny;
 use super::task_list::TaskList;
 
 /// A mission, resolved.

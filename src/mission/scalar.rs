@@ -14,7 +14,8 @@ use semver::VersionReq;
 use crate::domain::{Bar, BarOrigin, Millis, Money, Points, Timestamp, folded, invisible_in};
 
 use super::codes::Code;
-use super::text::{quoted, suggestion};
+use super::suggest::suggestion;
+use super::text::quoted;
 
 /// A value that one text of the file stands for.
 pub(super) trait Scalar: Sized {

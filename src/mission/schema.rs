@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::check::expects;
 use super::keys::{Built, CONFIG, EXPECTATION_TYPES, Key, MISSION, OneShape, Shape, Table};
 use super::scalar::Form;
-use super::text::suggestion;
+use super::suggest::suggestion;
 
 /// A kind of file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

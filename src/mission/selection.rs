@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::plan::{Part, Plan};
-use super::text::{quoted, suggestion};
+use super::suggest::suggestion;
+use super::text::quoted;
 use crate::domain::{TaskId, folded};
 
 /// A title after `--only` that the mission does not have.

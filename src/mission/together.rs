@@ -7,7 +7,8 @@ use super::codes::Code;
 use super::document::{NodeId, Tree};
 use super::problem::{Place, Problem, Problems, first_line};
 use super::scalar::Scalar;
-use super::text::{quoted, suggestion};
+use super::suggest::suggestion;
+use super::text::quoted;
 
 /// Reports what does not fit together anywhere in a mission.
 pub(super) fn check(tree: &Tree<'_>) -> Problems {

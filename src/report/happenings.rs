@@ -54,7 +54,10 @@ pub(super) const HAPPENINGS: &[(&str, &str)] = &[
     ("task:timeout", "A turn took longer than it may and was ended."),
     ("task:nudge", "The worker was told what its finish gate misses."),
     ("task:superseded", "A fixup has made up for the task."),
-    ("task:regressed", "Accepted work does not stand any more."),
+    (
+        "task:regressed",
+        "Accepted work does not stand any more; the transition beside it says whether it is done again.",
+    ),
     (
         "task:window|task:backoff|task:queued|task:released",
         "A task waits without a slot: for a limit that resets, for a pause between attempts, for a free slot; it goes on.",

@@ -9,8 +9,8 @@ use crate::domain::{
     Advice, AgentId, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::{
-    AskEvent, CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, StageReport, TaskEvent, ToolLedgerRef,
-    TurnEvent, Usage, Used, WorkEvent,
+    AskEvent, CheckResult, Event, Exit, FileRef, Job, JobEnd, ProcessRef, ReplyRef, StageReport, TaskEvent,
+    ToolLedgerRef, TurnEvent, Usage, Used, WorkEvent,
 };
 
 /// The story of one task.
@@ -213,7 +213,13 @@ impl AttemptHistory {
     fn apply(&mut self, at: Timestamp, event: &Event) {
         match event {
             Event::Task(_, TaskEvent::StageVerdict(report)) => self.stages.push((**report).clone()),
-            Event::Work(_, WorkEvent::CheckFinished { check, result }) => {
+            Event::Work(
+                _,
+                WorkEvent::Ended {
+                    job: Job::Check(check),
+                    end: JobEnd::Checked(result),
+                },
+            ) => {
                 self.checks.retain(|(known, _)| known != check);
                 self.checks.push((*check, result.clone()));
             }

@@ -2,6 +2,10 @@
 //!
 //! The stable core is in the command line's contract; fields are only ever added. Rows are made while they are
 //! written, so a mission of 100,000 tasks costs one row of memory.
+//!
+//! | file | what |
+//! |---|---|
+//! | `task` | one task of `quorum.run/v1` |
 
 mod task;
 
@@ -14,7 +18,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::domain::{
     FailureMode, Money, OutcomeClass, Points, QualityFlag, RunId, Status, TaskId, Timestamp,
 };
-use crate::engine::{self, AuditStanding, HoldStage, RunPhase, State, gate_view};
+use crate::engine::{self, AuditStanding, HoldStage, RunPhase, State, TaskState, gate_view};
 use crate::mission::HoldKind;
 
 use super::asked::{asked, delay_until, delays, hold_state, windows};
@@ -219,8 +223,8 @@ pub struct Counts {
     reworked: u32,
     /// Of the failed ones: those that failed only because a dependency did.
     pub(super) skipped: u32,
-    /// Of the failed ones: those whose accepted work did not stand.
-    regressed: u32,
+    /// Those whose accepted work did not stand: done again since, open, or failed.
+    pub(super) regressed: u32,
     findings: SeverityCounts,
     #[serde(skip_serializing_if = "is_zero")]
     superseded: u32,
@@ -228,15 +232,33 @@ pub struct Counts {
 
 /// Tasks that failed only because a dependency did.
 pub(super) fn skipped(state: &State) -> u32 {
-    failed_by(state, FailureMode::Cascade)
+    // Few runs have a failure, and all tasks are many.
+    if state.sums.counts.failed == 0 {
+        return 0;
+    }
+    count(state, |task| has_failed_by(task, FailureMode::Cascade))
 }
 
-fn failed_by(state: &State, mode: FailureMode) -> u32 {
-    let failed = |id: &TaskId| {
-        let task = state.task(*id);
-        task.status == Status::Failed && !task.superseded && task.mode == Some(mode)
-    };
-    u32::try_from(state.plan.task_ids().filter(failed).count()).unwrap_or(u32::MAX)
+/// Tasks whose accepted work did not stand, since they last began by a person's word. Verifications among them whose
+/// verdict over work that was done again was another one.
+pub(super) fn regressed(state: &State) -> u32 {
+    // Without an audit nothing has regressed, and all tasks are many.
+    if state.audit.number == 0 {
+        return 0;
+    }
+    count(state, |task| {
+        task.regressions > 0 || has_failed_by(task, FailureMode::Regressed)
+    })
+}
+
+fn has_failed_by(task: &TaskState, mode: FailureMode) -> bool {
+    task.status == Status::Failed && task.mode == Some(mode)
+}
+
+fn count(state: &State, wanted: impl Fn(&TaskState) -> bool) -> u32 {
+    let tasks = state.plan.task_ids().map(|id| state.task(id));
+    let counted = tasks.filter(|task| !task.superseded && wanted(task));
+    u32::try_from(counted.count()).unwrap_or(u32::MAX)
 }
 
 /// Whether all that is not done was called off by a person (semantics, section 20): nothing failed by itself, and
@@ -265,7 +287,7 @@ fn is_zero(count: &u32) -> bool {
 
 impl Counts {
     pub(super) fn of(state: &State, view: &RunView) -> Self {
-        let counts = &state.counts;
+        let counts = &state.sums.counts;
         let elsewhere = counts.ended() + counts.awaiting + counts.running;
         Self {
             total: (counts.selected + counts.not_taken) as usize,
@@ -284,7 +306,7 @@ impl Counts {
             indeterminate: counts.indeterminate,
             reworked: counts.reworked,
             skipped: skipped(state),
-            regressed: failed_by(state, FailureMode::Regressed),
+            regressed: regressed(state),
             findings: view.severities(state),
             superseded: counts.superseded,
         }

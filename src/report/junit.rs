@@ -21,7 +21,7 @@ use crate::engine::{self, GateStanding, Outcome, State, gate_view};
 
 use super::findings;
 use super::rank::{Rank, rank, reason};
-use super::scrutiny::{remarks, stage_words};
+use super::stages::{remarks, stage_words};
 use super::summary::outcome_words;
 use super::text::criteria_words;
 use super::view::{AttemptView, RunView};

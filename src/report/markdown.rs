@@ -8,7 +8,7 @@ use crate::engine::{self, Outcome, StageReport, State, gate_view};
 use super::findings;
 use super::json::is_cancelled;
 use super::rank::{Rank, reason, worst_first};
-use super::scrutiny::{remarks, stage_words};
+use super::stages::{remarks, stage_words};
 use super::summary::{left_out, not_reviewed, outcome_words, task_counts};
 use super::text::{elapsed, sanitize};
 use super::view::RunView;
@@ -112,7 +112,7 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
     if let Some(words) = left_out(state) {
         let _ = writeln!(text, "> **{words}**\n");
     }
-    let counts = &state.counts;
+    let counts = &state.sums.counts;
     let _ = writeln!(text, "- tasks: {}", task_counts(state));
     let below = counts.below_threshold + counts.degraded + counts.unverified;
     let _ = writeln!(text, "- accepted below the bar: {below}");

@@ -6,7 +6,7 @@ use crate::engine::{State, Waiting};
 use crate::mission::Part;
 
 use super::json::blocked_by;
-use super::scrutiny::stage_words;
+use super::stages::stage_words;
 use super::summary::failure_words;
 use super::text::{against_bar, sanitize};
 use super::view::RunView;

@@ -56,6 +56,8 @@ fn is_zero(count: &usize) -> bool {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ReadingRow<'a> {
+    /// The number of the first event of its record.
+    record: u64,
     task: &'a str,
     attempt: u32,
     stage: &'a str,
@@ -74,6 +76,8 @@ struct ReadingRow<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DecisionRow<'a> {
+    /// The number of the first event of its record; none where it is about the whole run.
+    record: Option<u64>,
     about: &'a str,
     attempt: Option<u32>,
     stage: &'a str,
@@ -83,7 +87,7 @@ struct DecisionRow<'a> {
     why: Option<&'a str>,
 }
 
-/// What a replay means for the exit code: a verdict that cannot be derived again cannot be trusted.
+/// What a replay means for the exit code: a verdict that cannot be derived again, by whatever rules, cannot be trusted.
 #[must_use]
 pub fn class(replay: &Replay) -> OutcomeClass {
     match replay.is_equal() {
@@ -136,6 +140,7 @@ impl<'a> ReadingRow<'a> {
     fn of(reading: &'a Reading) -> Self {
         let (standing, why) = words(&reading.standing);
         Self {
+            record: reading.record,
             task: &reading.task,
             attempt: reading.attempt,
             stage: reading.stage,
@@ -155,6 +160,7 @@ impl<'a> DecisionRow<'a> {
     fn of(decision: &'a Decision) -> Self {
         let (standing, why) = words(&decision.standing);
         Self {
+            record: decision.record,
             about: &decision.about,
             attempt: decision.attempt,
             stage: decision.stage,
@@ -186,22 +192,22 @@ pub fn human(replay: &Replay, screen: &Screen) -> String {
             brief(row.recorded),
             is,
         );
-        notes.push(note(row.standing, row.why));
+        notes.push(note(row.standing, row.why, Some(row.record)));
         rows.push(cells);
     }
     for row in &document.decisions {
         let (was, is) = (brief(row.recorded), brief(row.derived));
         rows.push(cells(row.about, row.attempt, row.stage, "", was, is));
-        notes.push(note(row.standing, row.why));
+        notes.push(note(row.standing, row.why, row.record));
     }
     let mut text = table(&rows, &notes, screen);
     let counts = &document.counts;
-    let verdict = match document.equal {
-        true => screen.style.paint(Role::Good, "everything is as it is recorded"),
-        false => screen
-            .style
-            .paint(Role::Bad, "not everything is as it is recorded"),
+    let (role, verdict) = match (document.equal, counts.differing + counts.lost) {
+        (true, _) => (Role::Good, "everything is as it is recorded"),
+        (false, 0) => (Role::Bad, "not everything can be derived again"),
+        (false, _) => (Role::Bad, "not everything is as it is recorded"),
     };
+    let verdict = screen.style.paint(role, verdict);
     let _ = writeln!(
         text,
         "run {}: {verdict}: {} judgements and {} decisions, {} equal, {} differ, {} lost",
@@ -210,8 +216,9 @@ pub fn human(replay: &Replay, screen: &Screen) -> String {
     if counts.other_rules > 0 {
         let _ = writeln!(
             text,
-            "{} records were decided by other rules than those of this version: their replies were read again, and nothing was decided again",
-            counts.other_rules
+            "{} records were decided by other rules than those of this version: their replies were read again, and nothing was decided again; \
+             derive them with version {}",
+            counts.other_rules, document.recorded_by
         );
     }
     if !document.equal && document.recorded_by != document.derived_by {
@@ -226,8 +233,9 @@ pub fn human(replay: &Replay, screen: &Screen) -> String {
 }
 
 /// What is said below a row that is not as it should be.
-fn note(standing: &str, why: Option<&str>) -> Option<String> {
-    why.map(|why| format!("  {standing}: {}", sanitize(why)))
+fn note(standing: &str, why: Option<&str>, record: Option<u64>) -> Option<String> {
+    let record = record.map_or_else(String::new, |record| format!("record {record} "));
+    why.map(|why| format!("  {record}{standing}: {}", sanitize(why)))
 }
 
 fn table(rows: &[[String; 6]], notes: &[Option<String>], screen: &Screen) -> String {

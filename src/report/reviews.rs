@@ -8,7 +8,7 @@ use crate::domain::{AgentId, Cause, Finding, Points, Stage, TaskId};
 use crate::engine::{StageReport, State};
 use crate::judging::eligibility::grader;
 
-use super::scrutiny::{judge_of, stage_name};
+use super::stages::{judge_of, stage_name};
 use super::view::{SeatDimension, SeatView};
 
 #[derive(Serialize)]

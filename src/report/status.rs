@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
 use crate::engine::{self, DeferralReason, GateStanding, RunPhase, SeatState, State, gate_view};
 use crate::mission::{HoldKind, Part};
+use crate::runtime::Tail;
 
 use super::asked::{delay_until, hold_state, windows};
 use super::json::{Standing, at_work, blocked_by};
-use super::scrutiny::stage_name;
+use super::stages::stage_name;
 use super::style::{Role, Screen};
 use super::summary::{
     approvals, failure_words, left_out, not_reviewed, outcome_words, resumable_at, task_counts,
@@ -79,6 +80,12 @@ pub struct StatusPage {
     unattended: Standing,
     /// Tasks whose agents outlived the session that started them.
     at_work: Vec<String>,
+    /// How many more there are, where only some can be named.
+    #[serde(default)]
+    more_at_work: usize,
+    /// What was recorded since the page was drawn up, and is not in it.
+    #[serde(skip)]
+    since: Option<Tail>,
     /// That reviews are switched off, and by what; empty where they are not.
     not_reviewed: String,
     left_out: Option<String>,
@@ -107,6 +114,7 @@ pub struct StatusPage {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct TaskRow {
+    id: TaskId,
     title: String,
     agent: String,
     selected: bool,
@@ -144,6 +152,8 @@ impl StatusPage {
             mission: state.plan.name.clone(),
             unattended: Standing::of(state, false),
             at_work: at_work(state, view).into_iter().map(str::to_owned).collect(),
+            more_at_work: 0,
+            since: None,
             not_reviewed: not_reviewed(state).unwrap_or_default(),
             left_out: left_out(state),
             counts: task_counts(state),
@@ -160,6 +170,18 @@ impl StatusPage {
             outcome: view.outcome.as_ref().map(outcome_words),
             finished: view.finished_at,
         }
+    }
+
+    /// Says whose agents outlived the session, of a page that was drawn up before it ended.
+    pub fn outlived_by(&mut self, tasks: &[TaskId]) {
+        let shown = self.rows.iter().filter(|row| tasks.contains(&row.id));
+        self.at_work = shown.map(|row| row.title.clone()).collect();
+        self.more_at_work = tasks.len() - self.at_work.len();
+    }
+
+    /// Says what was recorded since the page was drawn up.
+    pub fn goes_on(&mut self, since: Tail) {
+        self.since = Some(since);
     }
 
     /// Leaves out the row that says least; `false` if all of them matter.
@@ -240,6 +262,36 @@ impl StatusPage {
     }
 }
 
+/// `as of 2026-11-21T21:59:00Z; since then 5 records, the last at 2026-11-21T21:59:02Z, moved tasks: 2 done, 1 failed;
+/// --json tells of all`.
+fn words_of(tail: &Tail) -> String {
+    let seconds = |at: Timestamp| format!("{}Z", at.to_rfc3339().get(..19).unwrap_or_default());
+    let moved = [
+        (&[Status::Done][..], "done"),
+        (&[Status::Failed], "failed"),
+        (
+            &[Status::Assigned, Status::InProgress, Status::Review],
+            "under way",
+        ),
+        (&[Status::Pending], "pending"),
+        (&[Status::AwaitingApproval], "waiting"),
+    ];
+    let count = |statuses: &[Status]| tail.moved.values().filter(|to| statuses.contains(to)).count();
+    let moved = moved.iter().map(|(statuses, what)| (count(statuses), what));
+    let moved = moved.filter(|(number, _)| *number > 0);
+    let moved: Vec<String> = moved.map(|(number, what)| format!("{number} {what}")).collect();
+    let moved = match moved.as_slice() {
+        [] => "moved no task".to_owned(),
+        moved => format!("moved tasks: {}", moved.join(", ")),
+    };
+    format!(
+        "as of {}; since then {}, the last at {}, {moved}; --json tells of all",
+        seconds(tail.from),
+        super::text::count(tail.records, "record"),
+        seconds(tail.until),
+    )
+}
+
 fn holds(state: &State) -> Vec<String> {
     let line = |id| {
         let plan = state.plan.hold(id);
@@ -258,6 +310,7 @@ impl TaskRow {
     fn of(state: &State, view: &RunView, id: TaskId) -> Self {
         let (plan, task) = (state.plan.task(id), state.task(id));
         Self {
+            id,
             title: plan.title.to_string(),
             agent: state.plan.agent(plan.agent).name.to_string(),
             selected: plan.part == Part::Selected,
@@ -322,8 +375,11 @@ fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     let said = said.map(|report| format!("{} {}", sanitize(stage_name(report)), report.verdict.as_str()));
     let person = view.accepted_by(state, id);
     let person = person.map(|name| format!("accepted by {}", sanitize(name)));
+    let reopened = state.task(id).reopened.as_deref();
+    let reopened = reopened.map(|open| format!("reopened: {}", sanitize(&open.why)));
     let notes: Vec<String> = standing(state, view, id)
         .into_iter()
+        .chain(reopened)
         .chain(person)
         .chain(said)
         .collect();
@@ -381,11 +437,8 @@ fn queued(state: &State, id: TaskId) -> Option<String> {
         return None;
     }
     let agent = state.plan.agent(plan.agent);
-    let of_agent =
-        |other: &TaskId| state.task(*other).holds_slot() && state.plan.task(*other).agent == plan.agent;
-    let busy = state.plan.task_ids().filter(of_agent).count();
     Some(match agent.spec.max_concurrent {
-        Some(most) if busy >= most as usize => {
+        Some(most) if !state.has_room_for(plan.agent) => {
             format!(
                 "waits for agent {} (maxConcurrent: {most})",
                 sanitize(&agent.name)
@@ -420,8 +473,16 @@ impl Page<'_> {
         let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
         let head = format!("{run}{name}, {}", standing.as_str());
         self.line(Some(Role::Strong), &head);
-        if !told.at_work.is_empty() {
-            let names: Vec<_> = told.at_work.iter().map(|title| sanitize(title)).collect();
+        if let Some(since) = &told.since {
+            self.line(Some(Role::Warn), &words_of(since));
+        }
+        let mut names: Vec<_> = told.at_work.iter().map(|title| sanitize(title)).collect();
+        if told.more_at_work > 0 {
+            let more = if names.is_empty() { "" } else { " more" };
+            let tasks = if told.more_at_work == 1 { "task" } else { "tasks" };
+            names.push(format!("{}{more} {tasks}", told.more_at_work).into());
+        }
+        if !names.is_empty() {
             let line = format!(
                 "agents are still at work on {}; `quorum resume` takes them over",
                 names.join(", ")
@@ -586,11 +647,13 @@ fn shown(state: &State) -> Vec<TaskId> {
 
 /// Tasks of the mission, selected or not.
 fn tasks_of_mission(state: &State) -> usize {
-    (state.counts.selected + state.counts.not_taken) as usize
+    (state.sums.counts.selected + state.sums.counts.not_taken) as usize
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful};
 
@@ -677,6 +740,50 @@ mod tests {
             &Screen::default(),
         );
         assert!(text.contains(waits), "{text}");
+    }
+
+    #[test]
+    fn a_page_that_was_drawn_up_before_a_crash_says_of_when_it_is_and_what_followed() {
+        let mut scene = Scene::start(Mission::new("m").task("a", &[]).task("b", &[]));
+        scene.works(0);
+        let mut page = StatusPage::of(&scene.state, &scene.view);
+        let text = |page: &StatusPage| page.render(Standing::Crashed, scene.now, &Screen::default());
+        let plain = text(&page);
+        let mut since = Tail {
+            from: Timestamp(1_795_298_340_000),
+            until: Timestamp(1_795_298_341_999),
+            records: 1,
+            moved: BTreeMap::new(),
+        };
+        page.goes_on(since.clone());
+        let head = |page: &StatusPage| text(page).lines().nth(1).unwrap_or_default().to_owned();
+        insta::assert_snapshot!(head(&page), @"as of 2026-11-21T21:59:00Z; since then 1 record, the last at 2026-11-21T21:59:01Z, moved no task; --json tells of all");
+        since.records = 4;
+        let moved = [
+            Status::Failed,
+            Status::Review,
+            Status::Done,
+            Status::Failed,
+            Status::Pending,
+            Status::AwaitingApproval,
+        ];
+        since.moved = (0..).map(TaskId).zip(moved).collect();
+        page.goes_on(since);
+        insta::assert_snapshot!(head(&page), @"as of 2026-11-21T21:59:00Z; since then 4 records, the last at 2026-11-21T21:59:01Z, moved tasks: 1 done, 2 failed, 1 under way, 1 pending, 1 waiting; --json tells of all");
+        let rest: Vec<_> = plain.lines().skip(1).collect();
+        assert!(text(&page).ends_with(&(rest.join("\n") + "\n")));
+        // Who is not on the page is counted.
+        for (tasks, words) in [
+            (vec![TaskId(1)], "at work on b;"),
+            (
+                vec![TaskId(1), TaskId(7), TaskId(8)],
+                "at work on b, 2 more tasks;",
+            ),
+            (vec![TaskId(7)], "at work on 1 task;"),
+        ] {
+            page.outlived_by(&tasks);
+            assert!(text(&page).contains(words), "{}", text(&page));
+        }
     }
 
     #[test]

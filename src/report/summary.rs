@@ -14,7 +14,7 @@ use crate::mission::{Loosening, Part};
 use super::asked::{Asked, asked, windows};
 use super::budget;
 use super::findings;
-use super::json::{is_cancelled, skipped};
+use super::json::{is_cancelled, regressed, skipped};
 use super::style::{Role, Screen};
 use super::text::{against_bar, count, elapsed, sanitize, time_of_day, width};
 use super::view::{FailureView, RunView};
@@ -130,7 +130,7 @@ fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
 }
 
 fn tallies(page: &mut Page<'_>, state: &State) {
-    let counts = &state.counts;
+    let counts = &state.sums.counts;
     page.line(None, &format!("tasks: {}", task_counts(state)));
     if counts.clean > 0 {
         page.line(None, &format!("clean: {}", counts.clean));
@@ -158,7 +158,10 @@ fn tallies(page: &mut Page<'_>, state: &State) {
 pub(super) fn left_out(state: &State) -> Option<String> {
     let left_out = not_selected(state);
     (left_out > 0).then(|| {
-        let all = count((state.counts.not_taken + state.counts.selected) as usize, "task");
+        let all = count(
+            (state.sums.counts.not_taken + state.sums.counts.selected) as usize,
+            "task",
+        );
         format!("ONLY A PART: {left_out} of {all} left out (--only)")
     })
 }
@@ -175,7 +178,7 @@ fn not_selected(state: &State) -> usize {
 
 /// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
 pub(super) fn task_counts(state: &State) -> String {
-    let counts = &state.counts;
+    let counts = &state.sums.counts;
     let elsewhere = counts.ended() + counts.awaiting + counts.running;
     let pending = counts.selected.saturating_sub(elsewhere) as usize;
     let skipped = skipped(state);
@@ -195,6 +198,7 @@ pub(super) fn task_counts(state: &State) -> String {
         (pending, "pending"),
         (counts.awaiting as usize, "waiting"),
         (counts.reworked as usize, "reworked"),
+        (regressed(state) as usize, "regressed"),
         (not_selected, "not selected"),
         (
             (counts.not_taken as usize).saturating_sub(not_selected),
@@ -336,7 +340,7 @@ fn waiting(page: &mut Page<'_>, state: &State, view: &RunView) {
         "waiting for a decision:",
         Role::Warn,
         rows,
-        state.counts.awaiting as usize + state.checkpoints_that_wait().count(),
+        state.sums.counts.awaiting as usize + state.checkpoints_that_wait().count(),
     );
     let rows = windows(state).map(|window| window.line());
     let rows: Vec<String> = rows.collect();

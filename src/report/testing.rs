@@ -9,8 +9,8 @@ use crate::domain::{
     Millis, Points, PriorAnswer, RunId, TaskId, Timestamp,
 };
 use crate::engine::{
-    AskFailure, CheckResult, Event, Exit, Fact, FileFact, FileRef, ReplyRef, RunStarted, State, StopCause,
-    SupervisorRef, TurnEnd, TurnEvent, Usage, apply, decide,
+    AskFailure, CheckResult, Event, Exit, Fact, FileFact, FileRef, Job, JobEnd, ReplyRef, RunStarted, State,
+    StopCause, SupervisorRef, TurnEnd, TurnEvent, Usage, apply, decide,
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
@@ -386,31 +386,34 @@ impl<'o> Scene<'o> {
 
     /// A check of the task comes back.
     pub fn checked(&mut self, task: u32, check: u32, passed: bool, message: &str) -> &mut Self {
-        self.input(&Fact::CheckFinished {
-            task: TaskId(task),
-            attempt: self.state.task(TaskId(task)).attempt,
-            check,
-            result: CheckResult {
+        self.input(&Fact::JobEnded {
+            turn: self.state.current_turn(TaskId(task)),
+            job: Job::Check(check),
+            end: JobEnd::Checked(CheckResult {
                 passed,
                 message: message.to_owned(),
                 duration: Millis(300),
-            },
+            }),
         });
         self.settled(task)
     }
 
     /// The task's files were looked at; `None` is missing.
     pub fn scanned(&mut self, task: u32, path: &str, size: Option<u64>) -> &mut Self {
-        self.input(&Fact::FilesScanned {
+        let scan = self.state.task(TaskId(task)).jobs().next();
+        let file = FileFact {
+            path: path.to_owned(),
+            size,
+            digest: None,
+            obstacle: None,
+        };
+        self.input(&Fact::JobEnded {
             turn: self.state.current_turn(TaskId(task)),
-            number: self.state.task(TaskId(task)).scans,
-            files: vec![FileFact {
-                path: path.to_owned(),
-                size,
-                digest: None,
-                obstacle: None,
-            }],
-            hollow: None,
+            job: scan.expect("it was asked for"),
+            end: JobEnd::Seen {
+                files: vec![file],
+                hollow: None,
+            },
         });
         self.settled(task)
     }

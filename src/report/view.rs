@@ -4,6 +4,10 @@
 //! and what they used. [`RunView`] folds that from the same events, live and from the journal alike. It holds nothing
 //! that state already has (status, flag, score, counts), so the two cannot contradict each other. A task that just
 //! works costs one small row; what is rare is boxed, because a mission may have 100,000 of them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `task` | what readers see of one task: its attempts, who reviewed them and what they said |
 
 mod task;
 

@@ -3,6 +3,13 @@
 //! and what to do. What happens (`run:moved`) stands in [`super::happenings`].
 //!
 //! The tables are pairs of names and meaning; several names of one thing stand between bars.
+//!
+//! | file | what |
+//! |---|---|
+//! | `columns` | heads of columns and labels of screens, where they are not words of another table |
+//! | `judging` | words about judging: verdicts, causes, stages, findings |
+//! | `runs` | words about runs: outcomes and their exit codes, states, gates, deadlines, limits |
+//! | `tasks` | words about tasks: statuses, phases, attempts, how work was accepted or failed |
 
 mod columns;
 mod judging;

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use crate::domain::RunId;
 use crate::mission::Plan;
-use crate::store::{RunFolder, Snapshot, StateFolder};
+use crate::store::{OperatorKey, RunFolder, Snapshot, StateFolder};
 
+use super::origin::operator_key;
 use super::recover::{RecoverError, recover};
 
 /// An unfinished run that has a title in common with a new mission.
@@ -47,9 +48,10 @@ pub fn unfinished_with(
         path: folder.path().to_owned(),
         source,
     })?;
+    let key = operator_key();
     let mut found = Vec::new();
     for run in runs {
-        let active = match active_titles(&run)? {
+        let active = match active_titles(&run, key.as_ref())? {
             Some(active) => active,
             None => continue,
         };
@@ -64,14 +66,12 @@ pub fn unfinished_with(
 
 /// The titles of a run's tasks that are not terminal; `None` if it is finished or never began. A snapshot that fits the
 /// journal spares the folding.
-fn active_titles(run: &RunFolder) -> Result<Option<Vec<String>>, RecoverError> {
+fn active_titles(run: &RunFolder, key: Option<&OperatorKey>) -> Result<Option<Vec<String>>, RecoverError> {
     if !run.foreign_write().exists()
-        && let Some(snapshot) = Snapshot::read(run)
+        && let Some(snapshot) = Snapshot::read(run, key)
+        && let Some(rows) = snapshot.rows
     {
-        let active = snapshot
-            .rows
-            .into_iter()
-            .filter(|(_, status, ..)| !status.is_terminal());
+        let active = rows.into_iter().filter(|(_, status, ..)| !status.is_terminal());
         return Ok(snapshot
             .unfinished
             .then(|| active.map(|(title, ..)| title).collect()));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::agents::command::TASK_VARIABLE;
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{ProcessRef, State, SupervisorRef};
+use crate::engine::{Event, ProcessRef, RunEvent, State, SupervisorRef, TurnEvent};
 use crate::executor::command::GRACE;
 use crate::mission::model::Adapter;
 use crate::store::RunFolder;
@@ -36,6 +36,26 @@ pub struct Left {
 }
 
 impl Left {
+    /// Takes in one event of a run, so that it holds what the last session started and put no end of on record.
+    pub(super) fn take(&mut self, event: &Event) {
+        match event {
+            Event::Run(RunEvent::Started(started)) => self.supervisor = started.supervisor.clone(),
+            Event::Run(RunEvent::Resumed { supervisor, .. }) => self.supervisor = supervisor.clone(),
+            Event::Turn(
+                turn,
+                TurnEvent::Spawned {
+                    process: Some(process),
+                },
+            ) => {
+                self.processes.insert(*turn, process.clone());
+            }
+            Event::Turn(turn, TurnEvent::Finished { .. } | TurnEvent::Lost) => {
+                self.processes.remove(turn);
+            }
+            _ => {}
+        }
+    }
+
     fn identity(&self) -> ProcessIdentity {
         supervision::identity(&self.supervisor)
     }

@@ -1,4 +1,10 @@
 //! Asking agents: what they are asked is written, they are started or called, their reply is stored and read.
+//!
+//! | file | what |
+//! |---|---|
+//! | `command` | agents that are asked by starting a command |
+//! | `grading` | what a judge is given that grades work by a rubric, and the record of handing it over (10) |
+//! | `scoring` | what a reviewer is asked that scores work: on a panel by its dimensions, else in one number |
 
 mod command;
 mod grading;
@@ -10,9 +16,9 @@ use std::sync::Arc;
 
 use crate::agents::cassette;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::line::Line;
 use crate::agents::model::{Image, ModelRequest};
 use crate::agents::secrets::Secrets;
+use crate::agents::transport::Line;
 use crate::domain::{Advice, AgentId, AskId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
 use crate::executor::spool::read_output;
@@ -29,12 +35,12 @@ use crate::review::verdict::{self, Reply};
 use crate::review::{self, rubric};
 use crate::store::{self, AskFile, RunFolder, SpoolName};
 
+use super::agent_backends::{Reach, Toolless};
 use super::calls::review_timeout;
-use super::looking::{self, Answered, Looking, Offer, Question};
-use super::material::{Judged, judged};
-use super::reach::{Reach, Toolless};
 use super::reply::{self, Failed, Place, nothing, write_judgement};
-use super::scrutiny;
+use super::review_context::{Judged, judged};
+use super::reviewer_tools::{self, Answered, Looking, Offer, Question};
+use super::stages;
 use super::world::{Message, World, jitter};
 
 /// One call to an agent, with what it is about as it stood when the call was decided on.
@@ -209,7 +215,7 @@ impl Call {
     /// The pictures that it is to look at. Blocks.
     fn pictures(&self) -> Result<Vec<Picture>, String> {
         match self.purpose {
-            Purpose::Scrutinise { step, .. } => scrutiny::pictures_of(&self.plan, self.id.task, step),
+            Purpose::Scrutinise { step, .. } => stages::pictures_of(&self.plan, self.id.task, step),
             _ => Ok(Vec::new()),
         }
     }
@@ -224,7 +230,7 @@ impl Call {
             }
             Purpose::Scrutinise { step, .. } => {
                 let unread = self.reprompt();
-                let (asked, judgement) = scrutiny::compose(
+                let (asked, judgement) = stages::compose(
                     (&self.folder, &self.secrets),
                     &self.plan,
                     &self.task,
@@ -372,7 +378,7 @@ impl Call {
             },
             request_file: self.path(SpoolName::Ask(self.id, AskFile::Request)),
         };
-        let answered = looking::ask(question, looking.as_ref()).await;
+        let answered = reviewer_tools::ask(question, looking.as_ref()).await;
         let warning = answered.warning.clone().map(Fact::Warn);
         warning
             .into_iter()
@@ -393,7 +399,7 @@ impl Call {
                 .panel()
                 .map(|panel| panel_schema(&panel.dimensions, answers())),
             Purpose::Grade { .. } => self.rubric().map(|by| rubric::schema(by, answers())),
-            Purpose::Scrutinise { step, .. } => Some(review::scrutiny::schema(step, answers())),
+            Purpose::Scrutinise { step, .. } => Some(review::stages::schema(step, answers())),
             _ => None,
         }
     }

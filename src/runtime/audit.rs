@@ -60,7 +60,7 @@ impl World {
             let mut checks = run_all(&plan, &runner, commands).await;
             let behind = tokio::task::spawn_blocking(move || {
                 for (task, check) in files {
-                    checks.extend(check::files(&plan, task, check).map(|result| (task, check, result)));
+                    checks.push((task, check, check::files(&plan, task, check)));
                 }
                 (look(&plan, &recorded), checks)
             });

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::line::Line;
 use crate::agents::model::{self, ModelReply, ModelRequest};
 use crate::agents::secrets::Secrets;
+use crate::agents::transport::Line;
 use crate::domain::{FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Fact, State, TurnEnd, Usage};
 use crate::executor::spool::read_head;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Effect, Fact, Job, ProcessRef, State, policy};
+use crate::engine::{Effect, Fact, Job, JobEnd, ProcessRef, State, WorkKind, policy};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::probes::Grading;
@@ -19,16 +19,32 @@ use crate::supervisor::Event;
 use super::error::RunError;
 use super::world::{Message, Ready, Sender, World};
 
-/// A command of a task whose end is one input.
+/// A command of a task whose end is one fact.
 pub(super) fn request(
     sender: Sender,
     task: TaskId,
-    job: CommandJob,
+    command: CommandJob,
     meaning: impl FnOnce(CommandEnd) -> Fact + Send + 'static,
 ) -> CommandRequest {
     // After the loop has ended nobody wants to know.
     let then = move |end| drop(sender.send(Message::Fact(meaning(end))));
-    CommandRequest::new(Owner::Task(task), job, Box::new(then))
+    CommandRequest::new(Owner::Task(task), command, Box::new(then))
+}
+
+/// A command whose end is the end of a job.
+pub(super) fn request_job(
+    sender: Sender,
+    command: CommandJob,
+    turn: TurnId,
+    job: Job,
+    meaning: impl FnOnce(&CommandEnd) -> JobEnd + Send + 'static,
+) -> CommandRequest {
+    let request = request(sender, turn.task, command, move |end| Fact::JobEnded {
+        turn,
+        job,
+        end: meaning(&end),
+    });
+    request.with_start_retries(policy(WorkKind::Command).start_retries)
 }
 
 fn finish(ended: Ended) {
@@ -70,11 +86,12 @@ impl World {
     fn start_for(
         &mut self,
         commands: TaskCommands,
-        job: CommandJob,
-        meaning: impl FnOnce(CommandEnd) -> Fact + Send + 'static,
+        command: CommandJob,
+        turn: TurnId,
+        job: Job,
+        meaning: impl FnOnce(&CommandEnd) -> JobEnd + Send + 'static,
     ) -> Result<(), RunError> {
-        let request = request(self.sender.clone(), commands.task, job, meaning);
-        let request = request.with_start_retries(policy(Job::Command).start_retries);
+        let request = request_job(self.sender.clone(), command, turn, job, meaning);
         self.start(&commands.plan, request)
     }
 
@@ -133,67 +150,60 @@ impl World {
         }
     }
 
-    pub(super) fn run_check(
-        &mut self,
-        state: &State,
-        task: TaskId,
-        attempt: u32,
-        check: u32,
-    ) -> Result<(), RunError> {
-        let plan = state.plan.clone();
-        let finished = move |result| Fact::CheckFinished {
-            task,
-            attempt,
-            check,
-            result,
-        };
+    /// Does work of a task that is neither a turn nor a question to an agent.
+    pub(super) fn run_job(&mut self, state: &State, turn: TurnId, job: Job) -> Result<(), RunError> {
+        match job {
+            Job::Scan { .. } => self.scan_files(state, turn, job),
+            Job::Artifacts(dependency) => self.scan_artifacts(state, turn, dependency),
+            Job::Finish(command) => return self.run_finish(state, turn, command),
+            Job::Check(check) => return self.run_check(state, turn, check),
+            Job::Grade(round) => return self.grade(state, turn, round),
+            Job::Stage(step, round) => self.run_stage(state, turn, (step, round)),
+            Job::Approver { number, approver } => return self.ask_approver(state, turn, (number, approver)),
+        }
+        Ok(())
+    }
+
+    fn run_check(&mut self, state: &State, turn: TurnId, check: u32) -> Result<(), RunError> {
+        let (task, plan) = (turn.task, state.plan.clone());
         if let Some(Check::FileExists { .. }) = check::declared(&plan, task, check) {
-            self.blocking(move || {
-                check::files(&plan, task, check)
-                    .map(finished)
-                    .into_iter()
-                    .collect()
+            self.look(turn, Job::Check(check), move || {
+                JobEnd::Checked(check::files(&plan, task, check))
             });
             return Ok(());
         }
-        let commands = self.task_commands(&plan, task, attempt);
-        match check::job(&commands, check, &SpoolName::Check(task, attempt, check)) {
-            Some(job) => self.start_for(commands, job, move |end| {
-                finished(check::result(&plan, task, check, &end))
+        let commands = self.task_commands(&plan, task, turn.attempt);
+        match check::job(&commands, check, &SpoolName::Check(task, turn.attempt, check)) {
+            Some(command) => self.start_for(commands, command, turn, Job::Check(check), move |end| {
+                JobEnd::Checked(check::result(&plan, task, check, end))
             }),
             None => Ok(()),
         }
     }
 
-    pub(super) fn run_finish(&mut self, state: &State, turn: TurnId, command: u32) -> Result<(), RunError> {
+    fn run_finish(&mut self, state: &State, turn: TurnId, command: u32) -> Result<(), RunError> {
         let plan = state.plan.clone();
         let commands = self.task_commands(&plan, turn.task, turn.attempt);
         match finish_gate::job(&commands, turn, command) {
-            Some(job) => self.start_for(commands, job, move |end| {
-                finish_gate::finished(&plan, turn, command, &end)
+            Some(job) => self.start_for(commands, job, turn, Job::Finish(command), move |end| {
+                finish_gate::finished(&plan, turn, command, end)
             }),
             None => Ok(()),
         }
     }
 
     /// Grades what plain facts decide: once all commands of the round have ended.
-    pub(super) fn grade(
-        &mut self,
-        state: &State,
-        task: TaskId,
-        attempt: u32,
-        round: u32,
-    ) -> Result<(), RunError> {
+    fn grade(&mut self, state: &State, turn: TurnId, round: u32) -> Result<(), RunError> {
         let said = |id| (state.current_turn(id), state.task(id).output.clone());
         let grading = Grading {
-            commands: self.task_commands(&state.plan, task, attempt),
+            commands: self.task_commands(&state.plan, turn.task, turn.attempt),
             round,
-            judged: state.judged(task).map(said).collect(),
+            judged: state.judged(turn.task).map(said).collect(),
         };
         let mut ends = Vec::new();
         for job in grading.jobs() {
-            let (request, end) = CommandRequest::awaited(Owner::Task(task), job);
-            let request = request.with_start_retries(policy(Job::Command).start_retries);
+            let (request, end) = CommandRequest::awaited(Owner::Task(turn.task), job);
+            let request = request.with_start_retries(policy(WorkKind::Command).start_retries);
             self.start(&state.plan, request)?;
             ends.push(end);
         }
@@ -204,16 +214,27 @@ impl World {
                 ended.push(end.await);
             }
             tokio::task::spawn_blocking(move || {
+                let (job, end) = (Job::Grade(round), grading.graded(&ended));
                 // After the loop has ended nobody wants to know.
-                let _ = sender.send(Message::Fact(grading.graded(&ended)));
+                let _ = sender.send(Message::Fact(Fact::JobEnded { turn, job, end }));
             });
         });
         self.keep_track(work.abort_handle());
         Ok(())
     }
 
-    /// Asks an approver that is no person.
-    pub(super) fn ask_approver(&mut self, state: &State, id: ApproverId) -> Result<(), RunError> {
+    /// Asks an approver that is a command. Agents are asked as agents are; people answer by themselves.
+    fn ask_approver(
+        &mut self,
+        state: &State,
+        turn: TurnId,
+        (number, approver): (u32, u32),
+    ) -> Result<(), RunError> {
+        let id = ApproverId {
+            task: turn.task,
+            number,
+            approver,
+        };
         let task = state.task(id.task);
         let waiting = task.waiting.as_ref();
         let mut approvals = state.plan.task(id.task).approvals.iter();
@@ -223,9 +244,9 @@ impl World {
             Some(ApproverPlan::Command(command)) => {
                 let commands = self.task_commands(&state.plan, id.task, task.attempt);
                 let job = approver::job(&commands, id, command);
-                self.start_for(commands, job, move |end| approver::answered(id, &end))
+                let asked = Job::Approver { number, approver };
+                self.start_for(commands, job, turn, asked, approver::answered)
             }
-            // An agent is consulted; people answer by themselves.
             Some(ApproverPlan::Agent(_) | ApproverPlan::Person(_)) | None => Ok(()),
         }
     }

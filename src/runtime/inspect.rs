@@ -6,13 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
-use crate::engine::{AskEvent, Event, FileRef, RunEvent, SupervisorRef, TurnEvent};
+use crate::engine::{AskEvent, Event, FileRef, TurnEvent};
 use crate::executor::spool::{self, Recorded};
 use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
 use crate::supervisor::{self, ExitsLog};
 
 use super::adopt::Left;
 use super::operator::TellError;
+use super::origin::operator_key;
 use super::recover::{RecoverError, recover};
 
 /// What was found of a run.
@@ -51,7 +52,7 @@ pub fn inspect(run: &RunFolder) -> Inspection {
         files: 0,
         lost: Vec::new(),
         prompts_gone: 0,
-        snapshot: Snapshot::compare(run).map(|_| ()),
+        snapshot: Snapshot::compare(run, operator_key().as_ref()).map(|_| ()),
         exits: supervisor::read_exits(&run.exits()),
     };
     for (name, expected) in named {
@@ -118,6 +119,12 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
                 digest: *digest,
             },
         )),
+        Event::Turn(turn, TurnEvent::FilesNoted { file, .. }) => {
+            named.push((SpoolName::Before(*turn), whole(file)))
+        }
+        Event::Ask(id, AskEvent::HandedOver { file, .. }) => {
+            named.push((SpoolName::Ask(*id, AskFile::Handoff), whole(file)));
+        }
         Event::Turn(
             turn,
             TurnEvent::Finished {
@@ -191,18 +198,10 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
     }
     let damaged = |error: DamagedJournal| TellError::Recover(RecoverError::Journal(error));
     let mut reader = Reader::open(&run.journal()).map_err(damaged)?;
-    let mut supervisor = SupervisorRef::default();
+    let mut left = Left::default();
     let damage = loop {
         match reader.next_record() {
-            Ok(Some(record)) => {
-                for event in &record.events {
-                    match event {
-                        Event::Run(RunEvent::Started(started)) => supervisor = started.supervisor.clone(),
-                        Event::Run(RunEvent::Resumed { supervisor: its, .. }) => supervisor = its.clone(),
-                        _ => {}
-                    }
-                }
-            }
+            Ok(Some(record)) => record.events.iter().for_each(|event| left.take(event)),
             Ok(None) => return Ok(None),
             Err(damage) => break damage,
         }
@@ -214,10 +213,6 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
         return Err(SalvageError::NothingGood(damage));
     }
     // The records that are lost may have started turns, so none of them goes on.
-    let left = Left {
-        supervisor,
-        ..Left::default()
-    };
     left.end().map_err(TellError::StillRuns)?;
     let kept = keep_prefix(run, reader.end(), line, by, Timestamp::now());
     kept.map(Some).map_err(|source| SalvageError::Io {

@@ -6,24 +6,80 @@
 //!
 //! One thread owns the state. It blocks on the sync of its journal and on nothing else: files are hashed and read on
 //! the blocking pool, processes live below the supervisor, models answer asynchronously.
+//!
+//! | file | what |
+//! |---|---|
+//! | `admission` | which runs are unfinished, and which are in the way of a new one (5) |
+//! | `adopt` | adoption: turns that still work below the supervisor of a session that died, or ended since |
+//! | `agent_backends` | how the agents and channels of a run are reached: found out before anything starts |
+//! | `agent_messages` | what an agent says while it works: files in the folder of its turn (17) |
+//! | `ask` | asking agents: what is written, started or called; their reply stored and read |
+//! | `audit` | audits: accepted work is looked at again (6) |
+//! | `calibration_runner` | reviewers that are asked outside of any run, to be held against people (`quorum calibrate`) |
+//! | `calls` | calls: reviewers of either kind, and workers behind an HTTP endpoint |
+//! | `clock` | the clock of a session: it hands the engine the timers whose moment has come |
+//! | `commands` | commands of a session below its supervisor, and what their ends mean to the loop |
+//! | `control` | `control.sock`: commands of people to the live session |
+//! | `dead_letters` | the dead-letter queue: what failed for good goes in, and is tried again (13) |
+//! | `echo` | agents that answer with what they are told, inside of this process: no child, no key, no network |
+//! | `entry` | a record on its way: vouched for, applied, with what becomes due by it, appended |
+//! | `error` | why a session could not go on |
+//! | `foreign_runs` | run folders that appear while this session holds the lock: somebody else's |
+//! | `guard` | protected files, looked at around each part of judging (22) |
+//! | `inspect` | whether a run on the disk is whole; keeping the good beginning of one that is not |
+//! | `message_folders` | the folders in which turns leave their messages (`QUORUM_TASK_DIR`) |
+//! | `middleware` | what is done around a turn, in the order of the task's chain (17) |
+//! | `missions` | the missions that a run went by, frozen in its folder |
+//! | `moved` | state that was carried elsewhere (22) |
+//! | `notices` | notifications: what a channel is told, and handing it over (18) |
+//! | `observer` | who watches a session |
+//! | `operator` | commands of people to a run that nobody works on, journaled for the next session |
+//! | `origin` | where a run comes from: whether the key of this machine's operator vouches for it (22) |
+//! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
+//! | `outside` | commands of agents that are asked outside of any session: triage, calibration |
+//! | `permission` | a person's word about a tool call (5) |
+//! | `protection` | what work is judged by, as it was when the session began (22) |
+//! | `recover` | recovery: state = fold(apply, journal); damage is refused with line and byte |
+//! | `replay` | `review --replay`: judgements derived again from what is stored |
+//! | `reply` | replies of reviewers and consulted agents: stored, sealed and read in one way |
+//! | `review_context` | what reviewers are shown of a task's work: its output, its files and its checks |
+//! | `reviewer_tools` | reviewers behind HTTP that look for themselves: tools that only read (7) |
+//! | `scan` | files that a task's rules name are looked at, beside the loop |
+//! | `session` | the loop: facts in, one record and one sync, effects out |
+//! | `settings_files` | which `quorum.yaml` files settings are read from |
+//! | `signals` | SIGINT, SIGTERM, and SIGHUP of a terminal that was closed |
+//! | `snapshots` | when `state.json` is written |
+//! | `stages` | the stages behind the verification: their commands, and what their agents are asked (6.7) |
+//! | `stall_detector` | agents without output or a word for longer than their threshold (5) |
+//! | `supervision` | whether the supervisor that held a run's agents ended in order |
+//! | `tool_ledger` | the record of what a model did with its tools: one line a call in a file of the spool, written as it happens |
+//! | `tool_worker` | workers behind HTTP: a model reads, writes and runs by way of this program (1, 6) |
+//! | `triage` | an agent is asked about a request for work, outside of any session (16) |
+//! | `turn` | worker turns by command: how they are started, and what their end means |
+//! | `upstream` | what earlier tasks said, for the prompts of those that build on them |
+//! | `wanted` | whether the engine still waits for what it asked for |
+//! | `watch` | protected paths and wanted files, before and after a turn (1, 6) |
+//! | `worker_prompt` | what a worker is told: the task, what earlier tasks said, and what its last attempt was sent back with |
+//! | `world` | performs effects: each becomes a process, a request or a look at files |
 
 mod admission;
 mod adopt;
+mod agent_backends;
+mod agent_messages;
 mod ask;
 mod audit;
+mod calibration_runner;
 mod calls;
 mod clock;
 mod commands;
 mod control;
 mod dead_letters;
 mod echo;
+mod entry;
 mod error;
 mod foreign_runs;
 mod guard;
 mod inspect;
-mod jury;
-mod looking;
-mod material;
 mod message_folders;
 mod middleware;
 mod missions;
@@ -34,28 +90,28 @@ mod notices;
 mod observer;
 mod operator;
 mod origin;
-mod others;
+mod other_runs;
 mod outside;
 mod permission;
 mod protection;
-mod reach;
 mod recover;
 mod replay;
 mod reply;
+mod review_context;
+mod reviewer_tools;
 mod scan;
-mod scrutiny;
 mod session;
 mod settings_files;
 mod signals;
-mod silence;
 mod snapshots;
+mod stages;
+mod stall_detector;
 mod supervision;
 mod tool_ledger;
 mod tool_worker;
 mod triage;
 mod turn;
 mod upstream;
-mod voice;
 mod wanted;
 mod watch;
 mod worker_prompt;
@@ -63,23 +119,23 @@ mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use adopt::{Adopted, Keeping, Left, adopt};
+pub use agent_backends::{EnvironmentProblem, Programs, locate};
 pub use audit::missing_files;
+pub use calibration_runner::{AskedAs, Jury, Piece, Said};
 pub use control::{Answer, Reply, ask};
 pub use dead_letters::{RetryError, retry_now};
 pub use error::RunError;
 pub use inspect::{Inspection, SalvageError, Vouched, inspect, salvage};
-pub use jury::{AskedAs, Jury, Piece, Said};
 pub use missions::Missions;
 pub use moved::{below, state_base};
 pub use observer::Observer;
 pub use operator::{TellError, drain, tell};
 pub use origin::{Origin, code_of_start, is_whole, newest, next_start, operator_key, origin};
 pub use protection::{ReadBefore, named_scripts};
-pub use reach::{EnvironmentProblem, Programs, locate};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use replay::{Decision, Reading, Replay, Standing, replay};
 pub use session::{Ended, Ending, Session, SessionSetup};
 pub use settings_files::{CONFIG, SettingsError, SettingsFile, settings_files, user_settings};
-pub use snapshots::stored_page;
+pub use snapshots::{Tail, Told, told_by_snapshot};
 pub use supervision::supervisors;
 pub use triage::ask_about_request;

@@ -7,10 +7,9 @@ use crate::domain::{RunId, Timestamp, WaitingReason};
 use crate::engine::{
     self, Command, CommandResult, Event, Fact, OperatorInput, RULES, RunEvent, RunPhase, State, Timer,
 };
-use crate::store::{
-    self, Decision, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder,
-};
+use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
+use super::entry::{Due, Entry};
 use super::recover::{RecoverError, Recovered, recover};
 use super::scan;
 use super::supervision;
@@ -92,7 +91,7 @@ pub fn tell(run: &RunFolder, inputs: &[Fact]) -> Result<State, TellError> {
         options.state_base = super::moved::state_base(&run.state_folder());
         let resume = Fact::Resume {
             options: Box::new(options),
-            supervisor: recovered.supervisor,
+            supervisor: recovered.last.supervisor,
             kept: Vec::new(),
             rules: RULES,
             last: None,
@@ -221,18 +220,17 @@ impl Teller {
     /// Whether the input changed anything.
     fn decide(&mut self, fact: Fact) -> Result<bool, JournalError> {
         let now = Timestamp::now();
-        let mut events = engine::decide(&self.state, &fact, now);
-        let (key, run) = (self.key.as_ref(), &self.run);
-        super::origin::vouch(key, run, &mut self.journal, now, &mut events)?;
+        let events = engine::decide(&self.state, &fact, now);
         if events.is_empty() {
             return Ok(false);
         }
-        let decision = Decision::of(fact, events);
-        self.journal.push(now, &decision)?;
-        let events = decision.events;
-        for event in &events {
-            engine::apply(&mut self.state, event);
-        }
+        let entry = Entry {
+            run: &self.run,
+            state: &mut self.state,
+            journal: &mut self.journal,
+            key: self.key.as_ref(),
+        };
+        let (_, events) = entry.write((fact, events), now, Due::Later, |_, _| {})?;
         let only_noted = |event: &Event| {
             matches!(
                 event,

@@ -1,13 +1,10 @@
 //! Recovery is replay: state = fold(apply, journal). The snapshot plays no part in it.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use crate::domain::{OutcomeClass, RunId, Timestamp, TurnId};
-use crate::engine::{
-    self, Event, FORMAT, Fact, ProcessRef, RunEvent, RunStarted, State, SupervisorRef, TurnEvent,
-};
+use crate::domain::{OutcomeClass, RunId, Timestamp};
+use crate::engine::{self, Event, FORMAT, Fact, RunEvent, RunStarted, State, SupervisorRef};
 use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFolder};
 
@@ -25,12 +22,10 @@ pub struct Recovered {
     pub started: RunStarted,
     /// The missions that it went by.
     pub missions: Missions,
-    /// The supervisor of the last session.
-    pub supervisor: SupervisorRef,
+    /// What the last session started, wherever its state lay then.
+    pub(super) last: Left,
     /// Those of the sessions before, where they were others, each with whether its last session is on record as ended.
     pub(super) supervisors_before: Vec<Served>,
-    /// The processes of turns in flight, by turn.
-    pub processes: BTreeMap<TurnId, ProcessRef>,
     /// The end of the last good record.
     pub end: JournalEnd,
     /// Length of the torn tail, if there was one.
@@ -126,19 +121,37 @@ pub enum RecoverError {
 /// # Errors
 /// [`RecoverError`]
 pub fn recover(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
-    fold(run, Fold::Quick, |_, record, _| record.events.len(), watch)
+    fold(run, Fold::Quick, |_, record, _| Taken::all_of(record), watch)
 }
 
 /// Folds a run's journal as its sessions lived it, each with the options that it had. `watch` sees the events of each record
-/// before they are applied, from the number that it is told on, and says how many of them to apply until it is asked again.
+/// before they are applied, from the number that it is told on, and says what becomes of how many of them until it is asked
+/// again.
 ///
 /// # Errors
 /// [`RecoverError`]
 pub(super) fn retell(
     run: &RunFolder,
-    watch: impl FnMut(&State, &Record, usize) -> usize,
+    watch: impl FnMut(&State, &Record, usize) -> Taken,
 ) -> Result<Recovered, RecoverError> {
     fold(run, Fold::AsItWas, watch, |_, _| {})
+}
+
+/// What becomes of the next events of a record.
+pub(super) struct Taken {
+    /// How many of them are done with, at least one.
+    pub count: usize,
+    /// What is applied in their place.
+    pub instead: Option<Vec<Event>>,
+}
+
+impl Taken {
+    fn all_of(record: &Record) -> Self {
+        Self {
+            count: record.events.len(),
+            instead: None,
+        }
+    }
 }
 
 /// How a journal is folded. Options change rules, never the graph, so they matter only to who asks the rules.
@@ -153,7 +166,7 @@ enum Fold {
 fn fold(
     run: &RunFolder,
     how: Fold,
-    mut before: impl FnMut(&State, &Record, usize) -> usize,
+    mut before: impl FnMut(&State, &Record, usize) -> Taken,
     mut after: impl FnMut(&State, &Record),
 ) -> Result<Recovered, RecoverError> {
     if run.foreign_write().exists() {
@@ -164,73 +177,26 @@ fn fold(
     }
     run.check()?;
     let mut reader = Reader::open(&run.journal())?;
-    let never = || RecoverError::NeverStarted {
-        run: run.id().clone(),
-        journal: run.journal(),
-    };
-    let Some(first) = reader.next_record()? else {
-        return Err(emptied(run).unwrap_or_else(never));
-    };
-    let Some(Event::Run(RunEvent::Started(started))) = first.events.first() else {
-        return Err(never());
-    };
-    if started.format > FORMAT {
-        return Err(RecoverError::Newer {
-            run: run.id().clone(),
-            found: started.format,
-        });
-    }
-    let mut started = (**started).clone();
-    let folder = run.state_folder();
-    moved::take_start_along(&mut started, &folder);
-    let (missions, plan) = Missions::of(run, &started)?;
-    let mut recovered = Recovered {
-        state: State::new(plan),
-        missions,
-        supervisor: started.supervisor.clone(),
-        supervisors_before: Vec::new(),
-        processes: BTreeMap::new(),
-        started,
-        end: JournalEnd::START,
-        torn: None,
-        finished: None,
-        worked_last: None,
-        is_copy: false,
-    };
+    let (first, mut recovered) = Recovered::at_the_start(run, &mut reader)?;
     let mut record = Some(first);
     while let Some(mut current) = record {
         recovered.missions.complete(&mut current)?;
-        let strange = engine::members_only(&recovered.state.plan, &current.events);
+        let plan = &recovered.state.plan;
+        let strange = engine::members_only(plan, &current.events).and_then(|()| match how {
+            Fold::Quick => Ok(()),
+            Fold::AsItWas => engine::fact_of_members(plan, &current.fact),
+        });
         strange.map_err(|stranger| reader.not_of_mission(stranger.to_string()))?;
         if how == Fold::AsItWas
             && let Fact::Resume { options, .. } = &current.fact
         {
             recovered.replan(options)?;
         }
-        recovered.note(&current);
-        let mut at = 0;
-        while at < current.events.len() {
-            let count = before(&recovered.state, &current, at).max(1);
-            let end = current.events.len().min(at + count);
-            current.events[at..end]
-                .iter()
-                .for_each(|event| recovered.take(event));
-            at = end;
-        }
+        recovered.take_record(&current, &mut before);
         after(&recovered.state, &current);
         record = reader.next_record()?;
     }
-    recovered.end = reader.end();
-    recovered.torn = reader.torn();
-    if let Some(then) = moved::take_along(&mut recovered.state.options, &folder) {
-        recovered.is_copy = moved::is_copy(run, &then);
-        recovered.state.moved_from = Some(then);
-    }
-    let options = recovered.state.options.clone();
-    if options != recovered.started.options {
-        recovered.replan(&options)?;
-    }
-    Ok(recovered)
+    recovered.at_the_end(run, &reader)
 }
 
 /// A journal without a record, though children of the run have ended or a session has: it was not like this, and the work
@@ -244,6 +210,70 @@ fn emptied(run: &RunFolder) -> Option<RecoverError> {
 }
 
 impl Recovered {
+    /// A run of which nothing but the beginning of its first record is known, and that record.
+    fn at_the_start(run: &RunFolder, reader: &mut Reader) -> Result<(Record, Self), RecoverError> {
+        let never = || RecoverError::NeverStarted {
+            run: run.id().clone(),
+            journal: run.journal(),
+        };
+        let Some(first) = reader.next_record()? else {
+            return Err(emptied(run).unwrap_or_else(never));
+        };
+        let Some(Event::Run(RunEvent::Started(started))) = first.events.first() else {
+            return Err(never());
+        };
+        if started.format > FORMAT {
+            return Err(RecoverError::Newer {
+                run: run.id().clone(),
+                found: started.format,
+            });
+        }
+        let mut started = (**started).clone();
+        moved::take_start_along(&mut started, &run.state_folder());
+        let (missions, plan) = Missions::of(run, &started)?;
+        let recovered = Self {
+            state: State::new(plan),
+            missions,
+            last: Left::default(),
+            supervisors_before: Vec::new(),
+            started,
+            end: JournalEnd::START,
+            torn: None,
+            finished: None,
+            worked_last: None,
+            is_copy: false,
+        };
+        Ok((first, recovered))
+    }
+
+    /// All records are taken: what holds now, wherever the state folder lies now.
+    fn at_the_end(mut self, run: &RunFolder, reader: &Reader) -> Result<Self, RecoverError> {
+        self.end = reader.end();
+        self.torn = reader.torn();
+        if let Some(then) = moved::take_along(&mut self.state.options, &run.state_folder()) {
+            self.is_copy = moved::is_copy(run, &then);
+            self.state.moved_from = Some(then);
+        }
+        let options = self.state.options.clone();
+        if options != self.started.options {
+            self.replan(&options)?;
+        }
+        Ok(self)
+    }
+
+    /// Applies the events of a record, as many at a time as `before` says, or what it says instead.
+    fn take_record(&mut self, record: &Record, before: &mut impl FnMut(&State, &Record, usize) -> Taken) {
+        self.note(record);
+        let mut at = 0;
+        while at < record.events.len() {
+            let Taken { count, instead } = before(&self.state, record, at);
+            let end = record.events.len().min(at + count.max(1));
+            let applied = instead.as_deref().unwrap_or(&record.events[at..end]);
+            applied.iter().for_each(|event| self.take(event));
+            at = end;
+        }
+    }
+
     fn note(&mut self, record: &Record) {
         // What is said to a run that nobody works on says nothing of the session before.
         let resumes = matches!(record.fact, Fact::Resume { .. });
@@ -253,36 +283,27 @@ impl Recovered {
     }
 
     fn take(&mut self, event: &Event) {
-        {
-            match event {
-                Event::Run(RunEvent::Resumed { supervisor, .. }) => {
-                    if self.supervisor != *supervisor {
-                        let before = std::mem::replace(&mut self.supervisor, supervisor.clone());
-                        self.supervisors_before.push((before, self.finished.is_some()));
-                    }
-                    self.finished = None;
+        match event {
+            Event::Run(RunEvent::Resumed { supervisor, .. }) => {
+                if self.last.supervisor != *supervisor {
+                    let before = self.last.supervisor.clone();
+                    self.supervisors_before.push((before, self.finished.is_some()));
                 }
-                Event::Run(RunEvent::Finished { outcome, .. }) => self.finished = Some(*outcome),
-                Event::Run(RunEvent::Warning { .. } | RunEvent::CommandTaken { .. }) => {}
-                // Somebody changed it since: what the last session ended with is not what the run is now.
-                _ => self.finished = None,
+                self.finished = None;
             }
-            match event {
-                Event::Turn(
-                    turn,
-                    TurnEvent::Spawned {
-                        process: Some(process),
-                    },
-                ) => {
-                    self.processes.insert(*turn, process.clone());
-                }
-                Event::Turn(turn, TurnEvent::Finished { .. } | TurnEvent::Lost) => {
-                    self.processes.remove(turn);
-                }
-                _ => {}
-            }
-            engine::apply(&mut self.state, event);
+            Event::Run(RunEvent::Finished { outcome, .. }) => self.finished = Some(*outcome),
+            Event::Run(RunEvent::Warning { .. } | RunEvent::CommandTaken { .. }) => {}
+            // Somebody changed it since: what the last session ended with is not what the run is now.
+            _ => self.finished = None,
         }
+        self.last.take(event);
+        engine::apply(&mut self.state, event);
+    }
+
+    /// The supervisor of the last session.
+    #[must_use]
+    pub fn supervisor(&self) -> &SupervisorRef {
+        &self.last.supervisor
     }
 
     /// What the last session may have left running.
@@ -292,10 +313,7 @@ impl Recovered {
         if self.is_copy {
             return Left::default();
         }
-        Left {
-            supervisor: self.supervisor.clone(),
-            processes: self.processes.clone(),
-        }
+        self.last.clone()
     }
 
     /// Lays other options over the frozen mission. Options change rules, never the graph, so the state stays as it is.

@@ -3,28 +3,39 @@
 //! Twice over. *Reading*: every stored reply is checked against its digest and read by the same parser under the same
 //! plan. *Deciding*: every fact on record, with what was read instead of what is recorded of replies, is handed to the
 //! engine in the state of that moment, and what it decides is held against what the journal says. Facts themselves
-//! (a person's word, what a command did) cannot be derived; they are taken as they are recorded. Sessions that went by
-//! rules of another number are read again only.
+//! (a person's word, what a command did) cannot be derived; they are taken as they are recorded, and held against what
+//! else tells of them: the files that records name, the snapshot, the code of the operator's key. Sessions that went by
+//! rules of another number are read again only, which is said and is no pass.
+//!
+//! | file | what |
+//! |---|---|
+//! | `compare` | how what is derived is held against what is recorded: what counts of it, and in which words a difference is told |
+//! | `shown` | what a judge was shown, against what is on record as seen |
 
 mod compare;
+mod shown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, AskId, Purpose, TurnId};
-use crate::engine::{self, Event, Fact, FileRef, RULES, ReplyRef, RunEvent, State, TurnEvent};
+use crate::domain::{Advice, AskId, Digest, Purpose, TaskId};
+use crate::engine::{self, AskEvent, Event, Fact, FileRef, RULES, ReplyRef, RunEvent, State, TurnEvent};
 use crate::executor::spool::{Recorded, is_as_recorded, read_head};
+use crate::mission::Plan;
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, LARGEST_REPLY, Reply};
-use crate::store::{AskFile, Record, RunFolder, SpoolName};
+use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
 
 use compare::{Ground, Place, advice_difference, differing, essence, is_decisive, said_by_advice, standing};
 
+use shown::Shown;
+
 use super::ask::panel_of;
 use super::inspect::vouched;
-use super::recover::{RecoverError, Recovered, retell};
+use super::origin::{Origin, operator_key, origin};
+use super::recover::{RecoverError, Recovered, Taken, retell};
 
 /// The largest judgement that is read, in bytes: digests of a work's own verdicts make up most of it.
 const LARGEST_JUDGEMENT: u64 = 4 * 1024 * 1024;
@@ -35,7 +46,7 @@ pub struct Replay {
     pub recovered: Recovered,
     /// Every reply of a judge, in the order of the journal.
     pub readings: Vec<Reading>,
-    /// Everything that was decided from them.
+    /// Everything that was decided from them, and what else is not as it is recorded.
     pub decisions: Vec<Decision>,
     /// Records of sessions that went by other rules than those of this version: they are read again, and not decided again.
     pub of_other_rules: usize,
@@ -54,6 +65,8 @@ pub enum Standing {
 
 /// One stored reply, read again.
 pub struct Reading {
+    /// The number of the first event of its record.
+    pub record: u64,
     /// The task's title.
     pub task: String,
     /// The attempt that was judged.
@@ -78,6 +91,8 @@ pub struct Reading {
 
 /// One decision, made again.
 pub struct Decision {
+    /// The number of the first event of its record; `None` where it is about the whole run.
+    pub record: Option<u64>,
     /// What it is about: a task's title, a gate, or the run.
     pub about: String,
     /// The attempt, where it is about one.
@@ -93,10 +108,10 @@ pub struct Decision {
 }
 
 impl Replay {
-    /// Whether everything is as it is recorded.
+    /// Whether everything was derived again and is as it is recorded. What other rules decided was not derived.
     #[must_use]
     pub fn is_equal(&self) -> bool {
-        self.standings().all(|standing| *standing == Standing::Equal)
+        self.of_other_rules == 0 && self.standings().all(|standing| *standing == Standing::Equal)
     }
 
     /// Of all readings and decisions.
@@ -116,11 +131,15 @@ pub fn replay(run: &RunFolder) -> Result<Replay, RecoverError> {
         readings: Vec::new(),
         decisions: Vec::new(),
         doubtful: BTreeSet::new(),
+        just_asked: Vec::new(),
+        shown: BTreeMap::new(),
         handed_over: BTreeMap::new(),
+        record: 0,
         is_comparable: false,
         of_other_rules: 0,
     };
     let recovered = retell(run, |state, record, at| judge.take(state, record, at))?;
+    judge.vouch(&recovered);
     Ok(Replay {
         recovered,
         of_other_rules: judge.of_other_rules,
@@ -135,66 +154,155 @@ struct Rejudge<'a> {
     decisions: Vec<Decision>,
     /// Verdicts that rest on a reply that is lost or says something else.
     doubtful: BTreeSet<Ground>,
-    /// What was handed over to those whose reply has not come.
-    handed_over: BTreeMap<AskId, FileRef>,
+    /// Who was asked in the record before.
+    just_asked: Vec<AskId>,
+    /// What there was to be shown to those whose reply has not come.
+    shown: BTreeMap<AskId, Shown>,
+    /// What was handed over to them: record, attempt, file.
+    handed_over: BTreeMap<AskId, (u64, u32, FileRef)>,
+    /// The number of the first event of the record that is looked at.
+    record: u64,
     /// Whether the session goes by the rules of this version.
     is_comparable: bool,
     of_other_rules: usize,
 }
 
 impl Rejudge<'_> {
-    /// Takes the events of a record from number `at` on, with the state before them, and says how many it has taken: what
-    /// was decided about the fact, or what one more look at the state made due.
-    fn take(&mut self, state: &State, record: &Record, at: usize) -> usize {
+    /// Takes the events of a record from number `at` on, with the state before them: what was decided about the fact, or
+    /// what one more look at the state made due. Where the rules decide something else, that is what it goes on from: so
+    /// each change is told where it was made, and not by all that follows from it.
+    fn take(&mut self, state: &State, record: &Record, at: usize) -> Taken {
         let (direct, due) = record.parts();
-        if at > 0 {
-            let behind = &due[at.saturating_sub(direct.len()).min(due.len())..];
-            let derived = match self.is_comparable {
-                true => engine::decide(state, &Fact::Advance, record.at),
-                false => return behind.len(),
+        let is_direct = at == 0;
+        let read = if is_direct { self.open(state, record) } else { None };
+        let (recorded, fact) = match is_direct {
+            true => (direct, read.as_ref().unwrap_or(&record.fact)),
+            false => (&due[(at - direct.len()).min(due.len())..], &Fact::Advance),
+        };
+        if !self.is_comparable {
+            return Taken {
+                count: recorded.len(),
+                instead: None,
             };
-            let taken = derived.len().clamp(1, behind.len());
-            self.compare(state, &behind[..taken], &derived);
-            return taken;
         }
-        for event in direct {
-            if let Event::Turn(turn, TurnEvent::Finished { .. }) = event {
-                self.worked(state, *turn, event);
+        let derived = engine::decide(state, fact, record.at);
+        let count = match is_direct {
+            true => recorded.len(),
+            false => derived.len().clamp(1, recorded.len()),
+        };
+        let is_equal = self.compare(state, &recorded[..count], &derived);
+        Taken {
+            count,
+            instead: (!is_equal).then_some(derived),
+        }
+    }
+
+    /// A record begins: its files are looked at, and what it says of a reply is read again.
+    fn open(&mut self, state: &State, record: &Record) -> Option<Fact> {
+        self.record = record.seq;
+        for id in std::mem::take(&mut self.just_asked) {
+            self.shown.extend(Shown::of(state, id).map(|shown| (id, shown)));
+        }
+        for event in &record.events {
+            if let Event::Ask(id, AskEvent::Requested { .. }) = event {
+                self.just_asked.push(*id);
             }
         }
-        if let Fact::HandedOver { id, file } = &record.fact {
-            self.handed_over.insert(*id, file.clone());
-        }
+        record
+            .parts()
+            .0
+            .iter()
+            .for_each(|event| self.look_at_files(state, event));
         if let Some(rules) = rules_of(&record.fact) {
             self.is_comparable = rules == RULES;
         }
-        let read = match &record.fact {
+        self.of_other_rules += usize::from(!self.is_comparable);
+        match &record.fact {
+            Fact::HandedOver { id, file } => {
+                let attempt = state.task(id.task).attempt;
+                self.handed_over.insert(*id, (record.seq, attempt, file.clone()));
+                None
+            }
             Fact::AskReplied { id, reply, advice } => Some(self.replied(state, *id, reply, advice)),
             _ => None,
-        };
-        if self.is_comparable {
-            let derived = engine::decide(state, read.as_ref().unwrap_or(&record.fact), record.at);
-            self.compare(state, direct, &derived);
-        } else {
-            self.of_other_rules += 1;
         }
-        direct.len()
     }
 
-    /// What a turn left is what was judged: whatever of it is not as it was recorded is named.
-    fn worked(&mut self, state: &State, turn: TurnId, event: &Event) {
+    /// The files that an event names are what was judged, or what was said to whoever did it: whatever of them is not as
+    /// it was recorded is named. Those of a reply are looked at where it is read.
+    fn look_at_files(&mut self, state: &State, event: &Event) {
+        let (task, stage) = match event {
+            Event::Ask(id, AskEvent::Failed { .. }) => (id.task, "ask"),
+            Event::Turn(
+                turn,
+                TurnEvent::Started { .. } | TurnEvent::FilesNoted { .. } | TurnEvent::Finished { .. },
+            ) => (turn.task, "work"),
+            _ => return,
+        };
+        // A record names the tasks that it adds, and nobody has worked on them.
+        let Some(attempt) = state.tasks.get(task.index()).map(|task| task.attempt) else {
+            return;
+        };
+        let of = (task, attempt, stage);
         for (name, recorded) in vouched(event) {
-            let Err(error) = is_as_recorded(&self.run.spool_file(&name), &recorded) else {
-                continue;
-            };
+            if let Err(error) = is_as_recorded(&self.run.spool_file(&name), &recorded) {
+                self.lost(&state.plan, of, self.record, &recorded.digest, error.to_string());
+            }
+        }
+    }
+
+    /// Names a file that is not as it was recorded.
+    fn lost(
+        &mut self,
+        plan: &Plan,
+        (task, attempt, stage): (TaskId, u32, &'static str),
+        record: u64,
+        digest: &Digest,
+        why: String,
+    ) {
+        self.decisions.push(Decision {
+            record: Some(record),
+            about: plan.task(task).title.to_string(),
+            attempt: Some(attempt),
+            stage,
+            recorded: json!(digest.to_string()),
+            derived: Value::Null,
+            standing: Standing::Lost(why),
+        });
+    }
+
+    /// What tells of the journal as a whole: whose it is, what was last seen of it, what this machine's key says.
+    fn vouch(&mut self, recovered: &Recovered) {
+        for (id, (record, attempt, file)) in std::mem::take(&mut self.handed_over) {
+            if let Err(why) = self.vouched(&SpoolName::Ask(id, AskFile::Handoff), &file) {
+                let of = (id.task, attempt, "ask");
+                self.lost(&recovered.state.plan, of, record, &file.digest, why);
+            }
+        }
+        let mut doubt = |standing: Standing| {
             self.decisions.push(Decision {
-                about: state.plan.task(turn.task).title.to_string(),
-                attempt: Some(turn.attempt),
-                stage: "work",
-                recorded: json!(recorded.digest.to_string()),
+                record: None,
+                about: recovered.state.plan.name.clone(),
+                attempt: None,
+                stage: "run",
+                recorded: Value::Null,
                 derived: Value::Null,
-                standing: Standing::Lost(error.to_string()),
+                standing,
             });
+        };
+        let its = &recovered.started.run_id;
+        if its != self.run.id() {
+            doubt(Standing::Differs(format!("its journal is that of run '{its}'")));
+        }
+        if let Err(why) = Snapshot::compare(self.run, operator_key().as_ref()) {
+            doubt(Standing::Lost(format!(
+                "{}: {why}",
+                self.run.snapshot().display()
+            )));
+        }
+        if origin(self.run, operator_key().as_ref()) == Origin::Forged {
+            let why = "the operator's key did not vouch for this: its code is of something else";
+            doubt(Standing::Differs(why.to_owned()));
         }
     }
 
@@ -215,11 +323,20 @@ impl Rejudge<'_> {
             Adapter::Echo => verdict::of_echo(open.purpose),
             _ => verdict::of_ask(open.purpose, panel, said, &judgement.work),
         });
+        let shown = self.shown.remove(&id);
+        let derived = derived.and_then(|derived| match (&judgement, shown) {
+            (Some(judgement), Some(shown)) => shown.is_in(judgement).map(|()| derived),
+            _ => Ok(derived),
+        });
         // What was handed over is frozen: a verdict about something else is not this one.
         let handed_over = self.handed_over.remove(&id);
         let derived = derived.and_then(|derived| {
-            let vouched = handed_over.map(|file| self.vouched(&SpoolName::Ask(id, AskFile::Handoff), &file));
-            vouched.unwrap_or(Ok(())).map(|()| derived)
+            let name = SpoolName::Ask(id, AskFile::Handoff);
+            match (open.purpose, handed_over) {
+                (_, Some((_, _, file))) => self.vouched(&name, &file).map(|()| derived),
+                (Purpose::Grade { .. }, None) => Err("nothing is on record as handed over".to_owned()),
+                _ => Ok(derived),
+            }
         });
         let standing = standing(&derived, |derived| advice_difference(advice, derived));
         if let Some(ground) = Ground::of_advice(state, id.task, open.purpose) {
@@ -236,6 +353,7 @@ impl Rejudge<'_> {
             ),
         };
         self.readings.push(Reading {
+            record: self.record,
             task: state.plan.task(id.task).title.to_string(),
             attempt: task.attempt,
             stage,
@@ -327,8 +445,8 @@ impl Rejudge<'_> {
         }
     }
 
-    /// Holds what was decided against what is recorded.
-    fn compare(&mut self, state: &State, recorded: &[Event], derived: &[Event]) {
+    /// Holds what was decided against what is recorded: whether it is the same.
+    fn compare(&mut self, state: &State, recorded: &[Event], derived: &[Event]) -> bool {
         let before = self.decisions.len();
         let first_other = first_difference(recorded, derived);
         let first = first_other.and_then(|at| recorded.get(at).or(derived.get(at)));
@@ -363,6 +481,7 @@ impl Rejudge<'_> {
                 continue;
             }
             self.decisions.push(Decision {
+                record: Some(self.record),
                 about: of.about,
                 attempt: of.task.map(|(_, attempt)| attempt),
                 stage: of.stage,
@@ -375,10 +494,11 @@ impl Rejudge<'_> {
             .iter()
             .any(|decision| decision.standing != Standing::Equal);
         let Some(event) = first.filter(|_| !is_told) else {
-            return;
+            return first_other.is_none();
         };
         let of = Place::of(state, event);
         self.decisions.push(Decision {
+            record: Some(self.record),
             about: of.about,
             attempt: of.task.map(|(_, attempt)| attempt),
             stage: of.stage,
@@ -386,6 +506,7 @@ impl Rejudge<'_> {
             derived: Value::Null,
             standing: Standing::Differs("what else follows is not what is recorded".to_owned()),
         });
+        false
     }
 }
 

@@ -14,7 +14,7 @@ use crate::review::judgement::Judgement;
 use crate::review::verdict::{LARGEST_REPLY, Reply};
 use crate::store;
 
-use super::looking::Answered;
+use super::reviewer_tools::Answered;
 
 /// Where a reply lies, and beside it what its verdict rests on.
 pub(super) struct Place {

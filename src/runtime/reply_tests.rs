@@ -47,7 +47,7 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     let (state, call) = asked();
     let turn = state.current_turn(TaskId(0));
     store::write_new(&run.spool_file(&SpoolName::Out(turn)), b"ok").unwrap();
-    let programs = Programs::resolve(&state, folder.path(), crate::agents::line::Network::Open).unwrap();
+    let programs = Programs::resolve(&state, folder.path(), crate::agents::transport::Network::Open).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();
     let (commands, _) = Commands::new();
     let mut world = World::new(run, supervisor::Client::left_alone(), programs, sender, commands);

@@ -1,7 +1,7 @@
 //! Files that a task's rules name are looked at, beside the loop.
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Fact, FileFact, State};
+use crate::engine::{Fact, FileFact, Job, JobEnd, State};
 use crate::executor::workspace::workspace;
 use crate::judging::heuristic::named_files;
 use crate::mission::Plan;
@@ -12,33 +12,35 @@ use super::watch::Answer;
 use super::world::{Message, World};
 
 impl World {
-    pub(super) fn scan_files(&mut self, state: &State, turn: TurnId, number: u32) {
-        let task = turn.task;
-        let plan = state.plan.clone();
-        let folder = self.folder.clone();
+    /// Looks at the files that a task's rules name.
+    pub(super) fn scan_files(&mut self, state: &State, turn: TurnId, job: Job) {
+        let (task, plan, folder) = (turn.task, state.plan.clone(), self.folder.clone());
         let asked = Answer::asked(state, task);
-        self.blocking(move || {
-            let files = files_of(&plan, task);
-            let hollow = asked.and_then(|asked| asked.hollow(&folder));
-            vec![Fact::FilesScanned {
-                turn,
-                number,
-                files,
-                hollow,
-            }]
+        self.look(turn, job, move || JobEnd::Seen {
+            files: files_of(&plan, task),
+            hollow: asked.and_then(|asked| asked.hollow(&folder)),
         });
     }
 
     /// Looks at what a failed task was to make, in the workspace where it worked.
-    pub(super) fn scan_artifacts(&mut self, state: &State, task: TaskId, dependency: TaskId) {
+    pub(super) fn scan_artifacts(&mut self, state: &State, turn: TurnId, dependency: TaskId) {
         let plan = state.plan.clone();
-        self.blocking(move || {
+        self.look(turn, Job::Artifacts(dependency), move || {
             let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
-            let files = evidence::scan(&workspace(&plan, dependency), targets);
-            vec![Fact::ArtifactsScanned {
-                task,
-                dependency,
-                files,
+            JobEnd::Seen {
+                files: evidence::scan(&workspace(&plan, dependency), targets),
+                hollow: None,
+            }
+        });
+    }
+
+    /// Does work of a task that needs no process beside the loop.
+    pub(super) fn look(&mut self, turn: TurnId, job: Job, look: impl FnOnce() -> JobEnd + Send + 'static) {
+        self.blocking(move || {
+            vec![Fact::JobEnded {
+                turn,
+                job,
+                end: look(),
             }]
         });
     }

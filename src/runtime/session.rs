@@ -1,4 +1,8 @@
 //! One session of a run: from `run:started` or `run:resumed` to `run:finished`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `letters` | what lies in the inbox: commands of people who could not reach the session at its socket |
 
 mod letters;
 
@@ -12,25 +16,25 @@ use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 
 use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
 use crate::engine::{
-    self, Effect, Event, Fact, RunEvent, RunPhase, State, StopCause, TurnEvent, effects, pending_effects,
+    self, Effect, Event, Fact, RunPhase, State, StopCause, TurnEvent, effects, pending_effects,
 };
 use crate::executor::runner::{CommandRequest, Commands};
-use crate::store::{Decision, FsLog, Journal, OperatorKey, RunFolder};
+use crate::store::{FsLog, Journal, JournalError, OperatorKey, RunFolder};
 use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
 
 use super::adopt::Adopted;
+use super::agent_backends::Programs;
 use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
 use super::dead_letters;
+use super::entry::{Due, Entry, ends};
 use super::error::RunError;
 use super::foreign_runs::ForeignRuns;
 use super::observer::Observer;
 use super::operator;
-use super::origin;
-use super::others::Others;
+use super::other_runs::Others;
 use super::protection::ReadBefore;
-use super::reach::Programs;
 use super::signals::{Heard, Signals};
 use super::snapshots::Snapshots;
 use super::supervision;
@@ -139,7 +143,7 @@ impl Session {
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
         let (commands, requests) = Commands::new();
-        let snapshots = Snapshots::new(setup.folder.clone(), setup.journal.offset());
+        let snapshots = Snapshots::new(setup.folder.clone(), setup.key.clone());
         let folder = setup.folder.clone();
         let world = World::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
         Self {
@@ -300,6 +304,9 @@ impl Session {
                     for observer in &mut self.observers {
                         observer.on_heartbeat(&self.state, Timestamp::now());
                     }
+                    if self.snapshots.is_behind(&self.journal) {
+                        self.write_snapshot(None);
+                    }
                 }
             }
             self.drain(&mut inputs, &mut due).await?;
@@ -322,18 +329,37 @@ impl Session {
         }
         let (now, fact) = (Timestamp::now(), Fact::Foreign(what));
         let events = engine::decide(&self.state, &fact, now);
-        let decision = Decision::of(fact, events);
-        let seq = self.journal.next_seq();
-        let written = self.journal.push(now, &decision);
-        if written.and_then(|()| self.journal.commit()).is_err() {
-            return;
+        let written = self.write((fact, events), now, Due::Later, &mut Vec::new());
+        // Nobody hears of what is not durable; the state that it led to holds all the same.
+        if let Ok((seq, events)) = written
+            && self.journal.commit().is_ok()
+        {
+            self.show(seq, now, &events);
         }
-        let events = decision.events;
-        for event in &events {
-            engine::apply(&mut self.state, event);
-        }
+    }
+
+    /// Puts a decision on record, not yet durable, and notes what is due by it.
+    fn write(
+        &mut self,
+        decided: (Fact, Vec<Event>),
+        now: Timestamp,
+        with: Due,
+        due: &mut Vec<Effect>,
+    ) -> Result<(u64, Vec<Event>), JournalError> {
+        let entry = Entry {
+            run: self.folder.id(),
+            state: &mut self.state,
+            journal: &mut self.journal,
+            key: self.key.as_ref(),
+        };
+        entry.write(decided, now, with, |state, event| {
+            due.extend(effects(state, event))
+        })
+    }
+
+    fn show(&mut self, seq: u64, at: Timestamp, events: &[Event]) {
         for observer in &mut self.observers {
-            observer.on_events(&self.state, seq, now, &events);
+            observer.on_events(&self.state, seq, at, events);
         }
     }
 
@@ -452,7 +478,7 @@ impl Session {
             let fact = queue.pop_front().unwrap_or(Fact::Advance);
             let advanced = matches!(fact, Fact::Advance);
             let now = self.begins.take().unwrap_or_else(Timestamp::now);
-            let mut events = engine::decide(&self.state, &fact, now);
+            let events = engine::decide(&self.state, &fact, now);
             if ends(&events) {
                 // Nobody looks any more once it has ended.
                 let found = self.foreign_runs.look();
@@ -461,8 +487,6 @@ impl Session {
                     found.into_iter().for_each(|found| queue.push_front(found));
                     continue;
                 }
-                let run = self.folder.id();
-                origin::vouch(self.key.as_ref(), run, &mut self.journal, now, &mut events)?;
             }
             if events.is_empty() {
                 if advanced && queue.is_empty() {
@@ -470,23 +494,15 @@ impl Session {
                 }
                 continue;
             }
-            self.apply(&events, &mut due);
-            let mut decision = Decision::of(fact, events);
-            if queue.is_empty() {
-                self.decide_due(&mut decision, now, &mut due);
-            }
-            let events = &decision.events;
+            let with = if queue.is_empty() { Due::Now } else { Due::Later };
+            let (seq, events) = self.write((fact, events), now, with, &mut due)?;
             sync |= events.iter().any(|event| {
                 !matches!(
                     event,
                     Event::Turn(_, TurnEvent::Spawned { .. } | TurnEvent::Activity { .. })
                 )
             });
-            let seq = self.journal.next_seq();
-            self.journal.push(now, &decision)?;
-            for observer in &mut self.observers {
-                observer.on_events(&self.state, seq, now, events);
-            }
+            self.show(seq, now, &events);
             self.prepare(&mut due, &mut queue)?;
         }
         // `agent:spawned` alone needs no sync of its own: after a power loss there is no agent either.
@@ -496,30 +512,16 @@ impl Session {
             self.journal.write()?;
         }
         if self.snapshots.is_due(&self.journal) {
-            let page = self.page();
-            self.snapshots.write(&self.state, &self.journal, None, page);
+            self.write_snapshot(None);
         }
         Ok(due)
     }
 
-    /// Adds to a decision what has become due by it. The end of the session has a record of its own: what vouches for it
-    /// vouches for all that stands before.
-    fn decide_due(&mut self, decision: &mut Decision, now: Timestamp, due: &mut Vec<Effect>) {
-        loop {
-            let events = engine::decide(&self.state, &Fact::Advance, now);
-            if events.is_empty() || ends(&events) {
-                return;
-            }
-            self.apply(&events, due);
-            decision.and_due(events);
-        }
-    }
-
-    fn apply(&mut self, events: &[Event], due: &mut Vec<Effect>) {
-        for event in events {
-            engine::apply(&mut self.state, event);
-            due.extend(effects(&self.state, event));
-        }
+    /// Writes what readers may know without folding the journal. `outcome` is that of the session, once it is over.
+    fn write_snapshot(&mut self, outcome: Option<OutcomeClass>) {
+        let (page, left) = (self.page(), self.world.left());
+        self.snapshots
+            .write(&self.state, &self.journal, outcome, page, left);
     }
 
     fn perform(&mut self, due: Vec<Effect>) -> Result<(), RunError> {
@@ -597,11 +599,9 @@ impl Session {
         }
         self.leave_inbox();
         let outcome = engine::outcome(&self.state);
-        let page = self.page();
         // The run has ended well: what the queue does not have yet stays in the journal for the next session.
         let _ = dead_letters::file_all(&self.folder, &self.state);
-        self.snapshots
-            .write(&self.state, &self.journal, Some(outcome.class), page);
+        self.write_snapshot(Some(outcome.class));
         for observer in &mut self.observers {
             observer.on_end(&self.state);
         }
@@ -614,11 +614,6 @@ impl Session {
             state: self.state,
         })
     }
-}
-
-/// Whether a decision is the end of a session.
-fn ends(events: &[Event]) -> bool {
-    matches!(events.last(), Some(Event::Run(RunEvent::Finished { .. })))
 }
 
 /// What a command that was taken met.

@@ -1,39 +1,64 @@
-//! When a snapshot is written: when the journal's tail has outgrown it, and at the end. Never on a timer.
+//! When a snapshot is written, and what a reader makes of it.
+//!
+//! It is written when the journal's tail has outgrown it, beside the signs of life of a long run, and at the end: whatever
+//! a crash leaves behind the last one is short in bytes and in time.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::Value;
 
-use crate::domain::{Digest, OutcomeClass};
-use crate::engine::{Event, FORMAT, RunEvent, State};
+use crate::domain::{Digest, OutcomeClass, Status, TaskId, Timestamp};
+use crate::engine::{Event, FORMAT, RunEvent, State, TaskEvent};
 use crate::mission::LONGEST_MISSION;
-use crate::store::{FsLog, Journal, Reader, RunFolder, Snapshot, read_regular};
+use crate::store::{
+    Front, FsLog, Journal, JournalEnd, OperatorKey, Reader, RunFolder, Snapshot, read_regular,
+};
 
-/// A journal shorter than this is folded faster than a snapshot is worth.
+use super::adopt::Left;
+use super::moved;
+use super::origin::{Origin, operator_key, origin};
+
+/// A journal shorter than this, in bytes, is folded faster than a snapshot is worth.
 const SHORTEST_TAIL: u64 = 1024 * 1024;
-/// The tail may be this many times as long as the snapshot: writing snapshots then costs a fraction of the journal.
-const TAIL_FACTOR: u64 = 8;
+/// The tail may have this share of a long journal: a run then costs few snapshots, however long it is.
+const TAIL_SHARE: u64 = 16;
+
+/// Journal and mission that are shorter together are folded in a tenth of a second: rather than a page that is not up to date,
+/// people then see one that is.
+const FOLDED_SOON: u64 = 4 * 1024 * 1024;
+
+/// How many bytes a journal may go on behind a snapshot that goes up to `offset`.
+fn longest_tail(offset: u64) -> u64 {
+    SHORTEST_TAIL.max(offset / TAIL_SHARE)
+}
 
 /// Writes the snapshots of a session.
 pub(super) struct Snapshots {
     run: RunFolder,
+    /// Without a key there are none: nobody would believe them.
+    key: Option<OperatorKey>,
     written_at: u64,
-    size: u64,
 }
 
 impl Snapshots {
-    pub fn new(run: RunFolder, offset: u64) -> Self {
+    pub fn new(run: RunFolder, key: Option<OperatorKey>) -> Self {
         Self {
             run,
-            written_at: offset,
-            size: 0,
+            key,
+            // What the last session left says nothing of this one.
+            written_at: 0,
         }
     }
 
     /// Whether the journal's tail has outgrown the last one.
     pub fn is_due(&self, journal: &Journal<FsLog>) -> bool {
-        let tail = journal.offset() - self.written_at;
-        tail > SHORTEST_TAIL.max(self.size.saturating_mul(TAIL_FACTOR))
+        self.key.is_some() && journal.offset() - self.written_at > longest_tail(self.written_at)
+    }
+
+    /// Whether one is worth its while, now that nothing else is to be done: some of a long journal is not in the last one.
+    pub fn is_behind(&self, journal: &Journal<FsLog>) -> bool {
+        self.key.is_some() && journal.offset() > self.written_at.max(SHORTEST_TAIL)
     }
 
     /// Writes one. `outcome` is the session's, if it is over; `page` is what readers show first.
@@ -43,31 +68,129 @@ impl Snapshots {
         journal: &Journal<FsLog>,
         outcome: Option<OutcomeClass>,
         page: Option<Value>,
+        left: Left,
     ) {
         let end = journal.end();
-        // The journal is the truth: without a snapshot readers fold it, and are slower.
-        if let Ok(size) = Snapshot::of(self.run.id(), state, end, outcome, page).write(&self.run) {
-            self.size = size;
+        let front = Front {
+            at: Timestamp::now(),
+            outcome,
+            counts: state.sums.counts,
+            page,
+            supervisor: left.supervisor,
+            processes: left.processes.into_iter().collect(),
+        };
+        if let Some(key) = &self.key {
+            // The journal is the truth: without a snapshot readers fold it, and are slower.
+            let _ = Snapshot::of(self.run.id(), state, end, front).write(&self.run, key);
         }
         self.written_at = end.offset;
     }
 }
 
-/// What readers show first of a run, if its snapshot knows it and all that a fold would look at is as it should be.
+/// What the snapshot of a run tells without its journal being folded.
+pub struct Told {
+    /// What readers show first, as it was when the snapshot was written.
+    pub page: Value,
+    /// What the last session may have left running.
+    pub left: Left,
+    /// What the journal says behind it; `None` where it ends there.
+    pub tail: Option<Tail>,
+}
+
+/// What a journal says behind a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tail {
+    /// When the snapshot was written.
+    pub from: Timestamp,
+    /// When the last record was.
+    pub until: Timestamp,
+    /// How many records there are.
+    pub records: usize,
+    /// The tasks that moved, each with where it stands after the last of them.
+    pub moved: BTreeMap<TaskId, Status>,
+}
+
+/// What the snapshot of a run tells, if it knows the run and all that a fold would look at is as it should be.
 /// `None` for everything that is not plain: whoever folds the journal then finds out what it is.
+///
+/// A session that a snapshot shows at work has no end in it. So what is told of one is told of a run that crashed or is
+/// still worked on; where the journal has an end behind it, or says what only the fold of a mission can tell, it is `None`.
 #[must_use]
-pub fn stored_page(run: &RunFolder) -> Option<Value> {
+pub fn told_by_snapshot(run: &RunFolder) -> Option<Told> {
     let length = fs::symlink_metadata(run.journal()).ok()?.len();
     if length < SHORTEST_TAIL || run.foreign_write().exists() {
         return None;
     }
+    let mission = plain_mission(run)?;
+    let key = operator_key();
+    let (end, front) = Front::read(run, key.as_ref())?;
+    // Of a run that somebody else may have made every output says so.
+    if origin(run, key.as_ref()) != Origin::Verified {
+        return None;
+    }
+    let mut left = Left {
+        supervisor: front.supervisor,
+        processes: front.processes.into_iter().collect(),
+    };
+    let behind = length.checked_sub(end.offset)?;
+    // The session that wrote it would have written another one since.
+    let is_old = behind > 2 * longest_tail(end.offset) || front.outcome.is_some();
+    let tail = match behind {
+        0 => None,
+        _ if is_old || length + mission < FOLDED_SOON => return None,
+        _ => read_tail(run, end, front.at, &mut left)?,
+    };
+    // Of a task that was not there yet, or never, the fold knows what it is.
+    let tasks = front.counts.selected + front.counts.not_taken;
+    let last_moved = tail.as_ref().and_then(|tail| tail.moved.last_key_value());
+    if last_moved.is_some_and(|(id, _)| id.0 >= tasks) {
+        return None;
+    }
+    let page = front.page?;
+    Some(Told { page, left, tail })
+}
+
+/// The length of the mission of a run that lies where it began and goes by the mission that it began with. Of others the fold
+/// knows more.
+fn plain_mission(run: &RunFolder) -> Option<u64> {
     let first = Reader::open(&run.journal()).ok()?.next_record().ok()??;
     let Some(Event::Run(RunEvent::Started(started))) = first.events.first() else {
         return None;
     };
+    let has_moved = moved::take_along(&mut started.options.clone(), &run.state_folder()).is_some();
+    if started.format > FORMAT || has_moved || run.mission(2).exists() {
+        return None;
+    }
     let frozen = read_regular(&run.mission(1), LONGEST_MISSION).ok()?;
-    // Of a mission that was changed since, the fold knows more.
-    let is_plain =
-        started.format <= FORMAT && Digest::of(&frozen) == started.mission_digest && !run.mission(2).exists();
-    Snapshot::read_page(run).filter(|_| is_plain)
+    (Digest::of(&frozen) == started.mission_digest).then_some(frozen.len() as u64)
+}
+
+/// Reads what stands behind a snapshot. `Some(None)` if no whole record does; `None` if a fold has to tell.
+#[expect(
+    clippy::option_option,
+    reason = "nothing to tell and nothing that can be told are two things"
+)]
+fn read_tail(run: &RunFolder, end: JournalEnd, from: Timestamp, left: &mut Left) -> Option<Option<Tail>> {
+    let mut reader = Reader::open_at(&run.journal(), end).ok()?;
+    let mut tail = Tail {
+        from,
+        until: from,
+        records: 0,
+        moved: BTreeMap::new(),
+    };
+    while let Some(record) = reader.next_record().ok()? {
+        tail.until = record.at;
+        tail.records += 1;
+        for event in &record.events {
+            left.take(event);
+            match event {
+                Event::Run(RunEvent::Finished { .. }) => return None,
+                Event::Task(task, TaskEvent::Transition { to, .. }) => {
+                    tail.moved.insert(*task, *to);
+                }
+                _ => {}
+            }
+        }
+    }
+    Some((tail.records > 0).then_some(tail))
 }

@@ -41,7 +41,7 @@ fn was_killed((supervisor, finished): &Served, exits: &ExitsLog) -> bool {
 
 /// The supervisors of the run that were killed, and of which something may still live; the last session's is the last.
 pub(super) fn killed(run: &RunFolder, recovered: &Recovered) -> Vec<ProcessIdentity> {
-    let last = (recovered.supervisor.clone(), recovered.finished.is_some());
+    let last = (recovered.supervisor().clone(), recovered.finished.is_some());
     let all = recovered.supervisors_before.iter().chain([&last]);
     // Where the record cannot be read, nobody has said good-bye.
     let exits = supervisor::read_exits(&run.exits()).unwrap_or_default();
@@ -55,7 +55,7 @@ pub fn supervisors(recovered: &Recovered) -> Vec<ProcessIdentity> {
         .supervisors_before
         .iter()
         .map(|(supervisor, _)| supervisor);
-    before.chain([&recovered.supervisor]).map(identity).collect()
+    before.chain([recovered.supervisor()]).map(identity).collect()
 }
 
 /// Whether what a person says may be put down for a run that nobody works on.
@@ -68,7 +68,7 @@ pub(super) fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) ->
         return Ok(());
     }
     let killed = killed(run, recovered);
-    if killed.last() == Some(&identity(&recovered.supervisor)) {
+    if killed.last() == Some(&identity(recovered.supervisor())) {
         return Err(TellError::Unsupervised(run.id().clone()));
     }
     let at_terminal = || supervisor::is_at_terminal(std::process::id());

@@ -11,12 +11,12 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::agents::endpoint::Endpoint;
-use crate::agents::line::Line;
 use crate::agents::model::{ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
 use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
-use crate::agents::tools::voice::{self, Said};
+use crate::agents::tools::messages::{self, Said};
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, brief, run};
+use crate::agents::transport::Line;
 use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Fact, FailedTool, State, ToolCalls, TurnEnd};
 use crate::executor::command::{CommandEnd, CommandJob, How};
@@ -32,14 +32,14 @@ use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
+use super::agent_messages::handed_down;
 use super::calls::usage_of;
-use super::looking::usage_until;
 use super::middleware::{self, Heard};
 use super::permission::Permission;
 use super::protection::Protection;
 use super::reply;
+use super::reviewer_tools::usage_until;
 use super::tool_ledger::{ToolLedger, unkept};
-use super::voice::handed_down;
 use super::watch::protected_scopes;
 use super::world::{Message, World, jitter, not_reachable};
 
@@ -423,7 +423,7 @@ impl Workbench for ToolContext {
     fn specs(&self) -> Vec<ToolSpec> {
         let mut specs = self.toolbox.specs();
         specs.extend(self.tools.offers(ToolKind::Run).then(run::spec));
-        specs.extend(voice::specs());
+        specs.extend(messages::specs());
         specs
     }
 
@@ -448,9 +448,9 @@ impl Workbench for ToolContext {
     }
 
     async fn perform(&self, call: &ToolCall) -> ToolResult {
-        if voice::said(call).is_some() {
+        if messages::said(call).is_some() {
             return match self.without_secrets(call) {
-                Ok(call) => voice::said(&call).map_or_else(
+                Ok(call) => messages::said(&call).map_or_else(
                     || ToolResult::refused("nothing was said"),
                     |said| said.map_or_else(ToolResult::refused, |said| self.hear(said)),
                 ),

@@ -2,18 +2,18 @@
 //! and what it says is kept nowhere but in the request's own history: no task is worked on.
 
 use crate::agents::endpoint::Endpoint;
-use crate::agents::line::Network;
 use crate::agents::model::{self, ModelRequest};
+use crate::agents::transport::Network;
 use crate::domain::{AgentId, Timestamp};
-use crate::engine::{Job, State};
+use crate::engine::{State, WorkKind};
 use crate::executor::runner::with_commands;
 use crate::mission::AgentPlan;
 use crate::store::no_links::scratch_folder;
 use crate::supervisor;
 
+use super::agent_backends::{Reach, reach};
 use super::calls::review_timeout;
 use super::outside::{self, Question, Retries};
-use super::reach::{Reach, reach};
 use super::reply::Failed;
 
 /// Asks an agent of the run's mission and waits for its reply.
@@ -45,7 +45,7 @@ pub async fn ask_about_request(
     let place = folder.path().join("triage");
     let (who, rules) = (("the agent", agent), &state.plan.rules);
     let asked = with_commands(supervisor, async |commands| {
-        let mut retries = Retries::of(Job::Triage);
+        let mut retries = Retries::of(WorkKind::Triage);
         loop {
             let said = match &reached {
                 Reach::Command(program, env) => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::agents::command::Placeholders;
 use crate::agents::failure::{FailedCommand, Moment, ToldFailure, read_command};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
-use crate::engine::{AfterCrash, Exit, Fact, Job, State, TurnEnd, policy};
+use crate::engine::{AfterCrash, Exit, Fact, State, TurnEnd, WorkKind, policy};
 use crate::executor::command::{CommandJob, LONGEST_QUOTE, Outputs};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::{Sealed, read_head, read_tail, seal};
@@ -16,12 +16,12 @@ use crate::mission::model::{Check, CommandLine, Input as PromptInput};
 use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
+use super::agent_backends::Reach;
 use super::error::RunError;
 use super::middleware::Said;
-use super::reach::Reach;
 use super::watch::After;
 use super::world::{World, jitter, not_reachable};
-use super::{middleware, voice};
+use super::{agent_messages, middleware};
 
 /// What has more bytes than this is no question, in bytes.
 const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
@@ -69,7 +69,7 @@ impl World {
                     outputs: self.turn_outputs(plan, turn),
                     timeout: plan.task(turn.task).turn_timeout,
                     // It may have worked for long, and reads nothing but files: the next session can take it over.
-                    outlives_session: policy(Job::Turn).after_crash == AfterCrash::AdoptOrLose,
+                    outlives_session: policy(WorkKind::Turn).after_crash == AfterCrash::AdoptOrLose,
                     ..commands.job()
                 };
                 return self.start(plan, CommandRequest::turn(turn, job));
@@ -203,7 +203,7 @@ struct EndedTurn {
     plan: Arc<Plan>,
     folder: RunFolder,
     /// What it was heard to say of how far it is.
-    progress: voice::Heard,
+    progress: agent_messages::Heard,
 }
 
 /// What a turn that did not end well says of itself.
@@ -257,7 +257,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
             "'{title}' printed more than maxOutput ({most} bytes) in turn {turn}: the rest was cut"
         )));
     }
-    let cleaned = voice::clean(&dropped, &secrets);
+    let cleaned = agent_messages::clean(&dropped, &secrets);
     let cleaned = cleaned.map_err(|why| Fact::Warn(format!("turn {turn}: what it said is not clean: {why}")));
     inputs.extend(cleaned.err());
     // Its last word may have come since it was last listened to.
@@ -294,8 +294,8 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
         Ok(None) => {}
         Err(why) => inputs.push(Fact::Warn(format!("turn {turn}: {why}; it is ignored"))),
     }
-    let handed_down = voice::delegated(&dropped, handed_down);
-    let (sub_tasks, refused) = voice::handed_down(&files.plan, turn.task, &handed_down);
+    let handed_down = agent_messages::delegated(&dropped, handed_down);
+    let (sub_tasks, refused) = agent_messages::handed_down(&files.plan, turn.task, &handed_down);
     end.delegate = sub_tasks;
     let title = &files.plan.task(turn.task).title;
     let warn = |why| Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
@@ -324,7 +324,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
         if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
             said = read_head(&out, SHORT_OUTPUT).ok();
         }
-        end.asked = voice::asked(&dropped, claimed, said, can_confirm);
+        end.asked = agent_messages::asked(&dropped, claimed, said, can_confirm);
     }
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Fact::TurnEnded(Box::new(end)));

@@ -383,6 +383,12 @@ fn feedback(prompt: &mut String, state: &State, task: TaskId) {
         return;
     };
     let _ = match current.kind {
+        AttemptKind::Fix if last.stage == Stage::Audit => write!(
+            prompt,
+            "\n## What you delivered does not hold any more\n\nYour work was accepted. Since then something changed that it was \
+             accepted for, most likely the work of another task. Restore exactly what does not hold. Where another task \
+             names the same file, keep what that task needs: both must hold.\n"
+        ),
         AttemptKind::Fix => write!(
             prompt,
             "\n## Correct your work\n\nYour last attempt was reviewed and sent back. The files are as you left them. \
@@ -438,6 +444,7 @@ fn describe(prompt: &mut String, feedback: &Feedback) {
         .map_or_else(String::new, |points| format!(", {points} of 100 points"));
     let what = match feedback.cause {
         Some(Cause::Unparsed) => "no score could be read from the review".to_owned(),
+        _ if feedback.stage == Stage::Audit => "it was accepted, and does not stand any more".to_owned(),
         _ => {
             let stage = feedback.name.as_deref().unwrap_or(feedback.stage.as_str());
             format!("failed at stage '{stage}'{score}")

@@ -13,12 +13,11 @@ use tokio::task::AbortHandle;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::line::{Line, Network, Tape};
+use crate::agents::transport::{Line, Network, Tape};
 use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Fact, JudgingPlace, Looks, ProcessRef, State, SupervisorRef, TurnEnd, gets_prompt, may_be_made,
 };
-use crate::executor::approver::ApproverId;
 use crate::executor::command::GRACE;
 use crate::executor::runner::{CommandRequest, Commands, Owner, Runner};
 use crate::mission::Plan;
@@ -27,15 +26,15 @@ use crate::supervisor::{self, Command};
 use crate::test_clock::scaled;
 
 use super::adopt::{Adopted, Left};
+use super::agent_backends::{Programs, Toolless};
+use super::agent_messages::Progress;
 use super::error::RunError;
 use super::guard::{Begun, Guard};
 use super::message_folders::MessageFolders;
 use super::middleware;
 use super::protection::{Protection, Seen};
-use super::reach::{Programs, Toolless};
-use super::silence::Silences;
+use super::stall_detector::Silences;
 use super::upstream::{Remembered, Said};
-use super::voice::Progress;
 use super::wanted::is_wanted;
 use super::watch::{Before, Frozen, frozen};
 use super::worker_prompt;
@@ -276,28 +275,11 @@ impl World {
             return Ok(());
         }
         match effect {
-            Effect::ScanArtifacts { task, dependency } => self.scan_artifacts(state, task, dependency),
             effect @ Effect::Ask { .. } => self.ask(state, effect),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
-            Effect::ScanFiles { turn, number } => self.scan_files(state, turn, number),
             Effect::Audit { number } => self.audit(state, number),
-            Effect::RunFinish { turn, command } => return self.run_finish(state, turn, command),
-            Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
-            Effect::Grade { task, attempt, round } => return self.grade(state, task, attempt, round),
-            effect @ Effect::RunStep { .. } => self.run_step(state, effect),
-            Effect::AskApprover {
-                task,
-                number,
-                approver,
-            } => {
-                let id = ApproverId {
-                    task,
-                    number,
-                    approver,
-                };
-                return self.ask_approver(state, id);
-            }
+            Effect::Job { turn, job } => return self.run_job(state, turn, job),
             Effect::KillTurn { turn, idle } => return self.kill_turn(state, turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
@@ -420,18 +402,23 @@ impl World {
         for task in &self.background {
             task.abort();
         }
+        // The session ends with an error already, and the next one looks again.
+        let _ = self.left().end_within(LAST_CHANCE);
+        self.processes.clear();
+    }
+
+    /// What a crash of the session would leave at work now.
+    pub fn left(&self) -> Left {
         let supervisor = self.supervisor.identity();
-        let left = Left {
+        Left {
             supervisor: SupervisorRef {
                 pid: supervisor.pid,
                 start_time: supervisor.start_time,
                 boot_id: supervisor.boot_id.clone(),
                 farewell: None,
             },
-            processes: std::mem::take(&mut self.processes),
-        };
-        // The session ends with an error already, and the next one looks again.
-        let _ = left.end_within(LAST_CHANCE);
+            processes: self.processes.clone(),
+        }
     }
 
     pub(super) fn later(&mut self, at: Timestamp, effect: Effect) {

@@ -16,9 +16,9 @@ use crate::domain::{
 use crate::engine::random::{Random, grades, probes, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
-    BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, OperatorInput,
-    RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer, TurnEnd, TurnEvent,
-    apply, decide, effects, pending_effects,
+    BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job,
+    OperatorInput, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer,
+    TurnEnd, TurnEvent, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 use crate::store::double::{Fate, MemoryLog};
@@ -542,11 +542,9 @@ impl History {
             Fact::Filed { ids } if ids.iter().any(|id| self.state.notices.letters().contains_key(id))
         ) || matches!(
             &input,
-            // Asked once more about the same request: what it says of that counts, whichever time it was asked.
-            Fact::ApproverSaid { task, number, approver, .. }
-                if self.state.task(*task).waiting.as_ref().is_some_and(|waiting| {
-                    waiting.number == *number && waiting.asking == Some(*approver)
-                })
+            // Asked for again: whichever time it comes of counts.
+            Fact::JobEnded { turn, job: job @ (Job::Approver { .. } | Job::Artifacts(_)), .. }
+                if self.state.is_out(*turn, *job)
         ) || matches!(
             &input,
             // Void once more while it is done again: that counts, like the first time.
@@ -555,11 +553,6 @@ impl History {
             &input,
             // What was seen of files is held against what is known of them now: at worst they are looked at once more.
             Fact::FilesSeen { .. }
-        ) || matches!(
-            &input,
-            // Looked at again for the same question, which is open: what was seen of that counts.
-            Fact::ArtifactsScanned { task, dependency, .. }
-                if self.state.task(*task).remedies.as_deref().is_some_and(|open| open.scanning.contains(dependency))
         );
         let before = self.records.len();
         self.turn(vec![input.clone()], Vec::new())?;

@@ -118,7 +118,7 @@ impl Missions {
                 apply(&mut lived, event);
             }
         }
-        let tasks = |state: &State| format!("{:?} {:?} {:?}", state.tasks, state.gates, state.counts);
+        let tasks = |state: &State| format!("{:?} {:?} {:?}", state.tasks, state.gates, state.sums.counts);
         assert_eq!(tasks(&state), tasks(&lived), "options change more than rules");
         state.plan = self.plan_with(&state.options);
         model.agrees_with(&state);

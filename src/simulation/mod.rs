@@ -2,6 +2,13 @@
 //! with its crashes, its clock, its late and doubled news and its people. The same seed is the same history.
 //!
 //! `QUORUM_SIM_SEED=n` plays one seed, `QUORUM_SIM_SEEDS=n` so many of them (see `benches/README.md`).
+//!
+//! | file | what |
+//! |---|---|
+//! | `history` | one random history: what a runner, a disk, a world, a clock and some people do to one run |
+//! | `missions` | missions and options that change while a run goes on |
+//! | `reference_model` | a simpler account of a run from its events alone, which panics where a rule is broken |
+//! | `tally` | how much of what a history had |
 
 mod history;
 mod missions;

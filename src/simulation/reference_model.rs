@@ -1,6 +1,16 @@
 //! The reference model: it keeps its own, simpler account of a run from the events alone and panics where the rules are
 //! broken. It shares no code with `engine::apply` and `engine::decide`, so that both would have to be wrong
 //! in the same way.
+//!
+//! | file | what |
+//! |---|---|
+//! | `attempts` | the life of a task: who may start, what may be done, how often |
+//! | `audits` | accepted work: what it was accepted for, when it must be looked at (6) |
+//! | `calls` | what calls cost: each is counted once, whatever became of it |
+//! | `deadlines` | what the reference model says of deadlines |
+//! | `growth` | tasks that come or go, fixups, dependencies that failed |
+//! | `seats` | what the reference model says of seats |
+//! | `verdicts` | what the reference model makes of verdicts: of a stage, of a gate, of the run |
 
 mod attempts;
 mod audits;
@@ -12,16 +22,16 @@ mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use audits::{Audits, Record};
+use audits::{Audits, Record, Reopened};
 use calls::Calls;
 
 use crate::domain::{
-    Advice, Cause, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag, Status,
-    Step, TaskId, TurnId, Verdict, WaitingReason,
+    Advice, Cause, Edge, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag,
+    Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
-    AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, GateEvent, GateResult, HoldEvent, HoldStage,
-    JudgingPlace, RunEvent, State, StopCause, TaskEvent, TurnEvent, Way, WorkEvent,
+    AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent,
+    HoldStage, Job, JobEnd, JudgingPlace, RunEvent, State, StopCause, TaskEvent, TurnEvent, Way, WorkEvent,
 };
 use crate::mission::{Origin, Plan};
 
@@ -71,7 +81,8 @@ struct Seen {
     retries: u32,
     agent_failed: bool,
     scan_open: bool,
-    has_file: bool,
+    /// The files that were seen, each with whether it has content.
+    files: BTreeMap<String, bool>,
     checks: BTreeMap<u32, Option<bool>>,
     round: u32,
     rounds: u32,
@@ -127,6 +138,13 @@ struct Seen {
     record: Option<Record>,
     /// An audit says that this does not stand.
     regressed: bool,
+    /// How often one did, since it last began by a person's word.
+    regressions: u32,
+    /// It is done, or judged, once more.
+    reopened: Option<Reopened>,
+    /// For a verification: the edge that its verdict took, and its visits.
+    edge: Option<Edge>,
+    visits: u32,
     /// Dependencies that did not stand after it had begun.
     goes_on: BTreeSet<TaskId>,
     /// Who was asked last, and who was asked once more because files changed.
@@ -155,6 +173,11 @@ struct SeenSeat {
 }
 
 impl Seen {
+    /// Whether a file with content was there when they were looked at last.
+    fn has_file(&self) -> bool {
+        self.files.values().any(|there| *there)
+    }
+
     /// From assigned to the end of review, and never while it waits for a moment or for a slot.
     fn holds_a_slot(&self) -> bool {
         let works = matches!(
@@ -227,6 +250,7 @@ impl ReferenceModel {
             self.calls.take(state, event);
             self.event(state, event, &forced);
         }
+        self.regressed_are_settled(state, record);
         self.slots_hold(state, &held);
         self.deadlines_hold(state, record);
     }
@@ -293,7 +317,7 @@ impl ReferenceModel {
             }
             Event::Task(_, TaskEvent::StageVoided(voided)) => {
                 let seen = &mut self.tasks[voided.place.task().index()];
-                if matches!(voided.place, JudgingPlace::Approver { .. }) {
+                if matches!(voided.place, JudgingPlace::Job(_, Job::Approver { .. })) {
                     assert_eq!(seen.status, Status::AwaitingApproval, "{event:?} {seen:?}");
                     seen.tampered |= !voided.shared && !voided.changed.is_empty();
                     return;
@@ -362,7 +386,7 @@ impl ReferenceModel {
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
                 seen.escalated = true;
             }
-            Event::Work(task, WorkEvent::ScanRequested { then }) => {
+            Event::Work(task, WorkEvent::Requested(Job::Scan { then, .. })) => {
                 if *then == AfterScan::Repeat {
                     let seen = &mut self.tasks[task.index()];
                     assert!(
@@ -376,20 +400,38 @@ impl ReferenceModel {
                 );
                 self.tasks[task.index()].scan_open = true;
             }
-            Event::Work(task, WorkEvent::FilesScanned { files, .. }) => {
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: job @ (Job::Scan { .. } | Job::Stage(..)),
+                    end: JobEnd::Seen { files, .. },
+                },
+            ) => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(
                     std::mem::take(&mut seen.scan_open),
                     "looked at without being asked: {event:?}"
                 );
                 seen.step.take_if(|step| *step == (Step::Vision, 0));
-                seen.has_file = files.iter().any(|file| file.size.is_some_and(|size| size > 0));
+                if matches!(job, Job::Scan { .. }) {
+                    seen.files.clear();
+                }
+                seen.is_restored(files);
+                let there = |file: &FileFact| file.size.is_some_and(|size| size > 0);
+                let files = files.iter().map(|file| (file.path.clone(), there(file)));
+                seen.files.extend(files);
             }
-            Event::Work(task, WorkEvent::FinishRequested { command }) => {
+            Event::Work(task, WorkEvent::Requested(Job::Finish(command))) => {
                 let gate = &self.tasks[task.index()].gate;
                 assert_eq!(gate.len(), *command as usize, "{event:?}");
             }
-            Event::Work(task, WorkEvent::FinishChecked { command, result }) => {
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: Job::Finish(command),
+                    end: JobEnd::Checked(result),
+                },
+            ) => {
                 let gate = &mut self.tasks[task.index()].gate;
                 assert_eq!(gate.len(), *command as usize, "{event:?}");
                 gate.push(result.passed);
@@ -412,7 +454,7 @@ impl ReferenceModel {
                 assert!(seen.gate.contains(&false), "{event:?} {seen:?}");
                 seen.finished = false;
             }
-            Event::Work(task, WorkEvent::CheckRequested { check }) => {
+            Event::Work(task, WorkEvent::Requested(Job::Check(check))) => {
                 assert!(
                     !self.tasks[task.index()].escalated,
                     "judged before a person was asked: {event:?}"
@@ -420,7 +462,13 @@ impl ReferenceModel {
                 self.tasks[task.index()].checks.insert(*check, None);
                 self.a_check_begins(*task, *check);
             }
-            Event::Work(task, WorkEvent::CheckFinished { check, result }) => {
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: Job::Check(check),
+                    end: JobEnd::Checked(result),
+                },
+            ) => {
                 let before = self.tasks[task.index()]
                     .checks
                     .insert(*check, Some(result.passed));
@@ -463,7 +511,12 @@ impl ReferenceModel {
                 place.result = None;
                 place.windows += u32::from(until.is_some());
             }
-            Event::Work(task, WorkEvent::GradingRequested { round, .. }) => {
+            Event::Task(
+                task,
+                TaskEvent::StageOpened {
+                    step: None, round, ..
+                },
+            ) => {
                 // A judge is asked once more for a reply that fits, or for answers about earlier points.
                 let verification = state.plan.task(*task).verification.as_deref();
                 let by_judge = verification.is_some_and(|verification| verification.rubric.is_some());
@@ -477,10 +530,17 @@ impl ReferenceModel {
                 assert!(*round <= most, "{event:?}");
                 seen.grading = Some(*round);
             }
-            Event::Work(task, WorkEvent::GradingFailed { round, .. }) => {
-                assert_eq!(self.tasks[task.index()].grading.take(), Some(*round), "{event:?}");
+            Event::Task(task, TaskEvent::StageFailed { step: None, .. }) => {
+                assert!(self.tasks[task.index()].grading.take().is_some(), "{event:?}");
             }
-            Event::Work(task, WorkEvent::StepRequested { step, round, .. }) => {
+            Event::Task(
+                task,
+                TaskEvent::StageOpened {
+                    step: Some(step),
+                    round,
+                    ..
+                },
+            ) => {
                 let seen = &mut self.tasks[task.index()];
                 // Who left points of an earlier review without an answer is asked for them once.
                 let has_points = seen.attempt > 1 || state.plan.mended_by(*task).is_some();
@@ -504,9 +564,9 @@ impl ReferenceModel {
                 }
                 seen.step = Some((*step, *round));
             }
-            Event::Work(task, WorkEvent::StepFailed { step, round, .. }) => {
+            Event::Task(task, TaskEvent::StageFailed { step: Some(step), .. }) => {
                 let open = self.tasks[task.index()].step.take();
-                assert_eq!(open, Some((*step, *round)), "{event:?}");
+                assert_eq!(open.map(|(open, _)| open), Some(*step), "{event:?}");
             }
             Event::Task(_, TaskEvent::StageVerdict(report)) => self.verdict(state, report),
             Event::Task(task, TaskEvent::EvalUnparsed) => {
@@ -514,7 +574,11 @@ impl ReferenceModel {
                 // The score of an earlier judging is not that of this one.
                 (seen.unparsed, seen.points) = (true, None);
             }
-            Event::Task(task, TaskEvent::ForceAccepted { .. }) => self.is_exhausted(state, *task),
+            Event::Task(task, TaskEvent::ForceAccepted { .. }) => {
+                let seen = &self.tasks[task.index()];
+                assert!(seen.reopened.is_none(), "{event:?} {seen:?}");
+                self.is_exhausted(state, *task);
+            }
             Event::Task(
                 task,
                 TaskEvent::ApprovalRequested {
@@ -555,11 +619,11 @@ impl ReferenceModel {
                     _ => {}
                 }
             }
-            Event::Work(
+            Event::Work(task, WorkEvent::Requested(Job::Approver { number, .. }))
+            | Event::Task(
                 task,
-                WorkEvent::ApproverAsked { number, .. } | WorkEvent::ApproverUndecided { number, .. },
-            )
-            | Event::Task(task, TaskEvent::ApprovalTimedOut { number }) => {
+                TaskEvent::ApprovalUndecided { number, .. } | TaskEvent::ApprovalTimedOut { number },
+            ) => {
                 assert_eq!(self.tasks[task.index()].open_approval, Some(*number), "{event:?}");
             }
             Event::Task(task, TaskEvent::RetryBlocked { .. }) => {
@@ -609,6 +673,7 @@ impl ReferenceModel {
             ) => {}
             Event::Run(RunEvent::Resumed { .. }) => {
                 self.audit_dropped();
+                self.session_begins();
                 (self.stop, self.paused, self.threshold) = (None, false, false);
                 self.limit = false;
                 self.foreign = false;
@@ -673,6 +738,9 @@ impl ReferenceModel {
                     OutcomeClass::Terminated,
                 ];
                 let stops = expected.iter().any(|class| stops.contains(class));
+                if expected == [OutcomeClass::Ok] {
+                    self.all_stands(state);
+                }
                 let ended = !self.is_open_work(state);
                 assert!(
                     stops || !ended || !self.audit_is_open(state),
@@ -689,13 +757,21 @@ impl ReferenceModel {
                 match addition.origin {
                     Origin::Fixup => self.fixup_added(state, addition),
                     Origin::Delegated => self.delegated(state, addition),
-                    Origin::Request => {}
+                    Origin::Request => self.asked_for_more(),
                 }
             }
             Event::Task(
-                _,
-                TaskEvent::EdgeTaken { .. } | TaskEvent::FellBack { .. } | TaskEvent::Probed { .. },
-            )
+                task,
+                TaskEvent::EdgeTaken {
+                    edge, visit, kept, ..
+                },
+            ) => {
+                self.takes_edge(*task, *edge, *visit);
+                for (id, visits) in kept {
+                    self.tasks[id.index()].visits = *visits;
+                }
+            }
+            Event::Task(_, TaskEvent::FellBack { .. } | TaskEvent::Probed { .. })
             | Event::Ask(_, AskEvent::HandedOver { .. }) => {}
             Event::Task(task, TaskEvent::Superseded { by }) => {
                 let seen = &mut self.tasks[task.index()];
@@ -761,7 +837,7 @@ impl ReferenceModel {
                 _,
                 TurnEvent::Activity { .. } | TurnEvent::AuthorityCues { .. } | TurnEvent::Stale { .. },
             )
-            | Event::Work(_, WorkEvent::ArtifactsRequested { .. } | WorkEvent::ArtifactsScanned { .. })
+            | Event::Work(..)
             | Event::Ask(
                 _,
                 AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },
@@ -770,20 +846,12 @@ impl ReferenceModel {
             | Event::Notice(_)
             | Event::Task(_, TaskEvent::DelegationRequested { .. } | TaskEvent::DelegationRefused { .. })
             | Event::Run(RunEvent::Salvaged { .. }) => {}
-            // What has begun goes on; what has not waits for it.
-            Event::Task(task, TaskEvent::Regressed { .. }) => {
-                // Whoever needs what a fixup mended needs the fixup.
-                let mended = self.tasks[task.index()].fixup_of;
-                for regressed in [Some(*task), mended].into_iter().flatten() {
-                    for on_it in state.plan.dependents.of(regressed.index()) {
-                        let seen = &mut self.tasks[on_it.index()];
-                        let is_ended = matches!(seen.status, Status::Done | Status::Failed);
-                        if !is_ended && seen.status != Status::Pending {
-                            seen.goes_on.insert(regressed);
-                        }
-                    }
-                }
-            }
+            Event::Task(
+                task,
+                TaskEvent::Regressed {
+                    files, judged_again, ..
+                },
+            ) => self.regressed(state, *task, files, judged_again),
         }
     }
 
@@ -835,6 +903,11 @@ impl ReferenceModel {
                     task.running.is_some(),
                     task.tries
                 )
+            );
+            assert_eq!(
+                (seen.regressions, seen.reopened.is_some()),
+                (task.regressions, task.reopened.is_some()),
+                "{seen:?}"
             );
             assert_eq!(
                 (seen.points, seen.indeterminate, seen.superseded),
@@ -897,6 +970,10 @@ impl Seen {
             fixup_of: self.fixup_of,
             superseded: self.superseded,
             regressed: self.regressed,
+            regressions: self.regressions,
+            reopened: self.reopened.take(),
+            edge: self.edge,
+            visits: self.visits,
             goes_on: std::mem::take(&mut self.goes_on),
             ..Self::default()
         };

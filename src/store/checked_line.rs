@@ -13,16 +13,41 @@ const BODY_AT: usize = PREFIX.len() + DIGITS + 2;
 /// # Errors
 /// When the body cannot be written as JSON, which would be a bug.
 pub fn encode(out: &mut Vec<u8>, body: &impl Serialize) -> serde_json::Result<()> {
-    let start = out.len();
-    out.extend_from_slice(PREFIX);
-    out.extend_from_slice(b"00000000\",");
-    let body_at = out.len();
+    let body_at = begin(out);
     serde_json::to_writer(&mut *out, body)?;
     // The body's own opening brace goes: the first member is the checksum.
     out.remove(body_at);
-    let crc = digits(crc32fast::hash(&out[body_at..]));
-    out[start + PREFIX.len()..][..DIGITS].copy_from_slice(&crc);
+    finish(out, body_at);
     Ok(())
+}
+
+/// The same for members that are text already, the closing brace behind them included.
+pub fn encode_members(out: &mut Vec<u8>, members: &[&str]) {
+    let body_at = begin(out);
+    members
+        .iter()
+        .for_each(|part| out.extend_from_slice(part.as_bytes()));
+    finish(out, body_at);
+}
+
+fn begin(out: &mut Vec<u8>) -> usize {
+    out.extend_from_slice(PREFIX);
+    out.extend_from_slice(b"00000000\",");
+    out.len()
+}
+
+fn finish(out: &mut [u8], body_at: usize) {
+    let crc = digits(crc32fast::hash(&out[body_at..]));
+    out[body_at - BODY_AT + PREFIX.len()..][..DIGITS].copy_from_slice(&crc);
+}
+
+/// What stands behind the checksum of an object: its other members, and its closing brace.
+///
+/// # Errors
+/// As [`verify`].
+pub fn members(line: &[u8]) -> Result<&[u8], &'static str> {
+    verify(line)?;
+    Ok(&line[BODY_AT..])
 }
 
 /// Whether a line is such an object and its checksum is right; the error says what is wrong with it.

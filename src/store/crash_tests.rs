@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::domain::{Points, Purpose, QualityFlag, Status, Timestamp, TurnId};
 use crate::engine::simulation::{Answer, Simulation, options, plan_of};
-use crate::engine::{Effect, Event, Fact, State, TurnEvent};
+use crate::engine::{Effect, Event, Fact, Job, State, TurnEvent};
 use crate::mission::Plan;
 
 use super::double::{Fate, MemoryLog};
@@ -35,7 +35,10 @@ qualityGates:
 /// The world, deterministic by what is asked: first attempts are not good enough, later ones are.
 fn world(state: &State, effect: &Effect) -> Answer {
     match effect {
-        Effect::RunCheck { attempt, .. } => Answer::Check(*attempt > 1),
+        Effect::Job {
+            turn: TurnId { attempt, .. },
+            job: Job::Check(_),
+        } => Answer::Check(*attempt > 1),
         Effect::Ask {
             purpose: Purpose::Score(seat),
             ..
@@ -49,7 +52,10 @@ fn world(state: &State, effect: &Effect) -> Answer {
         } else {
             40
         }),
-        Effect::ScanFiles { .. } => Answer::Files(Some(1), 0),
+        Effect::Job {
+            job: Job::Scan { .. },
+            ..
+        } => Answer::Files(Some(1), 0),
         _ => Answer::Finished,
     }
 }

@@ -260,7 +260,7 @@ pub fn first_record(path: &Path) -> io::Result<Option<Record>> {
     let mut line = Vec::new();
     let file = open_regular(path)?.take(LONGEST_RECORD);
     BufReader::with_capacity(16 * 1024, file).read_until(b'\n', &mut line)?;
-    let record = line.strip_suffix(b"\n").map(Record::decode);
+    let record = line.strip_suffix(b"\n").map(Record::of_line);
     Ok(record.and_then(Result::ok).filter(|record| record.seq == 1))
 }
 
@@ -396,7 +396,7 @@ impl<R: BufRead> Reader<R> {
             .line
             .strip_suffix(b"\n")
             .ok_or("it ends in the middle of a record")?;
-        let record = Record::decode(line)?;
+        let record = Record::of_line(line)?;
         if record.seq != self.next_seq {
             return Err(format!(
                 "it holds event {} where {} should follow",
@@ -417,7 +417,7 @@ impl<R: BufRead> Reader<R> {
         while self.read_line()? {
             looks_torn |= self::looks_torn(&self.line, byte + tail);
             tail += self.line.len() as u64;
-            if let Some(Ok(record)) = self.line.strip_suffix(b"\n").map(Record::decode) {
+            if let Some(Ok(record)) = self.line.strip_suffix(b"\n").map(Record::of_line) {
                 after += 1;
                 later_batch |= record.starts_batch();
             }
@@ -448,7 +448,7 @@ fn looks_torn(line: &[u8], offset: u64) -> bool {
     match line {
         [.., b'\n'] => false,
         // A whole record with something else in the place of its line feed was not cut, it was changed.
-        [record @ .., _] => Record::decode(record).is_err(),
+        [record @ .., _] => Record::of_line(record).is_err(),
         [] => true,
     }
 }

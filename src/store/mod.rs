@@ -2,6 +2,25 @@
 //!
 //! The journal is the truth and everything else is derived. A record is durable before anything it decided happens;
 //! a failed sync is never tried again.
+//!
+//! | file | what |
+//! |---|---|
+//! | `checked_line` | the checksum of a line: a JSON object with `crc` (journal, snapshot, `exits.log`) |
+//! | `dead_letters` | `dead-letters.jsonl`: what failed for good, of all runs (13) |
+//! | `double` | a log file in memory that crashes where it is told to, for tests |
+//! | `file_util` | files of the state: read, replaced and removed in one way; folders that survive a power loss |
+//! | `inbox` | `commands/`: operators' commands for a writer that could not be asked directly |
+//! | `journal` | the journal: append, group commit, the torn tail that is cut, damage that is refused |
+//! | `layout` | where things are below `.polpo/` |
+//! | `lock` | `lock`: the one writer's advisory lock |
+//! | `log_file` | the file under the journal: append and sync; a trait, so that tests can lose what was not synced |
+//! | `no_links` | paths on which no part is a link: how everything in the state folder is reached (22) |
+//! | `operator_key` | the operator's key, and the code of a queued command |
+//! | `record` | one record: one decision, one line of the journal |
+//! | `requests` | `requests/`: what is asked for from outside before any run has it (16) |
+//! | `salvage` | keeping the good beginning of a damaged journal |
+//! | `snapshot` | the snapshot `state.json`: for readers only, never for recovery |
+//! | `survey` | links, FIFOs, foreign files in the place of something of the state (22) |
 
 pub mod checked_line;
 mod dead_letters;
@@ -38,5 +57,5 @@ pub use operator_key::OperatorKey;
 pub use record::{Decision, Record};
 pub use requests::{MOST_REQUESTS, Request, RequestStep, Requests, RequestsError};
 pub use salvage::{Salvaged, keep_prefix};
-pub use snapshot::{JournalEnd, Row, Snapshot};
+pub use snapshot::{Front, JournalEnd, Row, Snapshot};
 pub use survey::Misplaced;

@@ -20,9 +20,16 @@ const KEY_BYTES: usize = 32;
 const LONGEST_KEY: u64 = 64 << 10;
 
 /// A user's key.
+#[derive(Clone)]
 pub struct OperatorKey(Vec<u8>);
 
 impl OperatorKey {
+    /// A key for tests.
+    #[cfg(test)]
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(bytes.to_owned())
+    }
+
     /// The key of `QUORUM_OPERATOR_KEY`, else of `$XDG_STATE_HOME/quorum/key`, if there is one.
     ///
     /// # Errors

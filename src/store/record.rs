@@ -1,10 +1,11 @@
 //! One record: one decision, one line of the journal.
 //!
-//! `{"crc":"9a0b1c2d","b":1,"seq":7,"at":1795298340123,"fact":{…},"events":[…],"due":1}` — `crc` is the CRC-32 of
+//! `{"crc":"9a0b1c2d","b":1,"seq":7,"at":1795298340123,"fact":{…},"events":[…],"due":1,"told":1}` — `crc` is the CRC-32 of
 //! everything behind it on the line; `b` marks the first record after a sync; `seq` is the number of the record's
 //! first event. The fact is what came from outside, whole; the events are what was decided about it, and from number
 //! `due` on what became due by that. An event that says nothing but the fact is not written (`told`).
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Timestamp;
@@ -14,6 +15,7 @@ use super::checked_line;
 
 /// A decision as it stands in the journal.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Line")]
 pub struct Record {
     /// Number of the first event; the next record starts at `seq + events.len()`.
     pub seq: u64,
@@ -23,15 +25,27 @@ pub struct Record {
     pub fact: Fact,
     /// What was decided.
     pub events: Vec<Event>,
-    /// The first of the events that were not decided about the fact itself, but became due by it.
-    #[serde(default)]
+    /// How many of the events were decided about the fact itself; the others became due by it.
+    direct: usize,
+    /// Whether everything before it was synced when it was written.
+    starts_batch: bool,
+}
+
+/// A line as it is read. What no version writes is refused, so that nothing in a journal goes unread.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(rename = "crc")]
+    _checksum: IgnoredAny,
+    #[serde(rename = "b")]
+    batch: Option<u8>,
+    seq: u64,
+    at: Timestamp,
+    fact: Fact,
+    events: Vec<Event>,
     due: Option<u32>,
     /// Whether the first event is the fact itself, and so is not written once more.
-    #[serde(default)]
-    told: u8,
-    /// Whether everything before it was synced when it was written.
-    #[serde(rename = "b", default)]
-    batch: u8,
+    told: Option<u8>,
 }
 
 #[derive(Serialize)]
@@ -82,14 +96,13 @@ impl Record {
     /// Whether everything before it was synced when it was written.
     #[must_use]
     pub fn starts_batch(&self) -> bool {
-        self.batch == 1
+        self.starts_batch
     }
 
     /// What was decided about the fact itself, and what became due by that.
     #[must_use]
     pub fn parts(&self) -> (&[Event], &[Event]) {
-        let direct = self.due.map_or(self.events.len(), |due| due as usize);
-        self.events.split_at(direct.min(self.events.len()))
+        self.events.split_at(self.direct.min(self.events.len()))
     }
 
     /// Appends the line of a record to `out`.
@@ -124,16 +137,100 @@ impl Record {
     /// # Errors
     /// In words, what is wrong with it.
     pub fn of_line(line: &[u8]) -> Result<Self, String> {
-        Self::decode(line)
+        checked_line::verify(line)?;
+        serde_json::from_slice(line).map_err(|error| format!("its checksum matches, but {error}"))
+    }
+}
+
+impl TryFrom<Line> for Record {
+    type Error = &'static str;
+
+    fn try_from(line: Line) -> Result<Self, Self::Error> {
+        let mut events = line.events;
+        if is_marked(line.told)? {
+            let told = line.fact.as_event();
+            events.insert(0, told.ok_or("its fact is no event, though it says so")?);
+        }
+        let direct = line.due.map_or(events.len(), |due| due as usize);
+        let is_first_due = (1..events.len()).contains(&direct);
+        if events.is_empty() || (line.due.is_some() && !is_first_due) {
+            return Err("it has too few events");
+        }
+        Ok(Self {
+            seq: line.seq,
+            at: line.at,
+            fact: line.fact,
+            events,
+            direct,
+            starts_batch: is_marked(line.batch)?,
+        })
+    }
+}
+
+fn is_marked(mark: Option<u8>) -> Result<bool, &'static str> {
+    match mark {
+        None => Ok(false),
+        Some(1) => Ok(true),
+        Some(_) => Err("a mark of it is not 1"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::RunEvent;
+    use crate::store::checked_line;
+
+    fn of(body: &str) -> Result<Record, String> {
+        let value: serde_json::Value = serde_json::from_str(body).unwrap();
+        let mut line = Vec::new();
+        checked_line::encode(&mut line, &value).unwrap();
+        Record::of_line(&line)
     }
 
-    /// Reads a line without its line feed; the error says what is wrong with it.
-    pub(super) fn decode(line: &[u8]) -> Result<Self, String> {
-        checked_line::verify(line)?;
-        let record: Self =
-            serde_json::from_slice(line).map_err(|error| format!("its checksum matches, but {error}"))?;
-        let told = record.fact.as_event().filter(|_| record.told == 1);
-        let events = told.into_iter().chain(record.events).collect();
-        Ok(Self { events, ..record })
+    const EVENT: &str = r#"{"run":{"warning":{"message":"x"}}}"#;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let decision = Decision {
+            fact: Fact::Warn("x".to_owned()),
+            events: vec![
+                Event::Run(RunEvent::Warning {
+                    message: "x".to_owned(),
+                }),
+                Event::Run(RunEvent::Paused { by: "me".to_owned() }),
+            ],
+            direct: 1,
+        };
+        let mut line = Vec::new();
+        Record::encode(&mut line, true, 7, Timestamp(5), &decision).unwrap();
+        let read = Record::of_line(line.strip_suffix(b"\n").unwrap()).unwrap();
+        assert_eq!((read.seq, read.at, read.starts_batch()), (7, Timestamp(5), true));
+        assert_eq!(read.parts(), decision.events.split_at(1));
+    }
+
+    #[test]
+    fn what_no_version_writes_is_refused() {
+        for (rest, why) in [
+            (format!(r#""events":[{EVENT}],"due":0"#), "too few events"),
+            (format!(r#""events":[{EVENT}],"due":1"#), "too few events"),
+            (format!(r#""events":[{EVENT},{EVENT}],"due":3"#), "too few events"),
+            (r#""events":[],"due":1,"told":1"#.to_owned(), "too few events"),
+            (format!(r#""events":[{EVENT}],"told":0"#), "a mark of it"),
+            (format!(r#""events":[{EVENT}],"told":2"#), "a mark of it"),
+            (format!(r#""events":[{EVENT}],"b":0"#), "a mark of it"),
+            (format!(r#""events":[{EVENT}],"more":1"#), "unknown field `more`"),
+            (r#""events":[]"#.to_owned(), "too few events"),
+        ] {
+            let error = of(&format!(r#"{{"seq":1,"at":1,"fact":{{"warn":"x"}},{rest}}}"#)).unwrap_err();
+            assert!(error.contains(why), "{rest}: {error}");
+        }
+        let error = of(&format!(
+            r#"{{"seq":1,"at":1,"fact":"advance","events":[{EVENT}],"told":1}}"#
+        ));
+        assert!(error.unwrap_err().contains("its fact is no event"));
+        let whole =
+            format!(r#"{{"seq":1,"at":1,"fact":"advance","events":[{EVENT},{EVENT}],"due":1,"b":1}}"#);
+        assert_eq!(of(&whole).unwrap().parts().1.len(), 1);
     }
 }

@@ -59,7 +59,7 @@ pub fn keep_prefix(
         records: salvaged.records,
         file: salvaged.file.clone(),
     };
-    let events = fact.salvaged().into_iter().collect();
+    let events = fact.as_event().into_iter().collect();
     Record::encode(&mut kept, true, end.seq, now, &Decision::of(fact, events))?;
     // Turns that are lost will be numbered anew, and must not meet the exits of their namesakes.
     let exits = salvaged.file.replace("journal", "exits");

@@ -11,11 +11,11 @@ use tokio::io::{Interest, Ready};
 
 use super::adoption::hear;
 use super::concealment;
+use super::event_loop::{self, Greeting};
 use super::farewell::Secret;
 use super::identity::ProcessIdentity;
 use super::platform;
 use super::posix::{self, Forked};
-use super::process::{self, Greeting};
 use super::protocol::{Command, Event, Frames, Outgoing, encode};
 
 const READ_SIZE: usize = 64 << 10;
@@ -44,7 +44,7 @@ pub fn fork() -> io::Result<Handle> {
     match unsafe { posix::fork() }? {
         Forked::Supervisor => {
             drop(runner);
-            process::run(supervisor, secret)
+            event_loop::run(supervisor, secret)
         }
         Forked::Runner { supervisor: pid } => {
             drop(supervisor);

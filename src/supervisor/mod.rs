@@ -15,16 +15,33 @@
 //!   the next runner at a socket in the run's folder, tells it what it holds, and then serves it like the first one. It
 //!   ends with the last thing it holds.
 //!
-//! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `process` the supervisor's
-//! loop, `adoption` how the next runner finds it, `child` one child's life, `outputs` the files its output goes to,
-//! `orphans` the hunt for processes that left their group, `exits` the record, `identity` how a process is recognised
-//! again after a crash, `belonging` what a process cannot shed, `concealment` what others see of this one, `descriptors` what the standard ones were at the start, `farewell` how
-//! an orderly end is told from a murder, `asked` what a judge is asked and answers, `socket` sockets in folders of the state
-//! and who may speak there, `resolve` the search for
-//! programs. `posix` holds the few raw system calls; everything that only Linux has is in `linux` and `start_linux`, with a
-//! plain process-group fallback in `other` and `start_other`.
-//!
 //! What a child costs beyond the bare spawn is measured by `cargo test --release --test supervisor -- --ignored`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `adoption` | how the next session finds a supervisor that outlived its own |
+//! | `asked` | requests and replies of judges, sealed against change by others |
+//! | `belonging` | to whom a process belongs, told by what it cannot shed |
+//! | `child` | one child's life: its start, its deadlines, SIGTERM and SIGKILL for its whole tree |
+//! | `client` | the session's end: forking the supervisor, talking to it without waiting |
+//! | `concealment` | what other processes of the same user may see of this one |
+//! | `descriptors` | what the standard descriptors were before the program began |
+//! | `event_loop` | the supervisor's loop: waits for the session, children and the next deadline |
+//! | `exits` | `exits.log`: how every child ended, one JSON object a line |
+//! | `farewell` | how one that ended in order is told from one that was killed |
+//! | `forebears_linux` | from whom a process descends, as `/proc` shows it |
+//! | `forebears_other` | the same where nothing is known of other processes |
+//! | `identity` | how a process is recognised again after a crash: number, boot, start time |
+//! | `linux` | Linux only: adopting orphans, finding and killing all that descends from a child |
+//! | `orphans` | processes that left their turn's group (`setsid`, a double fork) are hunted down |
+//! | `other` | the fallback for other Unixes: process groups alone |
+//! | `outputs` | files that children's output goes to |
+//! | `posix` | raw system calls that neither the standard library nor `rustix` offers |
+//! | `protocol` | what the runner and the supervisor say to each other, and how it is framed |
+//! | `resolve` | where a program is: the search that a shell would do, done once per agent |
+//! | `socket` | Unix sockets in folders of the state: who may connect and speak |
+//! | `start_linux` | starting a program on Linux |
+//! | `start_other` | starting a program where only the standard library knows how |
 
 mod adoption;
 mod asked;
@@ -33,13 +50,13 @@ mod child;
 mod client;
 mod concealment;
 mod descriptors;
+mod event_loop;
 mod exits;
 mod farewell;
 mod identity;
 mod orphans;
 mod outputs;
 mod posix;
-mod process;
 mod protocol;
 mod resolve;
 mod socket;

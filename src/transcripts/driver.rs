@@ -1,6 +1,10 @@
 //! What transcripts are told with: facts in plain words, put to the engine as its inputs.
 //!
 //! This file and `driver/world.rs` alone name the engine's inputs, effects and ids.
+//!
+//! | file | what |
+//! |---|---|
+//! | `world` | who is asked by an effect, and what a plain word comes to as an answer |
 
 mod world;
 

@@ -11,6 +11,20 @@
 //!
 //! After a change of names or rules that is meant, write the texts anew and read the difference:
 //! `INSTA_UPDATE=always cargo test --lib transcripts::`
+//!
+//! | file | what |
+//! |---|---|
+//! | `attempts` | how a worker's attempts go: fixes, retries, the finish gate, files, lost turns |
+//! | `dependencies` | what becomes of work whose dependency failed, and of work that others made or changed |
+//! | `driver` | what transcripts are told with: facts in plain words, put to the engine as its inputs |
+//! | `edges` | verifications as nodes: which edge is taken, what leaves the run, what is done again |
+//! | `event_line` | a public event on one short line: its name, the task, and the keys that matter |
+//! | `holds` | what stands between tasks: checkpoints, delays, gates; and who lets them pass |
+//! | `limits` | what a budget leaves room for, and time that runs out |
+//! | `people` | somebody's agreement before a task starts, and before one with side effects acts again |
+//! | `questions` | what an agent asks, wishes or says instead of working, and who answers |
+//! | `reviews` | how work is judged: panels, evaluations, criteria, rubrics; and who has the last word |
+//! | `stages` | stages, red team, vision check; who is asked, who is not and why |
 
 /// Holds a transcript against the text of its test.
 macro_rules! transcript {

@@ -100,7 +100,9 @@ tasks:
     workspace
         .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
         .exits(0);
-    let document = workspace.resume_json(3, &[]);
-    assert_eq!(standing(&document, "sand").0, "failed");
+    // What it was built on is done again, and the house is judged all the same.
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "sand"), ("done", "clean"));
     assert_eq!(standing(&document, "house"), ("done", "clean"));
+    assert_eq!(document["counts"]["regressed"], 1);
 }

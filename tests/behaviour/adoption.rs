@@ -277,7 +277,8 @@ fn what_is_cancelled_after_a_crash_is_ended() {
     let run = scene.workspace.run_folder();
     let run = run.file_name().unwrap().to_str().unwrap();
     scene.workspace.quorum(&["cancel", run, "--yes"]).exits(0);
-    assert!(!is_alive(scene.agent) && !is_alive(scene.supervisor));
+    assert!(!is_alive(scene.agent));
+    wait_for("the end of the supervisor", || !is_alive(scene.supervisor));
 }
 
 #[test]
@@ -422,7 +423,8 @@ fn an_interrupt_after_an_adoption_ends_the_agent() {
     let resumed = scene.adopted(1);
     resumed.signal(Signal::INT);
     resumed.finish().exits(130);
-    assert!(!is_alive(scene.agent) && !is_alive(scene.supervisor));
+    assert!(!is_alive(scene.agent));
+    wait_for("the end of the supervisor", || !is_alive(scene.supervisor));
     scene.let_go("work");
     scene.workspace.resume_json(0, &[]);
     assert_eq!(scene.log(), ["work 1 1", "work 1 2"]);

@@ -120,7 +120,7 @@ fn every_module_stands_in_the_architecture() {
         .split_once("## Modules")
         .expect("the page has the modules");
     let (table, _) = rest
-        .split_once("\nWhere is the rule")
+        .split_once("\nEach module begins with a table")
         .expect("the table has an end");
     let named: BTreeSet<String> = row
         .captures_iter(table)

@@ -88,6 +88,30 @@ fn every_golden_journal_says_what_it_always_said() {
     }
 }
 
+#[test]
+fn every_golden_journal_is_decided_again_as_it_is_recorded() {
+    for (folder, name) in all() {
+        let (workspace, _) = placed(&folder, &name);
+        let replayed = workspace.quorum(&["review", "--replay", &name, "--json"]).json();
+        let counts = &replayed["counts"];
+        // The files of its work are not kept with it, so that replies are lost and taken as they are recorded.
+        assert_eq!(
+            (&counts["differing"], counts.get("otherRules")),
+            (&Value::from(0), None),
+            "{name}: {replayed:#}"
+        );
+        let differs = |list: &str| {
+            let rows = replayed[list].as_array().expect("there is such a list").iter();
+            rows.filter(|row| row["standing"] == "lost")
+                .all(|row| row["record"].is_u64())
+        };
+        assert!(
+            differs("judgements") && differs("decisions"),
+            "{name}: {replayed:#}"
+        );
+    }
+}
+
 /// How many tasks these records add.
 fn added(records: &[u8]) -> u64 {
     let records = journal::parsed(records);

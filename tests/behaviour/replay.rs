@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::journal;
 use crate::support::model::{Model, offered, results, scores as score, wants};
-use crate::support::{Workspace, task};
+use crate::support::{Workspace, standing, task};
 
 /// A panel whose first judge is read at the second try, an evaluation that goes back once, a rubric, plain facts, a check.
 const MISSION: &str = "
@@ -533,4 +533,77 @@ fn what_was_judged_is_held_against_the_record_too() {
         workspace.quorum(&["report", "--html", "page.html"]).exits(0);
         assert!(!workspace.read("page.html").contains("xxxx"));
     }
+}
+
+#[test]
+fn what_other_rules_decided_is_recovered_as_it_is_and_is_no_pass() {
+    let workspace = judged();
+    let before = workspace.status_of("r1");
+    assert_eq!(standing(&before, "panel"), ("done", "clean"));
+    // A build with other rules made it: by them the work was good enough with a relief.
+    let path = workspace.journal();
+    journal::with_rules(&path, 7);
+    forge(&workspace, &journal::flag("clean"), &journal::flag("relaxed"));
+    fs::remove_file(workspace.path(&journal::snapshot_of("r1"))).expect("it can be removed");
+    let variables = [("QUORUM_OPERATOR_KEY", "that of another machine")];
+    let after = workspace
+        .quorum_with(&variables, &["status", "r1", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(standing(&after, "panel"), ("done", "relaxed"));
+    assert_eq!(
+        (&after["state"], &after["counts"]["total"]),
+        (&before["state"], &before["counts"]["total"])
+    );
+
+    let arguments = ["review", "--replay", "r1", "--json"];
+    let document = workspace.quorum_with(&variables, &arguments).exits(6).json();
+    let counts = &document["counts"];
+    assert_eq!(
+        (&counts["differing"], &counts["lost"]),
+        (&json!(0), &json!(0)),
+        "{document:#}"
+    );
+    assert_eq!(
+        counts["otherRules"],
+        journal::records(&path).len(),
+        "{document:#}"
+    );
+    assert_eq!(
+        (&document["equal"], &document["outcome"]),
+        (&json!(false), &json!("indeterminate"))
+    );
+    let page = workspace.quorum_with(&variables, &arguments[..3]).exits(6).stdout;
+    for word in [
+        "not everything can be derived again",
+        "were decided by other rules",
+        "exit 6 (indeterminate)",
+    ] {
+        assert!(page.contains(word), "{word}: {page}");
+    }
+}
+
+#[test]
+fn what_stands_in_a_journal_of_another_run_or_without_its_snapshots_word_is_no_pass() {
+    let workspace = judged();
+    // The last record is cut off: records alone cannot tell, what was last seen of them does.
+    let path = workspace.journal();
+    let text = fs::read_to_string(&path).expect("the journal is text");
+    let end = text.trim_end().rfind('\n').expect("there are several records");
+    fs::write(&path, &text[..=end]).expect("it can be written");
+    let found = replay(&workspace, 6);
+    let rows = wrong(&found, "decisions");
+    let why = rows[0]["why"].as_str().unwrap_or_default();
+    assert!(why.contains("records are missing at its end"), "{found:#}");
+    fs::write(&path, &text).expect("it can be written");
+    replay(&workspace, 0);
+    // One that was copied is not the run whose name it has.
+    let (from, to) = (workspace.run_folder(), workspace.path(".polpo/runs/r2"));
+    fs::rename(from, to).expect("it can be moved");
+    let found = workspace
+        .quorum(&["review", "--replay", "r2", "--json"])
+        .exits(6)
+        .json();
+    let why = wrong(&found, "decisions")[0]["why"].to_string();
+    assert!(why.contains("its journal is that of run 'r1'"), "{found:#}");
 }

@@ -86,13 +86,13 @@ fn the_first_page_of_a_long_run_is_kept_and_never_believed_blindly() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(page(), kept, "the page is what the journal says");
 
-    // What does not have its own checksum is not shown; what has it is, so the page was really taken from there.
+    // What was changed is not shown, whatever checksum it has.
     let other = text.replace("2500 of 2500 done", "2499 of 2500 done");
     assert_ne!(other, text);
-    std::fs::write(&path, &other).unwrap();
-    assert_eq!(page(), kept);
-    std::fs::write(&path, journal::sealed(&other)).unwrap();
-    assert!(page().contains("2499 of 2500 done"));
+    for other in [&other, &journal::sealed(&other)] {
+        std::fs::write(&path, other).unwrap();
+        assert_eq!(page(), kept);
+    }
     // Nor is one of a journal or a mission that is another by now.
     std::fs::write(&path, &text).unwrap();
     let mission = workspace.run_folder().join("mission.yaml");

@@ -39,7 +39,7 @@ pub mod code {
     /// The first gate was evaluated.
     pub const FIRST_GATE: &str = r#"{"gate":[0,"#;
     /// A command that is a stage has come back.
-    pub const STAGE_ENDED: &str = "step-judged";
+    pub const STAGE_ENDED: &str = r#""job":{"stage""#;
 }
 
 /// The number of a process as a record has it.
@@ -167,14 +167,119 @@ pub fn parsed(bytes: &[u8]) -> Vec<Value> {
 fn told(mut record: Value) -> Value {
     if record["told"] == 1 {
         let fact = record["fact"].as_object().and_then(|fact| fact.iter().next());
-        let event = match fact.expect("a record has a fact") {
-            (name, started) if name == "start" => json!({"run": {"started": started}}),
-            (_, spawned) => json!({"turn": [spawned["turn"], {"spawned": {"process": spawned["process"]}}]}),
-        };
+        let (name, body) = fact.expect("a record has a fact");
+        let event = event_of(name, body);
         let events = record["events"].as_array_mut().expect("a record has events");
         events.insert(0, event);
     }
     record
+}
+
+/// A fact as the event that says it.
+fn event_of(name: &str, body: &Value) -> Value {
+    // Fields of the event, each with its name in the fact.
+    let of = |fields: &[(&str, &str)]| {
+        let named = fields.iter().map(|(field, from)| (*field, &body[*from]));
+        let there = named.filter(|(_, value)| !value.is_null());
+        let fields: serde_json::Map<String, Value> = there
+            .map(|(field, value)| (field.to_owned(), value.clone()))
+            .collect();
+        Value::Object(fields)
+    };
+    let same = |fields: &[&str]| of(&fields.iter().map(|field| (*field, *field)).collect::<Vec<_>>());
+    let run = |name: &str, fields: Value| json!({"run": {name: fields}});
+    let turn = |name: &str, fields: Value| json!({"turn": [body["turn"], {name: fields}]});
+    let work = |task: &Value, name: &str, fields: Value| json!({"work": [task, {name: fields}]});
+    match name {
+        "start" => run("started", body.clone()),
+        "resume" => run("resumed", same(&["options", "supervisor"])),
+        "salvaged" => run("salvaged", body.clone()),
+        "protection-noted" => run("protectionNoted", json!({"files": body})),
+        "stop" => run("stopping", json!({"cause": body})),
+        "foreign" => run("stateForeign", json!({"what": body})),
+        "warn" => run("warning", json!({"message": body})),
+        "filed" => json!({"notice": {"filed": body}}),
+        "prompt-ready" => turn("started", of(&[("prompt", "digest")])),
+        "files-noted" => turn(
+            "filesNoted",
+            json!({"file": body["result"]["Ok"], "shared": body["shared"] == true}),
+        ),
+        "turn-spawned" => turn("spawned", same(&["process"])),
+        "activity" => turn("activity", of(&[("summary", "text")])),
+        "silent" => turn("stale", of(&[("idle", "idle"), ("killed", "tooLong")])),
+        "turn-ended" => turn(
+            "finished",
+            same(&[
+                "exit",
+                "output",
+                "stderr",
+                "result",
+                "duration",
+                "usage",
+                "model",
+                "files",
+                "toolCalls",
+                "tools",
+                "asked",
+            ]),
+        ),
+        "job-ended" => work(&body["turn"][0], "ended", same(&["job", "end"])),
+        "stage-voided" => json!({"task": [null, {"stageVoided": body}]}),
+        other => panic!("'{other}' is no fact that is an event"),
+    }
+}
+
+/// The records of a journal as they are written, without the events that only a fact says.
+pub fn written(journal: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(journal).expect("the journal is text");
+    let record = |line: &str| serde_json::from_str(line).expect("a whole line is a record");
+    text.lines().map(record).collect()
+}
+
+/// Such records as a journal, each with the checksum that fits.
+pub fn lines(records: &[Value]) -> String {
+    let line = |record: &Value| {
+        let mut body = record.clone();
+        body.as_object_mut().expect("a record is an object").remove("crc");
+        sealed(&format!("{{\"crc\":\"\",{}", &body.to_string()[1..])) + "\n"
+    };
+    records.iter().map(line).collect()
+}
+
+/// The kind of a record's fact.
+pub fn fact(record: &Value) -> &str {
+    let fact = &record["fact"];
+    let kind = fact.as_object().and_then(|fact| fact.keys().next());
+    kind.map_or_else(|| fact.as_str().expect("a record has a fact"), String::as_str)
+}
+
+/// How many events such a record stands for.
+pub fn count(record: &Value) -> usize {
+    let written = record["events"].as_array().map_or(0, Vec::len);
+    written + usize::from(record["told"] == 1)
+}
+
+/// Takes an event out of such a record, with all that counts it.
+pub fn drop_event(record: &mut Value, event: usize) {
+    let due = record["due"].as_u64().filter(|due| *due > event as u64);
+    let is_told = record["told"] == 1;
+    let fields = record.as_object_mut().expect("a record is an object");
+    if let Some(due) = due {
+        fields.insert("due".to_owned(), (due - 1).into());
+    }
+    match event.checked_sub(usize::from(is_told)) {
+        None => drop(fields.remove("told")),
+        Some(at) => drop(fields["events"].as_array_mut().expect("it has events").remove(at)),
+    }
+}
+
+/// Gives such records the numbers that follow from one another.
+pub fn renumber(records: &mut [Value]) {
+    let mut seq = 1;
+    for record in records {
+        record["seq"] = seq.into();
+        seq += count(record);
+    }
 }
 
 /// How many tasks a record adds.
@@ -295,6 +400,13 @@ pub fn cut_before(journal: &Path, which: &str) {
         .expect("the journal can be written");
 }
 
+/// Makes all sessions ones that went by rules of another number.
+pub fn with_rules(journal: &Path, number: u32) {
+    rewrite(journal, |line| {
+        line.replace("\"rules\":1", &format!("\"rules\":{number}"))
+    });
+}
+
 /// Makes the first record of another moment.
 pub fn backdate(journal: &Path, to: u64) {
     let began = format!("\"at\":{}", at(&records(journal)[0]));
@@ -310,7 +422,7 @@ pub fn damage(journal: &Path) {
 /// What records say of a task and of a turn, and what none of a small mission can say.
 pub const STRANGE: [(&str, &str); 2] = [
     ("\"task\":[0,", "\"task\":[7,"),
-    ("\"turn\":[[0,", "\"turn\":[[4294967295,"),
+    ("\"turn\":[0,", "\"turn\":[4294967295,"),
 ];
 
 /// A stage's verdict as a record has it.
@@ -370,6 +482,32 @@ pub fn code_of(key: &[u8], body: &str) -> String {
     mac.update(body.as_bytes());
     let code = mac.finalize().into_bytes();
     code.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// That the first turn of a task has a process, as a record says it.
+pub fn spawned(task: u32) -> String {
+    format!("\"turn-spawned\":{{\"turn\":[{task},1,1]")
+}
+
+/// That a task moved to a status, as a record says it.
+pub fn moved_to(status: &str) -> String {
+    format!("\"to\":\"{status}\"")
+}
+
+/// A snapshot with the code that somebody gives it who has a key of his own, and with the name of that key or that of the key
+/// whose code it had.
+pub fn vouched_for(snapshot: &str, key: &[u8], names_key: bool) -> String {
+    let (_, members) = snapshot.split_once("\",\"code\":\"").expect("it has a code");
+    let (_, members) = members.split_once("\",").expect("it has more than a code");
+    let (before, rest) = members.split_once("\"key\":\"").expect("it names a key");
+    let (named, rest) = rest.split_once('"').expect("the name ends");
+    let own = code_of(key, "fingerprint")[..16].to_owned();
+    let name = if names_key { &own } else { named };
+    let members = format!("{before}\"key\":\"{name}\"{rest}");
+    sealed(&format!(
+        "{{\"crc\":\"\",\"code\":\"{}\",{members}",
+        code_of(key, &members)
+    ))
 }
 
 /// A command with its code, as it is left.

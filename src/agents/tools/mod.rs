@@ -1,11 +1,18 @@
 //! Tools for models that have none of their own: list, read and search for reviewers, write too for workers.
 //!
 //! They see one folder ([`confined`]), their results are cut to size, and every call goes on record.
+//!
+//! | file | what |
+//! |---|---|
+//! | `confined` | a folder that nothing leads out of: what a model's tools may look at and write (7) |
+//! | `destructive` | commands that no worker is to run, whatever its task (17) |
+//! | `messages` | an agent's messages to its run as tools: ask, delegate, progress, result (17) |
+//! | `run` | the tool that runs a command: what it is told and what a model is told of it |
 
 pub mod confined;
 mod destructive;
+pub mod messages;
 pub mod run;
-pub mod voice;
 
 use std::path::Path;
 

@@ -1,4 +1,9 @@
 //! `quorum calibrate`: judges, recorded or live, held against people.
+//!
+//! | file | what |
+//! |---|---|
+//! | `kept` | replies of live reviewers that are kept in a file of labelled rows |
+//! | `live` | live reviewers, asked about every row that has no reply of theirs yet |
 
 mod kept;
 mod live;

@@ -2,6 +2,12 @@
 //!
 //! Nothing is started, nothing is written and no endpoint is contacted; what could only be found out that way is
 //! reported as skipped, never as fine.
+//!
+//! | file | what |
+//! |---|---|
+//! | `agents` | the mission and its agents: programs, variables, who can judge |
+//! | `machine` | the state folder and what is around it: permissions, space, lock, locale, clock |
+//! | `state` | `quorum doctor state`: whether what is on the disk is whole, and the way out where a journal is not |
 
 mod agents;
 mod machine;

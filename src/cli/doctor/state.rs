@@ -15,7 +15,7 @@ use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, Salvaged, Stat
 
 use super::super::confirm;
 use super::super::failure::Failure;
-use super::super::operate::{Speaker, refuse_agents, told};
+use super::super::operator_client::{Speaker, refuse_agents, told};
 use super::super::project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder};
 use super::super::run::lock;
 use super::super::screen::Screen;

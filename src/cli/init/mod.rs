@@ -2,6 +2,10 @@
 //!
 //! Files that are there are never touched, except that a line is added to `.gitignore`. All of them are looked for
 //! before the first is written, so that a refusal leaves nothing half made.
+//!
+//! | file | what |
+//! |---|---|
+//! | `templates` | the files of each template; `missions/` are templates too |
 
 mod templates;
 

@@ -2,6 +2,11 @@
 //!
 //! Both are one-task missions through the same engine path as a run, in a state folder of their own that goes away: the
 //! "worker" prints the work that is there already, so that nothing is done again and nothing of a run changes.
+//!
+//! | file | what |
+//! |---|---|
+//! | `replay` | `quorum review --replay RUN`: every judgement of a run derived again from what is stored |
+//! | `report` | what came out of a review, for people and as `quorum.review/v1` |
 
 mod replay;
 mod report;
@@ -27,7 +32,7 @@ use crate::mission::{self, ConfigLayer, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
 use crate::report::sanitize;
 use crate::runtime::Observer;
-use crate::store::{StateFolder, read_regular};
+use crate::store::{StateFolder, read_regular, replace_file};
 
 use crate::cli::args::SessionFlags;
 use crate::cli::failure::Failure;
@@ -71,7 +76,7 @@ pub struct Review {
     #[arg(long, value_name = "MISSION")]
     pub mission: Option<PathBuf>,
     /// Derive every judgement of a run again from what is stored, and hold it against the journal: no network, no agent.
-    /// Exit 0 if all is equal, 6 if anything differs or is lost
+    /// Exit 0 if all is equal, 6 if anything differs, is lost, or was decided by other rules
     #[arg(
         long,
         value_name = "RUN",
@@ -578,7 +583,7 @@ impl Subject {
     /// The mission as JSON; the work lies in `place`, for the author to print.
     fn mission(&self, place: &Path) -> Result<Vec<u8>, Failure> {
         let work = place.join("work");
-        fs::write(&work, &self.work)
+        replace_file(&work, &self.work)
             .map_err(|error| Failure::environment(anyhow!("cannot write {}: {error}", work.display())))?;
         let mut agents = self.agents.clone();
         agents[&self.author] = json!({"run": ["cat", work.to_string_lossy()], "input": "none"});

@@ -23,7 +23,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         RunEvent::SessionLimit { until } => state.session_ends = Some(*until),
         RunEvent::Resumed { options, .. } => {
             state.sessions += 1;
-            state.audit.out = false;
+            (state.audit.out, state.audit.of_session) = (false, 0);
             state.session_ends = None;
             state.options = (**options).clone();
             state.phase = RunPhase::Running;
@@ -68,6 +68,7 @@ pub(super) fn change(state: &mut State, event: &RunEvent) {
         RunEvent::Warning { .. } => {}
         RunEvent::AuditRequested { number } => {
             (state.audit.number, state.audit.out) = (*number, true);
+            state.audit.of_session += 1;
             state.audit.covers = state.acceptances;
         }
         RunEvent::AuditFinished { checked, files, .. } => audited(state, checked, files),

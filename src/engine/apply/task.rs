@@ -8,8 +8,8 @@ use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::{FileFact, StageReport};
 
 use crate::engine::state::{
-    APPROVED, Answer, Calls, Deferral, Evidence, Feedback, Judging, Nudged, PersonsWord, Streak, TaskState,
-    Waiting,
+    APPROVED, Answer, Calls, Deferral, Evidence, Feedback, Judging, Nudged, OpenStage, PersonsWord, Reopened,
+    Streak, TaskState, Waiting,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -80,6 +80,10 @@ impl TaskState {
                     ..Acceptance::default()
                 }));
             }
+            TaskEvent::Regressed { reason, files, .. } => {
+                self.regressions += 1;
+                self.reopen(reason, files);
+            }
             TaskEvent::Nudged {
                 compilation,
                 others,
@@ -88,6 +92,26 @@ impl TaskState {
                 self.nudged.compilation += u32::from(*compilation);
                 self.nudged.others += u32::from(*others);
                 self.missing.clone_from(missing);
+            }
+            TaskEvent::StageOpened {
+                step,
+                round,
+                plain,
+                grounds,
+            } => self.open_stage(OpenStage {
+                step: *step,
+                round: *round,
+                open: true,
+                plain: *plain,
+                grounds: *grounds,
+            }),
+            TaskEvent::StageFailed { .. } => self.close_stage(),
+            TaskEvent::ApprovalUndecided { approver, again, .. } => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.asking = None;
+                    // Where nobody is left, all are asked again.
+                    waiting.undecided = if again.is_some() { 0 } else { approver + 1 };
+                }
             }
             TaskEvent::StageVerdict(report) => self.take_verdict(report),
             TaskEvent::ApprovalRequested {
@@ -164,13 +188,22 @@ impl TaskState {
             | TaskEvent::RetryBlocked { .. }
             | TaskEvent::Superseded { .. }
             | TaskEvent::FellBack { .. }
-            | TaskEvent::Regressed { .. }
             | TaskEvent::DelegationDrift { .. }
             | TaskEvent::NoProgress { .. }
             | TaskEvent::ForceAccepted { .. }
             | TaskEvent::DelegationRefused { .. }
             | TaskEvent::DependencyFailed { .. } => {}
         }
+    }
+
+    /// What it had come to is done, or judged, once more.
+    pub(super) fn reopen(&mut self, why: &str, files: &[FileFact]) {
+        self.reopened = Some(Box::new(Reopened {
+            why: why.into(),
+            files: files.to_vec(),
+            edge: self.edge,
+            ahead_of: Vec::new(),
+        }));
     }
 
     /// What was asked is answered.
@@ -226,7 +259,8 @@ impl TaskState {
         if self.status.is_terminal() || withdrawn {
             self.agreed = Vec::new();
             self.allowed_again = false;
-            self.edge = None;
+            // What it left out stays left out while it is judged once more.
+            self.edge.take_if(|_| self.reopened.is_none());
         }
         // Whatever it is sent to wait for a moment with is decided before. What waits for a slot waits as it is.
         if to != Status::Pending || self.is_queued() {
@@ -264,6 +298,7 @@ impl TaskState {
         if to.is_terminal() {
             self.running = None;
             self.delegations.clear();
+            self.reopened = None;
         }
         self.asks.clear();
         if let Some(remedies) = &mut self.remedies {
@@ -284,7 +319,9 @@ impl TaskState {
         self.kind = kind;
         self.turn = 0;
         self.rounds = 0;
-        self.tries += 1;
+        // What is done again because it did not stand counts against no allowance.
+        let counts = u32::from(self.reopened.is_none());
+        self.tries += counts;
         self.indeterminate = false;
         // The score of earlier work is not the score of what is coming, however that is judged.
         self.points = None;
@@ -312,6 +349,8 @@ impl TaskState {
                 self.tries = 1;
                 self.fixes = 0;
                 self.retries = 0;
+                self.regressions = 0;
+                self.reopened = None;
                 self.signature = None;
                 self.streak = Streak::default();
                 self.visits = 0;
@@ -321,7 +360,7 @@ impl TaskState {
                 }
                 self.evidence = Evidence::default();
             }
-            AttemptKind::Fix => self.fixes += 1,
+            AttemptKind::Fix => self.fixes += counts,
             AttemptKind::Retry => {
                 self.retries += 1;
                 self.fixes = 0;
@@ -332,8 +371,7 @@ impl TaskState {
     fn take_verdict(&mut self, report: &StageReport) {
         self.streak.take_verdict(report);
         match report.stage {
-            Stage::Verification => self.end_grading(),
-            Stage::Stages | Stage::RedTeam | Stage::Vision => self.end_step(),
+            Stage::Verification | Stage::Stages | Stage::RedTeam | Stage::Vision => self.close_stage(),
             _ => {}
         }
         match report.verdict {

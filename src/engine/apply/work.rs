@@ -5,10 +5,10 @@ use crate::domain::{
 };
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{AskEvent, TurnEvent, WorkEvent};
+use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::{Exit, ToolCalls, TurnFiles};
 use crate::engine::state::{
-    Ask, Evidence, Grading, Heard, Judging, Noted, OpenStep, OutputRefs, Seat, SeatState, Streak, TaskState,
-    Turn,
+    Ask, Evidence, Heard, Judging, Noted, OpenStage, OutputRefs, Seat, SeatState, Streak, TaskState, Turn,
 };
 use crate::judging::parser::Unparsed;
 
@@ -88,106 +88,82 @@ impl TaskState {
 
     pub(super) fn apply_work(&mut self, event: &WorkEvent) {
         match event {
-            WorkEvent::ScanRequested { then } => {
-                self.scans += 1;
+            WorkEvent::Requested(job) => self.request(*job),
+            WorkEvent::Ended { job, end } => self.end(*job, end),
+        }
+    }
+
+    fn request(&mut self, job: Job) {
+        match job {
+            Job::Scan { number, then } => {
+                self.scans = number;
                 let judging = self.judging_mut();
-                (judging.scanning, judging.then) = (true, *then);
-                if *then == AfterScan::Repeat {
+                (judging.scanning, judging.then) = (true, then);
+                if then == AfterScan::Repeat {
                     judging.repeated = Some(judging.asked_stage());
-                    judging.rounds_before = match (judging.step, judging.grading) {
-                        (Some(open), _) => open.round,
-                        (None, Some(grading)) => grading.round,
-                        (None, None) => 0,
-                    };
+                    judging.rounds_before = judging.stage.map_or(0, |stage| stage.round);
                     judging.heard = None;
                 }
             }
-            WorkEvent::FilesScanned { files, hollow } => {
-                let judging = self.judging_mut();
-                // Whoever looks at screenshots looks at nothing else.
-                if std::mem::take(&mut judging.scanning) {
-                    (judging.stale, judging.changed) = (false, false);
-                }
-                judging.files.clone_from(files);
-                judging.hollow.clone_from(hollow);
-            }
-            WorkEvent::FinishRequested { .. } => {
+            Job::Artifacts(dependency) => self.remedies.get_or_insert_default().scanning.push(dependency),
+            Job::Finish(_) => {
                 let judging = self.judging_mut();
                 judging.stale = true;
                 judging.finish.push(None);
             }
-            WorkEvent::FinishChecked { result, .. } => {
+            Job::Check(check) => {
+                let judging = self.judging_mut();
+                judging.stale = true;
+                judging.passed.retain(|(passed, _)| *passed != check);
+                let checks = &mut judging.checks;
+                if checks.len() <= check as usize {
+                    checks.resize(check as usize + 1, None);
+                }
+            }
+            Job::Approver { approver, .. } => self.ask_approver(approver),
+            // The stage is open already.
+            Job::Grade(_) | Job::Stage(..) => {}
+        }
+    }
+
+    fn end(&mut self, job: Job, end: &JobEnd) {
+        match (job, end) {
+            (Job::Scan { .. }, JobEnd::Seen { files, hollow }) => {
+                let judging = self.judging_mut();
+                (judging.scanning, judging.stale, judging.changed) = (false, false, false);
+                judging.files.clone_from(files);
+                judging.hollow.clone_from(hollow);
+            }
+            (Job::Stage(..), JobEnd::Seen { files, .. }) => {
+                let known = &mut self.judging_mut().files;
+                known.retain(|old| files.iter().all(|file| file.path != old.path));
+                known.extend_from_slice(files);
+            }
+            (Job::Artifacts(dependency), _) => {
+                self.remedies.get_or_insert_default().scanned(dependency);
+            }
+            (Job::Finish(_), JobEnd::Checked(result)) => {
                 if let Some(slot) = self.judging_mut().finish.last_mut() {
                     *slot = Some(result.clone());
                 }
             }
-            WorkEvent::CheckRequested { check } => {
+            (Job::Check(check), JobEnd::Checked(result)) => {
                 let judging = self.judging_mut();
-                judging.stale = true;
-                judging.passed.retain(|(passed, _)| passed != check);
-                let checks = &mut judging.checks;
-                if checks.len() <= *check as usize {
-                    checks.resize(*check as usize + 1, None);
-                }
-            }
-            WorkEvent::CheckFinished { check, result } => {
-                let judging = self.judging_mut();
-                if let Some(slot) = judging.checks.get_mut(*check as usize) {
+                if let Some(slot) = judging.checks.get_mut(check as usize) {
                     *slot = Some(result.clone());
                 }
                 if result.passed {
-                    judging.passed.push((*check, judging.turns_ended));
+                    judging.passed.push((check, judging.turns_ended));
                 }
             }
-            WorkEvent::GradingRequested { round, unreviewed } => {
-                self.forget_what_was_heard(*round);
-                self.forget_reviewers();
-                self.judging_mut().grading = Some(Grading {
-                    round: *round,
-                    open: true,
-                    unreviewed: *unreviewed,
-                });
-            }
-            WorkEvent::GradingFailed { .. } => self.end_grading(),
-            WorkEvent::StepRequested {
-                step,
-                round,
-                plain,
-                grounds,
-            } => {
-                self.forget_what_was_heard(*round);
-                self.forget_reviewers();
-                // In its first round a vision check only looks.
-                self.judging_mut().stale |= *plain && *round > 0;
-                self.judging_mut().step = Some(OpenStep {
-                    step: *step,
-                    round: *round,
-                    open: true,
-                    plain: *plain,
-                    grounds: *grounds,
-                });
-            }
-            WorkEvent::StepFailed { .. } => self.end_step(),
-            WorkEvent::ApproverAsked { approver, .. } => {
-                if let Some(waiting) = &mut self.waiting {
-                    waiting.asking = Some(*approver);
-                }
-            }
-            WorkEvent::ApproverUndecided { approver, again, .. } => {
-                if let Some(waiting) = &mut self.waiting {
-                    waiting.asking = None;
-                    waiting.undecided = approver + 1;
-                    if again.is_some() {
-                        waiting.undecided = 0;
-                    }
-                }
-            }
-            WorkEvent::ArtifactsRequested { dependency } => {
-                self.remedies.get_or_insert_default().scanning.push(*dependency);
-            }
-            WorkEvent::ArtifactsScanned { dependency, .. } => {
-                self.remedies.get_or_insert_default().scanned(*dependency);
-            }
+            // What is decided by them stands behind them in the same record.
+            _ => {}
+        }
+    }
+
+    fn ask_approver(&mut self, approver: u32) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.asking = Some(approver);
         }
     }
 
@@ -200,9 +176,13 @@ impl TaskState {
                 not_before,
             } => {
                 self.ask(id, *purpose, *agent, strict.as_ref(), *not_before);
-                if let Purpose::Score(place) = purpose {
-                    self.rounds = self.rounds.max(place.round);
-                    self.judging_mut().seat_asked(*place, *agent);
+                match purpose {
+                    Purpose::Score(place) => {
+                        self.rounds = self.rounds.max(place.round);
+                        self.judging_mut().seat_asked(*place, *agent);
+                    }
+                    Purpose::Approve { approver, .. } => self.ask_approver(*approver),
+                    _ => {}
                 }
             }
             AskEvent::Replied {
@@ -300,32 +280,26 @@ impl TaskState {
         }
     }
 
-    /// Once the criteria, or a stage behind them, are asked about, no reviewer is waited for any more.
-    fn forget_reviewers(&mut self) {
+    pub(super) fn open_stage(&mut self, stage: OpenStage) {
+        // No reviewer is waited for any more.
         self.asks.retain(|open| open.purpose.seat().is_none());
-    }
-
-    /// In its first round a judge has said nothing yet.
-    fn forget_what_was_heard(&mut self, round: u32) {
-        if round <= 1 {
-            self.judging_mut().heard = None;
+        let judging = self.judging_mut();
+        // In its first round a judge has said nothing yet.
+        if stage.round <= 1 {
+            judging.heard = None;
         }
+        // What runs commands may write files. In its first round a vision check only looks.
+        judging.stale |= stage.plain && stage.round > 0;
+        judging.stage = Some(stage);
     }
 
-    pub(super) fn end_grading(&mut self) {
-        if let Some(grading) = self
+    pub(super) fn close_stage(&mut self) {
+        if let Some(stage) = self
             .judging
             .as_deref_mut()
-            .and_then(|judging| judging.grading.as_mut())
+            .and_then(|judging| judging.stage.as_mut())
         {
-            grading.open = false;
-        }
-    }
-
-    pub(super) fn end_step(&mut self) {
-        let judging = self.judging.as_deref_mut();
-        if let Some(step) = judging.and_then(|judging| judging.step.as_mut()) {
-            step.open = false;
+            stage.open = false;
         }
     }
 }

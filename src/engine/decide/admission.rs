@@ -39,8 +39,8 @@ impl<'a> Admission<'a> {
     pub fn of(state: &'a State) -> Self {
         Self {
             state,
-            slots: state.slots,
-            is_taken_alone: state.exclusive > 0,
+            slots: state.sums.slots,
+            is_taken_alone: state.sums.exclusive > 0,
             by_agent: BTreeMap::new(),
         }
     }

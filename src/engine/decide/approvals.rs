@@ -5,8 +5,8 @@
 //! answer at any time.
 
 use crate::domain::{Advice, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
-use crate::engine::event::{Event, TaskEvent, WorkEvent};
-use crate::engine::fact::{ApproverSaid, Fact};
+use crate::engine::event::{Event, TaskEvent};
+use crate::engine::job::{ApproverSaid, Job};
 use crate::engine::ledger::Room;
 use crate::engine::payload::VoidedStage;
 use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
@@ -16,7 +16,7 @@ use super::admission::Work;
 use super::draft::Draft;
 use super::evidence::{self, must_note};
 use super::schedule::needs_prompt;
-use super::{admission, ask, budget, questions, routes, side_effects, turns};
+use super::{admission, ask, budget, jobs, questions, routes, side_effects, turns};
 
 /// How an approval ends whose time is up.
 pub(super) const TIMED_OUT: &str = "timeout";
@@ -44,11 +44,22 @@ pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
                 draft.enter_because(Status::AwaitingApproval, message(draft.plan(), approval));
                 ask(&mut draft, approval, now);
             }
-            None => side_effects::hold_back(&mut draft, "it is to be done once more"),
+            None => {
+                let why = again_because(&draft.task);
+                side_effects::hold_back(&mut draft, &why);
+            }
         }
         draft.into_events()
     })
     .collect()
+}
+
+/// What the agent of a task with side effects would act again for.
+fn again_because(task: &TaskState) -> String {
+    match task.reopened.as_deref() {
+        Some(open) => format!("what it was accepted for does not stand any more: {}", open.why),
+        None => "it is to be done once more".to_owned(),
+    }
 }
 
 fn ask(draft: &mut Draft<'_>, approval: &ApprovalPlan, now: Timestamp) {
@@ -96,12 +107,9 @@ fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
         return;
     };
     let number = draft.task.asked;
-    draft.emit(Event::Work(
-        draft.id,
-        WorkEvent::ApproverAsked { number, approver },
-    ));
-    if let Some(ApproverPlan::Agent(agent)) = approval.approvers.get(approver as usize) {
-        ask::ask(draft, Purpose::Approve { number, approver }, *agent);
+    match approval.approvers.get(approver as usize) {
+        Some(ApproverPlan::Agent(agent)) => ask::ask(draft, Purpose::Approve { number, approver }, *agent),
+        _ => jobs::request(draft, Job::Approver { number, approver }),
     }
 }
 
@@ -129,21 +137,17 @@ fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Draft<'s>, &
 }
 
 /// An approver that is no person came back.
-pub(super) fn said(state: &State, input: &Fact, now: Timestamp) -> Vec<Event> {
-    let Fact::ApproverSaid {
-        task,
-        number,
-        approver,
-        said,
-    } = input
-    else {
-        return Vec::new();
-    };
-    let Some((mut draft, approval)) = open(state, *task, *number) else {
-        return Vec::new();
-    };
-    take(&mut draft, approval, *approver, said, now);
-    draft.into_events()
+pub(super) fn said(draft: &mut Draft<'_>, number: u32, approver: u32, said: &ApproverSaid, now: Timestamp) {
+    if let Some(approval) = waited_for(draft, number) {
+        take(draft, approval, approver, said, now);
+    }
+}
+
+/// The approval of this number, if the task waits for it.
+fn waited_for<'p>(draft: &Draft<'p>, number: u32) -> Option<&'p ApprovalPlan> {
+    let waiting = draft.task.waiting.as_ref();
+    let waiting = waiting.filter(|waiting| waiting.number == number)?;
+    waiting_for(draft.task_plan(), waiting)
 }
 
 /// What an approver said does not count, for what it rests on was not as it must be: that leaves the question open.
@@ -180,12 +184,7 @@ pub(super) fn advised(
     advice: Result<&Advice, &str>,
     now: Timestamp,
 ) {
-    let waiting = draft
-        .task
-        .waiting
-        .as_ref()
-        .filter(|waiting| waiting.number == number);
-    let Some(approval) = waiting.and_then(|waiting| waiting_for(draft.task_plan(), waiting)) else {
+    let Some(approval) = waited_for(draft, number) else {
         return;
     };
     let said = match advice {
@@ -213,9 +212,9 @@ fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &Ap
         ApproverSaid::No(reason) => refuse(draft, REJECTED, reason, &by),
         ApproverSaid::Open(why) => {
             let next = next_asked(approval, approver + 1);
-            draft.emit(Event::Work(
+            draft.emit(Event::Task(
                 draft.id,
-                WorkEvent::ApproverUndecided {
+                TaskEvent::ApprovalUndecided {
                     number: draft.task.asked,
                     approver,
                     message: why.clone(),
@@ -258,7 +257,8 @@ fn agree(draft: &mut Draft<'_>, by: &str, now: Timestamp) {
     match next_approval(draft.task_plan(), &draft.task) {
         Some(next) => ask(draft, next, now),
         None if side_effects::must_be_allowed(draft.task_plan(), &draft.task) => {
-            side_effects::ask(draft, "it is to be done once more");
+            let why = again_because(&draft.task);
+            side_effects::ask(draft, &why);
         }
         None => start(draft),
     }

@@ -10,7 +10,7 @@ use crate::engine::event::{AskEvent, Event, TaskEvent};
 use crate::engine::fact::AskFailure;
 use crate::engine::ledger::CallId;
 use crate::engine::payload::{FileRef, ReplyRef};
-use crate::engine::policy::{Job, policy};
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{Ask, State};
 use crate::judging::eligibility::{grader, next_judge};
 
@@ -18,9 +18,9 @@ use super::approvals;
 use super::budget::{self, Told};
 use super::deferral;
 use super::draft::Draft;
-use super::scrutiny::Speaker;
+use super::later_stages::Speaker;
 use super::turns::pause_before_retry;
-use super::{dependencies, questions, scrutiny, seats, verification};
+use super::{dependencies, later_stages, questions, seats, verification};
 
 /// Asks an agent.
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
@@ -99,7 +99,7 @@ pub(super) fn replied(
         }
         (Purpose::Scrutinise { step, round }, Some(why)) => {
             let speaker = Speaker::of(open.agent, model);
-            scrutiny::depends(&mut draft, step, round, &why.to_string(), speaker);
+            later_stages::depends(&mut draft, step, round, &why.to_string(), speaker);
         }
         (Purpose::Grade { round } | Purpose::Decompose { round }, Some(why)) => {
             let why = format!("'{who}' is not independent: {why}");
@@ -162,7 +162,7 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
         return settled.into_iter().collect();
     };
     let pause = pause_before_retry(open.failed_requests, failure.retry_after, failure.jitter);
-    let most = policy(Job::Ask(open.purpose)).request_retries;
+    let most = policy(WorkKind::Ask(open.purpose)).request_retries;
     let may_retry = failure.class.request_retried() && open.failed_requests < most;
     let pause = pause.filter(|_| may_retry);
     // What a reviewer said first counts, where it did.
@@ -221,7 +221,7 @@ pub(super) fn ask_limited_again(draft: &mut Draft<'_>) {
 
 /// Who is asked instead of an agent that cannot be reached.
 fn fallback(draft: &Draft<'_>, open: &Ask) -> Option<AgentId> {
-    if !policy(Job::Ask(open.purpose)).fallback {
+    if !policy(WorkKind::Ask(open.purpose)).fallback {
         return None;
     }
     let (first, step) = match open.purpose {
@@ -255,7 +255,7 @@ fn conclude(
         Purpose::Grade { round } => verification::advised(draft, round, open.agent, advice),
         Purpose::Scrutinise { step, round } => {
             let speaker = Speaker::of(open.agent, model);
-            scrutiny::advised(draft, step, round, advice, speaker);
+            later_stages::advised(draft, step, round, advice, speaker);
         }
     }
 }

@@ -2,19 +2,21 @@
 //!
 //! An audit is looks and commands only. It takes no slot, and while it is under way nothing is started.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, Timestamp, Verdict};
-use crate::engine::audit::{Acceptance, AuditReport, Found, differing, is_same};
+use crate::domain::{
+    AttemptKind, Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, Timestamp, Verdict,
+};
+use crate::engine::audit::{Acceptance, AuditReport, Found, differing, is_lost, is_same};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
 use crate::mission::named_files::place;
 
-use super::again;
 use super::draft::Draft;
-use super::schedule::{finish, is_over};
+use super::ending::{finish, is_over};
+use super::redo;
 
 /// Files as they are recorded by acceptance.
 pub(super) fn record(draft: &mut Draft<'_>) {
@@ -64,7 +66,7 @@ pub(super) fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFac
 /// on already: then the end of the run has its audit.
 pub(super) fn at_the_start(state: &State) -> Vec<Event> {
     let wanted = state.plan.rules.final_checks != FinalChecks::Never && state.accepted().next().is_some();
-    if !wanted || state.audit.out || state.turns_running > 0 || state.phase != RunPhase::Running {
+    if !wanted || state.audit.out || state.sums.turns_running > 0 || state.phase != RunPhase::Running {
         return Vec::new();
     }
     request(state)
@@ -98,14 +100,20 @@ pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Ve
         return Vec::new();
     }
     let audit = Audited::of(state, report);
+    let verdicts: Vec<_> = state
+        .covered()
+        .map(|(id, acceptance)| (id, acceptance, audit.verdict(id, acceptance)))
+        .collect();
+    let mut reopening = Reopening::of(state, &verdicts);
     let mut events = Vec::new();
-    let (mut checked, mut files, mut regressed) = (Vec::new(), Vec::new(), false);
-    for (id, acceptance) in state.covered() {
-        let verdict = audit.verdict(id, acceptance);
-        if audit.ran_checks(id) && !matches!(verdict, Verdicts::Regressed(..)) {
-            checked.push(id);
+    let (mut checked, mut files) = (Vec::new(), Vec::new());
+    for (id, acceptance, verdict) in verdicts {
+        // What it was accepted for is not held against it while it judges once more.
+        if reopening.judges_again(id) {
+            continue;
         }
         if !matches!(verdict, Verdicts::Regressed(..)) {
+            checked.extend(audit.ran_checks(id).then_some(id));
             files.extend(audit.moved(id, acceptance));
         }
         match verdict {
@@ -118,8 +126,8 @@ pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Ve
                 events.push(said(state, id, Verdict::Skip, cause, Severity::Medium, found));
             }
             Verdicts::Regressed(cause, found) => {
-                regressed = true;
-                events.extend(regress(state, id, cause, found));
+                let lost = audit.lost(id, acceptance);
+                events.extend(reopening.regress(id, cause, found, lost));
             }
         }
     }
@@ -130,7 +138,7 @@ pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Ve
         files,
     }));
     // Nothing has changed but that it was looked: whatever ends the session may stand in the same record.
-    if calm && !regressed && state.has_all_ended() {
+    if calm && state.has_all_ended() {
         let mut looked = state.clone();
         looked.close_audit();
         if is_over(&looked) && !looked.audit_is_open() {
@@ -158,33 +166,159 @@ fn said(
     Event::verdict(report)
 }
 
-/// The task failed: what it was accepted for does not stand. Without fixup, without a policy for what is exhausted, and
-/// nothing that is done goes with it.
-fn regress(state: &State, id: TaskId, cause: Cause, found: Vec<String>) -> Vec<Event> {
-    let reason = found
-        .iter()
-        .map(|text| first_line(text))
-        .collect::<Vec<_>>()
-        .join("; ");
-    let mut draft = Draft::new(state, id);
-    draft.emit(said(state, id, Verdict::Fail, Some(cause), Severity::High, found));
-    draft.emit(Event::Task(
-        id,
-        TaskEvent::Regressed {
-            reason: reason.clone(),
-        },
-    ));
-    draft.enter_because(
-        Status::Pending,
-        "what it was accepted for does not stand any more",
-    );
-    draft.fail(FailureMode::Regressed, reason);
-    draft.into_events()
+/// What becomes of the tasks that an audit found regressed.
+struct Reopening<'s> {
+    state: &'s State,
+    /// Verifications that judge once more what is done again.
+    nodes: BTreeSet<TaskId>,
+    /// Those of them of which that is said.
+    told: BTreeSet<TaskId>,
+    /// By the place of a file: the tasks that name it and are done again, in file order.
+    by_place: BTreeMap<String, Vec<TaskId>>,
+}
+
+impl<'s> Reopening<'s> {
+    fn of(state: &'s State, verdicts: &[(TaskId, &Acceptance, Verdicts)]) -> Self {
+        let has_regressed = |verdict: &Verdicts| matches!(verdict, Verdicts::Regressed(..));
+        let regressed = verdicts.iter().filter(|(.., verdict)| has_regressed(verdict));
+        let regressed: BTreeSet<TaskId> = regressed.map(|(id, ..)| *id).collect();
+        let again = regressed.iter().filter(|id| given_up(state, **id).is_none());
+        let nodes = again.flat_map(|id| verifications_over(state, *id));
+        let nodes = nodes.filter(|id| !regressed.contains(id)).collect();
+        let mut by_place: BTreeMap<String, Vec<TaskId>> = BTreeMap::new();
+        if !regressed.is_empty() {
+            // What an earlier session has reopened goes on.
+            let open = state
+                .plan
+                .selected_ids()
+                .filter(|id| state.task(*id).reopened.is_some());
+            for id in open {
+                for place in places(state, id) {
+                    by_place.entry(place).or_default().push(id);
+                }
+            }
+        }
+        Self {
+            state,
+            nodes,
+            told: BTreeSet::new(),
+            by_place,
+        }
+    }
+
+    fn judges_again(&self, id: TaskId) -> bool {
+        self.nodes.contains(&id)
+    }
+
+    /// It is done again, in one attempt beside all limits and without what was built on it; or it fails: without fixup,
+    /// without a policy for what is exhausted, and nothing that is done goes with it.
+    fn regress(&mut self, id: TaskId, cause: Cause, found: Vec<String>, lost: Vec<FileFact>) -> Vec<Event> {
+        let state = self.state;
+        let first_lines: Vec<&str> = found.iter().map(|text| first_line(text)).collect();
+        let reason = first_lines.join("; ");
+        let given_up = given_up(state, id);
+        let is_again = given_up.is_none();
+        let mut draft = Draft::new(state, id);
+        draft.emit(said(state, id, Verdict::Fail, Some(cause), Severity::High, found));
+        let over = verifications_over(state, id).filter(|node| is_again && self.nodes.contains(node));
+        // One over several of them judges once.
+        let nodes: Vec<TaskId> = over.filter(|node| self.told.insert(*node)).collect();
+        draft.emit(Event::Task(
+            id,
+            TaskEvent::Regressed {
+                reason: reason.clone(),
+                files: lost,
+                behind: if is_again {
+                    self.goes_behind(id)
+                } else {
+                    Vec::new()
+                },
+                judged_again: nodes.clone(),
+            },
+        ));
+        let why = "what it was accepted for does not stand any more";
+        match given_up {
+            None => redo::begin_again(&mut draft, AttemptKind::Fix, why),
+            Some(because) => {
+                draft.enter_because(Status::Pending, why);
+                draft.fail(FailureMode::Regressed, format!("{reason}; {because}"));
+            }
+        }
+        let why = format!("'{}', which it judged, is done again", state.plan.task(id).title);
+        for node in nodes {
+            let mut over = Draft::new(state, node);
+            redo::begin_again(&mut over, AttemptKind::Fix, &why);
+            draft.also(over.into_events());
+        }
+        draft.into_events()
+    }
+
+    /// The regressed tasks that name a common file and go first.
+    fn goes_behind(&mut self, id: TaskId) -> Vec<TaskId> {
+        let mut behind = BTreeSet::new();
+        for place in places(self.state, id) {
+            let named = self.by_place.entry(place).or_default();
+            behind.extend(named.iter().copied());
+            named.push(id);
+        }
+        behind.remove(&id);
+        behind.into_iter().collect()
+    }
+}
+
+/// Why regressed work is not done again.
+fn given_up(state: &State, id: TaskId) -> Option<&'static str> {
+    if state.task(id).regressions >= MOST_REGRESSIONS {
+        Some("it was done again twice already")
+    } else if state.audit.of_session >= MOST_AUDITS {
+        Some("accepted work was looked at three times in this session")
+    } else {
+        None
+    }
+}
+
+/// The verifications that have judged the work of a task, and stand.
+fn verifications_over(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+    let plan = &state.plan;
+    // Whoever needs what a fixup mended judges the work of the fixup.
+    let needed = [Some(id), plan.mended_by(id)].into_iter().flatten();
+    let dependents = needed.flat_map(|id| plan.dependents.of(id.index())).copied();
+    let nodes = dependents.filter(|node| plan.route(*node).is_some());
+    nodes.filter(move |node| {
+        state.task(*node).status == Status::Done && state.judged(*node).any(|judged| judged == id)
+    })
+}
+
+/// Where the files lie that a task names, as far as they are known.
+fn places(state: &State, id: TaskId) -> BTreeSet<String> {
+    let (task, plan) = (state.task(id), state.plan.task(id));
+    let accepted = task.acceptance.iter().flat_map(|acceptance| &acceptance.files);
+    let lost = task.reopened.iter().flat_map(|open| &open.files);
+    let seen = accepted.chain(lost).map(|file| &*file.path);
+    let targets = plan.target_files.iter().map(AsRef::as_ref);
+    seen.chain(targets).map(|path| place(plan, path)).collect()
+}
+
+/// What was done again does not stand, or the verdict over it is another one.
+pub(super) fn not_restored(draft: &mut Draft<'_>, why: &str) {
+    let Some(open) = draft.task.reopened.as_deref() else {
+        return;
+    };
+    let message = match open.edge {
+        Some(_) => format!("{}; {why}", open.why),
+        None => format!("{}; the attempt to restore it failed: {why}", open.why),
+    };
+    draft.fail(FailureMode::Regressed, message);
 }
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
+
+/// So often accepted work that does not stand is done again, before it fails.
+const MOST_REGRESSIONS: u32 = 2;
+/// What the last of so many audits of a session finds is not done again in it.
+const MOST_AUDITS: u32 = 3;
 
 /// An audit with what it is held against.
 struct Audited<'s> {
@@ -299,6 +433,12 @@ impl<'s> Audited<'s> {
         missing.collect()
     }
 
+    /// The files of its record that are gone or empty.
+    fn lost(&self, id: TaskId, acceptance: &Acceptance) -> Vec<FileFact> {
+        let is_lost = |file: &&FileFact| is_lost(file, self.looks(id)) || is_lost(file, self.last_look(id));
+        acceptance.files.iter().filter(is_lost).cloned().collect()
+    }
+
     /// The checks that do not pass any more. One of which nothing is known has not passed.
     fn failed(&self, id: TaskId) -> Vec<String> {
         let results = self.checks.get(&id).map_or(&[][..], Vec::as_slice);
@@ -388,7 +528,7 @@ pub(super) fn reopen(state: &State, id: TaskId) -> Vec<Event> {
     if !done {
         return Vec::new();
     }
-    again::from_the_start(state, id, "its files are not there any more")
+    redo::from_the_start(state, id, "its files are not there any more")
 }
 
 /// Whether a task may be redone although it failed: what it had been accepted for did not stand.

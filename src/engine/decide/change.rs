@@ -15,7 +15,7 @@ use crate::judging::eligibility::grader;
 use crate::mission::model::{Agent, AgentMiddleware, Permissions};
 use crate::mission::{Part, Plan, Route, succeed};
 
-use super::again::{built_on, withdraw, withdrawn};
+use super::redo::{built_on, withdraw, withdrawn};
 use super::stages::{JudgedBy, bar_of_plan, judged_by_plan};
 
 /// First what is withdrawn, under the old plan; then the change itself.

@@ -68,6 +68,13 @@ impl From<Grounds> for Accepted {
 
 /// The acceptance step.
 pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
+    let edge = match grounds {
+        Accepted::Routed(edge) => edge,
+        _ => Edge::Pass,
+    };
+    if routes::turns(draft, edge) {
+        return;
+    }
     let flag = match grounds {
         // A verification has done what it is for; what its verdict means is what follows from it.
         Accepted::Reviewed | Accepted::ByPerson | Accepted::Checked | Accepted::Routed(_) => {
@@ -89,10 +96,6 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         .fold(flag, QualityFlag::max);
     delegation::create(draft, flag);
     fixups::supersede(draft, flag);
-    let edge = match grounds {
-        Accepted::Routed(edge) => edge,
-        _ => Edge::Pass,
-    };
     routes::take(draft, edge);
     audit::record(draft);
     draft.done(flag);
@@ -135,6 +138,9 @@ pub(super) struct FailedAgent<'a> {
 /// The agent itself failed: never judged, never fixed, perhaps retried, after a pause where its provider failed.
 pub(super) fn agent_failed(draft: &mut Draft<'_>, failed: &FailedAgent<'_>) {
     let class = failed.class;
+    if draft.task.reopened.is_some() {
+        return audit::not_restored(draft, failed.message);
+    }
     let vain = in_vain(draft, failed);
     let next = if class.exhausts_at_once() || vain.is_some() {
         None
@@ -183,6 +189,10 @@ const MOST_INSTANT: u32 = 2;
 pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
     if let Some(route) = draft.plan().route(draft.id) {
         return routes::failed(draft, route);
+    }
+    if draft.task.reopened.is_some() {
+        let why = why_not_good(draft);
+        return audit::not_restored(draft, &why);
     }
     let no_progress = draft.task.signature.is_some() && draft.task.signature == previous_signature(draft);
     let next = if no_progress {
@@ -262,7 +272,6 @@ fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<&FailedAgent<
 fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     let last = draft.task.feedback.last();
     let (stage, cause, points) = last.map_or((Stage::Outcome, None, None), |f| (f.stage, f.cause, f.points));
-    let name = last.and_then(|last| last.name.clone());
     // What an evaluation scores too low may be good enough. What a stage of its own keeps out is not.
     let is_kept_out = matches!(stage, Stage::Stages | Stage::RedTeam | Stage::Vision);
     let by_default = match judged_by(draft.state, draft.id) {
@@ -300,10 +309,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
         }
         _ => {}
     }
-    let why = match name {
-        Some(name) => format!("stage '{name}' rejected the work"),
-        None => cause.map_or("it was not good enough", Cause::words).to_owned(),
-    };
+    let why = why_not_good(draft);
     let how = if no_progress {
         format!("no progress between the last two of {attempts} attempts")
     } else {
@@ -324,6 +330,18 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     let mended = policy == OnExhausted::Fixup && fixups::create(draft);
     let next = if mended { "; a fixup follows" } else { "" };
     draft.fail(mode, format!("{why}; {how}{next}"));
+}
+
+/// What the last verdict said against the work, in a few words.
+fn why_not_good(draft: &Draft<'_>) -> String {
+    let last = draft.task.feedback.last();
+    match last.and_then(|last| last.name.as_deref()) {
+        Some(name) => format!("stage '{name}' rejected the work"),
+        None => {
+            let cause = last.and_then(|last| last.cause);
+            cause.map_or("it was not good enough", Cause::words).to_owned()
+        }
+    }
 }
 
 fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, grounds: Accepted) {

@@ -2,14 +2,15 @@
 //! until something applies. Only direct dependents are touched; those of a task that is skipped have their own turn.
 
 use crate::domain::{Advice, FailureMode, Purpose, TaskId};
-use crate::engine::event::{Event, TaskEvent, WorkEvent};
+use crate::engine::event::{Event, TaskEvent};
+use crate::engine::job::Job;
 use crate::engine::payload::{FileFact, Way};
 use crate::engine::rounds::{ESCALATE_AFTER, stall_before};
 use crate::engine::state::State;
 use crate::mission::model::{CoordinationMiddleware, Remedy};
 
 use super::draft::Draft;
-use super::{again, ask, fixups};
+use super::{ask, fixups, jobs, redo};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
@@ -44,10 +45,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     for remedy in order.iter() {
         match remedy {
             Remedy::Artifacts if !looked && !draft.plan().task(dependency).target_files.is_empty() => {
-                return draft.emit(Event::Work(
-                    draft.id,
-                    WorkEvent::ArtifactsRequested { dependency },
-                ));
+                return jobs::request(draft, Job::Artifacts(dependency));
             }
             Remedy::Partial => match partial(draft) {
                 Share::Open => return,
@@ -152,23 +150,8 @@ fn do_without(draft: &mut Draft<'_>, dependency: TaskId, way: Way, note: String)
 }
 
 /// The files of a failed dependency were looked at: half of them, with content, are enough.
-pub(super) fn scanned(state: &State, task: TaskId, dependency: TaskId, files: &[FileFact]) -> Vec<Event> {
-    let waits = |task: &&crate::engine::state::TaskState| {
-        let remedies = task.remedies.as_deref();
-        remedies.is_some_and(|remedies| remedies.scanning.contains(&dependency))
-    };
-    if state.tasks.get(task.index()).filter(waits).is_none() {
-        return Vec::new();
-    }
-    let mut draft = Draft::new(state, task);
-    draft.emit(Event::Work(
-        task,
-        WorkEvent::ArtifactsScanned {
-            dependency,
-            files: files.to_vec(),
-        },
-    ));
-    let targets = &state.plan.task(dependency).target_files;
+pub(super) fn scanned(draft: &mut Draft<'_>, dependency: TaskId, files: &[FileFact]) {
+    let targets = &draft.plan().task(dependency).target_files;
     let is_there = |path: &str| {
         files
             .iter()
@@ -180,11 +163,10 @@ pub(super) fn scanned(state: &State, task: TaskId, dependency: TaskId, files: &[
         .filter(|path| is_there(path))
         .collect();
     if there.len() * 2 >= targets.len() && !there.is_empty() {
-        do_without(&mut draft, dependency, Way::Artifacts, there.join(", "));
+        do_without(draft, dependency, Way::Artifacts, there.join(", "));
     } else {
-        try_next(&mut draft, dependency);
+        try_next(draft, dependency);
     }
-    draft.into_events()
 }
 
 /// The orchestrator decided, or did not.
@@ -194,8 +176,7 @@ pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, advice: Result
         Ok(Advice::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
         Ok(Advice::Retry { reason }) if may_be_tried_again(failed.mode) && !draft.state.failed_fast => {
             do_without(draft, dependency, Way::Retry, reason.clone());
-            let events =
-                again::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
+            let events = redo::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
             draft.also(events);
             draft.also(fixups::taken_back(draft.state, dependency));
         }

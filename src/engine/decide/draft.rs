@@ -6,6 +6,7 @@
 
 use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
 use crate::engine::event::{Event, TaskEvent};
+use crate::engine::fact::Fact;
 use crate::engine::state::{State, TaskState};
 use crate::mission::{Plan, TaskPlan};
 
@@ -39,6 +40,11 @@ impl<'a> Draft<'a> {
     pub fn emit(&mut self, event: Event) {
         self.task.apply(&event);
         self.events.push(event);
+    }
+
+    /// Says what a fact says, where that is an event.
+    pub fn tell(&mut self, fact: &Fact) {
+        fact.as_event().into_iter().for_each(|event| self.emit(event));
     }
 
     /// Moves the task along an edge of the life cycle.

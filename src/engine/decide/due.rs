@@ -5,7 +5,7 @@ use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::engine::timers::Timer;
 
-use super::{approvals, budget, deferral, holds, schedule, sla};
+use super::{approvals, budget, deferral, ending, holds, sla};
 
 /// A timer that does not run any more, or that was set anew since, means nothing.
 pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) -> Vec<Event> {
@@ -15,7 +15,7 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) ->
     // A clock that was set back does not make a moment come twice.
     let now = now.max(at);
     match timer {
-        Timer::WaitOver => schedule::wait_over(state, at),
+        Timer::WaitOver => ending::wait_over(state, at),
         Timer::Approval { task, number } => approvals::timed_out(state, task, number),
         Timer::AskAgain { task, .. } => approvals::ask_again(state, task),
         Timer::DeadlineNear(entity) => sla::near(state, entity, now),

@@ -10,7 +10,8 @@ use crate::domain::{
 use crate::engine::effect::open_at;
 use crate::engine::event::{Event, RunEvent, TurnEvent};
 use crate::engine::fact::Fact;
-use crate::engine::payload::{TurnFiles, VoidedStage};
+use crate::engine::job::Job;
+use crate::engine::payload::TurnFiles;
 use crate::engine::place::JudgingPlace;
 use crate::engine::state::{RunPhase, State, TaskState};
 use crate::judging::evidence_rules::is_watched;
@@ -81,8 +82,11 @@ pub(super) const BY_ITSELF: &str = "; where a check or judge is to write it, nam
 
 /// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
 /// put them back; where its own check changed them, or it happens again and again, the task has failed.
-pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
-    if let JudgingPlace::Approver { number, approver, .. } = voided.place {
+pub(super) fn voided(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
+    let Fact::StageVoided(voided) = fact else {
+        return Vec::new();
+    };
+    if let JudgingPlace::Job(_, Job::Approver { number, approver }) = voided.place {
         return approvals::voided(state, voided, (number, approver), now);
     }
     let id = voided.place.task();
@@ -92,7 +96,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
         return Vec::new();
     }
     let mut draft = Draft::new(state, id);
-    draft.emit(Event::voided(voided.clone()));
+    draft.tell(fact);
     let so_far = draft.task.judging.as_deref().map_or(0, |judging| judging.voided);
     let did_it = !voided.shared && !voided.changed.is_empty();
     if did_it || so_far > REPEATS[usize::from(voided.shared)] {

@@ -9,8 +9,8 @@ use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::state::State;
 use crate::mission::{AddedTask, Addition, Origin, Part, Plan};
 
-use super::again::from_the_start;
 use super::draft::Draft;
+use super::redo::from_the_start;
 
 /// Adds the fixup of a task that is about to fail. `false`, where it could not help: what lacks a part of what it needs is
 /// never clean.

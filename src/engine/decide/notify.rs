@@ -22,13 +22,13 @@ use crate::engine::fact::Undelivered;
 use crate::engine::notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic};
 use crate::engine::outcome::outcome;
 use crate::engine::payload::StopCause;
-use crate::engine::policy::{Job, Letter, policy};
+use crate::engine::policy::{Letter, WorkKind, policy};
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
 
 use crate::mission::HoldKind;
 
-use super::schedule::{is_over, run_finished};
+use super::ending::{is_over, run_finished};
 use super::turns::pause_before_retry;
 
 /// The longest pause between two of them; the run may be waiting.
@@ -166,7 +166,7 @@ impl<'s> FollowUp<'s> {
         else {
             return;
         };
-        let is_filed = policy(Job::Ask(*purpose)).letter == Some(Letter::Judge);
+        let is_filed = policy(WorkKind::Ask(*purpose)).letter == Some(Letter::Judge);
         if is_filed && self.state.plan.rules.evaluate {
             let attempt = self.state.task(id.task).attempt;
             self.judge_died(*agent, id.task, attempt, *class, message);
@@ -324,7 +324,7 @@ pub(super) fn delivered(
             number,
             channel: open.channel.clone(),
         }),
-        Err(failure) if tried <= policy(Job::Deliver).request_retries && !failure.hopeless => {
+        Err(failure) if tried <= policy(WorkKind::Deliver).request_retries && !failure.hopeless => {
             let pause = pause_before_retry(open.failed_tries, failure.retry_after, failure.jitter);
             let pause = pause.unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE);
             follow.emit(NoticeEvent::Retried {
@@ -382,7 +382,7 @@ pub(super) fn before_the_end(state: &State, now: Timestamp) -> Option<Vec<Event>
 }
 
 fn announce(state: &State, now: Timestamp) -> Vec<Event> {
-    let counts = &state.counts;
+    let counts = &state.sums.counts;
     let parts = [
         (counts.done, "done"),
         (counts.failed, "failed"),
@@ -403,8 +403,9 @@ fn announce(state: &State, now: Timestamp) -> Vec<Event> {
     follow.events
 }
 
-/// Whether the session has nothing left to do but to wait for what is on its way.
-pub(in crate::engine) fn holds_the_end(state: &State) -> bool {
+/// Whether a session has nothing left to do but to wait for notifications on their way.
+#[must_use]
+pub fn holds_the_end(state: &State) -> bool {
     let waits_for_a_person = state.timers.at(Timer::WaitOver).is_some();
     !state.notices.is_quiet() && (state.notices.announced || !waits_for_a_person) && is_over(state)
 }

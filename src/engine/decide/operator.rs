@@ -13,8 +13,8 @@ use crate::engine::state::{APPROVED, REJECTED, State};
 
 use super::conclude;
 use super::draft::Draft;
+use super::gates::evaluate_gate;
 use super::questions;
-use super::schedule::evaluate_gate;
 use super::{admission, approvals, escalation, holds, intake, side_effects};
 
 pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {

@@ -4,6 +4,7 @@
 //! turn may have written may be this one's.
 
 use crate::domain::{Cause, Stage, Verdict};
+use crate::engine::audit::is_lost;
 use crate::engine::payload::FileFact;
 use crate::engine::state::{Known, TaskState};
 use crate::judging::evidence_rules::{
@@ -13,7 +14,7 @@ use crate::judging::evidence_rules::{
 
 use super::conclude;
 use super::draft::Draft;
-use super::{finish, stages};
+use super::{finish_gate, stages};
 
 /// Whether what the agent said is to be read: only of one that is known to have done nothing.
 pub(super) fn asks_what_it_said(task: &TaskState) -> bool {
@@ -35,7 +36,7 @@ pub(super) fn run(draft: &mut Draft<'_>) {
             if !draft.task_plan().target_files.is_empty() {
                 conclude::stage(draft, Stage::Preflight, Verdict::Pass, None, |_| {});
             }
-            finish::begin(draft);
+            finish_gate::begin(draft);
         }
     }
 }
@@ -58,11 +59,20 @@ fn reject(draft: &mut Draft<'_>, cause: Cause, found: PreflightReject) {
     conclude::not_good_enough(draft);
 }
 
-/// Declared files must not all be missing or empty.
+/// Declared files must not all be missing or empty; and of accepted work that did not stand, none that was there.
 fn artifacts_missing(draft: &Draft<'_>) -> Option<PreflightReject> {
     let targets = &draft.task_plan().target_files;
     let judging = draft.task.judging.as_deref();
     let files = judging.map_or(&[][..], |judging| &judging.files);
+    let lost = draft.task.reopened.as_deref().map_or(&[][..], |open| &open.files);
+    let lost: Vec<TargetFile> = lost
+        .iter()
+        .filter(|recorded| is_lost(recorded, files))
+        .map(|recorded| target_file(&recorded.path, files))
+        .collect();
+    if !lost.is_empty() {
+        return artifacts(&lost);
+    }
     let targets: Vec<TargetFile> = targets.iter().map(|path| target_file(path, files)).collect();
     artifacts(&targets)
 }

@@ -29,7 +29,10 @@ pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
 pub(super) fn open_points(draft: &Draft<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
     let points = prior_points(draft.plan(), draft.id, &draft.task);
     let found_by = draft.task.feedback.last().map(|last| last.stage);
-    let holds_now = matches!(found_by, Some(Stage::Preflight | Stage::Finish | Stage::Checks));
+    let holds_now = matches!(
+        found_by,
+        Some(Stage::Preflight | Stage::Finish | Stage::Checks | Stage::Audit)
+    );
     prior::open(points, reviewers, !holds_now)
 }
 

@@ -6,16 +6,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Cause, Edge, FailureMode, Finding, Severity, Stage, Status, TaskId, Verdict};
+use crate::domain::{
+    AttemptKind, Cause, Edge, FailureMode, Finding, Severity, Stage, Status, TaskId, Verdict,
+};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::routes::leaving;
 use crate::engine::state::State;
 use crate::mission::Route;
 
-use super::again::{begin_again, built_on, from_the_start, withdraw, withdrawn};
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
-use super::{fixups, stages};
+use super::redo::{begin_again, built_on, from_the_start, withdraw, withdrawn};
+use super::{audit, fixups, stages};
 
 /// A verification starts: there is nothing to do before it is judged.
 pub(super) fn begin(draft: &mut Draft<'_>) {
@@ -67,7 +69,8 @@ pub(super) fn take(draft: &mut Draft<'_>, edge: Edge) {
         TaskEvent::EdgeTaken {
             edge,
             to: route.target(edge),
-            visit: draft.task.visits + 1,
+            // Judging once more what is done again is no visit.
+            visit: draft.task.visits + u32::from(draft.task.reopened.is_none()),
             left: leaving(draft.state, draft.id, edge),
             stopped: Vec::new(),
             kept: Vec::new(),
@@ -75,8 +78,23 @@ pub(super) fn take(draft: &mut Draft<'_>, edge: Edge) {
     ));
 }
 
+/// Whether the verdict of a verification that judges once more is another one than before: then it fails, for what was
+/// built on its first verdict stays (section 6).
+pub(super) fn turns(draft: &mut Draft<'_>, edge: Edge) -> bool {
+    let before = draft.task.reopened.as_deref().and_then(|open| open.edge);
+    let Some(before) = before.filter(|before| *before != edge) else {
+        return false;
+    };
+    let (before, edge) = (before.as_str(), edge.as_str());
+    audit::not_restored(draft, &format!("its verdict was {before} and is {edge} now"));
+    true
+}
+
 /// The work is not good: it is done again, or the mission goes on as `onFail` says.
 pub(super) fn failed(draft: &mut Draft<'_>, route: &Route) {
+    if turns(draft, Edge::Fail) {
+        return;
+    }
     if route.fail_goes_back {
         return send_back(draft, route);
     }
@@ -92,6 +110,9 @@ pub(super) fn failed(draft: &mut Draft<'_>, route: &Route) {
 
 /// Whether the work is good could not be told.
 pub(super) fn referred(draft: &mut Draft<'_>, route: &Route, cause: Cause, message: &str) {
+    if turns(draft, Edge::Refer) {
+        return;
+    }
     if draft.state.takes(route.refer) {
         conclude::accept(draft, Accepted::Routed(Edge::Refer));
     } else {
@@ -126,7 +147,7 @@ fn send_back(draft: &mut Draft<'_>, route: &Route) {
         },
     );
     draft.also(again.events);
-    begin_again(draft, &again.why);
+    begin_again(draft, AttemptKind::Execute, &again.why);
     draft.also(vec![event]);
 }
 

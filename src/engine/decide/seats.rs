@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, TaskEvent};
-use crate::engine::policy::{Job, policy};
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{Ask, Judging, Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
 use crate::judging::eligibility::independence;
@@ -90,7 +90,7 @@ pub(super) fn replied(
 ) {
     let lacking = what_it_lacks(draft, advice);
     let reprompts = u32::from(open.strict.is_some() || was_asked_again);
-    let is_asked_again = reprompts < policy(Job::Ask(open.purpose)).reprompts;
+    let is_asked_again = reprompts < policy(WorkKind::Ask(open.purpose)).reprompts;
     match lacking.filter(|_| is_asked_again) {
         Some(why) => ask::ask_again(draft, open, open.agent, Some(why), None),
         None => settle(draft, now),

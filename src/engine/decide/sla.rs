@@ -21,7 +21,7 @@ pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -
             }
             // What a fixup mended is as good as done.
             Event::Run(RunEvent::Finished { .. })
-                if state.counts.done + state.counts.superseded == state.counts.selected =>
+                if state.sums.counts.done + state.sums.counts.superseded == state.sums.counts.selected =>
             {
                 settled(state, None, now)
             }

@@ -2,10 +2,9 @@
 //!
 //! Each stage either leads to the next at once or asks the world for something and goes on when it comes back.
 
-use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Status, Step, TaskId, Verdict};
+use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Step, TaskId, Verdict};
 use crate::engine::audit::AfterScan;
-use crate::engine::event::{Event, WorkEvent};
-use crate::engine::fact::Fact;
+use crate::engine::job::Job;
 use crate::engine::payload::{CheckResult, StageReport};
 use crate::engine::state::State;
 use crate::judging::eligibility::{excluded, named, reviewers, seat_agents};
@@ -15,7 +14,7 @@ use crate::mission::{Expectations, Plan, Reviewers};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{ask, breaker, preflight, scrutiny, seats, verification};
+use super::{ask, breaker, jobs, later_stages, preflight, seats, verification};
 
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,8 +58,9 @@ impl Panel {
     }
 }
 
-/// Who judges this task. Depends on the plan and the options alone.
-pub(in crate::engine) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
+/// Who judges a task, once its deterministic stages have passed. Depends on the plan alone (section 3).
+#[must_use]
+pub fn judged_by(state: &State, id: TaskId) -> JudgedBy {
     judged_by_plan(&state.plan, id)
 }
 
@@ -114,8 +114,9 @@ fn is_evaluated(plan: &Plan, id: TaskId) -> bool {
     task.review == Review::Auto && task.expectations.is_none() && !reviewers(plan, id, None).is_empty()
 }
 
-/// What the task's score must reach; `None` where no score decides about it.
-pub(in crate::engine) fn bar(state: &State, id: TaskId) -> Option<Bar> {
+/// What a task's score must reach, and who said so; `None` where no score decides about it (sections 2 and 3).
+#[must_use]
+pub fn bar(state: &State, id: TaskId) -> Option<Bar> {
     let bar = bar_of_plan(&state.plan, id)?;
     Some(state.plan.relieved(id, bar))
 }
@@ -156,7 +157,8 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
 
 /// Has the files that the task's rules name looked at.
 pub(super) fn scan(draft: &mut Draft<'_>, then: AfterScan) {
-    draft.emit(Event::Work(draft.id, WorkEvent::ScanRequested { then }));
+    let number = draft.task.scans + 1;
+    jobs::request(draft, Job::Scan { number, then });
 }
 
 /// Whether files that the task names may not be what was seen of them: a command may have written some.
@@ -211,12 +213,14 @@ fn ask_once_more(draft: &mut Draft<'_>) {
     else {
         return;
     };
-    match (judging.step, judging.grading) {
-        (Some(step), _) if !step.open => scrutiny::once_more(draft, step),
-        (None, Some(grading)) if !grading.open => verification::once_more(draft, grading),
-        (None, None) => judge(draft),
+    match judging.stage {
+        None => judge(draft),
         // Somebody else is asked by now.
-        _ => {}
+        Some(stage) if stage.open => {}
+        Some(stage) => match stage.step {
+            Some(step) => later_stages::once_more(draft, step, stage),
+            None => verification::once_more(draft, stage),
+        },
     }
 }
 
@@ -238,46 +242,16 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
             .is_some_and(|v| !named_files(&v.criteria).is_empty())
 }
 
-pub(super) fn scanned(state: &State, input: &Fact) -> Vec<Event> {
-    let Fact::FilesScanned {
-        turn,
-        number,
-        files,
-        hollow,
-    } = input
-    else {
-        return Vec::new();
-    };
-    let Some(mut draft) = in_review(state, turn.task, turn.attempt) else {
-        return Vec::new();
-    };
-    let judging = draft.task.judging.as_deref();
-    // In one attempt files are looked at after every turn: what was seen before the last one is not its work.
-    let is_awaited = judging.is_some_and(|judging| judging.scanning) && draft.task.scans == *number;
-    if !is_awaited || state.current_turn(turn.task) != *turn {
-        return Vec::new();
-    }
-    draft.emit(Event::Work(
-        turn.task,
-        WorkEvent::FilesScanned {
-            files: files.clone(),
-            hollow: hollow.clone(),
-        },
-    ));
-    let then = draft
-        .task
-        .judging
-        .as_deref()
-        .map_or_else(AfterScan::default, |judging| judging.then);
+/// The files that the task's rules name were looked at.
+pub(super) fn scanned(draft: &mut Draft<'_>, then: AfterScan) {
     match then {
-        AfterScan::Preflight => preflight::run(&mut draft),
+        AfterScan::Preflight => preflight::run(draft),
         // Without its files nobody needs to judge it.
-        _ if preflight::rejects_artifacts(&mut draft) => {}
-        AfterScan::Judges => judge(&mut draft),
-        AfterScan::Repeat => ask_once_more(&mut draft),
-        AfterScan::Accept(grounds) => conclude::accept(&mut draft, grounds.into()),
+        _ if preflight::rejects_artifacts(draft) => {}
+        AfterScan::Judges => judge(draft),
+        AfterScan::Repeat => ask_once_more(draft),
+        AfterScan::Accept(grounds) => conclude::accept(draft, grounds.into()),
     }
-    draft.into_events()
 }
 
 pub(super) fn checks(draft: &mut Draft<'_>) {
@@ -291,43 +265,17 @@ pub(super) fn checks(draft: &mut Draft<'_>) {
     }
     for check in 0..count {
         let check = u32::try_from(check).expect("the loader limits the checks of a task");
-        draft.emit(Event::Work(draft.id, WorkEvent::CheckRequested { check }));
+        jobs::request(draft, Job::Check(check));
     }
 }
 
-pub(super) fn check_finished(
-    state: &State,
-    task: TaskId,
-    attempt: u32,
-    check: u32,
-    result: &CheckResult,
-) -> Vec<Event> {
-    let Some(mut draft) = in_review(state, task, attempt) else {
-        return Vec::new();
-    };
-    let is_open = |judging: &crate::engine::state::Judging| {
-        judging.checks.get(check as usize).is_some_and(Option::is_none)
-    };
-    if !draft.task.judging.as_deref().is_some_and(is_open) {
-        return Vec::new();
-    }
-    draft.emit(Event::Work(
-        task,
-        WorkEvent::CheckFinished {
-            check,
-            result: result.clone(),
-        },
-    ));
-    let results = draft
-        .task
-        .judging
-        .as_ref()
-        .map(|judging| judging.checks.clone())
-        .unwrap_or_default();
+/// A check ended. Once all have, they are weighed together.
+pub(super) fn check_finished(draft: &mut Draft<'_>) {
+    let judging = draft.task.judging.as_deref();
+    let results = judging.map_or_else(Vec::new, |judging| judging.checks.clone());
     if let Some(results) = results.into_iter().collect::<Option<Vec<_>>>() {
-        checked(&mut draft, &results);
+        checked(draft, &results);
     }
-    draft.into_events()
 }
 
 /// All checks are in: all failures are reported, not only the first.
@@ -396,8 +344,8 @@ pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: Stage, step: Option<Ste
     match (stage, step) {
         (Stage::Outcome, _) => begin(draft),
         (Stage::Judge, _) => verification::begin(draft, grounds),
-        (Stage::Verification, _) => scrutiny::begin(draft, grounds),
-        (_, Some(step)) => scrutiny::go_on(draft, Some(step), grounds),
+        (Stage::Verification, _) => later_stages::begin(draft, grounds),
+        (_, Some(step)) => later_stages::go_on(draft, Some(step), grounds),
         (_, None) => conclude::accept(draft, grounds),
     }
 }
@@ -410,28 +358,23 @@ pub(super) fn ask_people(draft: &mut Draft<'_>, people: &[AgentId]) {
 
 /// Whether anybody is asked whom the options, as they are now, do not want asked (`resume --no-eval`).
 pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
-    scrutiny::asks_in_vain(state, id) || asks_the_panel_in_vain(state, id)
+    later_stages::asks_in_vain(state, id) || asks_the_panel_in_vain(state, id)
 }
 
 /// The same of a panel, an evaluation, or a grader.
 fn asks_the_panel_in_vain(state: &State, id: TaskId) -> bool {
     let judging = state.task(id).judging.as_deref();
-    let asks = judging.is_some_and(|judging| {
-        judging.grading.is_none() && judging.step.is_none() && !judging.seats.is_empty()
-    });
-    // A grader that was called off stays on record while what comes behind it is asked.
-    let grades = judging
-        .filter(|judging| judging.step.is_none())
-        .is_some_and(|judging| judging.grading.is_some_and(|grading| grading.open))
-        && !verification::grades_by_facts(&state.plan, id)
+    let asks = judging.is_some_and(|judging| judging.stage.is_none() && !judging.seats.is_empty());
+    let stage = judging.and_then(|judging| judging.stage);
+    let grades = stage.is_some_and(|stage| stage.step.is_none() && stage.open && !stage.plain)
         && !state.plan.rules.evaluate;
     grades || asks && matches!(judged_by(state, id), JudgedBy::ChecksOnly | JudgedBy::Nobody)
 }
 
 /// Calls off whom the options do not want asked any more, and goes on without them. Whether there was anybody.
 pub(super) fn call_off_in_vain(draft: &mut Draft<'_>) -> bool {
-    if scrutiny::asks_in_vain(draft.state, draft.id) {
-        scrutiny::withdraw(draft);
+    if later_stages::asks_in_vain(draft.state, draft.id) {
+        later_stages::withdraw(draft);
     } else if asks_the_panel_in_vain(draft.state, draft.id) {
         ask::call_off(draft);
         judge(draft);
@@ -471,12 +414,6 @@ pub(super) fn names(plan: &Plan, agents: &[AgentId], word: &str) -> String {
         Some((last, others)) if !others.is_empty() => format!("{} {word} {last}", others.join(", ")),
         _ => names.concat(),
     }
-}
-
-/// The draft of a task whose attempt is being judged.
-pub(super) fn in_review(state: &State, task: TaskId, attempt: u32) -> Option<Draft<'_>> {
-    let current = state.tasks.get(task.index())?;
-    (current.status == Status::Review && current.attempt == attempt).then(|| Draft::new(state, task))
 }
 
 impl StageReport {

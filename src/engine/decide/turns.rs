@@ -5,8 +5,8 @@ use crate::domain::{Cause, Digest, FailureClass, Millis, Stage, Status, Timestam
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::fact::{Fact, TurnEnd};
 use crate::engine::ledger::CallId;
-use crate::engine::payload::{Exit, ProcessRef, StageReport};
-use crate::engine::policy::{Job, policy};
+use crate::engine::payload::{Exit, StageReport};
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{RunPhase, State};
 
 use super::budget::Told;
@@ -69,43 +69,11 @@ pub(super) fn start_turn(draft: &mut Draft<'_>, prompt: Option<Digest>) {
     }
 }
 
-pub(super) fn spawned(state: &State, turn: TurnId, process: Option<&ProcessRef>) -> Vec<Event> {
-    if !is_current(state, turn) {
-        return Vec::new();
-    }
-    vec![Event::Turn(
-        turn,
-        TurnEvent::Spawned {
-            process: process.cloned(),
-        },
-    )]
-}
-
-/// The agent says how far it is: told to whoever watches.
-pub(super) fn activity(state: &State, turn: TurnId, text: &str) -> Vec<Event> {
-    if !is_current(state, turn) {
-        return Vec::new();
-    }
-    vec![Event::Turn(
-        turn,
-        TurnEvent::Activity {
-            summary: text.to_owned(),
-        },
-    )]
-}
-
-/// The agent has said nothing for some time: somebody is warned, or it is killed, and the turn ends with a time-out.
-pub(super) fn silent(state: &State, turn: TurnId, idle: Millis, too_long: bool) -> Vec<Event> {
-    if !is_current(state, turn) {
-        return Vec::new();
-    }
-    vec![Event::Turn(
-        turn,
-        TurnEvent::Stale {
-            idle,
-            killed: too_long,
-        },
-    )]
+/// Something was seen of the agent of a turn: that its process exists, what it says of its progress, that it has said
+/// nothing for some time. If that is too long it is killed, and the turn ends with a time-out.
+pub(super) fn told(state: &State, turn: TurnId, fact: &Fact) -> Vec<Event> {
+    let told = fact.as_event().filter(|_| is_current(state, turn));
+    told.into_iter().collect()
 }
 
 /// A spawn or request failed: repeated within its bounds, or the end of the turn.
@@ -132,7 +100,7 @@ pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec
         return settled.into_iter().collect();
     };
     let may_act_twice = !state.plan.task(turn.task).side_effects;
-    let policy = policy(Job::Turn);
+    let policy = policy(WorkKind::Turn);
     let allowed = match (class.request_retried() && may_act_twice, before_effect) {
         (_, true) => policy.start_retries,
         (true, false) => policy.request_retries,
@@ -163,9 +131,12 @@ pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec
         retry_after: *retry_after,
         ..Exit::default()
     };
-    let mut draft = Draft::new(state, turn.task);
-    finish_turn(&mut draft, *turn, exit, None, (*jitter, now));
-    draft.into_events()
+    let end = TurnEnd {
+        exit,
+        jitter: *jitter,
+        ..TurnEnd::clean(*turn)
+    };
+    finish_turn(state, end, now)
 }
 
 /// How long to wait before a request is made again (section 13): what the provider asks for, else 1, 2, 4 seconds and
@@ -191,74 +162,52 @@ pub(super) fn ended(state: &State, end: &TurnEnd, now: Timestamp) -> Vec<Event> 
         events.extend(settled().filter(|_| !end.usage.is_none()));
         return events;
     }
-    let mut draft = Draft::new(state, end.turn.task);
-    finish_turn(
-        &mut draft,
-        end.turn,
-        end.exit.clone(),
-        Some(end),
-        (end.jitter, now),
-    );
-    draft.into_events()
+    let files = end.files.clone();
+    let files = files.map(|files| evidence::with_company(state, end.turn, files));
+    finish_turn(state, TurnEnd { files, ..end.clone() }, now)
 }
 
 /// The `outcome` stage: while still in progress, by exit status and the agent's own error.
-fn finish_turn(
-    draft: &mut Draft<'_>,
-    turn: TurnId,
-    exit: Exit,
-    end: Option<&TurnEnd>,
-    (jitter, now): (u16, Timestamp),
-) {
-    let failure = exit.failure;
-    let (code, retry_after) = (exit.code, exit.retry_after);
-    let message = exit.message.clone().unwrap_or_default();
-    let files = end.and_then(|end| end.files.clone());
-    let files = files.map(|files| evidence::with_company(draft.state, turn, files));
-    let protected = files
-        .as_ref()
-        .map_or_else(Vec::new, |files| files.protected.clone());
-    draft.emit(Event::Turn(
-        turn,
-        TurnEvent::Finished {
-            exit,
-            output: end.and_then(|end| end.output.clone()),
-            stderr: end.and_then(|end| end.stderr.clone()),
-            result: end.and_then(|end| end.result.clone()),
-            duration: end.map_or_else(Millis::default, |end| end.duration),
-            usage: end.map_or_else(Default::default, |end| end.usage),
-            model: end.and_then(|end| end.model.clone()),
-            files,
-            tool_calls: end.and_then(|end| end.tool_calls),
-            tools: end.and_then(|end| end.tools.clone()),
-            asked: end.and_then(|end| end.asked.clone()),
-        },
-    ));
-    let failed_tools = end.map_or(&[][..], |end| &end.failed_tools);
-    for letter in notify::letters_of_tools(turn, failed_tools) {
+fn finish_turn(state: &State, end: TurnEnd, now: Timestamp) -> Vec<Event> {
+    let mut draft = Draft::new(state, end.turn.task);
+    draft.emit(end.as_event());
+    for letter in notify::letters_of_tools(end.turn, &end.failed_tools) {
         draft.emit(letter);
     }
+    judge_outcome(&mut draft, &end, now);
+    draft.into_events()
+}
+
+fn judge_outcome(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
+    let protected = end.files.as_ref().map_or(&[][..], |files| &files.protected);
     if !protected.is_empty() {
-        return evidence::protected(draft, &protected, evidence::BY_TASK);
+        return evidence::protected(draft, protected, evidence::BY_TASK);
     }
-    match failure {
+    let message = end.exit.message.clone().unwrap_or_default();
+    match end.exit.failure {
         None => {
-            let sub_tasks = end.map_or_else(Vec::new, |end| end.delegate.clone());
-            if !sub_tasks.is_empty() {
+            if !end.delegate.is_empty() {
                 draft.emit(Event::Task(
                     draft.id,
-                    TaskEvent::DelegationRequested { sub_tasks },
+                    TaskEvent::DelegationRequested {
+                        sub_tasks: end.delegate.clone(),
+                    },
                 ));
             }
-            let cues = end.map_or(0, |end| end.cues);
-            if cues > 0 {
-                draft.emit(Event::Turn(turn, TurnEvent::AuthorityCues { cues, result: true }));
+            if end.cues > 0 {
+                draft.emit(Event::Turn(
+                    end.turn,
+                    TurnEvent::AuthorityCues {
+                        cues: end.cues,
+                        result: true,
+                    },
+                ));
             }
-            let asked = end.and_then(|end| end.asked.as_ref());
-            let broken = end.and_then(|end| end.broken.as_ref());
-            questions::or_go_on(draft, asked, broken, now);
+            questions::or_go_on(draft, end.asked.as_ref(), end.broken.as_ref(), now);
         }
-        Some(FailureClass::UsageWindow) => deferral::turn_waits(draft, retry_after, &message, now),
+        Some(FailureClass::UsageWindow) => {
+            deferral::turn_waits(draft, end.exit.retry_after, &message, now);
+        }
         Some(class) => {
             draft.emit(Event::verdict(StageReport {
                 failure: Some(class),
@@ -268,7 +217,7 @@ fn finish_turn(
                 )],
                 ..StageReport::new(
                     draft.id,
-                    turn.attempt,
+                    end.turn.attempt,
                     Stage::Outcome,
                     Verdict::Fail,
                     Some(Cause::Outcome),
@@ -277,10 +226,10 @@ fn finish_turn(
             let failed = conclude::FailedAgent {
                 class,
                 message: &message,
-                code,
-                retry_after,
-                killed: end.is_some_and(|end| end.killed),
-                jitter,
+                code: end.exit.code,
+                retry_after: end.exit.retry_after,
+                killed: end.killed,
+                jitter: end.jitter,
                 now,
             };
             conclude::agent_failed(draft, &failed);

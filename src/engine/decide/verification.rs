@@ -8,9 +8,11 @@ use crate::domain::{
     Verdict,
 };
 use crate::engine::audit::AfterScan;
-use crate::engine::event::{Event, TaskEvent, WorkEvent};
-use crate::engine::policy::{Job, policy};
-use crate::engine::state::{Grading, State};
+use crate::engine::event::{Event, TaskEvent};
+use crate::engine::job::Job;
+use crate::engine::payload::Grounds;
+use crate::engine::policy::{WorkKind, policy};
+use crate::engine::state::OpenStage;
 use crate::judging::eligibility::{grader, keeps_from_cutting};
 use crate::judging::verification::{Decision, decide};
 use crate::judging::{prior, probes, rubric};
@@ -20,26 +22,27 @@ use crate::mission::model::OnRefer;
 use super::ask;
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
+use super::jobs;
+use super::later_stages;
 use super::prior::{carry_on, heard_before, open_points, prior_points};
 use super::routes;
-use super::scrutiny;
 use super::seats::fell_back;
-use super::stages::{self, in_review};
+use super::stages;
 
 /// The stages before are content: on to the criteria, where the task has some, else to acceptance.
 pub(super) fn begin(draft: &mut Draft<'_>, grounds: Accepted) {
     let Some(verification) = draft.task_plan().verification.as_deref() else {
-        return scrutiny::begin(draft, grounds);
+        return later_stages::begin(draft, grounds);
     };
     if verification.rubric.is_some() && !draft.plan().rules.evaluate {
         // No judge of any kind is called, and nobody else grades by a rubric.
-        return scrutiny::begin(draft, Accepted::Unreviewed);
+        return later_stages::begin(draft, Accepted::Unreviewed);
     }
-    ask(draft, 1, grounds == Accepted::Unreviewed);
+    ask(draft, 1, grounds.on_record());
 }
 
 /// Asks whoever grades: plain facts, or the first who may judge the task.
-fn ask(draft: &mut Draft<'_>, round: u32, unreviewed: bool) {
+fn ask(draft: &mut Draft<'_>, round: u32, grounds: Grounds) {
     let judge = grader(draft.plan(), draft.id);
     if judge.is_none() && !grades_by_facts(draft.plan(), draft.id) {
         return stages::nobody_may(draft, Stage::Verification);
@@ -48,14 +51,19 @@ fn ask(draft: &mut Draft<'_>, round: u32, unreviewed: bool) {
     if let Some(why) = decomposer.and_then(|agent| keeps_from_cutting(draft.plan(), draft.id, agent)) {
         return nobody_may_cut(draft, decomposer, &why);
     }
-    draft.emit(Event::Work(
+    draft.emit(Event::Task(
         draft.id,
-        WorkEvent::GradingRequested { round, unreviewed },
+        TaskEvent::StageOpened {
+            step: None,
+            round,
+            plain: judge.is_none(),
+            grounds,
+        },
     ));
     match (judge, decomposer) {
         (Some(_), Some(agent)) => ask::ask(draft, Purpose::Decompose { round }, agent),
         (Some(judge), None) => ask::ask(draft, Purpose::Grade { round }, judge),
-        (None, _) => {}
+        (None, _) => jobs::request(draft, Job::Grade(round)),
     }
 }
 
@@ -75,8 +83,7 @@ fn nobody_may_cut(draft: &mut Draft<'_>, agent: Option<AgentId>, why: &str) {
 
 /// The criteria were cut into probes, or could not be.
 pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>) {
-    let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
-    let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
+    let Some(stage) = out(draft, round) else {
         return;
     };
     let criteria = draft.task_plan().acceptance.len();
@@ -94,8 +101,10 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
         (Ok(_), None) => stages::nobody_may(draft, Stage::Verification),
         (Err(why), _) => {
             let message = format!("they could not be cut into probes: {why}");
-            let more = advice.map_or(0, |_| policy(Job::Ask(Purpose::Decompose { round })).reprompts);
-            no_grades(draft, round, &message, grading.unreviewed, more);
+            let more = advice.map_or(0, |_| {
+                policy(WorkKind::Ask(Purpose::Decompose { round })).reprompts
+            });
+            no_grades(draft, round, &message, stage.grounds, more);
         }
     }
 }
@@ -108,8 +117,7 @@ pub(in crate::engine) fn grades_by_facts(plan: &Plan, task: TaskId) -> bool {
 
 /// The judge graded, or could not be asked.
 pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice: Result<&Advice, &str>) {
-    let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
-    let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
+    let Some(stage) = out(draft, round) else {
         return;
     };
     let verification = draft.task_plan().verification.as_deref();
@@ -119,7 +127,7 @@ pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice:
     if advice.is_ok()
         && let Some(changed) = stages::must_be_asked_again(draft)
     {
-        return shown_something_else(draft, grading, changed);
+        return shown_something_else(draft, stage, changed);
     }
     let nth = stages::nth_round(draft, round);
     let graded = |advice: Result<&Advice, &str>| {
@@ -142,13 +150,13 @@ pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice:
             graded(Ok(&first.advice)).map_err(|_| why)
         })
     });
-    let more = advice.map_or(0, |_| policy(Job::Ask(Purpose::Grade { round })).reprompts);
+    let more = advice.map_or(0, |_| policy(WorkKind::Ask(Purpose::Grade { round })).reprompts);
     let lacks_answers = |reply: &RubricReply| {
         let points = prior_points(draft.plan(), draft.id, &draft.task);
         nth <= more && prior::unanswered(points.len(), &reply.prior).is_some()
     };
     match read {
-        Ok((_, reply)) if lacks_answers(&reply) => ask(draft, round + 1, grading.unreviewed),
+        Ok((_, reply)) if lacks_answers(&reply) => ask(draft, round + 1, stage.grounds),
         Ok((grades, reply)) => {
             let reply = &*reply;
             let open = open_points(draft, &[&reply.prior]);
@@ -172,91 +180,85 @@ pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice:
             // Whoever graded the work has reviewed it.
             settle(draft, &grades, decision, message, false, Accepted::Reviewed);
         }
-        Err(message) => no_grades(draft, round, &message, grading.unreviewed, more),
+        Err(message) => no_grades(draft, round, &message, stage.grounds, more),
     }
 }
 
 /// What was graded is not what there is.
-fn shown_something_else(draft: &mut Draft<'_>, grading: Grading, changed: Result<(), String>) {
-    draft.emit(Event::Work(
+fn shown_something_else(draft: &mut Draft<'_>, stage: OpenStage, changed: Result<(), String>) {
+    draft.emit(Event::Task(
         draft.id,
-        WorkEvent::GradingFailed {
-            round: grading.round,
+        TaskEvent::StageFailed {
+            step: None,
             message: "files changed while it was graded".to_owned(),
         },
     ));
     match changed {
         Ok(()) => stages::scan(draft, AfterScan::Repeat),
         Err(message) => {
-            let message = conclude::put_to_a_person(&message, grading.unreviewed);
+            let message = conclude::put_to_a_person(&message, stage.grounds == Grounds::Unreviewed);
             conclude::refer(draft, Stage::Verification, Cause::Unstable, &message);
         }
     }
 }
 
 /// The files were looked at anew.
-pub(super) fn once_more(draft: &mut Draft<'_>, grading: Grading) {
-    ask(draft, grading.round + 1, grading.unreviewed);
+pub(super) fn once_more(draft: &mut Draft<'_>, stage: OpenStage) {
+    ask(draft, stage.round + 1, stage.grounds);
 }
 
 /// Whoever was to grade, or to cut the criteria, is not independent after all. Asked again it would be answered by the same
 /// model: it is as if nobody had been eligible.
 pub(super) fn depends(draft: &mut Draft<'_>, round: u32, why: &str) {
-    let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
-    let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
+    let Some(stage) = out(draft, round) else {
         return;
     };
-    draft.emit(Event::Work(
+    draft.emit(Event::Task(
         draft.id,
-        WorkEvent::GradingFailed {
-            round,
+        TaskEvent::StageFailed {
+            step: None,
             message: why.to_owned(),
         },
     ));
     let message = format!("nobody may judge this work by its criteria: {why}");
-    let message = conclude::put_to_a_person(&message, grading.unreviewed);
+    let message = conclude::put_to_a_person(&message, stage.grounds == Grounds::Unreviewed);
     conclude::refer(draft, Stage::Verification, Cause::NoReviewer, &message);
 }
 
-/// A grader came back.
-pub(super) fn graded(
-    state: &State,
-    task: TaskId,
-    attempt: u32,
-    round: u32,
-    result: &Result<Vec<CriterionGrade>, String>,
-) -> Vec<Event> {
-    let Some(mut draft) = in_review(state, task, attempt) else {
-        return Vec::new();
-    };
-    let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
-    let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
-        return Vec::new();
+/// The verification, if this round of it is still out.
+fn out(draft: &Draft<'_>, round: u32) -> Option<OpenStage> {
+    let open = draft.task.judging.as_deref().and_then(|judging| judging.stage);
+    open.filter(|stage| stage.step.is_none() && stage.open && stage.round == round)
+}
+
+/// Plain facts were held against the criteria.
+pub(super) fn graded(draft: &mut Draft<'_>, round: u32, result: &Result<Vec<CriterionGrade>, String>) {
+    let Some(stage) = out(draft, round) else {
+        return;
     };
     match result {
-        Ok(grades) => settle_facts(&mut draft, grades, grading.unreviewed),
+        Ok(grades) => settle_facts(draft, grades, stage.grounds == Grounds::Unreviewed),
         Err(message) => {
             let more = draft.plan().rules.max_assessment_retries;
-            no_grades(&mut draft, round, message, grading.unreviewed, more);
+            no_grades(draft, round, message, stage.grounds, more);
         }
     }
-    draft.into_events()
 }
 
 /// The grader gave no grades: it is asked for them so many times more, then a person must decide.
-fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool, more: u32) {
-    draft.emit(Event::Work(
+fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, grounds: Grounds, more: u32) {
+    draft.emit(Event::Task(
         draft.id,
-        WorkEvent::GradingFailed {
-            round,
+        TaskEvent::StageFailed {
+            step: None,
             message: message.to_owned(),
         },
     ));
     if stages::nth_round(draft, round) <= more {
-        ask(draft, round + 1, unreviewed);
+        ask(draft, round + 1, grounds);
     } else {
         let message = format!("the criteria could not be graded: {message}");
-        let message = conclude::put_to_a_person(&message, unreviewed);
+        let message = conclude::put_to_a_person(&message, grounds == Grounds::Unreviewed);
         conclude::refer(draft, Stage::Verification, Cause::GateError, &message);
     }
 }
@@ -325,7 +327,7 @@ fn settle(
         }
     });
     match verdict {
-        Verdict::Pass | Verdict::Skip => scrutiny::begin(draft, grounds),
+        Verdict::Pass | Verdict::Skip => later_stages::begin(draft, grounds),
         Verdict::Fail => conclude::not_good_enough(draft),
         Verdict::Refer | Verdict::Fault => {
             let cause = cause.unwrap_or(Cause::Confidence);

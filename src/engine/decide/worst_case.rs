@@ -2,7 +2,7 @@
 //! cannot promise other limits than a run keeps.
 
 use crate::domain::{AgentId, AttemptKind, Purpose, SeatPlace, Step, TaskId};
-use crate::engine::policy::{Job, policy};
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{State, TaskState};
 use crate::mission::TaskPlan;
 use crate::mission::model::OnExhausted;
@@ -10,7 +10,7 @@ use crate::mission::model::OnExhausted;
 use crate::judging::eligibility::{grader, stand_ins};
 
 use super::conclude::allowed_attempt;
-use super::scrutiny;
+use super::later_stages;
 use super::seats::panel_rounds;
 use super::stages::{JudgedBy, judged_by};
 
@@ -28,8 +28,9 @@ pub struct WorstCase {
     pub judge_calls_with_repeats: Option<u64>,
 }
 
-/// The most that a task may take. Depends on the plan alone.
-pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
+/// The most that a task may take in a run without a person's help (sections 4 and 7). Depends on the plan alone.
+#[must_use]
+pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let judged_by = judged_by(state, id);
     let rounds = panel_rounds(&state.plan);
     let (seats, seat_rounds) = match &judged_by {
@@ -63,7 +64,7 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let cuts = u64::from(decomposer.is_some()) * (1 + u64::from(gets_fixup(state, id)));
     let of_cut = decomposer.map_or(0, |agent| most(Purpose::Decompose { round: 1 }, agent, None));
     let cut_repeats = of_cut.saturating_mul(cuts);
-    let further: Vec<(Step, AgentId)> = scrutiny::agents(&state.plan, id).collect();
+    let further: Vec<(Step, AgentId)> = later_stages::agents(&state.plan, id).collect();
     let of_further = further.iter().map(|(step, agent)| {
         let (step, round) = (*step, 1);
         most(Purpose::Scrutinise { step, round }, *agent, Some(step))
@@ -84,7 +85,7 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
 /// The most requests to one agent for a reply of that purpose. A seat that is asked for a reply that fits goes on counting
 /// those that failed; any other judge is asked anew.
 fn most_requests(purpose: Purpose) -> u64 {
-    let policy = policy(Job::Ask(purpose));
+    let policy = policy(WorkKind::Ask(purpose));
     u64::from(match purpose {
         Purpose::Score(_) => 1 + policy.request_retries + policy.reprompts,
         _ => (1 + policy.request_retries) * (1 + policy.reprompts),

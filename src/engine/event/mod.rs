@@ -3,6 +3,15 @@
 //! An event is written as `{"task":[3,{"transition":{"from":"pending","to":"assigned"}}]}`: the entity, its id, the name
 //! of what happened, and the fields that are not at their default. `quorum events` prints the names of semantics,
 //! section 21 (see `report::events`). Fields are only ever added, with a default.
+//!
+//! | file | what |
+//! |---|---|
+//! | `budget` | what happens to the budget of a run, and to the calls that it holds |
+//! | `gate` | what happens to a quality gate |
+//! | `hold` | what happens to a checkpoint or a delay |
+//! | `run` | what happens to a run as a whole |
+//! | `task` | what happens to the standing of a task |
+//! | `work` | what happens to things that are under way: turns of workers, questions to agents, and all other work |
 
 mod budget;
 mod gate;

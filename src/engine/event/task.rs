@@ -6,7 +6,7 @@ use crate::domain::{
     AgentId, AttemptKind, Cause, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
     QualityFlag, Stage, Status, Step, TaskId, Timestamp, WaitingReason,
 };
-use crate::engine::payload::{DeferralReason, FileFact, StageReport, VoidedStage, Way, is_default};
+use crate::engine::payload::{DeferralReason, FileFact, Grounds, StageReport, VoidedStage, Way, is_default};
 use crate::mission::SubTask;
 
 /// What happens to the standing of a task: its state and attempts, verdicts about it, what and whom it waits for.
@@ -61,10 +61,53 @@ pub enum TaskEvent {
         #[serde(default, skip_serializing_if = "is_default")]
         checks: Vec<u32>,
     },
-    /// `task:regressed`: what the task was accepted for does not stand any more.
+    /// A stage behind the panel is asked, or its command is run: the request of that is told.
+    StageOpened {
+        /// Which one; `None`: the verification.
+        #[serde(default, skip_serializing_if = "is_default")]
+        step: Option<Step>,
+        /// The round of this judging, from 1; in round 0 a vision check looks which of its screenshots are there.
+        round: u32,
+        /// Whether it needs no agent.
+        #[serde(default, skip_serializing_if = "is_default")]
+        plain: bool,
+        /// On what grounds the work came to it.
+        grounds: Grounds,
+    },
+    /// The open stage failed in this round: whoever was asked said nothing that counts. That one's end is told.
+    StageFailed {
+        /// Which one; `None`: the verification.
+        #[serde(default, skip_serializing_if = "is_default")]
+        step: Option<Step>,
+        /// What went wrong.
+        message: String,
+    },
+    /// An approver that is no person left it open. That one's end is told.
+    ApprovalUndecided {
+        /// Which approval, by its number within the task.
+        number: u32,
+        /// The approver's position among those of the approval.
+        approver: u32,
+        /// Why, in words.
+        message: String,
+        /// For the last approver: when they are asked again, should a session live then.
+        #[serde(default, skip_serializing_if = "is_default")]
+        again: Option<Timestamp>,
+    },
+    /// `task:regressed`: what the task was accepted for does not stand any more. The transition beside it says whether it is
+    /// done again.
     Regressed {
         /// What does not stand.
         reason: String,
+        /// The files of its record that are gone or empty.
+        #[serde(default, skip_serializing_if = "is_default")]
+        files: Vec<FileFact>,
+        /// Regressed tasks that name a common file and are done again before it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        behind: Vec<TaskId>,
+        /// Verifications that judge it once more when it is done again.
+        #[serde(default, skip_serializing_if = "is_default")]
+        judged_again: Vec<TaskId>,
     },
     /// `task:superseded`: a clean fixup made up for the failure of the task.
     Superseded {

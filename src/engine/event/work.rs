@@ -2,13 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{
-    Advice, AgentId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Step, TaskId, Timestamp,
-};
-use crate::engine::audit::AfterScan;
+use crate::domain::{Advice, AgentId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Timestamp};
+use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, Grounds, ProcessRef, ReplyRef, ToolCalls, ToolLedgerRef,
-    TurnFiles, Usage, Used, is_default,
+    Asked, Exit, FileRef, ProcessRef, ReplyRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, is_default,
 };
 
 /// What happens to a turn of a task's worker.
@@ -186,109 +183,13 @@ pub enum AskEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum WorkEvent {
-    /// `work:requested`: the files that the task's rules name are to be looked at.
-    ScanRequested {
-        /// What follows.
-        #[serde(default, skip_serializing_if = "is_default")]
-        then: AfterScan,
-    },
-    /// `work:ended`: what was seen of the files that the task's rules name.
-    FilesScanned {
-        /// The files.
-        files: Vec<FileFact>,
-        /// Why the task's answer stands for no work, where that was asked.
-        #[serde(default, skip_serializing_if = "is_default")]
-        hollow: Option<String>,
-    },
-    /// `work:requested`: the files of a failed dependency are to be looked at.
-    ArtifactsRequested {
-        /// The dependency that failed.
-        dependency: TaskId,
-    },
-    /// `work:ended`: what was seen of the files of a failed dependency.
-    ArtifactsScanned {
-        /// The dependency that failed.
-        dependency: TaskId,
-        /// The files.
-        files: Vec<FileFact>,
-    },
-    /// `work:requested`: a command of the task's finish gate is to be run.
-    FinishRequested {
-        /// The command's position among the gate's commands.
-        command: u32,
-    },
-    /// `work:ended` of a command of the finish gate.
-    FinishChecked {
-        /// The command's position among the gate's commands.
-        command: u32,
-        /// What the command showed.
-        result: CheckResult,
-    },
-    /// `work:requested`: a check is to be run.
-    CheckRequested {
-        /// The check's position among the task's checks.
-        check: u32,
-    },
-    /// `work:ended` of a check.
-    CheckFinished {
-        /// The check's position among the task's checks.
-        check: u32,
-        /// What the check showed.
-        result: CheckResult,
-    },
-    /// `work:requested` where plain facts decide: the task's criteria are to be held against what there is.
-    GradingRequested {
-        /// The round of this judging, from 1.
-        round: u32,
-        /// Whether the stages before left the work without a review that it would have had.
-        #[serde(default, skip_serializing_if = "is_default")]
-        unreviewed: bool,
-    },
-    /// `work:ended` (`failed`) where plain facts decide: the grader itself failed. Its success is the verdict of the stage.
-    GradingFailed {
-        /// The round.
-        round: u32,
-        /// What went wrong.
-        message: String,
-    },
-    /// `work:requested` where no agent is asked: a stage behind the verification is to look at the work.
-    StepRequested {
-        /// The stage.
-        step: Step,
-        /// The round of this judging, from 1.
-        round: u32,
-        /// Whether the stage needs no agent; else one is asked.
-        #[serde(default, skip_serializing_if = "is_default")]
-        plain: bool,
-        /// On what grounds the work came to the stage.
-        grounds: Grounds,
-    },
-    /// `work:ended` (`failed`) where no agent is asked: the stage itself failed. Its success is its verdict.
-    StepFailed {
-        /// The stage.
-        step: Step,
-        /// The round.
-        round: u32,
-        /// What went wrong.
-        message: String,
-    },
-    /// `work:requested` of a command: an approver that is no person is asked.
-    ApproverAsked {
-        /// Which approval, by its number within the task.
-        number: u32,
-        /// The approver's position among those of the approval.
-        approver: u32,
-    },
-    /// `work:ended`: an approver left it open.
-    ApproverUndecided {
-        /// Which approval, by its number within the task.
-        number: u32,
-        /// The approver's position among those of the approval.
-        approver: u32,
-        /// Why, in words.
-        message: String,
-        /// For the last approver: when they are asked again, should a session live then.
-        #[serde(default, skip_serializing_if = "is_default")]
-        again: Option<Timestamp>,
+    /// `work:requested`
+    Requested(Job),
+    /// `work:ended`
+    Ended {
+        /// The work.
+        job: Job,
+        /// How it ended.
+        end: JobEnd,
     },
 }

@@ -111,6 +111,10 @@ pub struct TaskState {
     pub changed: Vec<String>,
     /// For a done task: what it was accepted for, where it names files or has checks.
     pub acceptance: Option<Box<Acceptance>>,
+    /// How often its accepted work did not stand, since it last began by a person's word.
+    pub regressions: u32,
+    /// While its accepted work is done or judged once more because something did not stand.
+    pub reopened: Option<Box<Reopened>>,
     /// The last stage of this attempt in whose place a person accepted the work: what comes before it is settled, however
     /// often judges behind it must be asked.
     pub accepted: Option<Box<PersonsWord>>,
@@ -123,6 +127,21 @@ pub struct TaskState {
     /// Whether something that this attempt should have shown was not shown: a forced finish gate, an open judge breaker.
     pub unverified: bool,
 }
+
+/// Accepted work is done once more, in one attempt beside all limits, because it did not stand; or a verification judges
+/// once more, because work that it had judged is done again. Over when the task ends or begins anew.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reopened {
+    /// What did not stand.
+    pub why: Box<str>,
+    /// The files of the old acceptance that are to be there again.
+    pub files: Vec<FileFact>,
+    /// For a verification: the edge that its verdict took. The next one must take the same.
+    pub edge: Option<Edge>,
+    /// Tasks that wait until this one has ended, because they name a file of it and are done again too.
+    pub ahead_of: Vec<TaskId>,
+}
+
 /// A task waits for a moment or for a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deferral {
@@ -382,10 +401,8 @@ pub struct Judging {
     pub seats: Vec<Seat>,
     /// Whether the judges' score is the work's score: in this judging, or as a person confirmed it.
     pub scored: bool,
-    /// The verification, once it was asked for.
-    pub grading: Option<Grading>,
-    /// The stage behind it that was asked last.
-    pub step: Option<OpenStep>,
+    /// The stage behind the panel that was asked last.
+    pub stage: Option<OpenStage>,
     /// What the judge of the verification, or of that stage, replied last. Forgotten when another one is asked.
     pub heard: Option<Box<Heard>>,
 }
@@ -399,11 +416,11 @@ pub struct Heard {
     /// The call that it came of.
     pub id: AskId,
 }
-/// A stage behind the verification that was asked.
+/// A stage behind the panel: the verification, and what comes behind that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenStep {
-    /// Which one.
-    pub step: Step,
+pub struct OpenStage {
+    /// Which one; `None`: the verification.
+    pub step: Option<Step>,
     /// Its round, from 1; in round 0 a vision check looks which of its screenshots are there.
     pub round: u32,
     /// Whether it has not come back.
@@ -412,16 +429,6 @@ pub struct OpenStep {
     pub plain: bool,
     /// On what grounds the work came to it.
     pub grounds: Grounds,
-}
-/// A verification in progress.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grading {
-    /// Its round, from 1.
-    pub round: u32,
-    /// Whether the grader has not come back.
-    pub open: bool,
-    /// Whether the stages before left the work without a review that it would have had.
-    pub unreviewed: bool,
 }
 /// One seat of a panel, or the single seat of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -458,10 +465,10 @@ impl Judging {
     /// The stage that asks somebody, or did last.
     #[must_use]
     pub(in crate::engine) fn asked_stage(&self) -> AskedStage {
-        match (self.step, self.grading) {
-            (Some(open), _) => (open.step.stage(), Some(open.step)),
-            (None, Some(_)) => (Stage::Verification, None),
-            (None, None) => (Stage::Judge, None),
+        match self.stage.map(|stage| stage.step) {
+            Some(Some(step)) => (step.stage(), Some(step)),
+            Some(None) => (Stage::Verification, None),
+            None => (Stage::Judge, None),
         }
     }
 
@@ -496,20 +503,13 @@ impl TaskState {
         deferral.is_some_and(|deferral| deferral.why == DeferralReason::Slot)
     }
 
-    /// Whether the runtime looks at something of its work now.
+    /// Whether the runtime looks at something of its work now. Whoever is asked is a call, and one that has no room is held:
+    /// nobody looks then.
     #[must_use]
     pub(in crate::engine) fn is_looked_at(&self) -> bool {
-        // Whoever is asked for grades is a call, and one that has no room is held: nobody looks then.
-        let mut consults = self.asks.iter();
-        let asks =
-            consults.any(|open| matches!(open.purpose, Purpose::Grade { .. } | Purpose::Decompose { .. }));
-        self.judging.as_deref().is_some_and(|judging| {
-            judging.scanning
-                || judging.finish_open().is_some()
-                || judging.checks.iter().any(Option::is_none)
-                || !asks && judging.grading.is_some_and(|grading| grading.open)
-                || judging.step.is_some_and(|step| step.open && step.plain)
-        })
+        self.judging
+            .as_deref()
+            .is_some_and(|judging| judging.jobs(self.scans).next().is_some())
     }
 
     /// Whether the task waits for the answer to a question, or for the word that it is one: no turn of it may start.

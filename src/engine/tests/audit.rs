@@ -1,7 +1,7 @@
 //! What was accepted must still stand: of what an audit speaks, and of what it does not (semantics, section 6).
 
-use crate::domain::{Millis, Status, TaskId};
-use crate::engine::{AuditReport, CheckResult, Effect, Event, Fact, RunEvent};
+use crate::domain::{AttemptKind, FailureMode, Millis, Status, TaskId};
+use crate::engine::{AuditReport, CheckResult, Effect, Event, Fact, Job, Looks, RunEvent};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
@@ -26,14 +26,26 @@ fn run_until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) {
 fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
     let mut simulation = Simulation::new(MISSION, options());
     run_until(&mut simulation, |effect| {
-        matches!(effect, Effect::ScanFiles { .. })
+        matches!(
+            effect,
+            Effect::Job {
+                job: Job::Scan { .. },
+                ..
+            }
+        )
     });
     simulation.resume();
     assert!(simulation.state.audit.out, "the first task is accepted");
     let scan = simulation.todo.iter();
-    let scan = scan
-        .enumerate()
-        .find(|(_, effect)| matches!(effect, Effect::ScanFiles { .. }));
+    let scan = scan.enumerate().find(|(_, effect)| {
+        matches!(
+            effect,
+            Effect::Job {
+                job: Job::Scan { .. },
+                ..
+            }
+        )
+    });
     let (scan, _) = scan.expect("it is looked for again");
     simulation.perform(scan, &mut |_, _| Answer::Files(Some(1), 1));
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
@@ -56,4 +68,59 @@ fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
     simulation.run(good);
     let audits = simulation.count(|event| matches!(event, Event::Run(RunEvent::AuditFinished { .. })));
     assert_eq!(audits, 2, "the second task is looked at before the run ends");
+}
+
+/// The audit that is next finds that no check passes any more.
+fn nothing_passes(simulation: &mut Simulation) {
+    run_until(simulation, |effect| matches!(effect, Effect::Audit { .. }));
+    simulation.todo.clear();
+    let state = &simulation.state;
+    let looks: Looks = state.covered().map(|(id, _)| (id, Vec::new())).collect();
+    let failed = |(task, check)| {
+        let result = CheckResult {
+            passed: false,
+            message: "x".to_owned(),
+            duration: Millis(1),
+        };
+        (task, check, result)
+    };
+    let report = AuditReport {
+        number: state.audit.number,
+        checks: state.checks_due(&looks).into_iter().map(failed).collect(),
+        looks,
+        ..AuditReport::default()
+    };
+    simulation.feed(&Fact::Audited(Box::new(report)));
+}
+
+#[test]
+fn work_is_done_again_twice_beside_its_limits_and_then_fails_in_whatever_session() {
+    let mission = "name: m
+settings: {finalChecks: always}
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: only, maxAttempts: 1, onExhausted: fixup, expectations: [{type: test, command: x}]}
+";
+    let mut simulation = Simulation::new(mission, options());
+    for attempt in [2, 3] {
+        nothing_passes(&mut simulation);
+        let task = simulation.state.task(FIRST);
+        assert_eq!((task.attempt, task.kind), (attempt, AttemptKind::Fix));
+        assert_eq!((task.tries, task.fixes), (1, 0), "it is in no allowance");
+        assert_eq!((task.flag, task.acceptance.is_none()), (None, true));
+    }
+    run_until(&mut simulation, |effect| matches!(effect, Effect::Audit { .. }));
+    simulation.resume();
+    assert_eq!(
+        simulation.state.audit.of_session, 1,
+        "each session counts its own"
+    );
+    nothing_passes(&mut simulation);
+    let task = simulation.state.task(FIRST);
+    assert_eq!(
+        (task.status, task.mode, task.attempt),
+        (Status::Failed, Some(FailureMode::Regressed), 3)
+    );
+    simulation.run(good);
+    assert_eq!(simulation.state.plan.tasks.len(), 1, "nobody gets a fixup");
 }

@@ -9,8 +9,8 @@ use crate::domain::{
 use crate::engine::decide::signature;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
-    BudgetEvent, CallId, Effect, Event, Exit, FileFact, Grounds, StageReport, TaskEvent, TurnEvent, Usage,
-    WorkEvent, apply, effects, may_be_made, pending_effects,
+    AfterScan, BudgetEvent, CallId, Effect, Event, Exit, FileFact, Grounds, Job, JobEnd, StageReport,
+    TaskEvent, TurnEvent, Usage, WorkEvent, apply, effects, may_be_made, pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -73,9 +73,9 @@ fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
         },
     );
     let undecided = |approver, again| {
-        Event::Work(
+        Event::Task(
             TASK,
-            WorkEvent::ApproverUndecided {
+            TaskEvent::ApprovalUndecided {
                 number: 1,
                 approver,
                 message: String::new(),
@@ -129,20 +129,24 @@ fn what_a_judge_grades_by_a_rubric_is_not_graded_by_facts() {
     let mut simulation = Simulation::new(GRADED, options());
     let mut graded = false;
     let grades = |effects: &[Effect]| {
-        effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::Grade { .. }))
+        effects.iter().any(|effect| {
+            matches!(
+                effect,
+                Effect::Job {
+                    job: Job::Grade(_),
+                    ..
+                }
+            )
+        })
     };
     while !simulation.todo.is_empty() && !graded {
         simulation.perform(0, &mut good);
-        graded =
-            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. }))) > 0;
+        graded = simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))) > 0;
     }
     assert!(graded);
     assert!(!grades(&pending_effects(&simulation.state)));
     let requested = simulation.journal.iter().flatten();
-    for event in requested.filter(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. })))
-    {
+    for event in requested.filter(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))) {
         assert!(!grades(&effects(&simulation.state, event)));
     }
     let by_facts = GRADED.replace("{rubric: default-task}", "{grader: heuristic}, acceptance: [c]");
@@ -261,9 +265,15 @@ fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
     };
     let scanned = Event::Work(
         TASK,
-        WorkEvent::FilesScanned {
-            files: vec![fact.clone()],
-            hollow: None,
+        WorkEvent::Ended {
+            job: Job::Scan {
+                number: 1,
+                then: AfterScan::Preflight,
+            },
+            end: JobEnd::Seen {
+                files: vec![fact.clone()],
+                hollow: None,
+            },
         },
     );
     let asked = || {
@@ -288,10 +298,10 @@ fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
 fn a_step_is_open_until_it_has_its_verdict() {
     for stage in [Stage::Stages, Stage::RedTeam, Stage::Vision, Stage::Checks] {
         let mut task = TaskState::default();
-        task.apply(&Event::Work(
+        task.apply(&Event::Task(
             TASK,
-            WorkEvent::StepRequested {
-                step: Step::RedTeam,
+            TaskEvent::StageOpened {
+                step: Some(Step::RedTeam),
                 round: 1,
                 plain: false,
                 grounds: Grounds::Reviewed,
@@ -299,7 +309,7 @@ fn a_step_is_open_until_it_has_its_verdict() {
         ));
         let is_open = |task: &TaskState| {
             let judging = task.judging.as_deref();
-            judging.and_then(|judging| judging.step).map(|step| step.open)
+            judging.and_then(|judging| judging.stage).map(|stage| stage.open)
         };
         assert_eq!(is_open(&task), Some(true));
         let report = StageReport::new(TASK, 1, stage, Verdict::Pass, None);
@@ -324,23 +334,18 @@ fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
     }
     let mut task = simulation.state.task(TASK).clone();
     assert!(task.ask_of_seat(0).is_some());
-    let graded = Event::Work(
-        TASK,
-        WorkEvent::GradingRequested {
-            round: 1,
-            unreviewed: false,
-        },
-    );
-    let step = Event::Work(
-        TASK,
-        WorkEvent::StepRequested {
-            step: Step::RedTeam,
-            round: 1,
-            plain: false,
-            grounds: Grounds::Reviewed,
-        },
-    );
-    for event in [graded, step] {
+    let opened = |step| {
+        Event::Task(
+            TASK,
+            TaskEvent::StageOpened {
+                step,
+                round: 1,
+                plain: false,
+                grounds: Grounds::Reviewed,
+            },
+        )
+    };
+    for event in [opened(None), opened(Some(Step::RedTeam))] {
         let mut task = task.clone();
         task.apply(&event);
         assert_eq!(task.ask_of_seat(0), None, "{event:?}");

@@ -1,7 +1,9 @@
 //! The judge breaker: so many rejections in a row, and a model's work is not judged any more in its wave (section 7).
 
-use crate::domain::{AskId, Cause, OutcomeClass, Purpose, QualityFlag, Stage, Status, TaskId, Verdict};
-use crate::engine::{AskEvent, Command, Effect, Event, Fact, OperatorInput, State, TaskEvent, outcome};
+use crate::domain::{
+    AskId, Cause, OutcomeClass, Purpose, QualityFlag, Stage, Status, TaskId, TurnId, Verdict,
+};
+use crate::engine::{AskEvent, Command, Effect, Event, Fact, Job, OperatorInput, State, TaskEvent, outcome};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -136,7 +138,9 @@ fn preflight_rejects_and_failed_checks_never_count() {
     options.jobs = Some(1);
     let mut simulation = Simulation::new(&yaml, options);
     simulation.run(|state, effect| match effect {
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         other => good(state, other),
     });
     assert_eq!(calls(&simulation), 1);
@@ -226,7 +230,9 @@ fn what_failed_its_checks_was_not_sent_back_by_its_judges() {
     let mut simulation = Simulation::new(&yaml, options);
     let mut checks = 0;
     simulation.run(|state, effect| match effect {
-        Effect::RunCheck { .. } => {
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => {
             checks += 1;
             Answer::Check(checks > 1)
         }
@@ -282,7 +288,10 @@ fn a_fixup_is_of_the_judges_that_rejected_what_it_mends() {
         options.jobs = Some(1);
         let mut simulation = Simulation::new(&yaml, options);
         simulation.run(|state, effect| match effect {
-            Effect::RunCheck { task, .. } => Answer::Check(*task != TaskId(0)),
+            Effect::Job {
+                turn: TurnId { task, .. },
+                job: Job::Check(_),
+            } => Answer::Check(*task != TaskId(0)),
             Effect::Ask {
                 id: AskId { task, .. },
                 purpose: Purpose::Score(_),

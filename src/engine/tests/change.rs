@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
 use crate::engine::{
-    Asked, Command, Effect, Event, Fact, MissionChange, OperatorInput, RunEvent, RunPhase, State, TurnEvent,
-    outcome,
+    Asked, Command, Effect, Event, Fact, Job, MissionChange, OperatorInput, RunEvent, RunPhase, State,
+    TurnEvent, outcome,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -141,7 +141,7 @@ fn only_what_depends_on_the_change_is_done_again() {
             .filter(|task| task.status.is_terminal())
             .count();
         assert_eq!(
-            (state.counts.done + state.counts.failed) as usize,
+            (state.sums.counts.done + state.sums.counts.failed) as usize,
             reached,
             "{new}"
         );
@@ -160,7 +160,11 @@ fn tasks_come_and_go_under_ids_that_stay() {
     assert_eq!(state.plan.task(TaskId(1)).part, Part::Removed);
     assert_eq!(&*state.plan.task(TaskId(5)).title, "e");
     assert_eq!(
-        (state.counts.selected, state.counts.done, state.counts.failed),
+        (
+            state.sums.counts.selected,
+            state.sums.counts.done,
+            state.sums.counts.failed
+        ),
         (5, 3, 1)
     );
     let change = simulation.journal.last().and_then(|record| record.last());
@@ -229,8 +233,8 @@ fn a_selection_outlives_a_change() {
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     assert_eq!(
         (
-            simulation.state.counts.selected,
-            simulation.state.counts.not_taken
+            simulation.state.sums.counts.selected,
+            simulation.state.sums.counts.not_taken
         ),
         (2, 3)
     );
@@ -241,8 +245,8 @@ fn a_selection_outlives_a_change() {
     assert_eq!(to_do(&simulation.state), "b c");
     assert_eq!(
         (
-            simulation.state.counts.selected,
-            simulation.state.counts.not_taken
+            simulation.state.sums.counts.selected,
+            simulation.state.sums.counts.not_taken
         ),
         (3, 2)
     );
@@ -329,7 +333,9 @@ tasks:
 
 fn bad_verdict(state: &State, effect: &Effect) -> Answer {
     match effect {
-        Effect::Grade { .. } => Answer::Score(10),
+        Effect::Job {
+            job: Job::Grade(_), ..
+        } => Answer::Score(10),
         _ => good(state, effect),
     }
 }
@@ -561,7 +567,7 @@ tasks: [{title: plan, description: one, assignTo: lead, expectations: [{type: te
     simulation.resume();
     simulation.run(script);
     assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
-    assert_eq!(simulation.state.counts.selected, 2);
+    assert_eq!(simulation.state.sums.counts.selected, 2);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Deadlines: said once, kept over sessions, and never a change of the outcome by themselves.
 
-use crate::domain::{Digest, FailureClass, FailureMode, Millis, OutcomeClass, Status, TaskId, Timestamp};
+use crate::domain::{
+    Digest, FailureClass, FailureMode, Millis, OutcomeClass, Status, TaskId, Timestamp, TurnId,
+};
 use crate::engine::{
-    DeadlineEvent, DeadlineStep, Effect, Event, Fact, RunEvent, State, StopCause, Timer, outcome,
+    DeadlineEvent, DeadlineStep, Effect, Event, Fact, Job, RunEvent, State, StopCause, Timer, outcome,
 };
 use crate::mission::Part;
 
@@ -188,7 +190,10 @@ const FIXUP: TaskId = TaskId(2);
 
 fn mends(state: &State, effect: &Effect) -> Answer {
     match effect {
-        Effect::RunCheck { task, .. } => Answer::Check(*task == FIXUP),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } => Answer::Check(*task == FIXUP),
         _ => good(state, effect),
     }
 }
@@ -206,10 +211,12 @@ fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
     assert_eq!(simulation.state.timers.at(passing), Some(at), "it has not begun");
     // It is not good enough either, so the whole is tried again without it.
     simulation.run(|state, effect| match effect {
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         _ => good(state, effect),
     });
-    assert_eq!(simulation.state.counts.failed, 2);
+    assert_eq!(simulation.state.sums.counts.failed, 2);
     assert!(simulation.say(&Fact::RetryFailed));
     assert_eq!(simulation.state.plan.task(FIXUP).part, Part::Removed);
     assert_eq!(
@@ -219,7 +226,7 @@ fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
     );
     simulation.resume();
     simulation.feed(&Fact::TimerDue { at, timer: passing });
-    assert_eq!(simulation.state.counts.failed, 0);
+    assert_eq!(simulation.state.sums.counts.failed, 0);
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }

@@ -64,7 +64,7 @@ fn what_waits_for_the_task_waits_for_what_it_handed_down() {
     assert_eq!(statuses(state), [Status::Done; 5]);
     assert_eq!(order(&simulation)[..3], [0, 3, 4], "a, then b, before the others");
     let a = state.plan.find("a").unwrap();
-    assert_eq!((a, state.counts.selected), (TaskId(3), 5));
+    assert_eq!((a, state.sums.counts.selected), (TaskId(3), 5));
     assert_eq!(state.plan.depth(a), 1);
     let (lead, w) = (state.plan.find_agent("lead"), state.plan.find_agent("w"));
     assert_eq!(
@@ -170,7 +170,7 @@ fn a_replay_of_every_prefix_has_the_same_tasks() {
             [Status::Done; 5],
             "after {length} records"
         );
-        assert_eq!(again.state.counts.selected, 5);
+        assert_eq!(again.state.sums.counts.selected, 5);
     }
     // The journal alone says it.
     let text = serde_json::to_string(&whole.journal).unwrap();
@@ -188,14 +188,14 @@ fn work_that_is_done_again_hands_down_anew() {
         (part(&simulation, 3), part(&simulation, 4)),
         (Part::Removed, Part::Removed)
     );
-    assert_eq!(simulation.state.counts.selected, 3);
+    assert_eq!(simulation.state.sums.counts.selected, 3);
     simulation.resume();
     simulation.run(script(&json!([{"title": "b"}, {"title": "c"}])));
     assert_eq!(refusals(&simulation), [] as [&str; 0]);
     let state = &simulation.state;
     assert_eq!(state.plan.find("b"), Some(TaskId(4)), "it returns under its id");
     assert_eq!(part(&simulation, 3), Part::Removed);
-    assert_eq!((state.counts.selected, state.counts.done), (5, 5));
+    assert_eq!((state.sums.counts.selected, state.sums.counts.done), (5, 5));
     assert_eq!(state.task(TaskId(4)).attempt, 2, "attempt numbers go on");
 }
 

@@ -2,7 +2,7 @@
 
 use crate::domain::{FailureClass, FailureMode, Status, TaskId};
 use crate::engine::tests::simulation::{Answer, Simulation, options};
-use crate::engine::{AskEvent, Effect, Event, Fact, FileFact, TaskEvent, Way, decide};
+use crate::engine::{AskEvent, Effect, Event, Fact, FileFact, Job, JobEnd, TaskEvent, Way, decide};
 use crate::mission::RunOptions;
 
 use super::rules::{NOW, mission, simulation};
@@ -115,7 +115,13 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
             &tasks,
         );
         let mut simulation = simulation(&yaml);
-        while !matches!(simulation.todo.front(), Some(Effect::ScanArtifacts { .. })) {
+        while !matches!(
+            simulation.todo.front(),
+            Some(Effect::Job {
+                job: Job::Artifacts(_),
+                ..
+            })
+        ) {
             simulation.perform(0, &mut |_, _| Answer::AgentFailed(FailureClass::Unknown));
         }
         let fact = |(path, size): &(&str, Option<u64>)| FileFact {
@@ -124,10 +130,13 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
             digest: None,
             obstacle: None,
         };
-        let seen = Fact::ArtifactsScanned {
-            task: TaskId(1),
-            dependency: TaskId(0),
-            files: there.iter().map(fact).collect(),
+        let seen = Fact::JobEnded {
+            turn: simulation.state.current_turn(TaskId(1)),
+            job: Job::Artifacts(TaskId(0)),
+            end: JobEnd::Seen {
+                files: there.iter().map(fact).collect(),
+                hollow: None,
+            },
         };
         let events = decide(&simulation.state, &seen, NOW);
         let note = events.iter().find_map(|event| match event {

@@ -64,7 +64,7 @@ fn a_waiting_task_has_room_beside_others_unless_one_wants_to_be_alone() {
         );
         let mut simulation = Simulation::new(&yaml, options());
         let state = &mut simulation.state;
-        (state.slots, state.exclusive) = (slots, alone);
+        (state.sums.slots, state.sums.exclusive) = (slots, alone);
         crate::engine::decide::admits(state, TaskId(0), crate::engine::decide::Work::New)
     };
     assert!(room(false, 0, 0) && room(false, 1, 0) && room(true, 0, 0));
@@ -77,6 +77,7 @@ fn a_waiting_task_has_room_beside_others_unless_one_wants_to_be_alone() {
 fn a_task_is_looked_at_while_anything_of_it_is() {
     let looked_at = |judging: Judging| {
         crate::engine::state::TaskState {
+            status: crate::domain::Status::Review,
             judging: Some(Box::new(judging)),
             ..Default::default()
         }
@@ -92,10 +93,12 @@ fn a_task_is_looked_at_while_anything_of_it_is() {
         ..Judging::default()
     }));
     let grading = |open| Judging {
-        grading: Some(crate::engine::state::Grading {
+        stage: Some(crate::engine::state::OpenStage {
+            step: None,
             round: 1,
             open,
-            unreviewed: false,
+            plain: true,
+            grounds: crate::engine::Grounds::Reviewed,
         }),
         ..Judging::default()
     };

@@ -1,8 +1,8 @@
 //! Verifications as nodes: which edge a verdict takes, what it leaves out, what it sends back, and every crash in between.
 
-use crate::domain::{Cause, Edge, FailureClass, FailureMode, OutcomeClass, Status, TaskId, Verdict};
+use crate::domain::{Cause, Edge, FailureClass, FailureMode, OutcomeClass, Status, TaskId, TurnId, Verdict};
 use crate::engine::{
-    Command, Effect, Event, Fact, OperatorInput, State, TaskEvent, TurnEvent, WorkEvent, conditions, outcome,
+    Command, Effect, Event, Fact, Job, OperatorInput, State, TaskEvent, TurnEvent, conditions, outcome,
 };
 use crate::mission::RunOptions;
 
@@ -51,8 +51,12 @@ fn run(yaml: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation 
 fn graded(answers: &[Answer]) -> impl FnMut(&State, &Effect) -> Answer {
     let mut answers = answers.to_vec();
     move |state, effect| match effect {
-        Effect::Grade { .. } if answers.len() > 1 => answers.remove(0),
-        Effect::Grade { .. } => answers[0].clone(),
+        Effect::Job {
+            job: Job::Grade(_), ..
+        } if answers.len() > 1 => answers.remove(0),
+        Effect::Job {
+            job: Job::Grade(_), ..
+        } => answers[0].clone(),
         _ => good(state, effect),
     }
 }
@@ -89,7 +93,7 @@ fn replays(simulation: &Simulation) {
             .map(|task| (task.status, task.blockers, task.not_taken, task.edge, task.visits))
             .collect();
         let gates: Vec<_> = state.gates.iter().map(|gate| (gate.open, gate.left)).collect();
-        (tasks, gates, state.counts)
+        (tasks, gates, state.sums.counts)
     };
     assert_eq!(facts(&replayed.state), facts(&simulation.state));
     // And so does whoever makes it anew from where the tasks stand.
@@ -111,7 +115,7 @@ fn a_verdict_takes_its_edge_and_leaves_out_what_only_the_others_lead_to() {
         assert_eq!(state.task(taken).status, Done, "{edge:?}");
         assert_eq!(state.left_out_by(TaskId(left[0])), Some((VERIFY, edge)));
         assert_eq!(state.left_out_by(taken), None);
-        assert_eq!((state.counts.selected, state.counts.not_taken), (3, 2));
+        assert_eq!((state.sums.counts.selected, state.sums.counts.not_taken), (3, 2));
         assert_eq!(outcome(state).class, OutcomeClass::Ok);
         assert!(!state.is_unfinished());
         assert_eq!(simulation.turns.len(), 2, "a verification has no worker");
@@ -297,10 +301,20 @@ fn work_that_is_between_two_attempts_begins_anew_where_what_it_was_built_on_does
     let mut simulation = Simulation::new(&mission("write", more), options());
     let mut script = |state: &State, effect: &Effect| match effect {
         Effect::RunTurn { turn, .. } if turn.task == side => Answer::AgentFailed(FailureClass::Unknown),
-        Effect::Grade { .. } => BAD,
+        Effect::Job {
+            job: Job::Grade(_), ..
+        } => BAD,
         _ => good(state, effect),
     };
-    let is_grade = |effect: &Effect| matches!(effect, Effect::Grade { .. });
+    let is_grade = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::Job {
+                job: Job::Grade(_),
+                ..
+            }
+        )
+    };
     // Everything but the verdict, until `side` has failed and nothing new may start.
     while simulation.state.task(side).status != InProgress {
         let next = simulation
@@ -364,7 +378,15 @@ fn whatever_works_on_what_is_sent_back_is_stopped() {
         let is_held = |effect: &Effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == translate && turn.attempt == 1);
         let at_work = simulation.state.task(translate).running.is_some();
         let next = simulation.todo.iter().position(|effect| {
-            !is_held(effect) && (at_work || !matches!(effect, Effect::Grade { attempt: 1, .. }))
+            !is_held(effect)
+                && (at_work
+                    || !matches!(
+                        effect,
+                        Effect::Job {
+                            turn: TurnId { attempt: 1, .. },
+                            job: Job::Grade(_)
+                        }
+                    ))
         });
         let Some(index) = next else { break };
         stopped |= matches!(simulation.todo[index], Effect::StopTask(task) if task == translate);
@@ -390,7 +412,10 @@ fn two_verifications_of_the_same_work_come_to_an_end() {
         let mut turn = u32::from(first_fails);
         let script = move |state: &State, effect: &Effect| match effect {
             // By turns each of them fails and the other one passes.
-            Effect::Grade { task, .. } => {
+            Effect::Job {
+                turn: TurnId { task, .. },
+                job: Job::Grade(_),
+            } => {
                 turn += 1;
                 if (turn % 2 == 0) == (*task == VERIFY) {
                     BAD
@@ -450,13 +475,15 @@ fn checks_alone_may_decide_and_a_checked_verification_asks_nobody() {
     );
     for (passes, edge) in [(true, Edge::Pass), (false, Edge::Fail)] {
         let script = move |state: &State, effect: &Effect| match effect {
-            Effect::RunCheck { .. } => Answer::Check(passes),
+            Effect::Job {
+                job: Job::Check(_), ..
+            } => Answer::Check(passes),
             _ => good(state, effect),
         };
         let simulation = run(&yaml, script);
         assert_eq!(routed(&simulation), [(edge, 1)]);
         assert_eq!(
-            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. }))),
+            simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))),
             0
         );
     }
@@ -476,6 +503,6 @@ fn nothing_is_started_twice_and_slots_are_given_back() {
         assert!(busy.count() <= 1);
         simulation.perform(0, &mut script);
     }
-    assert_eq!(simulation.state.counts.running, 0);
+    assert_eq!(simulation.state.sums.counts.running, 0);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }

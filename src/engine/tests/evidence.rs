@@ -1,7 +1,7 @@
 //! What the runtime sees of a turn beside its exit, and what follows from it.
 
 use crate::domain::{Cause, FailureMode, QualityFlag, Stage, Status, TaskId, TurnId};
-use crate::engine::{Effect, Event, Fact, Known, State, TaskEvent, TurnEnd, TurnEvent, TurnFiles};
+use crate::engine::{Effect, Event, Fact, Job, Known, State, TaskEvent, TurnEnd, TurnEvent, TurnFiles};
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
@@ -165,7 +165,10 @@ tasks:
             written: Some(1),
             ..TurnFiles::default()
         }),
-        Effect::ScanFiles { .. } => Answer::Files(Some(1), 0),
+        Effect::Job {
+            job: Job::Scan { .. },
+            ..
+        } => Answer::Files(Some(1), 0),
         _ => Answer::Finished,
     };
     for (jobs, expected) in [(1, Known::Yes), (2, Known::Unknown)] {
@@ -260,7 +263,10 @@ fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
                     };
                     simulation.feed(&Fact::TurnEnded(Box::new(end)));
                 }
-                Effect::ScanFiles { .. } if hollow => simulation.perform(0, &mut |_, _| Answer::Hollow),
+                Effect::Job {
+                    job: Job::Scan { .. },
+                    ..
+                } if hollow => simulation.perform(0, &mut |_, _| Answer::Hollow),
                 _ => simulation.perform(0, &mut good),
             }
         }
@@ -312,7 +318,13 @@ tasks: [{title: t, description: write a report, review: none, maxAttempts: 1}]
 fn files_that_are_told_of_twice_count_once() {
     let yaml = "name: m\nagents: {w: {run: [/bin/true]}, j: {run: [/bin/true], role: reviewer}}\ntasks: [{title: t, assignTo: w, targetFiles: [f]}]\n";
     let mut simulation = Simulation::new(yaml, options());
-    while !matches!(simulation.todo.front(), Some(Effect::ScanFiles { .. })) {
+    while !matches!(
+        simulation.todo.front(),
+        Some(Effect::Job {
+            job: Job::Scan { .. },
+            ..
+        })
+    ) {
         simulation.perform(0, &mut good);
     }
     let effect = simulation.todo.pop_front().unwrap();

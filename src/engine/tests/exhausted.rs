@@ -1,7 +1,7 @@
 //! What becomes of work whose attempts are used up: `onExhausted`.
 
 use crate::domain::{FailureMode, QualityFlag, Status, TaskId};
-use crate::engine::{Command, Effect, Event, Fact, OperatorInput, TaskEvent, ToolCalls};
+use crate::engine::{Command, Effect, Event, Fact, Job, JobEnd, OperatorInput, TaskEvent, ToolCalls};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -26,7 +26,11 @@ tasks:
     );
     let mut simulation = Simulation::new(&yaml, options());
     while let Some(effect) = simulation.todo.front().cloned() {
-        if let Effect::ScanFiles { turn, number } = effect {
+        if let Effect::Job {
+            turn,
+            job: job @ Job::Scan { .. },
+        } = effect
+        {
             simulation.todo.pop_front();
             let fact = |(path, size): &(&str, Option<u64>)| crate::engine::FileFact {
                 path: (*path).to_owned(),
@@ -34,15 +38,19 @@ tasks:
                 digest: None,
                 obstacle: None,
             };
-            simulation.feed(&Fact::FilesScanned {
+            simulation.feed(&Fact::JobEnded {
                 turn,
-                number,
-                files: declared.iter().map(fact).collect(),
-                hollow: None,
+                job,
+                end: JobEnd::Seen {
+                    files: declared.iter().map(fact).collect(),
+                    hollow: None,
+                },
             });
         } else {
             simulation.perform(0, &mut |state, effect| match effect {
-                Effect::RunCheck { .. } => Answer::Check(false),
+                Effect::Job {
+                    job: Job::Check(_), ..
+                } => Answer::Check(false),
                 _ => good(state, effect),
             });
         }
@@ -54,7 +62,7 @@ tasks:
 fn half_of_the_files_are_enough_for_degraded_work_and_less_is_not() {
     let half = run("degrade", &["a", "c"]);
     assert_eq!(half.state.task(TASK).flag, Some(QualityFlag::Degraded));
-    assert_eq!(half.state.counts.degraded, 1);
+    assert_eq!(half.state.sums.counts.degraded, 1);
     assert_eq!(
         half.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))),
         1

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 
 use crate::domain::{AttemptKind, Cause, OutcomeClass, Points, QualityFlag, Stage, Status, TaskId, Verdict};
-use crate::engine::{Effect, Event, State, TaskEvent, ToolCalls, TurnEvent, TurnFiles, WorkEvent, outcome};
+use crate::engine::{
+    Effect, Event, Job, State, TaskEvent, ToolCalls, TurnEvent, TurnFiles, WorkEvent, outcome,
+};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -29,7 +31,10 @@ fn flag(simulation: &Simulation) -> Option<QualityFlag> {
 /// The command at this position is red until the worker's turn of this number.
 fn red_until(command: u32, turn: u32) -> impl FnMut(&State, &Effect) -> Answer {
     move |state, effect| match effect {
-        Effect::RunFinish { turn: of, command: n } => Answer::Check(*n != command || of.turn >= turn),
+        Effect::Job {
+            turn: of,
+            job: Job::Finish(n),
+        } => Answer::Check(*n != command || of.turn >= turn),
         other => good(state, other),
     }
 }
@@ -58,7 +63,18 @@ fn a_worker_is_told_what_is_missing_in_another_turn_of_the_same_attempt() {
 fn each_required_test_runs_by_itself_and_one_green_test_is_not_another() {
     let gate = "verify: {requiredTests: [a], failToPass: [b, a], testCommand: 'test {test}', maxAttempts: 0}";
     let simulation = run(gate, red_until(1, 9));
-    let ran = simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::FinishChecked { .. })));
+    let ran = simulation.count(|event| {
+        matches!(
+            event,
+            Event::Work(
+                _,
+                WorkEvent::Ended {
+                    job: Job::Finish(_),
+                    ..
+                }
+            )
+        )
+    });
     assert_eq!(ran, 2, "a and b, a once");
     assert_eq!(
         flag(&simulation),
@@ -87,7 +103,9 @@ fn after_the_allowed_nudges_it_goes_on_unverified() {
 fn compilation_and_the_rest_are_counted_apart_and_each_stops_on_its_own() {
     let gate = "verify: {requireCompilation: true, compileCommand: c, commands: [x]}";
     let simulation = run(gate, |state, effect| match effect {
-        Effect::RunFinish { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Finish(_), ..
+        } => Answer::Check(false),
         other => good(state, other),
     });
     assert_eq!(nudges(&simulation), 8);
@@ -108,7 +126,7 @@ fn a_gate_that_requires_nothing_is_none() {
         let simulation = run(gate, good);
         assert_eq!(flag(&simulation), Some(QualityFlag::Unreviewed), "{gate}");
         let asked =
-            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::FinishRequested { .. })));
+            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Finish(_)))));
         assert_eq!(asked, 0);
     }
 }
@@ -118,15 +136,25 @@ fn a_forced_gate_does_not_spare_the_work_its_judging() {
     let gate =
         "verify: {commands: [x], maxAttempts: 0}, maxAttempts: 2, expectations: [{type: test, command: x}]";
     let simulation = run(gate, |state, effect| match effect {
-        Effect::RunFinish { .. } | Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Finish(_), ..
+        }
+        | Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         other => good(state, other),
     });
     assert_eq!(simulation.state.task(TaskId(0)).status, Status::Failed);
     // The next attempt is not unverified for what the one before did not show.
     let tries = Cell::new(0);
     let simulation = run(gate, |state, effect| match effect {
-        Effect::RunFinish { turn, .. } => Answer::Check(turn.attempt > 1),
-        Effect::RunCheck { .. } => {
+        Effect::Job {
+            turn,
+            job: Job::Finish(_),
+        } => Answer::Check(turn.attempt > 1),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => {
             tries.set(tries.get() + 1);
             Answer::Check(tries.get() > 1)
         }
@@ -176,7 +204,15 @@ fn a_crash_in_the_middle_of_a_gate_runs_what_is_missing() {
     let gate =
         "name: m\nagents: {w: {run: [/bin/true]}}\ntasks:\n  - {title: t, verify: {commands: [x, y]}}\n";
     let mut simulation = Simulation::new(gate, options());
-    let is_second = |effect: &Effect| matches!(effect, Effect::RunFinish { command: 1, .. });
+    let is_second = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::Job {
+                job: Job::Finish(1),
+                ..
+            }
+        )
+    };
     while !simulation.todo.iter().any(is_second) {
         simulation.perform(0, &mut good);
     }
@@ -185,7 +221,16 @@ fn a_crash_in_the_middle_of_a_gate_runs_what_is_missing() {
     assert!(later.todo.iter().any(is_second));
     later.run(good);
     assert_eq!(
-        later.count(|event| matches!(event, Event::Work(_, WorkEvent::FinishChecked { .. }))),
+        later.count(|event| matches!(
+            event,
+            Event::Work(
+                _,
+                WorkEvent::Ended {
+                    job: Job::Finish(_),
+                    ..
+                }
+            )
+        )),
         2
     );
     assert_eq!(later.state.task(TaskId(0)).status, Status::Done);
@@ -207,7 +252,10 @@ fn rejected(simulation: &Simulation) -> Option<(Cause, Points)> {
 fn called(calls: u32, hollow: bool) -> impl FnMut(&State, &Effect) -> Answer {
     move |state, effect| match effect {
         Effect::RunTurn { .. } => Answer::Called(ToolCalls { calls, writes: 0 }),
-        Effect::ScanFiles { .. } if hollow => Answer::Hollow,
+        Effect::Job {
+            job: Job::Scan { .. },
+            ..
+        } if hollow => Answer::Hollow,
         other => good(state, other),
     }
 }
@@ -262,7 +310,10 @@ fn files_that_nobody_wrote_were_not_written() {
     ] {
         let simulation = run(task, |state, effect| match effect {
             Effect::RunTurn { .. } => answer.clone(),
-            Effect::ScanFiles { .. } => Answer::Files(Some(1), 0),
+            Effect::Job {
+                job: Job::Scan { .. },
+                ..
+            } => Answer::Files(Some(1), 0),
             other => good(state, other),
         });
         assert_eq!(rejected(&simulation), expected, "{answer:?}");
@@ -271,7 +322,10 @@ fn files_that_nobody_wrote_were_not_written() {
     let simulation = run(
         "description: Look after it, targetFiles: [a]",
         |state, effect| match effect {
-            Effect::ScanFiles { .. } => Answer::Files(Some(1), 0),
+            Effect::Job {
+                job: Job::Scan { .. },
+                ..
+            } => Answer::Files(Some(1), 0),
             other => good(state, other),
         },
     );

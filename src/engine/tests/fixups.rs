@@ -1,10 +1,10 @@
 //! Fixups: what they are made from, who waits for them, and what their end means.
 
 use crate::domain::{
-    AttemptKind, FailureMode, OutcomeClass, Purpose, QualityFlag, Status, TaskId, WaitingReason,
+    AttemptKind, FailureMode, OutcomeClass, Purpose, QualityFlag, Status, TaskId, TurnId, WaitingReason,
 };
 use crate::engine::{
-    Command, Effect, Event, Fact, OperatorInput, RunEvent, State, StopCause, TaskEvent, apply, outcome,
+    Command, Effect, Event, Fact, Job, OperatorInput, RunEvent, State, StopCause, TaskEvent, apply, outcome,
 };
 use crate::mission::{Origin, Part};
 
@@ -38,10 +38,14 @@ qualityGates: [{name: g, afterTasks: [broken], blocksTasks: [behind], requireAll
 /// Checks of the broken task fail; those of its fixup as the script says.
 fn script(fixup_passes: bool) -> impl FnMut(&State, &Effect) -> Answer + Clone {
     move |state, effect| match effect {
-        Effect::RunCheck { task, .. } if *task == BROKEN => Answer::Check(false),
-        Effect::RunCheck { task, .. } if state.plan.mended_by(*task) == Some(BROKEN) => {
-            Answer::Check(fixup_passes)
-        }
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } if *task == BROKEN => Answer::Check(false),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } if state.plan.mended_by(*task) == Some(BROKEN) => Answer::Check(fixup_passes),
         _ => good(state, effect),
     }
 }
@@ -77,7 +81,7 @@ fn a_clean_fixup_supersedes_its_original() {
     assert!(state.task(BROKEN).superseded);
     assert_eq!(state.task(BROKEN).status, Status::Failed);
     assert_eq!(state.standing(BROKEN), FIXUP);
-    let counts = state.counts;
+    let counts = state.sums.counts;
     assert_eq!(
         (counts.selected, counts.done, counts.failed, counts.superseded),
         (5, 4, 0, 1)
@@ -93,11 +97,11 @@ fn a_clean_fixup_supersedes_its_original() {
 fn a_failure_is_made_up_for_once() {
     let mut state = run(MISSION, true).state;
     let superseded = Event::Task(BROKEN, TaskEvent::Superseded { by: FIXUP });
-    let counted = |state: &State| (state.counts.failed, state.counts.superseded);
+    let counted = |state: &State| (state.sums.counts.failed, state.sums.counts.superseded);
     apply(&mut state, &superseded);
     assert_eq!(counted(&state), (0, 1));
     // Two such tasks: one begins anew, the other stays.
-    state.counts.superseded = 2;
+    state.sums.counts.superseded = 2;
     let pending = Event::Task(
         BROKEN,
         TaskEvent::Transition {
@@ -110,7 +114,7 @@ fn a_failure_is_made_up_for_once() {
         },
     );
     apply(&mut state, &pending);
-    assert_eq!(state.counts.superseded, 1);
+    assert_eq!(state.sums.counts.superseded, 1);
 }
 
 #[test]
@@ -120,7 +124,7 @@ fn a_fixup_that_fails_leaves_everything_as_it_would_be_without_it() {
     let modes: Vec<_> = state.tasks.iter().map(|task| task.mode).collect();
     let quality = Some(FailureMode::Quality);
     assert_eq!(modes, [None, quality, Some(FailureMode::Cascade), None, quality]);
-    assert_eq!((state.counts.failed, state.counts.superseded), (3, 0));
+    assert_eq!((state.sums.counts.failed, state.sums.counts.superseded), (3, 0));
     assert!(state.gates[0].has_failed());
     assert_eq!(outcome(state).class, OutcomeClass::TaskFailed);
     let made = simulation.count(|event| matches!(event, Event::Run(RunEvent::TasksAdded(_))));
@@ -193,7 +197,9 @@ fn there_is_none_for_work_that_could_never_be_clean() {
         .replace("type: implement", "onExhausted: fixup");
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(|state, effect| match effect {
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         _ => good(state, effect),
     });
     assert_eq!(simulation.state.task(BROKEN).mode, Some(FailureMode::Quality));
@@ -237,7 +243,9 @@ fn whoever_reads_that_work_failed_reads_whether_a_fixup_follows() {
         .replace("settings: {", "settings: {onDependencyFailed: [artifacts], ");
     let mut half = Simulation::new(&yaml, options());
     half.run(|state, effect| match effect {
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         _ => good(state, effect),
     });
     let found = reasons(&half);
@@ -333,7 +341,10 @@ fn every_prefix_goes_on_to_the_same_end() {
             again.run(script(passes));
             let state = &again.state;
             assert_eq!(statuses(state), statuses(&whole.state), "after {length} records");
-            assert_eq!(state.counts, whole.state.counts, "after {length} records");
+            assert_eq!(
+                state.sums.counts, whole.state.sums.counts,
+                "after {length} records"
+            );
             assert_eq!(outcome(state).class, outcome(&whole.state).class);
         }
     }
@@ -345,13 +356,17 @@ fn failed_work_that_is_tried_again_takes_its_fixup_back() {
     assert!(simulation.say(&Fact::RetryFailed));
     let state = &simulation.state;
     assert_eq!(state.plan.task(FIXUP).part, Part::Removed);
-    assert_eq!(state.counts.selected, 4);
+    assert_eq!(state.sums.counts.selected, 4);
     assert_eq!(state.task(BROKEN).status, Status::Pending);
     simulation.resume();
     simulation.run(good);
     let state = &simulation.state;
     assert_eq!(
-        (state.counts.done, state.counts.failed, state.counts.superseded),
+        (
+            state.sums.counts.done,
+            state.sums.counts.failed,
+            state.sums.counts.superseded
+        ),
         (4, 0, 0)
     );
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
@@ -401,11 +416,11 @@ fn a_fixup_that_is_redone_takes_along_what_was_built_on_it() {
         (Status::Failed, false)
     );
     assert_eq!(state.gates[0].result, None);
-    assert_eq!(state.counts.failed, 1);
+    assert_eq!(state.sums.counts.failed, 1);
     simulation.resume();
     simulation.run(script(true));
     let state = &simulation.state;
-    assert_eq!((state.counts.done, state.counts.superseded), (4, 1));
+    assert_eq!((state.sums.counts.done, state.sums.counts.superseded), (4, 1));
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
 }
 
@@ -418,9 +433,9 @@ fn what_the_original_was_built_on_takes_the_fixup_along() {
     assert_eq!(statuses(state), [Status::Pending; 5]);
     assert_eq!(
         (
-            state.counts.selected,
-            state.counts.failed,
-            state.counts.superseded
+            state.sums.counts.selected,
+            state.sums.counts.failed,
+            state.sums.counts.superseded
         ),
         (4, 0, 0)
     );
@@ -442,11 +457,16 @@ fn the_orchestrator_is_asked_only_when_the_fixup_has_failed_too() {
                 reason: "once more".to_owned(),
             })
         }
-        Effect::RunCheck { task, .. } if *task == BROKEN => {
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } if *task == BROKEN => {
             tries += 1;
             Answer::Check(tries > 2)
         }
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         _ => good(state, effect),
     });
     let state = &simulation.state;

@@ -1,9 +1,9 @@
 //! Foundation tasks: a lower bar and one more attempt, and nothing of it unsaid.
 
 use crate::domain::{
-    AskId, AttemptKind, BarOrigin, FailureMode, Points, Purpose, QualityFlag, Status, TaskId,
+    AskId, AttemptKind, BarOrigin, FailureMode, Points, Purpose, QualityFlag, Status, TaskId, TurnId,
 };
-use crate::engine::{Effect, Event, State, TaskEvent, bar, worst_case};
+use crate::engine::{Effect, Event, Job, State, TaskEvent, bar, worst_case};
 
 use super::simulation::{Answer, Simulation, good, options, plan_of};
 
@@ -38,11 +38,10 @@ fn run(yaml: &str, points: u8) -> Simulation {
             purpose: Purpose::Score(_),
             ..
         }
-        | Effect::Grade { task, .. }
-            if *task == BASE =>
-        {
-            Answer::Score(points)
-        }
+        | Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Grade(_),
+        } if *task == BASE => Answer::Score(points),
         _ => good(state, effect),
     });
     simulation
@@ -112,7 +111,7 @@ fn a_pass_that_needed_the_relief_says_so() {
             let task = simulation.state.task(BASE);
             assert_eq!((task.flag, task.attempt), (Some(flag), 1), "{rest}: {points}");
             assert_eq!(
-                simulation.state.counts.relaxed,
+                simulation.state.sums.counts.relaxed,
                 u32::from(flag == QualityFlag::Relaxed)
             );
         }

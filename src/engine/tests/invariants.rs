@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Advice, AskId, FailureClass, Purpose, Status, TaskId, Timestamp};
+use crate::domain::{Advice, AskId, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::apply::became_terminal;
 use crate::engine::payload::Way;
 use crate::engine::remedies::{FailedDependency, Remedies, Without, is_tried_again};
-use crate::engine::{AskEvent, Effect, Event, Fact, RunEvent, State, TaskEvent, Timer, apply, decide};
+use crate::engine::{AskEvent, Effect, Event, Fact, Job, RunEvent, State, TaskEvent, Timer, apply, decide};
 use crate::mission::{AddedTask, Addition, Origin, Part};
 
 use super::properties::is_up_to_date;
@@ -64,7 +64,10 @@ const FIXUP: TaskId = TaskId(3);
 /// Checks of the second task fail, and those of its fixup do not.
 fn mended(state: &State, effect: &Effect) -> Answer {
     match effect {
-        Effect::RunCheck { task, .. } => Answer::Check(*task != BROKEN),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } => Answer::Check(*task != BROKEN),
         _ => good(state, effect),
     }
 }
@@ -73,7 +76,10 @@ fn mended(state: &State, effect: &Effect) -> Answer {
 fn a_fixup_that_was_withdrawn_and_returns_counts_once() {
     let mut simulation = Simulation::new(MENDED, options());
     simulation.run(mended);
-    assert_eq!(simulation.state.counts.reworked, 1, "one needed two attempts");
+    assert_eq!(
+        simulation.state.sums.counts.reworked, 1,
+        "one needed two attempts"
+    );
     goes_on(&mut simulation, &Fact::Redo(BASE), mended);
     let added = simulation.count(|event| matches!(event, Event::Run(RunEvent::TasksAdded(_))));
     assert_eq!((added, simulation.state.tasks.len()), (2, 4));
@@ -190,7 +196,10 @@ fn fails_once() -> impl FnMut(&State, &Effect) -> Answer {
         Effect::Ask { .. } => Answer::Advice(Advice::Absorb {
             prompt: "without it".to_owned(),
         }),
-        Effect::RunCheck { task, .. } => Answer::Check(*task != C),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(_),
+        } => Answer::Check(*task != C),
         _ => good(state, effect),
     }
 }
@@ -257,6 +266,7 @@ fn who_waits_again_for_what_is_tried_again() {
         let task = &mut state.tasks[C.index()];
         (task.status, task.blockers) = (status, 0);
         task.remedies = did_without.then(|| Box::new(without(A)));
+        state.sum_up();
         is_tried_again(&mut state, C, A, from);
         let task = state.task(C);
         assert_eq!(
@@ -307,11 +317,11 @@ fn what_was_due_or_asked_about_the_others_is_not_what_is_tried_again() {
         );
         apply(&mut state, &asked);
     }
-    assert_eq!(state.calls_open, 2);
+    assert_eq!(state.sums.calls_open, 2);
     is_tried_again(&mut state, C, A, Status::Failed);
     let about: Vec<_> = state.task(C).asks.iter().map(|open| open.purpose).collect();
     assert_eq!(about, [Purpose::Resolve { dependency: B }]);
-    assert_eq!(state.calls_open, 1);
+    assert_eq!(state.sums.calls_open, 1);
     is_up_to_date(&state);
 }
 
@@ -350,7 +360,9 @@ fn what_a_verdict_leaves_out_waits_for_no_decision() {
 fn graded(points: Vec<u8>) -> impl FnMut(&State, &Effect) -> Answer {
     let mut points = points.into_iter();
     move |state, effect| match effect {
-        Effect::Grade { .. } => Answer::Score(points.next().unwrap()),
+        Effect::Job {
+            job: Job::Grade(_), ..
+        } => Answer::Score(points.next().unwrap()),
         _ => good(state, effect),
     }
 }

@@ -207,7 +207,7 @@ fn three_tries_then_a_dead_letter_and_what_waited_behind_it_goes_with_it() {
         [("n2".to_owned(), class, no()), ("n1".to_owned(), class, no())]
     );
     // No task failed for it.
-    assert_eq!(simulation.state.counts.failed, 2);
+    assert_eq!(simulation.state.sums.counts.failed, 2);
     assert_eq!(simulation.state.phase, RunPhase::Finished);
 }
 
@@ -565,7 +565,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     let mut simulation = Simulation::new(&gated(", notifyChannels: [dev]"), options());
     work(&mut simulation, first_fails);
     assert!(holds_the_end(&simulation.state));
-    simulation.state.slots = 1;
+    simulation.state.sums.slots = 1;
     assert!(!holds_the_end(&simulation.state));
     // Of a gate alone, where nobody hears of the end.
     let quiet = gated(", notifyChannels: [dev]").replace("defaultChannels: [ops], ", "");

@@ -45,6 +45,10 @@ fn turns_of(simulation: &Simulation, task: u32) -> Vec<u32> {
 fn consistent(state: &State) {
     is_up_to_date(state);
     let plan = &state.plan;
+    let goes_first = |first: TaskId, id: TaskId| {
+        let open = state.task(first).reopened.as_deref();
+        open.is_some_and(|open| open.ahead_of.contains(&id))
+    };
     for id in plan.task_ids() {
         let dependencies = plan.dependencies.of(id.index()).iter();
         let gates = plan.gates_before.of(id.index()).iter();
@@ -54,7 +58,8 @@ fn consistent(state: &State) {
             .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
             .count()
             + gates.filter(|id| !state.gate(**id).is_open()).count()
-            + held.count();
+            + held.count()
+            + plan.task_ids().filter(|first| goes_first(*first, id)).count();
         assert_eq!(state.task(id).blockers as usize, open, "blockers of {id:?}");
     }
     for (gate, plan) in state.gates.iter().zip(plan.gates.iter()) {
@@ -65,27 +70,27 @@ fn consistent(state: &State) {
     let count = |wanted: &dyn Fn(&super::super::TaskState) -> bool| {
         u32::try_from(state.tasks.iter().filter(|task| wanted(task)).count()).unwrap()
     };
-    assert_eq!(state.counts.done, count(&|task| task.status == Status::Done));
+    assert_eq!(state.sums.counts.done, count(&|task| task.status == Status::Done));
     let failed = |task: &super::super::TaskState| task.status == Status::Failed;
     assert_eq!(
-        state.counts.failed,
+        state.sums.counts.failed,
         count(&|task| failed(task) && !task.superseded)
     );
     assert_eq!(
-        state.counts.superseded,
+        state.sums.counts.superseded,
         count(&|task| failed(task) && task.superseded)
     );
     assert_eq!(
-        state.counts.awaiting,
+        state.sums.counts.awaiting,
         count(&|task| task.status == Status::AwaitingApproval)
     );
     assert_eq!(
-        state.counts.clean,
+        state.sums.counts.clean,
         count(&|task| task.flag == Some(QualityFlag::Clean))
     );
-    assert_eq!(state.counts.indeterminate, count(&|task| task.indeterminate));
-    assert_eq!(state.slots, count(&|task| task.holds_slot()));
-    assert_eq!(state.turns_running, count(&|task| task.running.is_some()));
+    assert_eq!(state.sums.counts.indeterminate, count(&|task| task.indeterminate));
+    assert_eq!(state.sums.slots, count(&|task| task.holds_slot()));
+    assert_eq!(state.sums.turns_running, count(&|task| task.running.is_some()));
 }
 
 fn agent_fails(_: &State, effect: &Effect) -> Answer {

@@ -1,13 +1,13 @@
 //! The table of policies is the one that is printed (semantics, section 13).
 
 use crate::domain::{Purpose, SeatPlace, Step, TaskId};
-use crate::engine::policy::{AfterCrash, Job, Letter, Policy, policy};
+use crate::engine::policy::{AfterCrash, Letter, Policy, WorkKind, policy};
 
 const SEMANTICS: &str = include_str!("../../../docs/design/semantics.md");
 
 /// The jobs of each row, by its first cell.
-fn rows() -> Vec<(&'static str, Vec<Job>)> {
-    let asked = |purposes: &[Purpose]| purposes.iter().copied().map(Job::Ask).collect::<Vec<_>>();
+fn rows() -> Vec<(&'static str, Vec<WorkKind>)> {
+    let asked = |purposes: &[Purpose]| purposes.iter().copied().map(WorkKind::Ask).collect::<Vec<_>>();
     let stage = |step| Purpose::Scrutinise { step, round: 1 };
     let mut by_name = asked(&[
         Purpose::Confirm,
@@ -20,9 +20,9 @@ fn rows() -> Vec<(&'static str, Vec<Job>)> {
             approver: 0,
         },
     ]);
-    by_name.push(Job::Triage);
+    by_name.push(WorkKind::Triage);
     vec![
-        ("turn", vec![Job::Turn]),
+        ("turn", vec![WorkKind::Turn]),
         (
             "score (panel, evaluation)",
             asked(&[Purpose::Score(SeatPlace::default())]),
@@ -40,32 +40,32 @@ fn rows() -> Vec<(&'static str, Vec<Job>)> {
         ("confirm, answer, resolve, approve, triage", by_name),
         (
             "command (check, finish, probe, stage, approver)",
-            vec![Job::Command],
+            vec![WorkKind::Command],
         ),
-        ("look at files", vec![Job::Scan]),
-        ("notification", vec![Job::Deliver]),
+        ("look at files", vec![WorkKind::Scan]),
+        ("notification", vec![WorkKind::Deliver]),
     ]
 }
 
 /// The cells behind the first one, as the page words them for this kind of work.
-fn cells(job: Job, policy: Policy) -> Vec<String> {
+fn cells(job: WorkKind, policy: Policy) -> Vec<String> {
     let Policy {
         request_retries,
         start_retries,
         ..
     } = policy;
     let retries = match job {
-        Job::Turn => {
+        WorkKind::Turn => {
             format!("0 ({start_retries} before it existed; {request_retries} for one request to a model)")
         }
-        Job::Command => format!("{request_retries} ({start_retries} if it could not be started)"),
-        Job::Deliver => format!("{} tries", 1 + request_retries),
-        Job::Ask(_) | Job::Triage | Job::Scan => request_retries.to_string(),
+        WorkKind::Command => format!("{request_retries} ({start_retries} if it could not be started)"),
+        WorkKind::Deliver => format!("{} tries", 1 + request_retries),
+        WorkKind::Ask(_) | WorkKind::Triage | WorkKind::Scan => request_retries.to_string(),
     };
     let after = match (policy.after_crash, job) {
         (AfterCrash::AdoptOrLose, _) => "adopted or lost",
-        (AfterCrash::Repeat, Job::Command) => "run again",
-        (AfterCrash::Repeat, Job::Scan) => "made again",
+        (AfterCrash::Repeat, WorkKind::Command) => "run again",
+        (AfterCrash::Repeat, WorkKind::Scan) => "made again",
         (AfterCrash::Repeat, _) => "asked again",
         (AfterCrash::Redeliver, _) => "delivered again",
     };

@@ -91,16 +91,11 @@ pub(super) fn followed(state: &State) -> String {
     let ready: Vec<_> = state.ready.next_up().collect();
     let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
     let room: Vec<_> = agents.map(|agent| state.ready.has_room_for(agent, 0)).collect();
-    let sums = (state.counts, state.slots, state.turns_running, state.exclusive);
-    let calls = (
-        state.calls_open,
-        state.looked_at,
-        state.faulted,
-        state.approvers_asked,
-        &state.approvals_due,
-    );
+    let (sums, approvals) = (state.sums, &state.approvals_due);
     let timers = &state.timers;
-    format!("{blockers:?} {out:?} {open:?} {due:?} {held:?} {ready:?} {room:?} {sums:?} {calls:?} {timers:?}")
+    format!(
+        "{blockers:?} {out:?} {open:?} {due:?} {held:?} {ready:?} {room:?} {sums:?} {approvals:?} {timers:?}"
+    )
 }
 
 /// Everything that is derived says something wrong.
@@ -114,18 +109,9 @@ fn soiled(state: &State) -> State {
     soiled.approvals_due = [TaskId(0)].into();
     soiled.halted = !state.halted;
     soiled.deferred = [TaskId(0)].into();
-    soiled.counts.selected += 7;
-    for sum in [
-        &mut soiled.slots,
-        &mut soiled.turns_running,
-        &mut soiled.exclusive,
-        &mut soiled.calls_open,
-        &mut soiled.looked_at,
-        &mut soiled.faulted,
-        &mut soiled.approvers_asked,
-    ] {
-        *sum += 3;
-    }
+    soiled.sums += state.sums;
+    soiled.sums.counts.selected += 7;
+    soiled.sums.slots += 3;
     soiled.gates.iter_mut().for_each(|gate| {
         gate.open += 5;
         gate.left = !gate.left;
@@ -154,7 +140,7 @@ pub(crate) fn is_up_to_date(state: &State) {
     }
     assert_eq!(followed(&anew), followed(state));
     assert!(
-        !state.failed_fast || state.counts.failed > 0,
+        !state.failed_fast || state.sums.counts.failed > 0,
         "nothing has failed"
     );
     for (_, timer) in state.timers.iter() {
@@ -311,7 +297,7 @@ proptest! {
             for (task, was_finished) in recovered.turns.iter().map(|turn| (turn.task, finished.get(turn.task.index()) == Some(&true))) {
                 prop_assert!(!was_finished, "{task:?} ran again after it was finished\n{yaml}");
             }
-            let sums = recovered.state.counts;
+            let sums = recovered.state.sums.counts;
             let count = |status| recovered.state.tasks.iter().filter(|task| task.status == status).count();
             prop_assert_eq!(sums.done as usize, count(Status::Done));
             prop_assert_eq!((sums.failed + sums.superseded) as usize, count(Status::Failed));

@@ -6,7 +6,7 @@ use crate::domain::{
     Advice, DeclaredVerdict, Digest, FailureClass, Finding, FindingsReport, GradeGiven, Millis, Points,
     PriorAnswer, Probe, Purpose, RubricReply, Severity, Step, TaskId,
 };
-use crate::engine::{Asked, Effect, TurnFiles};
+use crate::engine::{Asked, Effect, Job, TurnFiles};
 use crate::mission::model::{FinishGate, TaskType};
 use crate::mission::{RunOptions, SubTask};
 
@@ -258,7 +258,13 @@ pub(crate) fn routed_mission(random: &mut Random) -> String {
             .filter(|_| random.chance(30))
             .map(|earlier| format!("t{earlier}"))
             .collect();
-        let more = random.pick(&["", "", "", ", requiresApproval: true", ", deadline: 1s"]);
+        let more = random.pick(&[
+            "",
+            ", requiresApproval: true",
+            ", deadline: 1s",
+            ", targetFiles: [a]",
+            ", expectations: [{type: test, command: x}]",
+        ]);
         let _ = writeln!(yaml, ", dependsOn: [{}]{more}}}", needed.join(", "));
     }
     for list in ["qualityGates", "checkpoints", "delays"] {
@@ -326,7 +332,10 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
             call: Some(Box::new(Digest::of(b"x"))),
         }),
         Effect::RunTurn { .. } => Answer::Finished,
-        Effect::ScanArtifacts { .. } => Answer::Files(random.chance(50).then_some(1), 0),
+        Effect::Job {
+            job: Job::Artifacts(_),
+            ..
+        } => Answer::Files(random.chance(50).then_some(1), 0),
         Effect::Ask { purpose, .. } if purpose.seat().is_none() => {
             if random.chance(4) {
                 Answer::Unreachable(window)
@@ -338,12 +347,24 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         }
         Effect::NoteFiles { .. } if random.chance(5) => Answer::Unreachable(class),
         Effect::NoteFiles { .. } => Answer::Finished,
-        Effect::ScanFiles { .. } if random.chance(25) => Answer::Files(None, 0),
-        Effect::ScanFiles { .. } => Answer::Files(Some(1), random.next() % 3),
-        Effect::RunFinish { .. } => Answer::Check(random.chance(60)),
+        Effect::Job {
+            job: Job::Scan { .. },
+            ..
+        } if random.chance(25) => Answer::Files(None, 0),
+        Effect::Job {
+            job: Job::Scan { .. },
+            ..
+        } => Answer::Files(Some(1), random.next() % 3),
+        Effect::Job {
+            job: Job::Finish(_), ..
+        } => Answer::Check(random.chance(60)),
         Effect::Audit { .. } => Answer::Audit(random.next()),
-        Effect::RunCheck { .. } => Answer::Check(random.chance(65)),
-        Effect::RunStep { .. } if random.chance(80) => Answer::Check(random.chance(70)),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(random.chance(65)),
+        Effect::Job {
+            job: Job::Stage(..), ..
+        } if random.chance(80) => Answer::Check(random.chance(70)),
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..

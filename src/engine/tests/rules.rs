@@ -6,9 +6,9 @@ use crate::domain::{
 };
 use crate::engine::decide::signature;
 use crate::engine::{
-    CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Judging, RunPhase,
-    RunStarted, StageReport, State, StopCause, SupervisorRef, TaskEvent, Timer, ToolCalls, TurnEvent, Usage,
-    WorkEvent, decide, outcome, worst_case,
+    CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Job, JobEnd, Judging,
+    RunPhase, RunStarted, StageReport, State, StopCause, SupervisorRef, TaskEvent, Timer, ToolCalls,
+    TurnEvent, Usage, WorkEvent, decide, outcome, worst_case,
 };
 use crate::mission::RunOptions;
 
@@ -404,17 +404,24 @@ fn what_does_not_fit_the_moment_means_nothing() {
     for input in [ready(turn(1, 1)), ready(turn(1, 2))] {
         none(&plain.state, &input);
     }
-    until(&mut plain, |effect| matches!(effect, Effect::RunCheck { .. }));
+    until(&mut plain, |effect| {
+        matches!(
+            effect,
+            Effect::Job {
+                job: Job::Check(_),
+                ..
+            }
+        )
+    });
     none(&plain.state, &ready(turn(1, 2)));
-    let checked = |attempt, check| Fact::CheckFinished {
-        task: TaskId(0),
-        attempt,
-        check,
-        result: CheckResult {
+    let checked = |attempt, check| Fact::JobEnded {
+        turn: turn(attempt, 1),
+        job: Job::Check(check),
+        end: JobEnd::Checked(CheckResult {
             passed: true,
             message: String::new(),
             duration: Millis(1),
-        },
+        }),
     };
     for input in [checked(2, 0), checked(1, 1)] {
         none(&plain.state, &input);
@@ -468,14 +475,21 @@ fn what_does_not_fit_the_moment_means_nothing() {
             ..seat
         }),
     );
-    let graded = |attempt, round| Fact::Graded {
-        task: TaskId(0),
-        attempt,
-        round,
-        result: Err("no".to_owned()),
+    let graded = |attempt, round| Fact::JobEnded {
+        turn: turn(attempt, 1),
+        job: Job::Grade(round),
+        end: JobEnd::Graded(Err("no".to_owned())),
     };
     none(&judged.state, &graded(1, 1));
-    until(&mut judged, |effect| matches!(effect, Effect::Grade { .. }));
+    until(&mut judged, |effect| {
+        matches!(
+            effect,
+            Effect::Job {
+                job: Job::Grade(_),
+                ..
+            }
+        )
+    });
     for input in [graded(2, 1), graded(1, 2), reply(seat)] {
         none(&judged.state, &input);
     }
@@ -619,7 +633,7 @@ fn files_are_scanned_and_scores_meet_a_bar_where_a_rule_says_so() {
         let bar = crate::engine::bar(&simulation.state, TaskId(0)).map(|bar| bar.points);
         simulation.run(good);
         let scanned =
-            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::ScanRequested { .. })));
+            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Scan { .. }))));
         (scanned, bar)
     };
     let points = |points| Some(Points::whole(points));

@@ -7,7 +7,8 @@ use crate::domain::{
     TaskId, Verdict,
 };
 use crate::engine::{
-    AskEvent, Command, Effect, Event, Fact, GateEvent, OperatorInput, RunEvent, StopCause, TaskEvent, outcome,
+    AskEvent, Command, Effect, Event, Fact, GateEvent, Job, OperatorInput, RunEvent, StopCause, TaskEvent,
+    outcome,
 };
 use crate::mission::RunOptions;
 
@@ -48,7 +49,9 @@ const EVALUATED: &str = "tasks:\n  - {title: t, assignTo: w}\n";
 
 fn failing_checks(_: &crate::engine::State, effect: &Effect) -> Answer {
     match effect {
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         _ => Answer::Finished,
     }
 }
@@ -219,7 +222,10 @@ fn work_that_only_checks_judged_has_no_score_of_a_rejected_attempt() {
     let tasks =
         "tasks:\n  - {title: t, assignTo: w, targetFiles: [a], expectations: [{type: test, command: x}]}\n";
     let simulation = run(tasks, |state, effect| match effect {
-        Effect::ScanFiles { .. } if state.task(TaskId(0)).attempt == 1 => Answer::Files(None, 0),
+        Effect::Job {
+            job: Job::Scan { .. },
+            ..
+        } if state.task(TaskId(0)).attempt == 1 => Answer::Files(None, 0),
         other => good(state, other),
     });
     let task = simulation.state.task(TaskId(0));
@@ -364,7 +370,10 @@ fn without_evaluation_everything_is_unreviewed_and_checks_still_hold() {
 fn missing_files_are_rejected_before_any_judge_and_never_accepted() {
     let tasks = "tasks:\n  - {title: t, assignTo: w, targetFiles: [a.txt]}\n";
     let simulation = run(tasks, |state, effect| match effect {
-        Effect::ScanFiles { .. } => Answer::Files(None, 0),
+        Effect::Job {
+            job: Job::Scan { .. },
+            ..
+        } => Answer::Files(None, 0),
         other => good(state, other),
     });
     assert_eq!(
@@ -395,11 +404,16 @@ fn no_progress_ends_the_attempts() {
     let script = |changing: bool| {
         let content = &content;
         move |_: &crate::engine::State, effect: &Effect| match effect {
-            Effect::ScanFiles { .. } => {
+            Effect::Job {
+                job: Job::Scan { .. },
+                ..
+            } => {
                 content.set(content.get() + u64::from(changing));
                 Answer::Files(Some(1), content.get())
             }
-            Effect::RunCheck { .. } => Answer::Check(false),
+            Effect::Job {
+                job: Job::Check(_), ..
+            } => Answer::Check(false),
             _ => Answer::Finished,
         }
     };
@@ -689,5 +703,5 @@ fn feedback_is_carried_into_the_next_attempt() {
         other => good(state, other),
     });
     assert_eq!((class(&simulation), seen.get()), (OutcomeClass::Ok, 1));
-    assert_eq!(simulation.state.counts.reworked, 1);
+    assert_eq!(simulation.state.sums.counts.reworked, 1);
 }

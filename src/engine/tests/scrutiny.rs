@@ -8,7 +8,7 @@ use crate::domain::{
     Stage, Status, Step, TaskId, Verdict,
 };
 use crate::engine::{
-    AskEvent, Command, Effect, Event, Fact, FileFact, OperatorInput, RunPhase, State, TaskEvent, WorkEvent,
+    AskEvent, Command, Effect, Event, Fact, FileFact, Job, JobEnd, OperatorInput, RunPhase, State, TaskEvent,
     outcome, pending_effects,
 };
 use crate::mission::RunOptions;
@@ -60,7 +60,9 @@ fn named(
 /// Agents say this in steps, commands say that, everybody else is content.
 fn steps(agent: Answer, command: Answer) -> impl FnMut(&State, &Effect) -> Answer {
     move |state, effect| match effect {
-        Effect::RunStep { .. } => command.clone(),
+        Effect::Job {
+            job: Job::Stage(..), ..
+        } => command.clone(),
         Effect::Ask {
             purpose: Purpose::Scrutinise { .. },
             ..
@@ -134,10 +136,7 @@ fn the_first_fail_stops_the_chain_and_what_it_keeps_out_is_not_accepted() {
     // An evaluation alone would have been accepted below the bar.
     assert_eq!(task.status, Status::Failed);
     assert_eq!(
-        simulation.count(|event| matches!(
-            event,
-            Event::Work(_, WorkEvent::StepRequested { plain: true, .. })
-        )),
+        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { plain: true, .. }))),
         0
     );
     let feedback = &task.feedback[0];
@@ -161,7 +160,7 @@ fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_w
             (Status::AwaitingApproval, 1, true)
         );
         assert_eq!(
-            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::StepFailed { .. }))),
+            simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageFailed { .. }))),
             times
         );
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
@@ -277,7 +276,7 @@ fn what_the_provider_says_about_the_model_keeps_a_stage_from_counting() {
     assert_eq!(asked(&simulation), 1);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
     assert_eq!(models(&simulation), [Some("gpt-4o".to_owned())]);
-    let refused = |event: &Event| matches!(event, Event::Work(_, WorkEvent::StepFailed { message, .. }) if message == "'x' is of the author's family, gpt");
+    let refused = |event: &Event| matches!(event, Event::Task(_, TaskEvent::StageFailed { message, .. }) if message == "'x' is of the author's family, gpt");
     assert_eq!(simulation.count(refused), 1);
     let same = yaml.replace("qwen3", "gpt-4o");
     let mut simulation = Simulation::new(&same, options());
@@ -299,7 +298,7 @@ fn models(simulation: &Simulation) -> Vec<Option<String>> {
 #[test]
 fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_before_it() {
     let top = "stages: [{name: first, command: x}, {name: legal, agent: x}, {name: last, command: y}]";
-    for (until, lint_runs) in [("Ask", 1), ("RunStep", 1)] {
+    for (until, lint_runs) in [("Ask", 1), ("Stage", 1)] {
         let yaml = mission(top, ", review: none");
         let mut simulation = Simulation::new(&yaml, options());
         while !format!("{:?}", simulation.todo.front()).contains(until) {
@@ -309,7 +308,7 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
         resumed.run(good);
         let asked = |step: u32| {
             let step = Step::Stage(step);
-            resumed.count(|event| matches!(event, Event::Work(_, WorkEvent::StepRequested { step: of, .. }) if *of == step))
+            resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { step: of, .. }) if *of == Some(step)))
         };
         assert_eq!((asked(0), asked(2)), (lint_runs, 1), "{until}");
         assert!(
@@ -445,15 +444,18 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
             .task(T)
             .judging
             .as_deref()
-            .and_then(|judging| judging.step);
+            .and_then(|judging| judging.stage);
         if let Some(open) = open.filter(|open| open.open) {
             let pending = pending_effects(&again.state);
             let is_it = |effect: &Effect| match effect {
-                Effect::RunStep { step, .. } => *step == open.step && open.plain,
+                Effect::Job {
+                    job: Job::Stage(step, _),
+                    ..
+                } => Some(*step) == open.step && open.plain,
                 Effect::Ask {
                     purpose: Purpose::Scrutinise { step, .. },
                     ..
-                } => *step == open.step && !open.plain,
+                } => Some(*step) == open.step && !open.plain,
                 _ => false,
             };
             assert_eq!(
@@ -509,7 +511,11 @@ fn a_red_team_is_asked_where_there_is_anything_to_attack() {
         let mut simulation = Simulation::new(&yaml, options());
         let mut script = steps(findings(Severity::Low), Answer::Finished);
         while let Some(effect) = simulation.todo.front().cloned() {
-            let Effect::ScanFiles { turn, number } = effect else {
+            let Effect::Job {
+                turn,
+                job: job @ Job::Scan { .. },
+            } = effect
+            else {
                 simulation.perform(0, &mut script);
                 continue;
             };
@@ -517,16 +523,19 @@ fn a_red_team_is_asked_where_there_is_anything_to_attack() {
             let output = &mut simulation.state.tasks[0].output;
             output.stdout = said.map(record);
             output.result = result.then(|| record(2));
-            simulation.feed(&Fact::FilesScanned {
+            let file = FileFact {
+                path: "f".to_owned(),
+                size: Some(size),
+                digest: None,
+                obstacle: None,
+            };
+            simulation.feed(&Fact::JobEnded {
                 turn,
-                number,
-                files: vec![FileFact {
-                    path: "f".to_owned(),
-                    size: Some(size),
-                    digest: None,
-                    obstacle: None,
-                }],
-                hollow: None,
+                job,
+                end: JobEnd::Seen {
+                    files: vec![file],
+                    hollow: None,
+                },
             });
         }
         assert_eq!(statuses(&simulation.state), [Status::Done]);

@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::engine::{
     ApproverSaid, AskFailure, Asked, AuditReport, CheckResult, Effect, Event, Exit, FORMAT, Fact, FileFact,
-    FileRef, Looks, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, TaskEvent, ToolCalls, TurnEnd,
+    FileRef, Job, Looks, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, TaskEvent, ToolCalls, TurnEnd,
     TurnFiles, Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
@@ -339,8 +339,16 @@ pub fn statuses(state: &State) -> Vec<Status> {
 pub fn good(_: &State, effect: &Effect) -> Answer {
     match effect {
         Effect::RunTurn { .. } => Answer::Finished,
-        Effect::ScanFiles { .. } => Answer::Files(Some(1), 0),
-        Effect::RunCheck { .. } | Effect::RunFinish { .. } => Answer::Check(true),
+        Effect::Job {
+            job: Job::Scan { .. },
+            ..
+        } => Answer::Files(Some(1), 0),
+        Effect::Job {
+            job: Job::Check(_), ..
+        }
+        | Effect::Job {
+            job: Job::Finish(_), ..
+        } => Answer::Check(true),
         _ => Answer::Score(90),
     }
 }

@@ -5,10 +5,10 @@ use crate::domain::{
     QualityFlag, Severity, Stage, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
-use crate::engine::state::{Calls, Grading, Judging, Known, Nudged, OutputRefs, TaskState, Turn, Waiting};
+use crate::engine::state::{Calls, Judging, Known, Nudged, OpenStage, OutputRefs, TaskState, Turn, Waiting};
 use crate::engine::{
-    Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Remedies, StageReport,
-    ToolCalls, Usage,
+    Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Grounds, Job, JobEnd,
+    Remedies, StageReport, ToolCalls, Usage,
 };
 use crate::mission::SubTask;
 
@@ -346,21 +346,23 @@ fn the_last_rounds_of_feedback_are_carried_along() {
 fn grading_ends_with_its_verdict_or_its_failure() {
     let grading = || TaskState {
         judging: Some(Box::new(Judging {
-            grading: Some(Grading {
+            stage: Some(OpenStage {
+                step: None,
                 round: 1,
                 open: true,
-                unreviewed: false,
+                plain: true,
+                grounds: Grounds::Reviewed,
             }),
             ..Judging::default()
         })),
         ..worn()
     };
-    let is_open = |task: TaskState| task.judging.unwrap().grading.unwrap().open;
+    let is_open = |task: TaskState| task.judging.unwrap().stage.unwrap().open;
     let verdict = |stage| Event::verdict(report(stage, Verdict::Pass, None));
-    let failed = Event::Work(
+    let failed = Event::Task(
         TASK,
-        WorkEvent::GradingFailed {
-            round: 1,
+        TaskEvent::StageFailed {
+            step: None,
             message: "no".to_owned(),
         },
     );
@@ -456,34 +458,36 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
     task.apply(&nudged(true, true, "b"));
     assert_eq!((task.nudged.compilation, task.nudged.others), (3, 2));
     assert_eq!(task.missing[0].description, "b");
-    task.apply(&Event::Work(
-        TASK,
-        WorkEvent::ScanRequested {
-            then: crate::engine::AfterScan::Preflight,
-        },
-    ));
+    let job = Job::Scan {
+        number: 1,
+        then: crate::engine::AfterScan::Preflight,
+    };
+    task.apply(&Event::Work(TASK, WorkEvent::Requested(job)));
     assert!(task.judging.as_ref().unwrap().scanning);
     task.apply(&Event::Work(
         TASK,
-        WorkEvent::FilesScanned {
-            files: Vec::new(),
-            hollow: Some("it says nothing".to_owned()),
+        WorkEvent::Ended {
+            job,
+            end: JobEnd::Seen {
+                files: Vec::new(),
+                hollow: Some("it says nothing".to_owned()),
+            },
         },
     ));
     let judging = task.judging.as_ref().unwrap();
     assert_eq!((judging.scanning, judging.hollow.is_some()), (false, true));
     for check in [0, 2, 1] {
-        task.apply(&Event::Work(TASK, WorkEvent::CheckRequested { check }));
+        task.apply(&Event::Work(TASK, WorkEvent::Requested(Job::Check(check))));
     }
     task.apply(&Event::Work(
         TASK,
-        WorkEvent::CheckFinished {
-            check: 1,
-            result: CheckResult {
+        WorkEvent::Ended {
+            job: Job::Check(1),
+            end: JobEnd::Checked(CheckResult {
                 passed: true,
                 message: String::new(),
                 duration: Millis(1),
-            },
+            }),
         },
     ));
     let is_in: Vec<bool> = task.judging.unwrap().checks.iter().map(Option::is_some).collect();

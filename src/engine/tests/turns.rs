@@ -2,7 +2,7 @@
 
 use crate::domain::{FailureClass, Purpose, TaskId, Timestamp, WaitingReason};
 use crate::engine::{
-    Asked, Command, Effect, Event, Fact, State, TaskEvent, ToolCalls, TurnEnd, TurnEvent, TurnFiles,
+    Asked, Command, Effect, Event, Fact, Job, State, TaskEvent, ToolCalls, TurnEnd, TurnEvent, TurnFiles,
 };
 
 use super::operator::says;
@@ -76,7 +76,9 @@ fn an_agent_that_may_have_acted_is_not_told_what_its_work_misses_without_a_perso
     let task = "  - {title: a, assignTo: w, review: none, sideEffects: true, verify: {commands: [y], maxAttempts: 1}}\n";
     let mut simulation = Simulation::new(&mission("", task), patient());
     let mut red = |state: &State, effect: &Effect| match effect {
-        Effect::RunFinish { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Finish(_), ..
+        } => Answer::Check(false),
         _ => good(state, effect),
     };
     play(&mut simulation, &mut red);
@@ -96,7 +98,9 @@ fn a_person_who_lets_it_act_again_is_told_what_the_last_attempt_failed_by() {
     let mut simulation = Simulation::new(&mission("settings: {maxAttempts: 9}\n", task), patient());
     let mut checks = vec![true, false];
     let mut script = |state: &State, effect: &Effect| match effect {
-        Effect::RunCheck { .. } => Answer::Check(checks.pop().unwrap_or(true)),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(checks.pop().unwrap_or(true)),
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..

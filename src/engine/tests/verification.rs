@@ -4,7 +4,8 @@ use crate::domain::{
     Cause, FailureClass, OutcomeClass, Points, Purpose, QualityFlag, Stage, Status, TaskId, Verdict,
 };
 use crate::engine::{
-    AskEvent, Command, Effect, Event, Fact, OperatorInput, StageReport, State, TaskEvent, WorkEvent, outcome,
+    AskEvent, Command, Effect, Event, Fact, Job, JobEnd, OperatorInput, StageReport, State, TaskEvent,
+    outcome,
 };
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
@@ -26,7 +27,9 @@ fn run(keys: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation 
 /// Graders answer like this, everybody else is content.
 fn graded(answer: Answer) -> impl FnMut(&State, &Effect) -> Answer {
     move |state, effect| match effect {
-        Effect::Grade { .. } => answer.clone(),
+        Effect::Job {
+            job: Job::Grade(_), ..
+        } => answer.clone(),
         _ => good(state, effect),
     }
 }
@@ -102,7 +105,9 @@ fn it_comes_after_the_judges_and_leaves_their_score() {
     }
     // Failed checks spare it.
     let failing = |state: &State, effect: &Effect| match effect {
-        Effect::RunCheck { .. } => Answer::Check(false),
+        Effect::Job {
+            job: Job::Check(_), ..
+        } => Answer::Check(false),
         _ => good(state, effect),
     };
     let simulation = run(
@@ -110,7 +115,7 @@ fn it_comes_after_the_judges_and_leaves_their_score() {
         failing,
     );
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. }))),
+        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))),
         0
     );
 }
@@ -147,7 +152,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
     assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
     // The person stands for the grader: it is not asked again.
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingRequested { .. }))),
+        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))),
         1
     );
 }
@@ -166,7 +171,9 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
     for grader in [Answer::Unreadable, Answer::Unreachable(FailureClass::Unknown)] {
         let mut simulation = Simulation::new(&fail_open, options());
         simulation.run(|state: &State, effect: &Effect| match effect {
-            Effect::Grade { .. } => grader.clone(),
+            Effect::Job {
+                job: Job::Grade(_), ..
+            } => grader.clone(),
             Effect::Ask {
                 purpose: Purpose::Score(_),
                 ..
@@ -210,7 +217,7 @@ fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
         graded(Answer::Unreachable(FailureClass::Unknown)),
     );
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::GradingFailed { .. }))),
+        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageFailed { .. }))),
         2
     );
     assert_eq!(
@@ -228,7 +235,9 @@ fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
 fn one_failure_of_the_grader_is_made_good() {
     let mut rounds = 0;
     let simulation = run(", review: none", |state, effect| match effect {
-        Effect::Grade { round: 1, .. } => {
+        Effect::Job {
+            job: Job::Grade(1), ..
+        } => {
             rounds += 1;
             Answer::Unreachable(FailureClass::Unknown)
         }
@@ -342,11 +351,10 @@ fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_agai
 #[test]
 fn grades_that_come_too_late_mean_nothing() {
     let simulation = run(", review: none", good);
-    let late = Fact::Graded {
-        task: T,
-        attempt: 1,
-        round: 1,
-        result: Err("late".to_owned()),
+    let late = Fact::JobEnded {
+        turn: simulation.state.current_turn(T),
+        job: Job::Grade(1),
+        end: JobEnd::Graded(Err("late".to_owned())),
     };
     assert_eq!(
         crate::engine::decide(&simulation.state, &late, crate::domain::Timestamp(1)),
@@ -457,8 +465,7 @@ fn a_grader_that_turns_out_dependent_is_not_asked_again_and_is_no_reviewer() {
         });
         let asked = simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. })));
         assert_eq!(asked, 1, "{criteria}");
-        let failed = simulation
-            .count(|event| matches!(event, Event::Work(_, WorkEvent::GradingFailed { round: 1, .. })));
+        let failed = simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageFailed { .. })));
         assert_eq!(failed, 1, "{criteria}");
         let report = verified(&simulation);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use crate::domain::{FailureClass, Millis, OutcomeClass, Status, TaskId, Timestamp};
 use crate::engine::{
-    ApproverSaid, Command, Effect, Event, Fact, RunEvent, RunPhase, StopCause, Timer, outcome,
+    ApproverSaid, Command, Effect, Event, Fact, Job, JobEnd, RunEvent, RunPhase, StopCause, Timer, outcome,
 };
 use crate::mission::RunOptions;
 
@@ -143,11 +143,10 @@ tasks: [{title: a, review: none, requiresApproval: {approvers: [{command: x}, {c
     let mut simulation = Simulation::new(yaml, options());
     simulation.perform(0, &mut |_, _| Answer::Unreadable);
     let answers = |simulation: &mut Simulation, number, approver| {
-        simulation.say(&Fact::ApproverSaid {
-            task: TaskId(0),
-            number,
-            approver,
-            said: ApproverSaid::Yes,
+        simulation.say(&Fact::JobEnded {
+            turn: simulation.state.current_turn(TaskId(0)),
+            job: Job::Approver { number, approver },
+            end: JobEnd::Said(ApproverSaid::Yes),
         })
     };
     // The second is being asked.

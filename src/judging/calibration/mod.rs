@@ -2,6 +2,15 @@
 //!
 //! A row that a judge gave no readable score for counts for that judge as the lowest score: a judge that cannot be read
 //! lets nothing pass. In a panel such a seat is left out, as in a run.
+//!
+//! | file | what |
+//! |---|---|
+//! | `evaluate` | every judge and panel of a set against its people |
+//! | `measure` | the measures of one judge or panel, with how sure they are |
+//! | `panel` | what a panel of recorded judges would have said |
+//! | `rows` | rows of labelled, recorded judgements: one JSON object a line |
+//! | `statistics` | how well numbers agree: rank correlation, error, agreement beyond chance |
+//! | `suggest` | which seats and which bar the recorded rows speak for |
 
 mod evaluate;
 mod measure;

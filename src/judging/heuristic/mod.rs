@@ -9,6 +9,10 @@
 //!
 //! The same criteria and facts always give the same grades. Nothing is run and nothing is read here. What grades mean
 //! for the work is decided in `verification`, whoever gave them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `reading` | what a criterion says, as far as a fixed grammar understands it |
 
 mod reading;
 

@@ -6,6 +6,19 @@
 //! fence, the tags that fence the work in the prompt) is the work's word, not the reviewer's.
 //!
 //! Every function takes time linear in the reply and stands any input.
+//!
+//! | file | what |
+//! |---|---|
+//! | `envelope` | replies that are no words of an agent but the JSON in which its program wraps them |
+//! | `findings` | findings in a reply of any kind, read one by one |
+//! | `form` | replies of a fixed form: one JSON object, alone, fenced or amid prose |
+//! | `json` | JSON values in a reply, wherever they stand |
+//! | `marker` | one score in a reply of ours: `SCORE: 80`, `4/5`, or JSON with a `score` (9) |
+//! | `panel` | a panel's seat: every dimension with a score from 1 to 5 (7) |
+//! | `prior` | answers for the points of an earlier review: `POINT n: yes – why` (4) |
+//! | `quoted` | what the work itself says where a verdict would stand: no verdict |
+//! | `recorded` | recorded replies of other judges for calibration: one score in whatever words |
+//! | `text` | which parts of a reply are the reviewer's own words |
 
 mod envelope;
 pub(super) mod findings;
@@ -15,7 +28,7 @@ mod marker;
 pub(super) mod panel;
 pub(super) mod prior;
 mod quoted;
-mod rating;
+mod recorded;
 mod text;
 
 use rust_decimal::Decimal;
@@ -23,7 +36,7 @@ use rust_decimal::Decimal;
 use crate::domain::{Dimension, DimensionScore, Finding, Points, PriorAnswer};
 
 pub use quoted::Quoted;
-pub use rating::parse_rating;
+pub use recorded::parse_rating;
 
 /// The tag that fences the worker's text in prompts. What a reply repeats between these tags does not count.
 pub const UNTRUSTED_TAG: &str = "untrusted";

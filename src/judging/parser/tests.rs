@@ -1,6 +1,6 @@
 mod evaluation;
 mod panel;
-mod rating;
+mod recorded;
 mod work_that_gives_itself_a_score;
 
 use super::marker::MAX_TRAILER;

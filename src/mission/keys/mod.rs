@@ -2,16 +2,31 @@
 //!
 //! Documents are checked against it, and the JSON Schema (`quorum schema`) is printed from it.
 //! A key marked [`Built::Later`] is checked like any other; `validate` notes it and `run` refuses it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `budget` | budgets and prices |
+//! | `channels` | the table of channels (18) |
+//! | `expectations` | the tables of expectations: what "done" means, by `type` |
+//! | `finish_gate` | the table of `verify`: the finish gate of a task |
+//! | `later` | keys that nothing acts on yet, checked like any other |
+//! | `middleware` | the keys of middleware (17) |
+//! | `rubric` | the table of `rubrics` |
+//! | `sla` | what is said and done about deadlines |
+//! | `stages` | the tables of `stages`, `redTeam` and `vision` |
+//! | `tables` | the tables of what is built, with the keys that are not yet in their places |
+//! | `verification` | the table of `verification` and what belongs to it on a task |
+//! | `waits` | the tables of what a run waits for: approvals, checkpoints, delays |
 
 mod budget;
 mod channels;
 mod expectations;
-mod finish;
+mod finish_gate;
 mod later;
 mod middleware;
 mod rubric;
-mod scrutiny;
 mod sla;
+mod stages;
 mod tables;
 mod verification;
 mod waits;
@@ -19,7 +34,7 @@ mod waits;
 use super::scalar::{Fault, Form, Scalar};
 
 pub(super) use expectations::EXPECTATION_TYPES;
-pub(super) use finish::FINISH_GATE;
+pub(super) use finish_gate::FINISH_GATE;
 pub(super) use tables::{CONFIG, MISSION};
 
 /// What may stand in one kind of map.

@@ -6,12 +6,12 @@ use semver::VersionReq;
 
 use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
-use super::finish::VERIFY;
+use super::finish_gate::VERIFY;
 use super::later::{AgentSession, FileScope, Isolation, Merge, Network, Permissions, Sandbox};
 use super::middleware::{CLARIFICATION, MIDDLEWARE_KEY, OWN_MIDDLEWARE};
 use super::rubric::RUBRIC;
-use super::scrutiny::{AUTONOMY, RED_TEAM_KEY, STAGES, STAKES, VISION_KEY};
 use super::sla::SLA;
+use super::stages::{AUTONOMY, RED_TEAM_KEY, STAGES, STAKES, VISION_KEY};
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};

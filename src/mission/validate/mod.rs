@@ -1,6 +1,21 @@
 //! What a mission must be beyond having the right keys: names that exist, no circles, nothing said twice.
 //!
 //! Works on the structs, is linear in tasks and edges, and collects everything it finds.
+//!
+//! | file | what |
+//! |---|---|
+//! | `agents` | agents: what their adapter needs, and who reports to whom |
+//! | `budget` | a model without a price is refused under a budget (19) |
+//! | `channels` | channels: each needs the key that says where it leads, and no other |
+//! | `criteria` | criteria that say nothing that could be judged (17) |
+//! | `edges` | verifications as nodes: exactly one edge of each kind (10) |
+//! | `fallback` | `fallback` on agents that never judge does nothing |
+//! | `order` | cycles: tasks and gates that wait for each other |
+//! | `shared_files` | tasks that may work at the same time and name the same target file (6) |
+//! | `stages` | further stages and the red team: who judges, by what, and never the own work |
+//! | `tasks` | tasks: titles, who works, what they depend on, who judges |
+//! | `unscored_gates` | gates that ask for a score where no task before them has one (14) |
+//! | `waits` | what a run waits for: approvals, checkpoints, delays |
 
 mod agents;
 pub(super) mod budget;
@@ -9,8 +24,8 @@ mod criteria;
 mod edges;
 mod fallback;
 pub(super) mod order;
-mod scrutiny;
 mod shared_files;
+mod stages;
 mod tasks;
 mod unscored_gates;
 mod waits;
@@ -23,7 +38,8 @@ use super::codes::Code;
 use super::keys::Referent;
 use super::model::{Config, Gate, Mission};
 use super::problem::{Path, Place, Problem, Problems};
-use super::text::{quoted, suggestion};
+use super::suggest::suggestion;
+use super::text::quoted;
 use crate::domain::skeleton_of;
 
 /// The names of a mission's parts, with the index of the first that bears each.
@@ -124,7 +140,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
         validate_gate(index, gate, mission, &names, &mut problems);
     }
     gate_names(mission, &mut problems);
-    scrutiny::validate(mission, &names, &mut problems);
+    stages::validate(mission, &names, &mut problems);
     criteria::enforce(mission, &mut problems);
     waits::settings(&mission.settings, &mut problems);
     waits::validate(mission, &names, &mut problems);

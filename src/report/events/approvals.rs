@@ -1,7 +1,7 @@
 //! Public names and payloads of what people are asked.
 
 use crate::domain::{Cause, Stage, TaskId, Timestamp};
-use crate::engine::{Event, TaskEvent, WorkEvent};
+use crate::engine::{Event, TaskEvent};
 use crate::report::ids::ApprovalId;
 
 use super::explode::{Exploder, Named};
@@ -68,28 +68,25 @@ impl Exploder {
             .maybe("expires", expires.map(Timestamp::to_rfc3339))
     }
 
-    /// What is told of an approver that is asked.
-    pub(super) fn approver_details(&self, event: &Event) -> Payload {
-        match event {
-            Event::Work(task, WorkEvent::ApproverAsked { number, approver }) => {
-                self.approval_of(*task, *number).with("approver", *approver)
-            }
-            Event::Work(
-                task,
-                WorkEvent::ApproverUndecided {
-                    number,
-                    approver,
-                    message,
-                    again,
-                },
-            ) => self
-                .approval_of(*task, *number)
-                .with("approver", *approver)
-                .with("decision", "undecided")
-                .with("reason", message.as_str())
-                .maybe("again", again.map(Timestamp::to_rfc3339)),
-            _ => unreachable!("details() sends only an approver's events here"),
-        }
+    /// What is told of an approver that left it open.
+    pub(super) fn undecided(&self, task: TaskId, event: &Event) -> Payload {
+        let Event::Task(
+            _,
+            TaskEvent::ApprovalUndecided {
+                number,
+                approver,
+                message,
+                again,
+            },
+        ) = event
+        else {
+            return Payload::default();
+        };
+        self.approval_of(task, *number)
+            .with("approver", *approver)
+            .with("decision", "undecided")
+            .with("reason", message.as_str())
+            .maybe("again", again.map(Timestamp::to_rfc3339))
     }
 
     pub(super) fn approval_of(&self, task: TaskId, number: u32) -> Payload {

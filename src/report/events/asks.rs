@@ -1,13 +1,13 @@
 //! Public events of agents that are asked.
 
 use crate::domain::{Advice, AgentId, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
-use crate::engine::{AskEvent, DeferralReason, Event, TaskEvent, TurnEvent, WorkEvent};
+use crate::engine::{AskEvent, DeferralReason, Event, TaskEvent, TurnEvent};
 use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
 use super::explode::{Exploder, Named};
 use super::ledgers::no_progress;
-use super::payload::{Payload, facts, file, findings_of, scores, tool_ledger, with_answers};
+use super::payload::{Payload, file, findings_of, scores, tool_ledger, with_answers};
 
 impl Exploder {
     /// The public events of a call to an agent that is asked.
@@ -116,21 +116,7 @@ impl Exploder {
         }
     }
 
-    /// What is told of files of a failed dependency.
-    pub(super) fn artifacts_details(&self, event: &Event) -> Payload {
-        match event {
-            Event::Work(task, WorkEvent::ArtifactsRequested { dependency }) => {
-                self.failed_dependency(*task, *dependency)
-            }
-            Event::Work(task, WorkEvent::ArtifactsScanned { dependency, files }) => {
-                let payload = self.failed_dependency(*task, *dependency);
-                payload.with("files", facts(files))
-            }
-            _ => unreachable!("details() sends only events of artifacts here"),
-        }
-    }
-
-    fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
+    pub(super) fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
         self.task(task).with("failedDepId", task_key(dependency))
     }
 

@@ -1,4 +1,8 @@
 //! From an event of the engine to its public names and payload keys.
+//!
+//! | file | what |
+//! |---|---|
+//! | `judging` | events of judging: checks, seats, verdicts |
 
 mod judging;
 
@@ -38,8 +42,6 @@ pub struct Exploder {
     ledgers: Ledgers,
     pub(super) work: OpenWork,
     pub(super) holds: OpenHolds,
-    /// The task whose consulted agent has been told of in this record: why its word does not count was told with it.
-    pub(super) told: Option<TaskId>,
 }
 
 /// A name and what belongs to it.
@@ -56,7 +58,6 @@ impl Exploder {
             ledgers: Ledgers::default(),
             work: OpenWork::default(),
             holds: OpenHolds::default(),
-            told: None,
         }
     }
 
@@ -72,7 +73,6 @@ impl Exploder {
         for event in events {
             self.follow(event);
         }
-        self.told = None;
         let plan = Arc::clone(&self.plan);
         (seq..)
             .zip(events)
@@ -84,7 +84,6 @@ impl Exploder {
                 }
                 let run_id = self.run_id.clone();
                 let mut named = Vec::from_iter(self.ledgers.before(&plan, event));
-                named.extend(self.ended_by(event));
                 named.extend(self.name(event, &events[index + 1..]));
                 named.extend(self.dropped_by(event));
                 named.extend(self.hold_events(event));
@@ -298,23 +297,10 @@ impl Exploder {
             ) => {
                 vec![self.check_event(event)]
             }
-            Event::Work(
-                _,
-                WorkEvent::ScanRequested { .. }
-                | WorkEvent::FilesScanned { .. }
-                | WorkEvent::FinishRequested { .. }
-                | WorkEvent::FinishChecked { .. }
-                | WorkEvent::CheckRequested { .. }
-                | WorkEvent::CheckFinished { .. }
-                | WorkEvent::GradingRequested { .. }
-                | WorkEvent::GradingFailed { .. }
-                | WorkEvent::StepRequested { .. }
-                | WorkEvent::StepFailed { .. }
-                | WorkEvent::ArtifactsRequested { .. }
-                | WorkEvent::ArtifactsScanned { .. }
-                | WorkEvent::ApproverAsked { .. }
-                | WorkEvent::ApproverUndecided { .. },
-            )
+            // What is asked or run for it is told.
+            Event::Task(_, TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. }) => Vec::new(),
+            Event::Task(_, TaskEvent::ApprovalUndecided { .. })
+            | Event::Work(_, WorkEvent::Requested(_) | WorkEvent::Ended { .. })
             | Event::Run(RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. })
             | Event::Budget(
                 BudgetEvent::Held { .. } | BudgetEvent::Released { .. } | BudgetEvent::Settled { .. },

@@ -3,6 +3,21 @@
 //! Every object has `seq`, `at` (RFC 3339), `runId` and `event`, then the payload. Task events carry `taskId`
 //! (`t<index>`, stable within the run) and `title`; keys without a value are left out. One engine event may mean
 //! several public ones: they share its `seq`, so `seq` never decreases and is unique per event of the engine.
+//!
+//! | file | what |
+//! |---|---|
+//! | `approvals` | public names and payloads of what people are asked |
+//! | `asks` | public events of agents that are asked |
+//! | `budget` | public names and payloads of the budget |
+//! | `explode` | from an event of the engine to its public names and payload keys |
+//! | `holds` | holds under their public names: checkpoints, delays, what keeps a task |
+//! | `human` | one line per event for people: `quorum events` on a terminal |
+//! | `ledgers` | the ledgers of coordination: what is planned, and what a wave brought (17) |
+//! | `notices` | public names and keys of what happens to notifications and dead letters |
+//! | `payload` | payloads: keys and values in a fixed order, and the pieces that several events share |
+//! | `sla` | public names and payloads of deadlines |
+//! | `turns` | public events and payloads of turns |
+//! | `work` | work under its public names: what is asked, run, looked at or told for a run |
 
 mod approvals;
 mod asks;

@@ -32,43 +32,38 @@ fn variant(event: &Event) -> &'static str {
         Event::Turn(_, TurnEvent::FilesNoted { .. }) => "FilesNoted",
         Event::Turn(_, TurnEvent::Lost) => "TurnLost",
         Event::Turn(_, TurnEvent::Adopted) => "TurnAdopted",
-        Event::Work(_, WorkEvent::ScanRequested { .. }) => "ScanRequested",
-        Event::Work(_, WorkEvent::FilesScanned { .. }) => "FilesScanned",
+        Event::Work(_, WorkEvent::Requested(_)) => "WorkRequested",
+        Event::Work(_, WorkEvent::Ended { .. }) => "WorkEnded",
+        Event::Task(_, TaskEvent::StageOpened { .. }) => "StageOpened",
+        Event::Task(_, TaskEvent::StageFailed { .. }) => "StageFailed",
+        Event::Task(_, TaskEvent::ApprovalUndecided { .. }) => "ApprovalUndecided",
         Event::Task(_, TaskEvent::FilesChanged { .. }) => "FilesChanged",
         Event::Task(_, TaskEvent::AcceptanceRecorded { .. }) => "AcceptanceRecorded",
         Event::Run(RunEvent::AuditRequested { .. }) => "AuditRequested",
         Event::Task(_, TaskEvent::Regressed { .. }) => "Regressed",
         Event::Run(RunEvent::AuditFinished { .. }) => "Audited",
-        Event::Work(_, WorkEvent::FinishRequested { .. }) => "FinishRequested",
-        Event::Work(_, WorkEvent::FinishChecked { .. }) => "FinishChecked",
         Event::Task(_, TaskEvent::Nudged { .. }) => "Nudged",
-        Event::Work(_, WorkEvent::CheckRequested { .. }) => "CheckRequested",
-        Event::Work(_, WorkEvent::CheckFinished { .. }) => "CheckFinished",
-        Event::Work(_, WorkEvent::GradingRequested { .. }) => "GradingRequested",
-        Event::Work(_, WorkEvent::GradingFailed { .. }) => "GradingFailed",
-        Event::Work(_, WorkEvent::StepRequested { .. }) => "StepRequested",
-        Event::Work(_, WorkEvent::StepFailed { .. }) => "StepFailed",
         Event::Ask(
             _,
             AskEvent::Requested {
                 purpose: Purpose::Score(_),
                 ..
             },
-        ) => "SeatRequested",
+        ) => "ScoreRequested",
         Event::Ask(
             _,
             AskEvent::Replied {
                 purpose: Purpose::Score(_),
                 ..
             },
-        ) => "SeatReplied",
+        ) => "ScoreReplied",
         Event::Ask(
             _,
             AskEvent::Failed {
                 purpose: Purpose::Score(_),
                 ..
             },
-        ) => "SeatFailed",
+        ) => "ScoreFailed",
         Event::Turn(_, TurnEvent::Activity { .. }) => "AgentActivity",
         Event::Turn(_, TurnEvent::AuthorityCues { .. }) => "AuthorityCues",
         Event::Task(_, TaskEvent::DelegationDrift { .. }) => "DelegationDrift",
@@ -77,8 +72,6 @@ fn variant(event: &Event) -> &'static str {
         Event::Task(_, TaskEvent::Question { .. }) => "Question",
         Event::Task(_, TaskEvent::Answered { .. }) => "Answered",
         Event::Task(_, TaskEvent::DeadlockDetected { .. }) => "DeadlockDetected",
-        Event::Work(_, WorkEvent::ArtifactsRequested { .. }) => "ArtifactsRequested",
-        Event::Work(_, WorkEvent::ArtifactsScanned { .. }) => "ArtifactsScanned",
         Event::Task(_, TaskEvent::DependencyResolved { .. }) => "DependencyResolved",
         Event::Ask(_, AskEvent::Requested { .. }) => "AskRequested",
         Event::Ask(_, AskEvent::Replied { .. }) => "AskReplied",
@@ -87,8 +80,6 @@ fn variant(event: &Event) -> &'static str {
         Event::Task(_, TaskEvent::EvalUnparsed) => "EvalUnparsed",
         Event::Task(_, TaskEvent::ForceAccepted { .. }) => "ForceAccepted",
         Event::Task(_, TaskEvent::ApprovalRequested { .. }) => "ApprovalRequested",
-        Event::Work(_, WorkEvent::ApproverAsked { .. }) => "ApproverAsked",
-        Event::Work(_, WorkEvent::ApproverUndecided { .. }) => "ApproverUndecided",
         Event::Task(_, TaskEvent::ApprovalTimedOut { .. }) => "ApprovalTimedOut",
         Event::Task(_, TaskEvent::RetryBlocked { .. }) => "RetryBlocked",
         Event::Hold(_, HoldEvent::Reached { .. }) => "HoldReached",
@@ -128,7 +119,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 91;
+const VARIANTS: usize = 82;
 
 fn mission() -> Mission {
     Mission::new("m")
@@ -205,10 +196,7 @@ fn numbers_never_decrease_and_only_one_event_of_the_engine_shares_one() {
     // Where an agent is asked, the ask alone is told; that it is asked once more, by what went wrong before.
     let is_told_by_another = |event: &&Event| match event {
         Event::Ask(id, AskEvent::Requested { .. }) => id.attempt_try > 1,
-        Event::Work(
-            _,
-            WorkEvent::GradingRequested { .. } | WorkEvent::StepRequested { plain: false, .. },
-        ) => true,
+        Event::Task(_, TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. }) => true,
         _ => false,
     };
     let silent = of_engine().filter(is_told_by_another).count();

@@ -7,17 +7,19 @@
 //!
 //! [`Exploder::work_of`] is the one table from the engine's events to kind, purpose and place, [`Exploder::step_of`] the
 //! one to names. What happened beside that is told under the keys of [`Exploder::details`].
+//!
+//! | file | what |
+//! |---|---|
+//! | `tables` | which event is about which work, and what it is in its life |
 
 mod tables;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::domain::{Stage, Status, Step, TaskId};
-use crate::engine::{BudgetEvent, Event, RunEvent, TaskEvent, WorkEvent};
-use crate::mission::ApproverPlan;
+use crate::domain::{Stage, Status, TaskId};
+use crate::engine::{BudgetEvent, Event, Job, RunEvent, TaskEvent};
 
 use super::explode::{Exploder, Named};
 use super::payload::Payload;
@@ -27,22 +29,10 @@ use super::payload::Payload;
 pub(super) enum Key {
     /// Attempt and turn.
     Turn(u32, u32),
-    /// The files that the task's rules name.
-    Files,
-    /// What a failed dependency left behind.
-    Artifacts(TaskId),
-    /// A command of the finish gate.
-    Finish(u32),
-    /// A check.
-    Check(u32),
     /// An agent that is asked.
     Ask(u32),
-    /// Criteria that are graded by plain facts.
-    Facts,
-    /// A stage that no agent judges.
-    Stage(Step),
-    /// A command that approves.
-    Approver(u32, u32),
+    /// A command that is run, or files that are looked at.
+    Job(Job),
     /// Of the run, not of a task.
     OfRun,
 }
@@ -193,7 +183,7 @@ impl Exploder {
             // Whoever was to approve need not any more.
             Event::Task(task, TaskEvent::ApprovalResolved { .. }) => self
                 .work
-                .take(*task, |work| matches!(work.key, Key::Approver(..))),
+                .take(*task, |work| matches!(work.key, Key::Job(Job::Approver { .. }))),
             Event::Task(
                 _,
                 TaskEvent::EdgeTaken {
@@ -216,34 +206,6 @@ impl Exploder {
         dropped
             .iter()
             .map(|work| ("work:dropped", self.head(work)))
-            .collect()
-    }
-
-    /// What ends with an event that is about something else: what no agent judges has no event of its own for its end. To
-    /// be told before it.
-    pub(super) fn ended_by(&mut self, event: &Event) -> Vec<Named> {
-        let ended = match event {
-            Event::Task(_, TaskEvent::StageVerdict(report)) => self.work.take(report.task, |work| {
-                matches!(work.key, Key::Facts | Key::Stage(_)) && work.place.stage == Some(report.stage)
-            }),
-            // Screenshots were looked at: next is whoever judges them.
-            Event::Work(task, WorkEvent::StepRequested { step, .. }) => {
-                self.work.take(*task, |work| work.key == Key::Stage(*step))
-            }
-            Event::Task(task, TaskEvent::ApprovalResolved { by, .. }) => {
-                let plan = Arc::clone(&self.plan);
-                let approvals = &plan.task(*task).approvals;
-                let mut commands = approvals.iter().flat_map(|approval| &approval.approvers);
-                let said = commands
-                    .any(|asked| matches!(asked, ApproverPlan::Command(_)) && asked.name(&plan) == *by);
-                self.work
-                    .take(*task, |work| said && matches!(work.key, Key::Approver(..)))
-            }
-            _ => return Vec::new(),
-        };
-        ended
-            .iter()
-            .map(|work| ("work:ended", self.head(work).with("result", "ok")))
             .collect()
     }
 }

@@ -9,9 +9,9 @@
 //! |---|---|
 //! | `report.html` | the page and its style |
 //! | `task.html` | one task in full |
-//! | [`graph`] | the drawing of tasks and gates |
-//! | [`layout`] | where its boxes and lines are |
-//! | [`timeline`] | when attempts were worked on and judged |
+//! | `graph` | the drawing of tasks and gates |
+//! | `layout` | where its boxes and lines are |
+//! | `timeline` | when attempts were worked on and judged |
 
 mod graph;
 mod layout;
@@ -89,7 +89,7 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
         not_reviewed => not_reviewed(state),
         span => view.worked_for().map(elapsed),
         not_done => task_counts(state).split_once(", ").map(|(_, others)| others),
-        below => state.counts.below_threshold + state.counts.degraded + state.counts.unverified,
+        below => state.sums.counts.below_threshold + state.sums.counts.degraded + state.sums.counts.unverified,
         score => score.map(|points| points.to_string()),
         score_bar => bar.map(|bar| bar.to_string()),
         gate_counts => gate_counts(state),

@@ -13,7 +13,7 @@ use crate::mission::Part;
 use crate::report::asked::{Asked, WINDOW, Window, of_task, window_of};
 use crate::report::findings::FindingRow;
 use crate::report::reviews::ReviewRow;
-use crate::report::scrutiny::at_work;
+use crate::report::stages::at_work;
 use crate::report::view::{AttemptView, FailureView, RunView};
 
 use super::{NOT_TAKEN, Source, Usage};
@@ -232,8 +232,21 @@ pub(in crate::report) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
                 .filter(|id| !state.gate(**id).is_open())
                 .map(|id| &*plan.gate(*id).name),
         )
+        .chain(reopened_before(state, id))
         .collect()
 }
+
+/// Regressed tasks that name a file of a regressed one and are done again before it.
+fn reopened_before(state: &State, id: TaskId) -> impl Iterator<Item = &str> {
+    let is_open = state.task(id).reopened.is_some();
+    let tasks = is_open.then(|| state.plan.task_ids()).into_iter().flatten();
+    let first = tasks.filter(move |first| {
+        let open = state.task(*first).reopened.as_deref();
+        open.is_some_and(|open| open.ahead_of.contains(&id))
+    });
+    first.map(|first| &*state.plan.task(first).title)
+}
+
 #[derive(Serialize)]
 struct AttemptRow {
     n: u32,

@@ -1,5 +1,11 @@
 //! `quorum.plan/v1`: a mission as it would run. Who works when, who may judge whom and why, and what it may cost at
 //! worst. Nothing here decides: the engine is asked what it would do.
+//!
+//! | file | what |
+//! |---|---|
+//! | `graph` | the plan as a drawing: DOT for Graphviz, Mermaid for Markdown |
+//! | `human` | the plan for people: waves, gates, and how much it can come to |
+//! | `middleware` | what is done around turns and around the whole graph (17) |
 
 mod graph;
 mod human;
@@ -22,7 +28,7 @@ use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::json::EdgesRow;
-use crate::report::scrutiny::{StepRow, judge_tools, step_rows};
+use crate::report::stages::{StepRow, judge_tools, step_rows};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.plan/v1";
@@ -301,7 +307,7 @@ impl<'a> PlanDocument<'a> {
             gates: gates(state),
             holds: holds(state),
             middleware: MiddlewareRow::of(plan),
-            not_taken: state.counts.not_taken,
+            not_taken: state.sums.counts.not_taken,
             worst_case,
             cost: CostRow {
                 known: false,

@@ -111,7 +111,7 @@ impl Bar {
             let mut area = self.area();
             area.rows = rows;
             area.sums = sums(state, &self.lines.live);
-            area.share = (state.counts.ended(), state.counts.selected);
+            area.share = (state.sums.counts.ended(), state.sums.counts.selected);
             area.cost = footer_words(state);
             area.remaining = self.lines.live.remaining(state);
             area.elapsed = self.lines.live.elapsed();
@@ -285,7 +285,7 @@ impl Area {
 
 /// `7/12 done`, `1 rework`, `2 waiting`: what is none is left out.
 fn sums(state: &State, live: &Live) -> Vec<String> {
-    let counts = &state.counts;
+    let counts = &state.sums.counts;
     let skipped = skipped(state);
     let mut parts = vec![format!("{}/{} done", counts.done, counts.selected)];
     let running = live.running().len();

@@ -1,5 +1,12 @@
 //! The line that an event is worth, if any. One computation for every kind of progress, so that none shows what the
 //! other hides.
+//!
+//! | file | what |
+//! |---|---|
+//! | `run` | what happens to the run as a whole |
+//! | `task` | what becomes of a task |
+//! | `verdict` | what is said of work, and what becomes of it |
+//! | `waits` | what waits: for its turn, for a person, for a time |
 
 mod run;
 mod task;
@@ -191,7 +198,6 @@ impl Lines {
         match event {
             Event::Run(event) => self.of_run(state, event),
             Event::Task(task, event) => self.of_task(state, *task, event),
-            Event::Work(task, event) => self.of_work(state, *task, event),
             Event::Turn(turn, event) => self.of_turn(state, *turn, event),
             Event::Ask(id, event) => self.of_ask(state, *id, event),
             Event::Gate(gate, event) => Some(gate_line(&state.plan.gate(*gate).name, event)),
@@ -199,6 +205,7 @@ impl Lines {
             Event::Budget(event) => of_budget(state, event),
             Event::Deadline(event) => of_deadline(state, event),
             Event::Notice(event) => of_notice(event),
+            Event::Work(..) => None,
         }
     }
 }

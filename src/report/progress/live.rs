@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::line::passed_words;
 use crate::domain::{Advice, Millis, Purpose, Status, TaskId, Timestamp};
 use crate::engine::{
-    AskEvent, Event, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent, TaskState, TurnEvent, WorkEvent,
+    AskEvent, Event, Job, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent, TurnEvent, WorkEvent,
 };
 
 /// What runs, and since when the session does. Holds at most one row per slot.
@@ -95,9 +95,12 @@ impl Live {
                 }
                 running.seats = place.seat + 1;
             }),
-            Event::Work(task, WorkEvent::CheckFinished { .. }) => {
-                self.update(*task, |running| running.checks += 1)
-            }
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: Job::Check(_), ..
+                },
+            ) => self.update(*task, |running| running.checks += 1),
             Event::Ask(
                 id,
                 AskEvent::Replied {
@@ -166,8 +169,12 @@ impl Live {
     /// person has to act first.
     pub fn remaining(&self, state: &State) -> Option<Millis> {
         const ENOUGH: u32 = 3;
-        let left = state.counts.selected.saturating_sub(state.counts.ended());
-        if self.ended < ENOUGH || left == 0 || state.counts.awaiting > 0 {
+        let left = state
+            .sums
+            .counts
+            .selected
+            .saturating_sub(state.sums.counts.ended());
+        if self.ended < ENOUGH || left == 0 || state.sums.counts.awaiting > 0 {
             return None;
         }
         Some(Millis(self.elapsed().0 / u64::from(self.ended) * u64::from(left)))
@@ -222,7 +229,7 @@ pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
         Status::Assigned => "starting".to_owned(),
         Status::InProgress if task.attempt > 1 => format!("attempt {}", task.attempt),
         Status::InProgress => "working".to_owned(),
-        _ if is_verified(task) => "verifying".to_owned(),
+        _ if is_verified(state, id) => "verifying".to_owned(),
         _ if running.seats > 0 => format!("judges {}/{}", running.scored, running.seats),
         _ => {
             let expectations = state.plan.task(id).expectations.as_deref();
@@ -233,8 +240,7 @@ pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
 }
 
 /// Whether the stage of its criteria has come.
-fn is_verified(task: &TaskState) -> bool {
-    task.judging
-        .as_deref()
-        .is_some_and(|judging| judging.grading.is_some())
+fn is_verified(state: &State, id: TaskId) -> bool {
+    let judging = state.task(id).judging.as_deref();
+    state.plan.task(id).verification.is_some() && judging.is_some_and(|judging| judging.stage.is_some())
 }

@@ -10,6 +10,16 @@
 //! | [`Quiet`] | failures only |
 //!
 //! [`Details`] are what `-v` adds to either of the first two.
+//!
+//! | file | what |
+//! |---|---|
+//! | `bar` | on a terminal: lines scroll up, what runs and a footer stay at the bottom |
+//! | `line` | the line that an event is worth, if any |
+//! | `live` | what runs at the moment: a few words for each task that holds a slot |
+//! | `plain` | lines appended to an output that is no terminal |
+//! | `terminal` | the terminal that the live area is drawn on: one that never fails |
+//! | `verb` | the first word of a line of progress |
+//! | `verbose` | what `-v` adds: turns, checks, what every reviewer answered |
 
 mod bar;
 mod line;

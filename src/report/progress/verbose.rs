@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::domain::{Advice, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
 use crate::engine::{
-    AskEvent, CheckResult, Event, Exit, ReplyRef, RunEvent, State, TurnEvent, Usage, WorkEvent,
+    AskEvent, CheckResult, Event, Exit, Job, JobEnd, ReplyRef, RunEvent, State, TurnEvent, Usage, WorkEvent,
 };
 use crate::report::show::check_words;
 use crate::report::style::Role;
@@ -83,7 +83,13 @@ impl Details {
                 }
                 vec![Line::told(Verb::Run, Role::Dim, title(state, turn.task), detail)]
             }
-            Event::Work(task, WorkEvent::FilesScanned { files, .. }) => files
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: Job::Scan { .. } | Job::Stage(..),
+                    end: JobEnd::Seen { files, .. },
+                },
+            ) => files
                 .iter()
                 .map(|file| {
                     let size = file
@@ -92,9 +98,13 @@ impl Details {
                     dim(Verb::Check, title(state, *task), format!("{}  {size}", file.path))
                 })
                 .collect(),
-            Event::Work(task, WorkEvent::CheckFinished { check, result }) => {
-                vec![of_check(state, *task, *check, result)]
-            }
+            Event::Work(
+                task,
+                WorkEvent::Ended {
+                    job: Job::Check(check),
+                    end: JobEnd::Checked(result),
+                },
+            ) => vec![of_check(state, *task, *check, result)],
             Event::Ask(
                 id,
                 AskEvent::Requested {

@@ -1,4 +1,8 @@
 //! `quorum.show/v1`: one task with all that is known about it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `human` | one task for people, attempt by attempt |
 
 mod human;
 

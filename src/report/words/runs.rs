@@ -154,7 +154,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ),
     (
         "regressed",
-        "Accepted work does not stand any more: another task overwrote or removed its files, or its check fails now. `quorum resume --redo TASK` does it again.",
+        "Accepted work does not stand any more: another task overwrote or removed its files, or its check fails now. It is done again in one attempt of kind fix, at most twice, and as long as the session has made fewer than three audits; else it fails, and `quorum resume --redo TASK` does it again.",
     ),
     // What is around the graph.
     (

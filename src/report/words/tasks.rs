@@ -77,7 +77,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ),
     (
         "fix",
-        "An attempt that corrects the work of the attempt before, with what was found (`maxFixAttempts`).",
+        "An attempt that corrects the work of the attempt before, with what was found (`maxFixAttempts`). Accepted work that regressed gets one beside all limits.",
     ),
     (
         "retry|retries",
@@ -93,7 +93,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ),
     (
         "reopen",
-        "Accepted or failed work is done again from the beginning: `--redo`, `--reopen`, `--retry-failed`, or a changed mission.",
+        "Accepted or failed work is done again: from the beginning by `--redo`, `--reopen`, `--retry-failed` or a changed mission; in one attempt of kind fix where it does not stand any more (regressed).",
     ),
     (
         "start",

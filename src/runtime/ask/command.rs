@@ -11,7 +11,7 @@ use crate::review::judgement::Judgement;
 use crate::review::verdict::Reply;
 use crate::runtime::commands::request;
 use crate::runtime::reply;
-use crate::runtime::scrutiny;
+use crate::runtime::stages;
 use crate::runtime::world::{Message, Sender};
 use crate::store::{AskFile, SpoolName};
 use crate::supervisor::Told;
@@ -54,7 +54,7 @@ impl Call {
             Purpose::Grade { round } => Some(self.grading_json(round, &asked)),
             Purpose::Scrutinise { step, round } => {
                 let step = (step, round);
-                Some(scrutiny::review_json(
+                Some(stages::review_json(
                     &self.plan, &self.task, id.task, step, &asked, &pictures,
                 ))
             }

@@ -9,7 +9,7 @@ use crate::mission::model::Rubric;
 use crate::review::handoff::{Author, Content, Handoff};
 use crate::review::judgement::Judgement;
 use crate::review::rubric::{self, Acceptance};
-use crate::runtime::material::{Judged, Material};
+use crate::runtime::review_context::{Judged, Material};
 use crate::store::{self, AskFile, SpoolName};
 
 use super::Call;

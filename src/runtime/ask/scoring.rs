@@ -6,7 +6,7 @@ use crate::domain::{SeatPlace, TaskId};
 use crate::mission::{Panel, Plan};
 use crate::review::judgement::Judgement;
 use crate::review::prompt::{self, JudgePrompt};
-use crate::runtime::material::Material;
+use crate::runtime::review_context::Material;
 
 use super::Call;
 

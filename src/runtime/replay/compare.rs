@@ -167,8 +167,13 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn of(state: &State, event: &Event) -> Self {
         let task = |id: TaskId, stage, ground: Option<Ground>| Self {
-            about: state.plan.task(id).title.to_string(),
-            task: Some((id, state.task(id).attempt)),
+            // What is recorded may be about a task that the rules do not add.
+            about: state
+                .plan
+                .tasks
+                .get(id.index())
+                .map_or_else(String::new, |task| task.title.to_string()),
+            task: state.tasks.get(id.index()).map(|task| (id, task.attempt)),
             stage,
             is_beside: ground.is_none(),
             ground,

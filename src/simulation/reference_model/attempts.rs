@@ -10,6 +10,7 @@ impl ReferenceModel {
     /// What must hold before a task starts.
     pub(super) fn may_start(&self, state: &State, task: TaskId) {
         self.no_audit_is_out(task);
+        self.is_first_of_the_regressed(state, task);
         self.dependencies_hold(state, task);
         self.gates_are_open(state, task);
         let plan = &state.plan;
@@ -73,8 +74,10 @@ impl ReferenceModel {
             "{task:?} {seen:?}"
         );
         if !plan.target_files.is_empty() {
-            assert!(seen.has_file, "done without its files: {task:?} {seen:?}");
+            assert!(seen.has_file(), "done without its files: {task:?} {seen:?}");
         }
+        let restored = seen.reopened.as_ref().is_none_or(|open| open.lost.is_empty());
+        assert!(restored, "done without what was lost: {task:?} {seen:?}");
         if forced {
             return;
         }
@@ -238,6 +241,7 @@ impl ReferenceModel {
         );
         // A score is of the attempt that was judged, never of the next one.
         seen.points = None;
+        let is_granted = seen.is_granted(kind);
         match kind {
             AttemptKind::Execute => {
                 let agent = state.plan.agent(state.plan.task(task).agent).name.to_string();
@@ -246,24 +250,28 @@ impl ReferenceModel {
                 seen.sent_back = false;
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
                 (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
+                (seen.regressions, seen.reopened, seen.visits) = (0, None, 0);
                 seen.agreed.clear();
             }
             AttemptKind::Fix => {
                 assert!(!seen.agent_failed, "a crash is not fixed: {task:?} {seen:?}");
-                seen.fixes += 1;
+                seen.fixes += u32::from(!is_granted);
             }
             AttemptKind::Retry => {
                 seen.retries += 1;
                 seen.fixes = 0;
             }
         }
-        seen.tries += 1;
-        assert!(seen.fixes <= limits.max_fix_attempts, "{task:?} {seen:?}");
-        let more = u32::from(state.plan.task(task).foundation);
-        assert!(seen.retries <= limits.max_retries + more, "{task:?} {seen:?}");
-        let most = (1 + limits.max_fix_attempts) * (1 + limits.max_retries) + more;
-        assert!(seen.tries <= most, "{task:?} {seen:?}");
-        assert!(cap.is_none_or(|cap| seen.tries <= cap), "{task:?} {seen:?}");
+        seen.tries += u32::from(!is_granted);
+        // Limits may have become less since the others, and what is granted beside them is none of theirs.
+        if !is_granted {
+            assert!(seen.fixes <= limits.max_fix_attempts, "{task:?} {seen:?}");
+            let more = u32::from(state.plan.task(task).foundation);
+            assert!(seen.retries <= limits.max_retries + more, "{task:?} {seen:?}");
+            let most = (1 + limits.max_fix_attempts) * (1 + limits.max_retries) + more;
+            assert!(seen.tries <= most, "{task:?} {seen:?}");
+            assert!(cap.is_none_or(|cap| seen.tries <= cap), "{task:?} {seen:?}");
+        }
         // What begins anew goes on waiting for the moment that it waited for.
         if let Some((_, tries)) = &mut seen.waits {
             *tries = seen.tries;
@@ -334,6 +342,10 @@ impl ReferenceModel {
         }
         if matches!(to, Status::Done | Status::Failed) {
             seen.in_flight = false;
+            seen.reopened = None;
+        }
+        if matches!(from, Status::Done | Status::Failed) && seen.reopened.is_none() {
+            seen.edge = None;
         }
         self.tasks[task.index()].question_open &= matches!(to, Status::InProgress | Status::AwaitingApproval);
         if unanswered && from == Status::AwaitingApproval && to == Status::Pending {

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{Cause, FailureMode, Status, TaskId, Verdict};
-use crate::engine::{AuditReport, Event, FileFact, Looks, StageReport, State};
+use crate::domain::{AttemptKind, Cause, Edge, FailureMode, Status, TaskId, Verdict};
+use crate::engine::{AuditReport, Event, FileFact, Looks, StageReport, State, TaskEvent};
 use crate::mission::Part;
 use crate::mission::model::FinalChecks;
 
-use super::ReferenceModel;
+use super::{ReferenceModel, Seen};
 
 /// What a task was accepted for.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,23 @@ pub(super) struct Record {
     checks: BTreeMap<u32, u64>,
     /// Later ones say what a file holds.
     order: u64,
+}
+
+/// Accepted work is done once more, in one attempt, or judged once more.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reopened {
+    /// By which audit.
+    by: u32,
+    /// Whether it must fail in the same record instead.
+    given_up: bool,
+    /// Whether its attempt was planned.
+    granted: bool,
+    /// The files that must be there again.
+    pub(super) lost: BTreeSet<String>,
+    /// What was empty when it was accepted.
+    may_be_empty: BTreeSet<String>,
+    /// A verification judges once more, and has not regressed itself.
+    judges: bool,
 }
 
 /// What an audit must come to.
@@ -36,6 +53,13 @@ pub(super) struct Audits {
     orders: u64,
     /// The orders there were when the audit was asked for: of later ones it knows nothing.
     covers: u64,
+    /// How many were asked for in this session, and whether a person asked for more work in it.
+    of_session: u32,
+    more_work: bool,
+    /// Tasks that did not stand, each with the attempt that was accepted.
+    fell: BTreeMap<TaskId, u32>,
+    /// Audits in all.
+    number: u32,
     ended: u64,
     /// The last turn that ended in a workspace.
     last: BTreeMap<Option<String>, u64>,
@@ -102,7 +126,7 @@ impl ReferenceModel {
         let seen = &self.tasks[task.index()];
         let names = !state.plan.task(task).target_files.is_empty();
         let passed = seen.checks.values().any(|result| *result == Some(true));
-        let must = passed || names && seen.has_file;
+        let must = passed || names && seen.has_file();
         assert!(!must || seen.record.is_some(), "not on record: {task:?} {seen:?}");
     }
 
@@ -133,6 +157,19 @@ impl ReferenceModel {
         );
         self.audits.out = true;
         self.audits.covers = self.audits.orders;
+        (self.audits.number, self.audits.of_session) = (number, self.audits.of_session + 1);
+        assert!(
+            self.audits.of_session <= 3 || self.audits.more_work,
+            "too many audits of one session: {number}"
+        );
+    }
+
+    pub(super) fn session_begins(&mut self) {
+        (self.audits.of_session, self.audits.more_work) = (0, false);
+    }
+
+    pub(super) fn asked_for_more(&mut self) {
+        self.audits.more_work = true;
     }
 
     /// A session has begun, or is about to end: an audit that was out is nobody's any more.
@@ -219,7 +256,11 @@ impl ReferenceModel {
         assert_eq!(seen.status, Status::Done, "{report:?} {seen:?}");
         assert!(seen.record.is_some(), "{report:?} {seen:?}");
         match report.verdict {
-            Verdict::Fail => seen.regressed = true,
+            Verdict::Fail => {
+                seen.regressed = true;
+                let attempt = seen.attempt;
+                self.audits.fell.insert(report.task, attempt);
+            }
             Verdict::Skip => {
                 assert_eq!(report.cause, Some(Cause::Changed), "{report:?}");
                 seen.flag = seen.flag.max(Some(crate::domain::QualityFlag::Unverified));
@@ -233,11 +274,141 @@ impl ReferenceModel {
         );
     }
 
-    /// Whether a task fails because what it was accepted for does not stand: by an audit, and in the same record.
-    pub(super) fn may_regress(&mut self, task: TaskId, mode: FailureMode) {
+    /// Accepted work does not stand: it is done once more, twice at most, and the third audit of a session is the last word.
+    pub(super) fn regressed(&mut self, state: &State, task: TaskId, files: &[FileFact], nodes: &[TaskId]) {
+        let by = self.audits.number;
         let seen = &mut self.tasks[task.index()];
-        let regressed = std::mem::take(&mut seen.regressed);
-        assert_eq!(mode == FailureMode::Regressed, regressed, "{task:?} {mode:?}");
+        assert!(
+            std::mem::take(&mut seen.regressed),
+            "nobody said so: {task:?} {seen:?}"
+        );
+        assert_eq!(seen.status, Status::Done, "{task:?} {seen:?}");
+        let given_up = seen.regressions >= 2 || self.audits.of_session >= 3;
+        seen.regressions += 1;
+        let empty = |file: &&FileFact| file.size == Some(0);
+        let paths = |files: &mut dyn Iterator<Item = &FileFact>| -> BTreeSet<String> {
+            files.map(|file| file.path.clone()).collect()
+        };
+        seen.reopened = Some(Reopened {
+            by,
+            given_up,
+            lost: paths(&mut files.iter()),
+            may_be_empty: paths(&mut files.iter().filter(empty)),
+            ..Reopened::default()
+        });
+        assert!(nodes.is_empty() || !given_up, "{task:?} {nodes:?}");
+        for node in nodes {
+            let is_node = state.plan.route(*node).is_some();
+            let seen = &mut self.tasks[node.index()];
+            assert!(is_node && seen.status == Status::Done, "{node:?} {seen:?}");
+            seen.reopened = Some(Reopened {
+                by,
+                judges: true,
+                ..Reopened::default()
+            });
+        }
+        // What has begun goes on; what has not waits for it. Whoever needs what a fixup mended needs the fixup.
+        let mended = self.tasks[task.index()].fixup_of;
+        for fell in [Some(task), mended]
+            .into_iter()
+            .flatten()
+            .chain(nodes.iter().copied())
+        {
+            for on_it in state.plan.dependents.of(fell.index()) {
+                let seen = &mut self.tasks[on_it.index()];
+                let is_ended = matches!(seen.status, Status::Done | Status::Failed);
+                if !is_ended && seen.status != Status::Pending {
+                    seen.goes_on.insert(fell);
+                }
+            }
+        }
+    }
+
+    /// Behind a record: what does not stand is done once more or has failed, and whatever has judged it judges once more.
+    pub(super) fn regressed_are_settled(&self, state: &State, record: &[Event]) {
+        for event in record {
+            let Event::Task(task, TaskEvent::Regressed { .. }) = event else {
+                continue;
+            };
+            let seen = &self.tasks[task.index()];
+            assert!(!seen.regressed, "{event:?} {seen:?}");
+            match &seen.reopened {
+                Some(open) => assert!(open.granted && !open.given_up, "{event:?} {seen:?}"),
+                None => {
+                    let mode = (seen.status, seen.mode);
+                    assert_eq!(mode, (Status::Failed, Some(FailureMode::Regressed)), "{event:?}");
+                    continue;
+                }
+            }
+            for node in state.plan.dependents.of(task.index()) {
+                let is_done = self.tasks[node.index()].status == Status::Done;
+                let judges = state.plan.route(*node).is_some() && !state.task(*node).not_taken;
+                assert!(
+                    !judges || !is_done,
+                    "{node:?} has judged what is done again: {event:?}"
+                );
+            }
+        }
+    }
+
+    /// Of regressed tasks that must write the same file, the one that fell first, or stands first in the mission, goes first.
+    pub(super) fn is_first_of_the_regressed(&self, state: &State, task: TaskId) {
+        let fell = |id: TaskId| {
+            let open = self.tasks[id.index()].reopened.as_ref()?;
+            (!open.judges).then_some((open.by, id))
+        };
+        let Some(own) = fell(task) else {
+            return;
+        };
+        let files = |id: TaskId| state.plan.task(id).target_files.iter();
+        let ids = (0..self.tasks.len()).map(TaskId::from_index);
+        for other in ids.filter(|other| fell(*other).is_some_and(|other| other < own)) {
+            let common = Self::workspace(state, other) == Self::workspace(state, task)
+                && files(other).any(|file| files(task).any(|own| own == file));
+            assert!(!common, "{task:?} starts before {other:?}, which regressed too");
+        }
+    }
+
+    /// Whether a task fails because what it was accepted for does not stand: an audit found it, and either it is done no
+    /// more, or the one attempt at it failed. Nobody but a person or a rule of its own ends such work in another way.
+    pub(super) fn may_regress(&mut self, task: TaskId, mode: FailureMode) {
+        let seen = &self.tasks[task.index()];
+        let Some(open) = &seen.reopened else {
+            assert_ne!(mode, FailureMode::Regressed, "{task:?} {seen:?}");
+            return;
+        };
+        match mode {
+            FailureMode::Regressed => {
+                let is_done = seen.finished || open.judges;
+                assert!(open.given_up || is_done, "given up too early: {task:?} {seen:?}");
+            }
+            FailureMode::Rejected
+            | FailureMode::Cancelled
+            | FailureMode::Protected
+            | FailureMode::Deadline
+            | FailureMode::Cascade => assert!(!open.given_up, "{task:?} {mode:?} {seen:?}"),
+            _ => panic!("{task:?} {mode:?} {seen:?}"),
+        }
+    }
+
+    /// A verification that judges once more takes the same edge, and that is no visit.
+    pub(super) fn takes_edge(&mut self, task: TaskId, edge: Edge, visit: u32) {
+        let seen = &mut self.tasks[task.index()];
+        if seen.reopened.is_some() {
+            assert_eq!((seen.edge, seen.visits), (Some(edge), visit), "{task:?} {seen:?}");
+        }
+        seen.visits = visit;
+        seen.edge = (seen.status == Status::Review).then_some(edge);
+    }
+
+    /// Exit 0: whatever did not stand was done again and accepted again.
+    pub(super) fn all_stands(&self, state: &State) {
+        for (id, attempt) in &self.audits.fell {
+            let seen = &self.tasks[id.index()];
+            let is_part = state.plan.task(*id).part == Part::Selected && !state.task(*id).not_taken;
+            let again = seen.superseded || seen.status == Status::Done && seen.attempt > *attempt;
+            assert!(!is_part || again, "it does not stand: {id:?} {seen:?}");
+        }
     }
 
     pub(super) fn audited(
@@ -283,5 +454,34 @@ impl ReferenceModel {
     /// Whether accepted work was not looked at since something happened to it.
     pub(super) fn audit_is_open(&self, state: &State) -> bool {
         (self.audits.due || self.audits.out) && !Self::never(state) && self.recorded(state).next().is_some()
+    }
+}
+
+impl Seen {
+    /// Whether an attempt is the one beside all limits.
+    pub(super) fn is_granted(&mut self, kind: AttemptKind) -> bool {
+        let Some(open) = self.reopened.as_mut().filter(|_| kind != AttemptKind::Execute) else {
+            return false;
+        };
+        assert_eq!(kind, AttemptKind::Fix, "{open:?}");
+        assert!(
+            !std::mem::replace(&mut open.granted, true),
+            "a second attempt: {open:?}"
+        );
+        true
+    }
+
+    /// What was lost and is there again.
+    pub(super) fn is_restored(&mut self, files: &[FileFact]) {
+        if let Some(open) = &mut self.reopened {
+            for file in files {
+                if file
+                    .size
+                    .is_some_and(|size| size > 0 || open.may_be_empty.contains(&file.path))
+                {
+                    open.lost.remove(&file.path);
+                }
+            }
+        }
     }
 }

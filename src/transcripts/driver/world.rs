@@ -2,10 +2,10 @@
 
 use crate::domain::{
     Advice, DeclaredVerdict, Digest, Finding, FindingsReport, GateId, GradeGiven, HoldId, Millis, Opinion,
-    Points, Purpose, RubricReply, Severity, Step, TaskId,
+    Points, Purpose, RubricReply, Severity, Step, TaskId, TurnId,
 };
 use crate::engine::simulation::{Answer, good, options};
-use crate::engine::{Asked, Command, Effect, State};
+use crate::engine::{Asked, Command, Effect, Job, State};
 use crate::mission::{ApproverPlan, RunOptions};
 
 use super::Says;
@@ -21,17 +21,30 @@ pub fn ask(state: &State, effect: &Effect) -> String {
         Effect::PreparePrompt(turn) => format!("prompt {}", title(&turn.task)),
         Effect::NoteFiles { turn, .. } => format!("notes {}", title(&turn.task)),
         Effect::RunTurn { turn, .. } => format!("worker {}", title(&turn.task)),
-        Effect::ScanFiles { turn, .. } => format!("files {}", title(&turn.task)),
-        Effect::RunFinish { turn, command } => format!("finish {} {}", title(&turn.task), command + 1),
-        Effect::RunCheck { task, check, .. } => format!("check {} {}", title(task), check + 1),
-        Effect::Grade { task, .. } => format!("grader {}", title(task)),
-        Effect::RunStep {
-            task,
-            step: Step::Vision,
-            round: 0,
-            ..
+        Effect::Job {
+            turn,
+            job: Job::Scan { .. },
+        } => format!("files {}", title(&turn.task)),
+        Effect::Job {
+            turn,
+            job: Job::Finish(command),
+        } => format!("finish {} {}", title(&turn.task), command + 1),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Check(check),
+        } => format!("check {} {}", title(task), check + 1),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Grade(_),
+        } => format!("grader {}", title(task)),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Stage(Step::Vision, 0),
         } => format!("screenshots {}", title(task)),
-        Effect::RunStep { task, step, .. } => format!("stage {} {}", title(task), step_name(task, step)),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Stage(step, _),
+        } => format!("stage {} {}", title(task), step_name(task, step)),
         Effect::Ask {
             id,
             purpose: Purpose::Score(_),
@@ -39,8 +52,14 @@ pub fn ask(state: &State, effect: &Effect) -> String {
             ..
         } => format!("reviewer {} {}", title(&id.task), state.plan.agent(*agent).name),
         Effect::Audit { .. } => "audit".to_owned(),
-        Effect::ScanArtifacts { task, .. } => format!("artifacts {}", title(task)),
-        Effect::AskApprover { task, approver, .. } => format!("approver {} {}", title(task), approver + 1),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Artifacts(_),
+        } => format!("artifacts {}", title(task)),
+        Effect::Job {
+            turn: TurnId { task, .. },
+            job: Job::Approver { approver, .. },
+        } => format!("approver {} {}", title(task), approver + 1),
         Effect::Ask { id, purpose, .. } => {
             let about = match purpose {
                 Purpose::Scrutinise { step, .. } => step_name(&id.task, step),
@@ -61,7 +80,11 @@ pub fn ask(state: &State, effect: &Effect) -> String {
 
 /// An approver that is an agent answers as whoever is consulted does.
 pub fn is_consulted(state: &State, effect: &Effect) -> bool {
-    let Effect::AskApprover { task, approver, .. } = effect else {
+    let Effect::Job {
+        turn: TurnId { task, .. },
+        job: Job::Approver { approver, .. },
+    } = effect
+    else {
         return false;
     };
     let approvals = &state.plan.task(*task).approvals;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use quorum::domain::{Purpose, Step};
-use quorum::engine::Effect;
+use quorum::engine::{Effect, Job};
 
 /// An enum that knows all of its values and their names.
 macro_rules! listed {
@@ -235,19 +235,20 @@ pub fn rows_of(effect: &Effect) -> Vec<Row> {
     match effect {
         Effect::RunTurn { .. } => vec![Row::Turn],
         Effect::Ask { purpose, .. } => rows_of_purpose(*purpose),
-        Effect::RunCheck { .. } => vec![Row::Check],
-        Effect::RunFinish { .. } => vec![Row::Finish],
-        Effect::Grade { .. } => vec![Row::Probe],
-        Effect::RunStep { step, .. } => match step {
-            Step::Stage(_) => vec![Row::StageCommand],
+        Effect::Job { job, .. } => match job {
+            Job::Check(_) => vec![Row::Check],
+            Job::Finish(_) => vec![Row::Finish],
+            Job::Grade(_) => vec![Row::Probe],
+            Job::Stage(Step::Stage(_), _) => vec![Row::StageCommand],
             // Colours are counted, nobody is started.
-            Step::Vision => vec![Row::Scan],
-            Step::RedTeam => Vec::new(),
+            Job::Stage(Step::Vision, _) => vec![Row::Scan],
+            Job::Stage(Step::RedTeam, _) => Vec::new(),
+            Job::Approver { .. } => vec![Row::ApproverCommand],
+            Job::Scan { .. } | Job::Artifacts(_) => vec![Row::Scan],
         },
         // Its checks are those of the tasks, made again.
         Effect::Audit { .. } => vec![Row::Scan, Row::Check],
-        Effect::AskApprover { .. } => vec![Row::ApproverCommand],
-        Effect::ScanFiles { .. } | Effect::ScanArtifacts { .. } | Effect::NoteFiles { .. } => vec![Row::Scan],
+        Effect::NoteFiles { .. } => vec![Row::Scan],
         Effect::Deliver { .. } => vec![Row::Deliver],
         // No work: what belongs to another effect's work, or ends some.
         Effect::PreparePrompt(_)

@@ -1,15 +1,22 @@
 //! When pictures are looked at, and what becomes of those that cannot be.
 
 use super::*;
-use crate::engine::event::{TaskEvent, WorkEvent};
+use crate::domain::TurnId;
+use crate::engine::JobEnd;
+use crate::engine::event::TaskEvent;
 
 #[test]
 fn pictures_are_looked_at_last_and_only_where_there_are_any() {
     let top = "redTeam: {agent: x}\nvision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
     let with = |file: Option<u64>| {
         move |state: &State, effect: &Effect| match effect {
-            Effect::ScanFiles { .. } => Answer::Files(file, 1),
-            Effect::RunStep { .. } => findings(Severity::Medium),
+            Effect::Job {
+                job: Job::Scan { .. },
+                ..
+            } => Answer::Files(file, 1),
+            Effect::Job {
+                job: Job::Stage(..), ..
+            } => findings(Severity::Medium),
             Effect::Ask { purpose, .. } if purpose.seat().is_none() => findings(Severity::Low),
             _ => good(state, effect),
         }
@@ -43,10 +50,10 @@ fn looked_at(simulation: &Simulation) -> usize {
     simulation.count(|event| {
         matches!(
             event,
-            Event::Work(
+            Event::Task(
                 _,
-                WorkEvent::StepRequested {
-                    step: Step::Vision,
+                TaskEvent::StageOpened {
+                    step: Some(Step::Vision),
                     round: 1..,
                     ..
                 }
@@ -60,9 +67,17 @@ fn whether_there_are_pictures_is_seen_when_they_are_to_be_looked_at() {
     let shots = "vision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
     let seen = |first: Option<u64>, later: Answer| {
         let script = move |state: &State, effect: &Effect| match effect {
-            Effect::ScanFiles { .. } => Answer::Files(first, 1),
-            Effect::RunStep { round: 0, .. } => later.clone(),
-            Effect::RunStep { .. } => findings(Severity::Low),
+            Effect::Job {
+                job: Job::Scan { .. },
+                ..
+            } => Answer::Files(first, 1),
+            Effect::Job {
+                job: Job::Stage(_, 0),
+                ..
+            } => later.clone(),
+            Effect::Job {
+                job: Job::Stage(..), ..
+            } => findings(Severity::Low),
             _ => good(state, effect),
         };
         let simulation = run(shots, "", script);
@@ -83,7 +98,13 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
     let top = "vision: {kind: heuristic, screenshots: [a.png, b.png], expectations: [{color: '#000000'}]}";
     let mut simulation = Simulation::new(&mission(top, ""), options());
     let mut script = |state: &State, effect: &Effect| good(state, effect);
-    while !matches!(simulation.todo.front(), Some(Effect::RunStep { .. })) {
+    while !matches!(
+        simulation.todo.front(),
+        Some(Effect::Job {
+            job: Job::Stage(..),
+            ..
+        })
+    ) {
         simulation.perform(0, &mut script);
     }
     let fact = |path: &str, size, obstacle: Option<&str>| FileFact {
@@ -92,13 +113,17 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
         digest: None,
         obstacle: obstacle.map(Box::from),
     };
-    let seen = |attempt| Fact::ScreenshotsSeen {
-        task: T,
-        attempt,
-        files: vec![
-            fact("a.png", None, Some("it is a FIFO")),
-            fact("b.png", Some(1), None),
-        ],
+    let turn = simulation.state.current_turn(T);
+    let seen = |attempt| Fact::JobEnded {
+        turn: TurnId { attempt, ..turn },
+        job: Job::Stage(Step::Vision, 0),
+        end: JobEnd::Seen {
+            files: vec![
+                fact("a.png", None, Some("it is a FIFO")),
+                fact("b.png", Some(1), None),
+            ],
+            hollow: None,
+        },
     };
     simulation.feed(&seen(7));
     assert_eq!(
@@ -127,7 +152,13 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
 fn one_picture_is_enough_to_look_at() {
     let top = "vision: {kind: heuristic, screenshots: [a.png, b.png], expectations: [{color: '#000000'}]}";
     let mut simulation = Simulation::new(&mission(top, ""), options());
-    while !matches!(simulation.todo.front(), Some(Effect::RunStep { .. })) {
+    while !matches!(
+        simulation.todo.front(),
+        Some(Effect::Job {
+            job: Job::Stage(..),
+            ..
+        })
+    ) {
         simulation.perform(0, &mut good);
     }
     let fact = |path: &str, size| FileFact {
@@ -137,10 +168,13 @@ fn one_picture_is_enough_to_look_at() {
         obstacle: None,
     };
     simulation.todo.clear();
-    simulation.feed(&Fact::ScreenshotsSeen {
-        task: T,
-        attempt: 1,
-        files: vec![fact("a.png", None), fact("b.png", Some(1))],
+    simulation.feed(&Fact::JobEnded {
+        turn: simulation.state.current_turn(T),
+        job: Job::Stage(Step::Vision, 0),
+        end: JobEnd::Seen {
+            files: vec![fact("a.png", None), fact("b.png", Some(1))],
+            hollow: None,
+        },
     });
     assert_eq!(looked_at(&simulation), 1);
 }

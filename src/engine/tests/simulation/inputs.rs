@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::TaskId;
+use crate::engine::JobEnd;
 
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
@@ -96,136 +97,12 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 Fact::TurnEnded(Box::new(end)),
             ]
         }
-        (Effect::ScanFiles { turn, number }, answer) => {
-            let (size, mark) = if let Answer::Files(size, mark) = answer {
-                (*size, *mark)
-            } else {
-                (Some(1), 0)
-            };
-            let task = state.plan.task(turn.task);
-            let targets = &task.target_files;
-            let digest = size.map(|_| Digest::of(&mark.to_le_bytes()));
-            let fact = |path: &str| FileFact {
-                path: path.to_owned(),
-                size,
-                digest,
-                obstacle: None,
-            };
-            let shots = task.scrutiny.screenshots();
-            let files = targets.iter().map(AsRef::as_ref).chain(shots).map(fact).collect();
-            vec![Fact::FilesScanned {
-                turn: *turn,
-                number: *number,
-                files,
-                hollow: matches!(answer, Answer::Hollow).then(|| "it says nothing".to_owned()),
-            }]
-        }
-        (Effect::Audit { number }, answer) => vec![Fact::Audited(Box::new(audit(state, *number, answer)))],
-        (Effect::RunCheck { task, attempt, check }, answer) => {
-            let passed = !matches!(answer, Answer::Check(false));
-            let result = CheckResult {
-                passed,
-                message: String::new(),
-                duration: Millis(1),
-            };
-            vec![Fact::CheckFinished {
-                task: *task,
-                attempt: *attempt,
-                check: *check,
-                result,
-            }]
-        }
-        (Effect::RunFinish { turn, command }, answer) => vec![Fact::FinishChecked {
+        (Effect::Job { turn, job }, answer) => vec![Fact::JobEnded {
             turn: *turn,
-            command: *command,
-            result: CheckResult {
-                passed: !matches!(answer, Answer::Check(false)),
-                message: String::new(),
-                duration: Millis(1),
-            },
+            job: *job,
+            end: job_end(state, turn.task, *job, answer),
         }],
-        (Effect::Grade { task, attempt, round }, answer) => {
-            let verification = state.plan.task(*task).verification.as_deref();
-            let criteria = verification.map_or(0, |verification| verification.criteria.len());
-            let grade = |points| CriterionGrade {
-                points,
-                evidence: "seen".to_owned(),
-            };
-            let result = match answer {
-                Answer::Unreachable(_) => Err("the disk is gone".to_owned()),
-                Answer::Unreadable => Ok(vec![grade(None); criteria]),
-                Answer::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
-                _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
-            };
-            vec![Fact::Graded {
-                task: *task,
-                attempt: *attempt,
-                round: *round,
-                result,
-            }]
-        }
-        (
-            Effect::RunStep {
-                task,
-                attempt,
-                step: Step::Vision,
-                round: 0,
-            },
-            answer,
-        ) => {
-            let known = state.task(*task).judging.as_deref();
-            let known = known.map_or(&[][..], |judging| &judging.files);
-            let file = |path: &str, size: Option<u64>, mark: u64| FileFact {
-                path: path.to_owned(),
-                size,
-                digest: size.map(|_| Digest::of(&mark.to_le_bytes())),
-                obstacle: None,
-            };
-            let fact = |path: &str| match answer {
-                Answer::Files(size, mark) => file(path, *size, *mark),
-                Answer::Obstacle => FileFact {
-                    path: path.to_owned(),
-                    size: None,
-                    digest: None,
-                    obstacle: Some("it is a FIFO".into()),
-                },
-                // As they were.
-                _ => {
-                    let found = known.iter().find(|file| file.path == path).cloned();
-                    found.unwrap_or_else(|| file(path, Some(1), 0))
-                }
-            };
-            let screenshots = state.plan.task(*task).scrutiny.screenshots();
-            vec![Fact::ScreenshotsSeen {
-                task: *task,
-                attempt: *attempt,
-                files: screenshots.map(fact).collect(),
-            }]
-        }
-        (
-            Effect::RunStep {
-                task,
-                attempt,
-                step,
-                round,
-            },
-            answer,
-        ) => vec![Fact::StepJudged {
-            task: *task,
-            attempt: *attempt,
-            step: *step,
-            round: *round,
-            result: match answer {
-                Answer::Unreachable(_) => Err("it was killed".to_owned()),
-                Answer::Advice(advice) => Ok(advice.clone()),
-                Answer::Check(false) if *step == Step::Vision => Ok(Advice::Findings(FindingsReport::whole(
-                    vec![Finding::new(Severity::High, "x")],
-                ))),
-                _ if *step == Step::Vision => Ok(Advice::Findings(FindingsReport::whole(Vec::new()))),
-                Answer::Check(false) => Ok(opinion(DeclaredVerdict::Fail)),
-                _ => Ok(opinion(DeclaredVerdict::Pass)),
-            },
-        }],
+        (Effect::Audit { number }, answer) => vec![Fact::Audited(Box::new(audit(state, *number, answer)))],
         (
             Effect::Ask {
                 id,
@@ -281,26 +158,6 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 advice,
             }]
         }
-        (
-            Effect::AskApprover {
-                task,
-                number,
-                approver,
-            },
-            answer,
-        ) => {
-            let said = match answer {
-                Answer::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
-                Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
-                _ => ApproverSaid::Yes,
-            };
-            vec![Fact::ApproverSaid {
-                task: *task,
-                number: *number,
-                approver: *approver,
-                said,
-            }]
-        }
         (Effect::Deliver { number, tried, .. }, answer) => {
             let failure = match answer {
                 Answer::Unreachable(class) => Some(*class),
@@ -324,24 +181,6 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
         (Effect::File { letter }, _) => vec![Fact::Filed {
             ids: vec![letter.clone()],
         }],
-        (Effect::ScanArtifacts { task, dependency }, answer) => {
-            let size = match answer {
-                Answer::Files(size, _) => *size,
-                _ => Some(1),
-            };
-            let fact = |path: &str| FileFact {
-                path: path.to_owned(),
-                size,
-                digest: None,
-                obstacle: None,
-            };
-            let targets = &state.plan.task(*dependency).target_files;
-            vec![Fact::ArtifactsScanned {
-                task: *task,
-                dependency: *dependency,
-                files: targets.iter().map(|path| fact(path)).collect(),
-            }]
-        }
         (Effect::Ask { id, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
             vec![Fact::AskFailed(Box::new(AskFailure {
                 id: *id,
@@ -522,5 +361,105 @@ fn audit(state: &State, number: u32, answer: &Answer) -> AuditReport {
             looks.clone()
         },
         looks,
+    }
+}
+
+/// How a command or a look at files ends.
+fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
+    let plan = state.plan.task(task);
+    let is_bad = matches!(answer, Answer::Check(false));
+    match job {
+        Job::Scan { .. } => {
+            let (size, mark) = match answer {
+                Answer::Files(size, mark) => (*size, *mark),
+                _ => (Some(1), 0),
+            };
+            let paths = plan.target_files.iter().map(AsRef::as_ref);
+            JobEnd::Seen {
+                files: paths
+                    .chain(plan.scrutiny.screenshots())
+                    .map(|path| seen(path, size, mark))
+                    .collect(),
+                hollow: matches!(answer, Answer::Hollow).then(|| "it says nothing".to_owned()),
+            }
+        }
+        Job::Artifacts(dependency) => {
+            let size = match answer {
+                Answer::Files(size, _) => *size,
+                _ => Some(1),
+            };
+            let targets = state.plan.task(dependency).target_files.iter().map(AsRef::as_ref);
+            let fact = |path: &str| FileFact {
+                digest: None,
+                ..seen(path, size, 0)
+            };
+            JobEnd::Seen {
+                files: targets.map(fact).collect(),
+                hollow: None,
+            }
+        }
+        Job::Finish(_) | Job::Check(_) => JobEnd::Checked(CheckResult {
+            passed: !is_bad,
+            message: String::new(),
+            duration: Millis(1),
+        }),
+        Job::Grade(_) => {
+            let criteria = plan.verification.as_deref().map_or(0, |by| by.criteria.len());
+            let grade = |points| CriterionGrade {
+                points,
+                evidence: "seen".to_owned(),
+            };
+            JobEnd::Graded(match answer {
+                Answer::Unreachable(_) => Err("the disk is gone".to_owned()),
+                Answer::Unreadable => Ok(vec![grade(None); criteria]),
+                Answer::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
+                _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
+            })
+        }
+        Job::Stage(Step::Vision, 0) => {
+            let known = state.task(task).judging.as_deref();
+            let known = known.map_or(&[][..], |judging| &judging.files);
+            let fact = |path: &str| match answer {
+                Answer::Files(size, mark) => seen(path, *size, *mark),
+                Answer::Obstacle => FileFact {
+                    obstacle: Some("it is a FIFO".into()),
+                    ..seen(path, None, 0)
+                },
+                // As they were.
+                _ => {
+                    let found = known.iter().find(|file| file.path == path).cloned();
+                    found.unwrap_or_else(|| seen(path, Some(1), 0))
+                }
+            };
+            JobEnd::Seen {
+                files: plan.scrutiny.screenshots().map(fact).collect(),
+                hollow: None,
+            }
+        }
+        Job::Stage(step, _) => JobEnd::Judged(match answer {
+            Answer::Unreachable(_) => Err("it was killed".to_owned()),
+            Answer::Advice(advice) => Ok(advice.clone()),
+            _ if step == Step::Vision => {
+                let found = is_bad.then(|| Finding::new(Severity::High, "x"));
+                Ok(Advice::Findings(FindingsReport::whole(Vec::from_iter(found))))
+            }
+            _ if is_bad => Ok(opinion(DeclaredVerdict::Fail)),
+            _ => Ok(opinion(DeclaredVerdict::Pass)),
+        }),
+        Job::Approver { .. } => JobEnd::Said(match answer {
+            Answer::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
+            Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
+            _ => ApproverSaid::Yes,
+        }),
+    }
+}
+
+/// A file of this size, by whose mark its content is told apart; without a size it is not there.
+fn seen(path: &str, size: Option<u64>, mark: u64) -> FileFact {
+    FileFact {
+        path: path.to_owned(),
+        size,
+        digest: size.map(|_| Digest::of(&mark.to_le_bytes())),
+        obstacle: None,
     }
 }

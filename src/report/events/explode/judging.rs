@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::domain::{
     Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
 };
-use crate::engine::{AfterScan, CheckResult, Event, RunEvent, StageReport, TaskEvent, WorkEvent};
+use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
 use crate::report::events::payload::{Payload, facts, findings_of, scores};
@@ -23,20 +23,34 @@ impl Exploder {
                 let payload = self.task(*task).with("files", facts(files));
                 ("acceptance:recorded", payload.with("checks", checks.as_slice()))
             }
-            Event::Task(task, TaskEvent::Regressed { reason }) => {
-                ("task:regressed", self.task(*task).with("reason", reason.as_str()))
+            Event::Task(
+                task,
+                TaskEvent::Regressed {
+                    reason,
+                    files,
+                    behind,
+                    judged_again,
+                },
+            ) => {
+                let titles = |ids: &[TaskId]| -> Option<Vec<String>> {
+                    let titles = ids.iter().map(|id| self.plan.task(*id).title.to_string());
+                    (!ids.is_empty()).then(|| titles.collect())
+                };
+                let payload = self.task(*task).with("reason", reason.as_str());
+                let payload = payload.maybe("files", (!files.is_empty()).then(|| facts(files)));
+                let payload = payload.maybe("behind", titles(behind));
+                (
+                    "task:regressed",
+                    payload.maybe("judgedAgain", titles(judged_again)),
+                )
             }
             _ => unreachable!("name() sends only events of accepted files here"),
         }
     }
 
-    /// What is told of files that are looked at, commands and grading by facts.
-    pub(in crate::report::events) fn check_details(&self, event: &Event) -> Payload {
+    /// What is told of an audit.
+    pub(in crate::report::events) fn audit_details(&self, event: &Event) -> Payload {
         match event {
-            Event::Work(task, WorkEvent::ScanRequested { then }) => {
-                let again = (*then == AfterScan::Repeat).then_some(true);
-                self.task(*task).maybe("stageRepeated", again)
-            }
             Event::Run(RunEvent::AuditRequested { number }) => Payload::default().with("number", *number),
             Event::Run(RunEvent::AuditFinished {
                 number,
@@ -52,38 +66,55 @@ impl Exploder {
                 });
                 payload.with("changed", changed.collect::<Vec<_>>())
             }
-            Event::Work(task, WorkEvent::FilesScanned { files, hollow }) => {
-                let payload = self.task(*task).with("files", facts(files));
+            _ => Payload::default(),
+        }
+    }
+
+    /// What is told of a command that is to be run, and of files that are to be looked at.
+    pub(in crate::report::events) fn job_details(&self, task: TaskId, job: Job) -> Payload {
+        match job {
+            Job::Scan { then, .. } => {
+                let again = (then == AfterScan::Repeat).then_some(true);
+                self.task(task).maybe("stageRepeated", again)
+            }
+            Job::Artifacts(dependency) => self.failed_dependency(task, dependency),
+            Job::Finish(command) => self.finish_command(task, command),
+            Job::Check(check) => self.check(task, check),
+            Job::Grade(round) => self.task(task).with("round", round),
+            Job::Stage(step, round) => {
+                let payload = self.task(task).with("stage", step.stage().as_str());
+                payload
+                    .with("name", self.step_name(task, step))
+                    .with("round", round)
+            }
+            Job::Approver { number, approver } => self.approval_of(task, number).with("approver", approver),
+        }
+    }
+
+    /// What is told of its end, `is_failed` where what it brought does not count.
+    pub(in crate::report::events) fn end_details(
+        &self,
+        task: TaskId,
+        job: Job,
+        end: &JobEnd,
+        is_failed: bool,
+    ) -> Payload {
+        match (job, end) {
+            (Job::Artifacts(_), JobEnd::Seen { files, .. }) => {
+                self.job_details(task, job).with("files", facts(files))
+            }
+            (_, JobEnd::Seen { files, hollow }) => {
+                let payload = self.task(task).with("files", facts(files));
                 payload.maybe("hollow", hollow.as_deref())
             }
-            Event::Work(task, WorkEvent::FinishRequested { command }) => self.finish_command(*task, *command),
-            Event::Work(task, WorkEvent::FinishChecked { command, result }) => {
-                let payload = self.finish_command(*task, *command);
-                payload
-                    .with("passed", result.passed)
-                    .with("message", result.message.as_str())
-                    .with("duration", result.duration.0)
-            }
-            Event::Work(task, WorkEvent::CheckRequested { check }) => self.check(*task, *check),
-            Event::Work(task, WorkEvent::CheckFinished { check, result }) => {
-                let CheckResult {
-                    passed,
-                    message,
-                    duration,
-                } = result;
-                self.check(*task, *check)
-                    .with("passed", *passed)
-                    .with("message", message.as_str())
-                    .with("duration", duration.0)
-            }
-            Event::Work(task, WorkEvent::GradingRequested { round, .. }) => {
-                self.task(*task).with("round", *round)
-            }
-            Event::Work(task, WorkEvent::GradingFailed { round, message }) => {
-                let payload = self.task(*task).with("round", *round);
-                payload.with("error", message.as_str())
-            }
-            _ => unreachable!("details() sends only events of scans and commands here"),
+            (_, JobEnd::Checked(result)) => self
+                .job_details(task, job)
+                .with("passed", result.passed)
+                .with("message", result.message.as_str())
+                .with("duration", result.duration.0),
+            (_, JobEnd::Graded(_) | JobEnd::Judged(_)) if is_failed => self.job_details(task, job),
+            // Their verdict tells it.
+            (_, JobEnd::Graded(_) | JobEnd::Judged(_) | JobEnd::Said(_)) => Payload::default(),
         }
     }
 
@@ -125,27 +156,6 @@ impl Exploder {
             .with("total", checks.len())
             .maybe("type", kind)
             .maybe("label", label)
-    }
-
-    /// What is told of a stage behind the verification, beside its verdict.
-    pub(in crate::report::events) fn step_details(&self, event: &Event) -> Payload {
-        let of = |task: &TaskId, step: &Step, round: &u32| {
-            let payload = self.task(*task).with("stage", step.stage().as_str());
-            payload
-                .with("name", self.step_name(*task, *step))
-                .with("round", *round)
-        };
-        match event {
-            Event::Work(task, WorkEvent::StepRequested { step, round, .. }) => {
-                let agent = self.plan.task(*task).scrutiny.agent(*step);
-                let agent = agent.map(|agent| self.agent_name(agent));
-                of(task, step, round).maybe("agentName", agent)
-            }
-            Event::Work(task, WorkEvent::StepFailed { step, round, message }) => {
-                of(task, step, round).with("error", message.as_str())
-            }
-            _ => unreachable!("details() sends only events of stages here"),
-        }
     }
 
     /// What a stage behind the verification is called.
@@ -215,9 +225,7 @@ pub(super) fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
 pub(super) fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
     let of_task = |event: &&Event| match event {
         Event::Task(task, TaskEvent::Transition { .. })
-        | Event::Work(task, WorkEvent::GradingRequested { .. } | WorkEvent::StepRequested { .. }) => {
-            *task == report.task
-        }
+        | Event::Task(task, TaskEvent::StageOpened { .. }) => *task == report.task,
         Event::Task(_, TaskEvent::StageVerdict(next)) => next.task == report.task,
         _ => false,
     };
@@ -232,10 +240,7 @@ pub(super) fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
     let goes_on = at_once.filter(of_task).is_some_and(|event| {
         matches!(
             event,
-            Event::Work(
-                _,
-                WorkEvent::GradingRequested { .. } | WorkEvent::StepRequested { .. }
-            ) | Event::Task(_, TaskEvent::StageVerdict(_))
+            Event::Task(_, TaskEvent::StageOpened { .. } | TaskEvent::StageVerdict(_))
         )
     });
     match (report.stage, report.verdict) {

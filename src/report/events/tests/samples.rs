@@ -10,9 +10,9 @@ use crate::domain::{
 };
 use crate::engine::{
     AskEvent, BudgetEvent, Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason,
-    Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, Grounds, HoldEvent, Notice, NoticeEvent,
-    Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef, TaskEvent, ToolCalls,
-    ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent,
+    Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, Grounds, HoldEvent, Job, JobEnd, Notice,
+    NoticeEvent, Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef, TaskEvent,
+    ToolCalls, ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent,
 };
 use crate::engine::{JudgingPlace, VoidedStage};
 use crate::mission::model::TaskType;
@@ -381,11 +381,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
             files: vec![("/w/judge.sh".to_owned(), None)],
         }),
         Event::voided(VoidedStage {
-            place: JudgingPlace::Check {
-                task: TASK,
-                attempt: 1,
-                check: 0,
-            },
+            place: JudgingPlace::Job(turn(), Job::Check(0)),
             changed: vec!["tests/a.rs was changed".to_owned()],
             restored: Vec::new(),
             shared: true,
@@ -399,12 +395,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
         ),
         Event::Turn(turn(), TurnEvent::Lost),
         Event::Turn(turn(), TurnEvent::Adopted),
-        Event::Work(
-            TASK,
-            WorkEvent::ScanRequested {
-                then: crate::engine::AfterScan::Repeat,
-            },
-        ),
+        Event::Work(TASK, WorkEvent::Requested(scan())),
         Event::Task(
             TASK,
             TaskEvent::FilesChanged {
@@ -429,6 +420,14 @@ pub(super) fn turn_samples() -> Vec<Event> {
             TASK,
             TaskEvent::Regressed {
                 reason: "a.rs was removed after it was accepted".to_owned(),
+                files: vec![FileFact {
+                    path: "a.rs".to_owned(),
+                    size: Some(3),
+                    digest: None,
+                    obstacle: None,
+                }],
+                behind: vec![TaskId(1)],
+                judged_again: vec![TaskId(1)],
             },
         ),
         Event::Run(RunEvent::AuditFinished {
@@ -446,26 +445,29 @@ pub(super) fn turn_samples() -> Vec<Event> {
         }),
         Event::Work(
             TASK,
-            WorkEvent::FilesScanned {
-                files: vec![FileFact {
-                    path: "a.rs".to_owned(),
-                    size: Some(3),
-                    digest: None,
-                    obstacle: None,
-                }],
-                hollow: Some("it says nothing".to_owned()),
+            WorkEvent::Ended {
+                job: scan(),
+                end: JobEnd::Seen {
+                    files: vec![FileFact {
+                        path: "a.rs".to_owned(),
+                        size: Some(3),
+                        digest: None,
+                        obstacle: None,
+                    }],
+                    hollow: Some("it says nothing".to_owned()),
+                },
             },
         ),
-        Event::Work(TASK, WorkEvent::FinishRequested { command: 0 }),
+        Event::Work(TASK, WorkEvent::Requested(Job::Finish(0))),
         Event::Work(
             TASK,
-            WorkEvent::FinishChecked {
-                command: 0,
-                result: CheckResult {
+            WorkEvent::Ended {
+                job: Job::Finish(0),
+                end: JobEnd::Checked(CheckResult {
                     passed: false,
                     message: "exited 1".to_owned(),
                     duration: Millis(3),
-                },
+                }),
             },
         ),
         Event::Task(
@@ -476,16 +478,16 @@ pub(super) fn turn_samples() -> Vec<Event> {
                 missing: vec![Finding::new(Severity::High, "it does not compile")],
             },
         ),
-        Event::Work(TASK, WorkEvent::CheckRequested { check: 0 }),
+        Event::Work(TASK, WorkEvent::Requested(Job::Check(0))),
         Event::Work(
             TASK,
-            WorkEvent::CheckFinished {
-                check: 0,
-                result: CheckResult {
+            WorkEvent::Ended {
+                job: Job::Check(0),
+                end: JobEnd::Checked(CheckResult {
                     passed: false,
                     message: "exit 1".to_owned(),
                     duration: Millis(12),
-                },
+                }),
             },
         ),
     ]
@@ -618,22 +620,20 @@ pub(super) fn review_samples() -> Vec<Event> {
                 dependency: TaskId(1),
             },
         ),
+        Event::Work(TASK, WorkEvent::Requested(Job::Artifacts(TaskId(1)))),
         Event::Work(
             TASK,
-            WorkEvent::ArtifactsRequested {
-                dependency: TaskId(1),
-            },
-        ),
-        Event::Work(
-            TASK,
-            WorkEvent::ArtifactsScanned {
-                dependency: TaskId(1),
-                files: vec![FileFact {
-                    path: "a".to_owned(),
-                    size: Some(3),
-                    digest: None,
-                    obstacle: None,
-                }],
+            WorkEvent::Ended {
+                job: Job::Artifacts(TaskId(1)),
+                end: JobEnd::Seen {
+                    files: vec![FileFact {
+                        path: "a".to_owned(),
+                        size: Some(3),
+                        digest: None,
+                        obstacle: None,
+                    }],
+                    hollow: None,
+                },
             },
         ),
         Event::Task(
@@ -681,34 +681,28 @@ pub(super) fn review_samples() -> Vec<Event> {
             ..report(Stage::Judge, Verdict::Pass, None)
         }),
         Event::Task(TASK, TaskEvent::EvalUnparsed),
-        Event::Work(
+        Event::Task(
             TASK,
-            WorkEvent::GradingRequested {
-                round: 1,
-                unreviewed: false,
-            },
-        ),
-        Event::Work(
-            TASK,
-            WorkEvent::GradingFailed {
-                round: 1,
-                message: "the work's output is lost".to_owned(),
-            },
-        ),
-        Event::Work(
-            TASK,
-            WorkEvent::StepRequested {
-                step: Step::RedTeam,
+            TaskEvent::StageOpened {
+                step: Some(Step::RedTeam),
                 round: 1,
                 plain: false,
                 grounds: Grounds::Reviewed,
             },
         ),
+        Event::Work(TASK, WorkEvent::Requested(Job::Grade(1))),
         Event::Work(
             TASK,
-            WorkEvent::StepFailed {
-                step: Step::RedTeam,
-                round: 1,
+            WorkEvent::Ended {
+                job: Job::Grade(1),
+                end: JobEnd::Graded(Err("the work's output is lost".to_owned())),
+            },
+        ),
+        Event::Work(TASK, WorkEvent::Requested(Job::Stage(Step::Stage(0), 1))),
+        Event::Task(
+            TASK,
+            TaskEvent::StageFailed {
+                step: Some(Step::RedTeam),
                 message: "its reply could not be read".to_owned(),
             },
         ),
@@ -821,14 +815,14 @@ pub(super) fn task_samples() -> Vec<Event> {
         ),
         Event::Work(
             TASK,
-            WorkEvent::ApproverAsked {
+            WorkEvent::Requested(Job::Approver {
                 number: 1,
                 approver: 0,
-            },
+            }),
         ),
-        Event::Work(
+        Event::Task(
             TASK,
-            WorkEvent::ApproverUndecided {
+            TaskEvent::ApprovalUndecided {
                 number: 1,
                 approver: 0,
                 message: "it exited 3".to_owned(),
@@ -886,4 +880,11 @@ pub(super) fn task_samples() -> Vec<Event> {
             origin: None,
         }),
     ]
+}
+
+fn scan() -> Job {
+    Job::Scan {
+        number: 1,
+        then: crate::engine::AfterScan::Repeat,
+    }
 }

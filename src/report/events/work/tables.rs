@@ -2,7 +2,7 @@
 
 use crate::domain::{AskId, Purpose, Stage, Step, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    AskEvent, BudgetEvent, Call, Event, NoticeEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+    AskEvent, BudgetEvent, Call, Event, Job, NoticeEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
 };
 use crate::mission::model::Check;
 use crate::report::events::explode::Exploder;
@@ -46,64 +46,39 @@ impl Exploder {
                 Some(of_run("scan", "audit").at(Some(Stage::Audit), None))
             }
             Event::Notice(_) => Some(of_run("deliver", "notify")),
-            _ => self.scan_or_command(event),
+            Event::Work(task, WorkEvent::Requested(job) | WorkEvent::Ended { job, .. }) => {
+                Some(self.job_work(*task, *job))
+            }
+            Event::Task(task, TaskEvent::ApprovalUndecided { number, approver, .. }) => {
+                let (number, approver) = (*number, *approver);
+                Some(self.job_work(*task, Job::Approver { number, approver }))
+            }
+            _ => None,
         }
     }
 
-    fn scan_or_command(&self, event: &Event) -> Option<Work> {
-        Some(match event {
-            Event::Work(task, WorkEvent::FilesScanned { .. }) => {
-                let looking = self.work.find(*task, Key::Stage(Step::Vision)).cloned();
-                looking.unwrap_or_else(|| self.of_task(*task, Key::Files, ("scan", "files")))
-            }
-            Event::Work(task, WorkEvent::ScanRequested { .. }) => {
-                self.of_task(*task, Key::Files, ("scan", "files"))
-            }
-            Event::Work(
-                task,
-                WorkEvent::ArtifactsRequested { dependency } | WorkEvent::ArtifactsScanned { dependency, .. },
-            ) => self.of_task(*task, Key::Artifacts(*dependency), ("scan", "artifacts")),
-            Event::Work(
-                task,
-                WorkEvent::FinishRequested { command } | WorkEvent::FinishChecked { command, .. },
-            ) => {
-                let work = self.of_task(*task, Key::Finish(*command), ("command", "finish"));
-                work.at(Some(Stage::Finish), None)
-            }
-            Event::Work(
-                task,
-                WorkEvent::CheckRequested { check } | WorkEvent::CheckFinished { check, .. },
-            ) => {
-                let kind = self.kind_of_check(*task, *check);
-                let work = self.of_task(*task, Key::Check(*check), (kind, "check"));
-                work.at(Some(Stage::Checks), None)
-            }
-            Event::Work(
-                task,
-                WorkEvent::GradingRequested { round, .. } | WorkEvent::GradingFailed { round, .. },
-            ) => {
-                let work = self.of_task(*task, Key::Facts, ("scan", "grade"));
-                work.at(Some(Stage::Verification), Some(*round))
-            }
-            Event::Work(
-                task,
-                WorkEvent::StepRequested { step, round, .. } | WorkEvent::StepFailed { step, round, .. },
-            ) => {
-                // Of a vision check only whether the screenshots are there is seen without an agent.
-                let (kind, round) = match step {
-                    Step::Vision => ("scan", None),
-                    Step::Stage(_) | Step::RedTeam => ("command", Some(*round)),
-                };
-                let work = self.of_task(*task, Key::Stage(*step), (kind, step.as_str()));
-                work.at(Some(step.stage()), round)
-            }
-            Event::Work(
-                task,
-                WorkEvent::ApproverAsked { number, approver }
-                | WorkEvent::ApproverUndecided { number, approver, .. },
-            ) => self.of_task(*task, Key::Approver(*number, *approver), ("command", "approver")),
-            _ => return None,
-        })
+    fn job_work(&self, task: TaskId, job: Job) -> Work {
+        let (kind, purpose) = match job {
+            Job::Scan { .. } => ("scan", "files"),
+            Job::Artifacts(_) => ("scan", "artifacts"),
+            Job::Finish(_) => ("command", "finish"),
+            Job::Check(check) => (self.kind_of_check(task, check), "check"),
+            Job::Grade(_) => ("scan", "grade"),
+            // Of a vision check only what is seen without an agent.
+            Job::Stage(step @ Step::Vision, _) => ("scan", step.as_str()),
+            Job::Stage(step, _) => ("command", step.as_str()),
+            Job::Approver { .. } => ("command", "approver"),
+        };
+        let (stage, round) = match job {
+            Job::Scan { .. } | Job::Artifacts(_) | Job::Approver { .. } => (None, None),
+            Job::Finish(_) => (Some(Stage::Finish), None),
+            Job::Check(_) => (Some(Stage::Checks), None),
+            Job::Grade(round) => (Some(Stage::Verification), Some(round)),
+            Job::Stage(Step::Vision, _) => (Some(Stage::Vision), None),
+            Job::Stage(step, round) => (Some(step.stage()), Some(round)),
+        };
+        self.of_task(task, Key::Job(job), (kind, purpose))
+            .at(stage, round)
     }
 
     fn of_task(&self, task: TaskId, key: Key, (kind, purpose): (&'static str, &'static str)) -> Work {
@@ -127,34 +102,19 @@ impl Exploder {
             .is_some_and(|task| self.work.find(task, work.key).is_some());
         Some(match event {
             Event::Turn(_, TurnEvent::Started { .. }) => Life::Started,
-            Event::Work(
-                _,
-                WorkEvent::ScanRequested { .. }
-                | WorkEvent::ArtifactsRequested { .. }
-                | WorkEvent::FinishRequested { .. }
-                | WorkEvent::CheckRequested { .. }
-                | WorkEvent::StepRequested { plain: true, .. },
-            )
+            Event::Work(_, WorkEvent::Requested(_))
             | Event::Run(RunEvent::AuditRequested { .. })
             | Event::Ask(_, AskEvent::Requested { .. }) => Life::Requested,
-            // Of an agent that is asked, the ask itself is told.
-            Event::Work(_, WorkEvent::GradingRequested { .. } | WorkEvent::ApproverAsked { .. }) => {
-                match rest.first() {
-                    Some(Event::Ask(_, AskEvent::Requested { .. })) => return None,
-                    _ => Life::Requested,
-                }
-            }
             Event::Turn(_, TurnEvent::Finished { exit, .. }) if exit.failure.is_some() => {
                 Life::Ended("failed")
             }
+            Event::Work(task, WorkEvent::Ended { end, .. })
+                if !end.is_answer() || failure(*task, rest).is_some() =>
+            {
+                Life::Ended("failed")
+            }
             Event::Turn(_, TurnEvent::Finished { .. })
-            | Event::Work(
-                _,
-                WorkEvent::FilesScanned { .. }
-                | WorkEvent::ArtifactsScanned { .. }
-                | WorkEvent::FinishChecked { .. }
-                | WorkEvent::CheckFinished { .. },
-            )
+            | Event::Work(_, WorkEvent::Ended { .. })
             | Event::Run(RunEvent::AuditFinished { .. }) => Life::Ended("ok"),
             Event::Turn(_, TurnEvent::Lost) => Life::Ended("lost"),
             Event::Turn(_, TurnEvent::Adopted) => Life::Progressed("adopted"),
@@ -162,20 +122,9 @@ impl Exploder {
             Event::Budget(BudgetEvent::Held { .. }) => Life::Progressed("held"),
             Event::Budget(BudgetEvent::Released { .. }) => Life::Progressed("released"),
             Event::Budget(BudgetEvent::Settled { .. }) => Life::Progressed("settled"),
-            Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => {
-                self.told = Some(id.task);
-                of_ask(*id, event, rest)
-            }
-            // Where an agent was asked, its own end tells it.
-            Event::Work(task, WorkEvent::GradingFailed { .. } | WorkEvent::StepFailed { .. }) => {
-                if !is_open && self.told == Some(*task) {
-                    return None;
-                }
-                Life::Ended("failed")
-            }
-            Event::Work(_, WorkEvent::ApproverUndecided { .. }) if is_open || self.told != work.task => {
-                Life::Ended("ok")
-            }
+            Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => of_ask(*id, event, rest),
+            // Its word does not count. Else its own end tells it.
+            Event::Task(_, TaskEvent::ApprovalUndecided { .. }) if is_open => Life::Ended("ok"),
             Event::Notice(event) => return of_notice(event),
             _ => return None,
         })
@@ -199,17 +148,14 @@ impl Exploder {
             }
             Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => self.doer(event),
             Event::Budget(BudgetEvent::Settled { usage, .. }) => Payload::default().usage(usage),
-            Event::Work(_, WorkEvent::ApproverAsked { .. } | WorkEvent::ApproverUndecided { .. }) => {
-                self.approver_details(event)
+            Event::Work(task, WorkEvent::Requested(job)) => self.job_details(*task, *job),
+            Event::Work(task, WorkEvent::Ended { job, end }) => {
+                let payload = self.end_details(*task, *job, end, failure(*task, rest).is_some());
+                payload.extend(self.why_in_vain(*task, rest))
             }
-            Event::Work(_, WorkEvent::StepRequested { .. } | WorkEvent::StepFailed { .. }) => {
-                self.step_details(event)
-            }
-            Event::Work(_, WorkEvent::ArtifactsRequested { .. } | WorkEvent::ArtifactsScanned { .. }) => {
-                self.artifacts_details(event)
-            }
+            Event::Task(task, TaskEvent::ApprovalUndecided { .. }) => self.undecided(*task, event),
             Event::Notice(event) => notice_details(&self.plan, &self.run_id, event),
-            _ => self.check_details(event),
+            _ => self.audit_details(event),
         }
     }
 
@@ -229,17 +175,13 @@ impl Exploder {
 
     /// Why a reply does not count or settles nothing, where that is decided at once.
     fn why_in_vain(&self, id: TaskId, rest: &[Event]) -> Payload {
-        let of_task = rest.iter().find_map(|event| match event {
-            Event::Work(
-                task,
-                WorkEvent::GradingFailed { message, .. } | WorkEvent::StepFailed { message, .. },
-            ) if *task == id => Some(Payload::default().with("error", message.as_str())),
-            Event::Work(task, WorkEvent::ApproverUndecided { .. }) if *task == id => {
-                Some(self.approver_details(event))
-            }
-            _ => None,
-        });
-        of_task.unwrap_or_default()
+        if let Some(message) = failure(id, rest) {
+            return Payload::default().with("error", message);
+        }
+        let undecided = rest.iter().find(
+            |event| matches!(event, Event::Task(task, TaskEvent::ApprovalUndecided { .. }) if *task == id),
+        );
+        undecided.map_or_else(Payload::default, |event| self.undecided(id, event))
     }
 
     fn kind_of_check(&self, task: TaskId, check: u32) -> &'static str {
@@ -290,13 +232,21 @@ impl Exploder {
         // What tells it apart from other work at that place.
         match work.key {
             Key::Turn(_, turn) => head.with("turn", turn),
-            Key::Finish(index) | Key::Check(index) => head.with("index", index),
-            Key::Artifacts(dependency) => head.with("failedDepId", task_key(dependency)),
+            Key::Job(Job::Finish(index) | Job::Check(index)) => head.with("index", index),
+            Key::Job(Job::Artifacts(dependency)) => head.with("failedDepId", task_key(dependency)),
+            Key::Job(Job::Approver { approver, .. }) => head.with("approver", approver),
             Key::Ask(number) if work.place.seat.is_none() => head.with("ask", number),
-            Key::Approver(_, approver) => head.with("approver", approver),
-            Key::Files | Key::Ask(_) | Key::Facts | Key::Stage(_) | Key::OfRun => head,
+            Key::Ask(_) | Key::Job(_) | Key::OfRun => head,
         }
     }
+}
+
+/// Why what came back says nothing that counts, where that is decided at once.
+fn failure(id: TaskId, rest: &[Event]) -> Option<&str> {
+    rest.iter().find_map(|event| match event {
+        Event::Task(task, TaskEvent::StageFailed { message, .. }) if *task == id => Some(message.as_str()),
+        _ => None,
+    })
 }
 
 fn turn_work(turn: TurnId) -> Work {

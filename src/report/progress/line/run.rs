@@ -14,7 +14,7 @@ use super::{Line, Lines, title};
 impl Lines {
     pub(super) fn of_run(&self, state: &State, event: &RunEvent) -> Option<Line> {
         let mission = &*state.plan.name;
-        let tasks = || count(state.counts.selected as usize, "task");
+        let tasks = || count(state.sums.counts.selected as usize, "task");
         Some(match event {
             RunEvent::Started(_) => {
                 let review = if state.plan.rules.evaluate {
@@ -23,7 +23,7 @@ impl Lines {
                     ", nothing is reviewed"
                 };
                 let slots = state.plan.rules.concurrency;
-                let left_out = match state.counts.not_taken {
+                let left_out = match state.sums.counts.not_taken {
                     0 => String::new(),
                     left_out => format!(", {left_out} left out"),
                 };
@@ -35,7 +35,7 @@ impl Lines {
                 Line::new(Verb::Run, Role::Active, mission, detail)
             }
             RunEvent::Resumed { options, .. } => {
-                let finished = state.counts.ended();
+                let finished = state.sums.counts.ended();
                 let mut detail = format!("{finished} of {} finished before", tasks());
                 // What holds for this session only is said, so that nobody looks for it in the next one.
                 let limits = [
@@ -93,7 +93,7 @@ impl Lines {
                 Line::new(Verb::Stop, Role::Warn, mission, detail)
             }
             RunEvent::Waiting { until } => {
-                let waiting = count(state.counts.awaiting as usize, "answer");
+                let waiting = count(state.sums.counts.awaiting as usize, "answer");
                 let detail = format!("for {waiting} by a person, until {}", until.to_rfc3339());
                 Line::new(Verb::Wait, Role::Warn, mission, detail)
             }

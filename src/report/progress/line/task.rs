@@ -20,6 +20,19 @@ impl Lines {
             TaskEvent::EvalUnparsed => {
                 Line::new(Verb::Review, Role::Warn, name, "no score could be read, twice")
             }
+            TaskEvent::StageFailed { step: None, message } => {
+                Line::new(Verb::Review, Role::Warn, name, message.as_str())
+            }
+            TaskEvent::StageFailed {
+                step: Some(step),
+                message,
+            } => {
+                let detail = format!("{}: {message}", state.plan.task(task).scrutiny.name(*step));
+                Line::new(Verb::Stage, Role::Warn, name, detail)
+            }
+            TaskEvent::ApprovalUndecided { message, .. } => {
+                Line::new(Verb::Wait, Role::Warn, name, format!("left open: {message}"))
+            }
             TaskEvent::Superseded { by } => {
                 let detail = format!("superseded by '{}'", title(state, *by));
                 Line::new(Verb::Fixup, Role::Good, name, detail)

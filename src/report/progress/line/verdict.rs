@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use crate::domain::{
     Advice, AgentId, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
 };
-use crate::engine::{self, AskEvent, Job, StageReport, State, TaskEvent, WorkEvent, policy};
+use crate::engine::{self, AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
 use crate::report::progress::live::Running;
 use crate::report::progress::verb::Verb;
-use crate::report::scrutiny::stage_words;
+use crate::report::stages::stage_words;
 use crate::report::style::Role;
 use crate::report::text::{against_bar, count, criteria_words, elapsed, first_line, sanitize};
 
@@ -136,21 +136,6 @@ impl Lines {
 const SAID: usize = 60;
 
 impl Lines {
-    /// What went wrong with other work for a task.
-    pub(super) fn of_work(&self, state: &State, task: TaskId, event: &WorkEvent) -> Option<Line> {
-        let title = &*state.plan.task(task).title;
-        let (verb, detail) = match event {
-            WorkEvent::GradingFailed { message, .. } => (Verb::Review, message.clone()),
-            WorkEvent::StepFailed { step, message, .. } => {
-                let name = state.plan.task(task).scrutiny.name(*step);
-                (Verb::Stage, format!("{name}: {message}"))
-            }
-            WorkEvent::ApproverUndecided { message, .. } => (Verb::Wait, format!("left open: {message}")),
-            _ => return None,
-        };
-        Some(Line::new(verb, Role::Warn, title, detail))
-    }
-
     /// What went wrong with asking an agent; `None` for a reply that could be read: what it leads to is told.
     pub(super) fn of_ask(&self, state: &State, id: AskId, event: &AskEvent) -> Option<Line> {
         let name = |agent: &AgentId| &state.plan.agent(*agent).name;
@@ -177,7 +162,7 @@ impl Lines {
                         && open.id.attempt_try > id.attempt_try
                         && open.agent == *agent
                 });
-                let most = 1 + policy(Job::Ask(*purpose)).request_retries;
+                let most = 1 + policy(WorkKind::Ask(*purpose)).request_retries;
                 let again = asked.and_then(|asked| {
                     let again = self.again((asked.failed_requests, most), asked.not_before?);
                     Some(format!("; {again}"))
@@ -219,6 +204,10 @@ fn said(reply: &str) -> String {
 /// Rework says why in a few words: the last feedback stands in the state.
 pub(super) fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> Line {
     let title = &*state.plan.task(task).title;
+    if let Some(open) = state.task(task).reopened.as_deref() {
+        let detail = format!("attempt {attempt}  {}", open.why);
+        return Line::new(Verb::Reopen, Role::Warn, title, detail);
+    }
     let verb = match kind {
         AttemptKind::Execute => Verb::Reopen,
         AttemptKind::Fix => Verb::Rework,

@@ -82,8 +82,9 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
     found
 }
 
-/// A task and everything that is built on it.
-pub(in crate::engine) fn done_again(plan: &Plan, root: TaskId) -> Vec<TaskId> {
+/// What is done again when a verification sends this task back: the task, and everything that is built on it (section 5).
+#[must_use]
+pub fn done_again(plan: &Plan, root: TaskId) -> Vec<TaskId> {
     built_on(plan, &[root]).into_keys().chain([root]).collect()
 }
 
@@ -130,22 +131,16 @@ pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Eve
         let turn = state.current_turn(id);
         draft.emit(Event::Turn(turn, TurnEvent::Lost));
     }
-    begin_again(&mut draft, reason);
+    begin_again(&mut draft, AttemptKind::Execute, reason);
     draft.into_events()
 }
 
-/// The same for a task about which something has just been decided.
-pub(super) fn begin_again(draft: &mut Draft<'_>, reason: &str) {
+/// The same for a task about which something has just been decided: full allowances with an attempt of kind execute.
+pub(super) fn begin_again(draft: &mut Draft<'_>, kind: AttemptKind, reason: &str) {
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.
     if draft.task.attempt > 0 {
         let (task, attempt) = (draft.id, draft.task.attempt + 1);
-        draft.emit(Event::Task(
-            task,
-            TaskEvent::AttemptPlanned {
-                attempt,
-                kind: AttemptKind::Execute,
-            },
-        ));
+        draft.emit(Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }));
     }
 }

@@ -70,9 +70,9 @@ pub(super) fn at_work(state: &State, task: TaskId) -> Option<&str> {
         .task(task)
         .judging
         .as_deref()?
-        .step
-        .filter(|step| step.open)?;
-    Some(state.plan.task(task).scrutiny.name(open.step))
+        .stage
+        .filter(|stage| stage.open)?;
+    Some(state.plan.task(task).scrutiny.name(open.step?))
 }
 
 /// A stage as the plan shows it.

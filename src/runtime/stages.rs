@@ -3,8 +3,8 @@
 
 use crate::agents::command::check_argv;
 use crate::agents::secrets::Secrets;
-use crate::domain::{Advice, FindingsReport, Step, TaskId};
-use crate::engine::{Effect, Fact, Job, State, TaskState, policy};
+use crate::domain::{Advice, FindingsReport, Step, TaskId, TurnId};
+use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::write_told;
@@ -15,18 +15,17 @@ use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, Work};
-use crate::review::scrutiny as prompt;
+use crate::review::stages as prompt;
 use crate::store::{RunFolder, SpoolName};
 
-use super::commands::request;
-use super::material::Material;
+use super::commands::request_job;
+use super::review_context::Material;
 use super::world::{Sender, World};
 
 /// One round of a stage that needs no agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StepRun {
-    task: TaskId,
-    attempt: u32,
+    turn: TurnId,
     step: Step,
     round: u32,
 }
@@ -39,33 +38,17 @@ struct StageCommand {
 }
 
 impl StepRun {
-    fn said(self, result: Result<Advice, String>) -> Fact {
-        Fact::StepJudged {
-            task: self.task,
-            attempt: self.attempt,
-            step: self.step,
-            round: self.round,
-            result,
-        }
+    fn job(self) -> Job {
+        Job::Stage(self.step, self.round)
     }
 
-    /// Which screenshots are there. Blocks.
-    fn seen(self, plan: &Plan) -> Fact {
-        let screenshots = plan.task(self.task).scrutiny.screenshots();
-        Fact::ScreenshotsSeen {
-            task: self.task,
-            attempt: self.attempt,
-            files: evidence::scan(&workspace(plan, self.task), screenshots),
-        }
-    }
-
-    fn ended(self, plan: &Plan, end: &CommandEnd) -> Fact {
+    fn ended(self, plan: &Plan, end: &CommandEnd) -> JobEnd {
         let outcome = end.outcome();
-        let result = match command_of(plan, self.task, self.step) {
+        let result = match command_of(plan, self.turn.task, self.step) {
             Some((_, command)) => prompt::command_opinion(command, &outcome),
             None => Err("the mission has no such stage any more".to_owned()),
         };
-        self.said(result)
+        JobEnd::Judged(result)
     }
 
     /// Its position among the stages of the task.
@@ -77,7 +60,7 @@ impl StepRun {
     }
 
     fn output(self) -> SpoolName {
-        SpoolName::StageOut(self.task, self.attempt, self.position(), self.round)
+        SpoolName::StageOut(self.turn.task, self.turn.attempt, self.position(), self.round)
     }
 }
 
@@ -94,38 +77,28 @@ fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&StagePlan, &str
 }
 
 impl World {
-    /// Reads the work and writes what the command is given, beside the loop; then it is started.
-    pub(super) fn run_step(&mut self, state: &State, effect: Effect) {
-        let Effect::RunStep {
-            task,
-            attempt,
-            step,
-            round,
-        } = effect
-        else {
-            return;
-        };
-        let run = StepRun {
-            task,
-            attempt,
-            step,
-            round,
-        };
+    /// Reads the work and writes what the command is given, beside the loop; then it is started. A vision check without an
+    /// agent looks at its screenshots.
+    pub(super) fn run_stage(&mut self, state: &State, turn: TurnId, (step, round): (Step, u32)) {
+        let run = StepRun { turn, step, round };
+        let task = turn.task;
         if step == Step::Vision {
             let plan = state.plan.clone();
-            return self.blocking(move || {
-                vec![match round {
-                    0 => run.seen(&plan),
-                    _ => run.said(look(&plan, task)),
-                }]
+            return self.look(turn, run.job(), move || match round {
+                0 => JobEnd::Seen {
+                    files: evidence::scan(&workspace(&plan, task), plan.task(task).scrutiny.screenshots()),
+                    hollow: None,
+                },
+                _ => JobEnd::Judged(look(&plan, task)),
             });
         }
         let command = StageCommand {
             run,
-            commands: self.task_commands(&state.plan, task, attempt),
+            commands: self.task_commands(&state.plan, task, turn.attempt),
             task_state: state.task(task).clone(),
         };
         let sender = self.sender.clone();
+        let effect = Effect::Job { turn, job: run.job() };
         self.prepare(effect, || command.prepare(sender));
     }
 }
@@ -133,23 +106,27 @@ impl World {
 impl StageCommand {
     /// What it is started with, its review request written; and what is done with its end. Blocks.
     fn prepare(self, sender: Sender) -> Result<CommandRequest, Box<Fact>> {
-        let run = self.run;
-        let job = self.job().map_err(|why| Box::new(run.said(Err(why))))?;
+        let (run, turn, job) = (self.run, self.run.turn, self.run.job());
+        let command = self.job().map_err(|why| {
+            let end = JobEnd::Judged(Err(why));
+            Box::new(Fact::JobEnded { turn, job, end })
+        })?;
         let plan = self.commands.plan;
-        let request = request(sender, run.task, job, move |end| run.ended(&plan, &end));
-        Ok(request.with_start_retries(policy(Job::Command).start_retries))
+        let meaning = move |end: &CommandEnd| run.ended(&plan, end);
+        Ok(request_job(sender, command, turn, job, meaning))
     }
 
     fn job(&self) -> Result<CommandJob, String> {
         let (run, commands, plan) = (self.run, &self.commands, &self.commands.plan);
-        let Some((stage, command)) = command_of(plan, run.task, run.step) else {
+        let task = run.turn.task;
+        let Some((stage, command)) = command_of(plan, task, run.step) else {
             return Err("the mission has no such stage any more".to_owned());
         };
         let from = (&commands.folder, &*commands.secrets);
-        let (asked, _) = compose(from, plan, &self.task_state, run.task, (run.step, None), &[])?;
+        let (asked, _) = compose(from, plan, &self.task_state, task, (run.step, None), &[])?;
         let place = (run.step, run.round);
-        let request = review_json(plan, &self.task_state, run.task, place, &asked.joined(), &[]);
-        let review = SpoolName::StageReview(run.task, run.attempt, run.position(), run.round);
+        let request = review_json(plan, &self.task_state, task, place, &asked.joined(), &[]);
+        let review = SpoolName::StageReview(task, run.turn.attempt, run.position(), run.round);
         let review = write_told(&commands.file(&review), &request)?;
         let shown = review.path.to_string_lossy().into_owned();
         let told = vec![

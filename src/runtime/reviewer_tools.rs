@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::agents::endpoint::Endpoint;
-use crate::agents::line::Line;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
 use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
+use crate::agents::transport::Line;
 use crate::domain::{AgentId, FailureClass, TaskId, Timestamp};
 use crate::engine::{Known, TaskState, ToolLedgerRef, Usage, Used};
 use crate::executor::workspace::{make_folder, workspace};
@@ -24,9 +24,9 @@ use crate::review::judgement::{Content, Judgement};
 use crate::review::prompt::TOOLS_HINT;
 use crate::store::{self, RunFolder};
 
+use super::agent_backends::Toolless;
 use super::calls::usage_of;
-use super::material::Judged;
-use super::reach::Toolless;
+use super::review_context::Judged;
 use super::tool_ledger::{ToolLedger, unkept};
 
 /// Whether a reply has the form that was asked for, given what the work says.

@@ -90,7 +90,7 @@ impl ChangedMission {
         let state = &recovered.state;
         let options = &state.options;
         let loaded = load(&self.source, options, screen)?;
-        super::finish::has_all(&loaded.mission, options)?;
+        super::finish_gate::has_all(&loaded.mission, options)?;
         let plan = mission::compile(loaded.mission, options);
         if plan.selected_ids().next().is_none() {
             return Err(Failure::usage(anyhow!(

@@ -5,15 +5,16 @@
 //! its judges, unverified.
 
 use crate::domain::{Cause, Finding, Severity, Stage, Status, Verdict};
-use crate::engine::event::{Event, TaskEvent, WorkEvent};
-use crate::engine::fact::Fact;
+use crate::engine::event::{Event, TaskEvent};
+use crate::engine::job::Job;
 use crate::engine::payload::CheckResult;
-use crate::engine::state::{Known, State};
+use crate::engine::state::Known;
 use crate::mission::{FinishGate, Requirement};
 
 use super::conclude;
 use super::draft::Draft;
-use super::stages::{checks, in_review};
+use super::jobs;
+use super::stages::checks;
 
 /// Preflight is content: on to the gate, where the task has one.
 pub(super) fn begin(draft: &mut Draft<'_>) {
@@ -26,47 +27,23 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
 
 fn request(draft: &mut Draft<'_>, command: usize) {
     let command = u32::try_from(command).expect("the loader limits the commands of a gate");
-    draft.emit(Event::Work(draft.id, WorkEvent::FinishRequested { command }));
+    jobs::request(draft, Job::Finish(command));
 }
 
 /// A command of the gate ended.
-pub(super) fn checked(state: &State, input: &Fact) -> Vec<Event> {
-    let Fact::FinishChecked {
-        turn,
-        command,
-        result,
-    } = input
-    else {
-        return Vec::new();
+pub(super) fn checked(draft: &mut Draft<'_>) {
+    let Some(gate) = draft.task_plan().finish.as_deref() else {
+        return;
     };
-    let Some(mut draft) = in_review(state, turn.task, turn.attempt) else {
-        return Vec::new();
-    };
-    let judging = draft.task.judging.as_deref();
-    let is_open = judging.is_some_and(|judging| judging.finish_open() == Some(*command));
-    let Some(gate) = draft.task_plan().finish.as_deref().filter(|_| is_open) else {
-        return Vec::new();
-    };
-    if draft.task.turn != turn.turn {
-        return Vec::new();
-    }
-    draft.emit(Event::Work(
-        turn.task,
-        WorkEvent::FinishChecked {
-            command: *command,
-            result: result.clone(),
-        },
-    ));
     let judging = draft.task.judging.as_deref();
     let results: Vec<CheckResult> = judging.map_or_else(Vec::new, |judging| {
         judging.finish.iter().flatten().cloned().collect()
     });
     if results.len() < gate.commands.len() {
-        request(&mut draft, results.len());
+        request(draft, results.len());
     } else {
-        settle(&mut draft, gate, &results);
+        settle(draft, gate, &results);
     }
-    draft.into_events()
 }
 
 /// What a gate misses, by the counter that it is told under.

@@ -10,22 +10,24 @@ use crate::domain::{
     Severity, Step, TaskId, Verdict,
 };
 use crate::engine::audit::AfterScan;
-use crate::engine::event::{Event, WorkEvent};
+use crate::engine::event::{Event, TaskEvent};
+use crate::engine::job::Job;
 use crate::engine::payload::{FileFact, Grounds, StageReport};
-use crate::engine::policy::{Job, policy};
-use crate::engine::state::{OpenStep, State};
+use crate::engine::policy::{WorkKind, policy};
+use crate::engine::state::{OpenStage, State};
 use crate::judging::eligibility::depends_on_author;
 use crate::judging::prior;
-use crate::judging::scrutiny::route;
+use crate::judging::stages::route;
 use crate::mission::model::{Adapter, OnMissing, VisionKind};
 use crate::mission::{Plan, RedTeamPlan, StageJudge, VisionPlan};
 
 use super::ask;
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
+use super::jobs;
 use super::prior::{answers, carry_on, heard_before, open_points, prior_points};
 use super::seats::fell_back;
-use super::stages::{self, in_review};
+use super::stages;
 
 /// The round in which a vision check looks which of its screenshots are there, before anybody is asked. What was seen of
 /// them when the worker had finished is old: a check may have made them.
@@ -100,28 +102,27 @@ pub(super) fn go_on(draft: &mut Draft<'_>, behind: Option<Step>, grounds: Accept
 }
 
 /// The files were looked at anew: the step is asked once more.
-pub(super) fn once_more(draft: &mut Draft<'_>, open: OpenStep) {
-    ask(draft, open.step, open.round + 1, open.grounds.into());
+pub(super) fn once_more(draft: &mut Draft<'_>, step: Step, open: OpenStage) {
+    ask(draft, step, open.round + 1, open.grounds.into());
 }
 
 /// What it was shown is not what there is.
 fn shown_something_else(
     draft: &mut Draft<'_>,
-    open: OpenStep,
+    (step, grounds): (Step, Grounds),
     changed: Result<(), String>,
     speaker: Speaker<'_>,
 ) {
-    draft.emit(Event::Work(
+    draft.emit(Event::Task(
         draft.id,
-        WorkEvent::StepFailed {
-            step: open.step,
-            round: open.round,
+        TaskEvent::StageFailed {
+            step: Some(step),
             message: "files changed while it judged them".to_owned(),
         },
     ));
     match changed {
         Ok(()) => stages::scan(draft, AfterScan::Repeat),
-        Err(message) => refer(draft, open.step, Cause::Unstable, &message, open.grounds, speaker),
+        Err(message) => refer(draft, step, Cause::Unstable, &message, grounds, speaker),
     }
 }
 
@@ -336,57 +337,41 @@ fn has_deliverable(draft: &Draft<'_>) -> bool {
 
 fn ask(draft: &mut Draft<'_>, step: Step, round: u32, grounds: Accepted) {
     let agent = draft.task_plan().scrutiny.agent(step);
-    draft.emit(Event::Work(
-        draft.id,
-        WorkEvent::StepRequested {
-            step,
-            round,
-            plain: agent.is_none(),
-            grounds: grounds.on_record(),
-        },
-    ));
-    if let Some(agent) = agent {
-        ask::ask(draft, Purpose::Scrutinise { step, round }, agent);
+    begin_round(draft, (step, round), agent.is_none(), grounds);
+    match agent {
+        Some(agent) => ask::ask(draft, Purpose::Scrutinise { step, round }, agent),
+        None => jobs::request(draft, Job::Stage(step, round)),
     }
 }
 
 /// Looks which of the screenshots are there.
 fn look(draft: &mut Draft<'_>, step: Step, grounds: Accepted) {
-    draft.emit(Event::Work(
+    begin_round(draft, (step, LOOK), true, grounds);
+    jobs::request(draft, Job::Stage(step, LOOK));
+}
+
+fn begin_round(draft: &mut Draft<'_>, (step, round): (Step, u32), plain: bool, grounds: Accepted) {
+    draft.emit(Event::Task(
         draft.id,
-        WorkEvent::StepRequested {
-            step,
-            round: LOOK,
-            plain: true,
+        TaskEvent::StageOpened {
+            step: Some(step),
+            round,
+            plain,
             grounds: grounds.on_record(),
         },
     ));
 }
 
 /// It was looked which of the screenshots are there.
-pub(super) fn looked(state: &State, task: TaskId, attempt: u32, files: &[FileFact]) -> Vec<Event> {
-    let Some(mut draft) = in_review(state, task, attempt) else {
-        return Vec::new();
+pub(super) fn looked(draft: &mut Draft<'_>) {
+    let Some(open_stage) = out(draft, Step::Vision, LOOK) else {
+        return;
     };
-    let (Some(open_step), Some(judging)) = (out(&draft, Step::Vision, LOOK), draft.task.judging.as_deref())
-    else {
-        return Vec::new();
-    };
-    let is_new = |old: &&FileFact| files.iter().all(|file| file.path != old.path);
-    let all = judging.files.iter().filter(is_new).chain(files);
-    draft.emit(Event::Work(
-        task,
-        WorkEvent::FilesScanned {
-            files: all.cloned().collect(),
-            hollow: judging.hollow.clone(),
-        },
-    ));
-    let opening = seen(&draft);
-    let grounds = open_step.grounds.into();
-    if let Some(grounds) = open(&mut draft, Step::Vision, opening, grounds, Speaker::default()) {
-        go_on(&mut draft, Some(Step::Vision), grounds);
+    let opening = seen(draft);
+    let grounds = open_stage.grounds.into();
+    if let Some(grounds) = open(draft, Step::Vision, opening, grounds, Speaker::default()) {
+        go_on(draft, Some(Step::Vision), grounds);
     }
-    draft.into_events()
 }
 
 /// An agent said something, or could not be asked; or what needed no agent came back.
@@ -403,13 +388,13 @@ pub(super) fn advised(
     if advice.is_ok()
         && let Some(changed) = stages::must_be_asked_again(draft)
     {
-        return shown_something_else(draft, open, changed, speaker);
+        return shown_something_else(draft, (step, open.grounds), changed, speaker);
     }
     let nth = stages::nth_round(draft, round);
     let is_judge = speaker.agent.is_some();
     // Whoever said something may say it better. What a command did once, it does not do again.
     let more = match advice {
-        Ok(_) if is_judge => policy(Job::Ask(Purpose::Scrutinise { step, round })).reprompts,
+        Ok(_) if is_judge => policy(WorkKind::Ask(Purpose::Scrutinise { step, round })).reprompts,
         _ => 0,
     };
     let autonomy = draft.task_plan().scrutiny.autonomy;
@@ -444,6 +429,7 @@ pub(super) fn advised(
             Ok(_) => ("its reply is about something else".to_owned(), ""),
             Err(message) => (message.to_owned(), ""),
         };
+        let open = (step, round, open.grounds);
         return no_word(draft, open, (&why, said, is_grave), speaker, more);
     };
     let points = prior_points(draft.plan(), draft.id, &draft.task);
@@ -475,11 +461,10 @@ pub(super) fn depends(draft: &mut Draft<'_>, step: Step, round: u32, why: &str, 
     let (Some(open_step), Some(agent)) = (out(draft, step, round), speaker.agent) else {
         return;
     };
-    draft.emit(Event::Work(
+    draft.emit(Event::Task(
         draft.id,
-        WorkEvent::StepFailed {
-            step,
-            round,
+        TaskEvent::StageFailed {
+            step: Some(step),
             message: format!("'{}' {why}", draft.plan().agent(agent).name),
         },
     ));
@@ -490,25 +475,15 @@ pub(super) fn depends(draft: &mut Draft<'_>, step: Step, round: u32, why: &str, 
 }
 
 /// A round of a step that is still out.
-fn out(draft: &Draft<'_>, step: Step, round: u32) -> Option<OpenStep> {
-    let open = draft.task.judging.as_deref().and_then(|judging| judging.step);
-    open.filter(|open| open.open && open.step == step && open.round == round)
+fn out(draft: &Draft<'_>, step: Step, round: u32) -> Option<OpenStage> {
+    let open = draft.task.judging.as_deref().and_then(|judging| judging.stage);
+    open.filter(|open| open.open && open.step == Some(step) && open.round == round)
 }
 
 /// What needed no agent came back.
-pub(super) fn judged(
-    state: &State,
-    task: TaskId,
-    attempt: u32,
-    (step, round): (Step, u32),
-    result: &Result<Advice, String>,
-) -> Vec<Event> {
-    let Some(mut draft) = in_review(state, task, attempt) else {
-        return Vec::new();
-    };
+pub(super) fn judged(draft: &mut Draft<'_>, (step, round): (Step, u32), result: &Result<Advice, String>) {
     let advice = result.as_ref().map_err(String::as_str);
-    advised(&mut draft, step, round, advice, Speaker::default());
-    draft.into_events()
+    advised(draft, step, round, advice, Speaker::default());
 }
 
 /// A stage gave its verdict.
@@ -606,19 +581,15 @@ fn open_points_of(draft: &Draft<'_>, speaker: Speaker<'_>, answers: &[PriorAnswe
 /// something grave is a person's to read, where no program can.
 fn no_word(
     draft: &mut Draft<'_>,
-    open: OpenStep,
+    (step, round, grounds): (Step, u32, Grounds),
     (why, said, is_grave): (&str, &str, bool),
     speaker: Speaker<'_>,
     more: u32,
 ) {
-    let OpenStep {
-        step, round, grounds, ..
-    } = open;
-    draft.emit(Event::Work(
+    draft.emit(Event::Task(
         draft.id,
-        WorkEvent::StepFailed {
-            step,
-            round,
+        TaskEvent::StageFailed {
+            step: Some(step),
             message: why.to_owned(),
         },
     ));
@@ -680,18 +651,24 @@ pub(super) fn agents(plan: &Plan, task: TaskId) -> impl Iterator<Item = (Step, A
 
 /// A later session does not want judges asked (`resume --no-eval`), and one of these is.
 pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
-    let step = state.task(id).judging.as_deref().and_then(|judging| judging.step);
-    step.is_some_and(|step| step.open && !step.plain) && !state.plan.rules.evaluate
+    let stage = state
+        .task(id)
+        .judging
+        .as_deref()
+        .and_then(|judging| judging.stage);
+    stage.is_some_and(|stage| stage.step.is_some() && stage.open && !stage.plain)
+        && !state.plan.rules.evaluate
 }
 
 /// Then it is withdrawn, and the work goes on without it.
 pub(super) fn withdraw(draft: &mut Draft<'_>) {
-    let Some(open) = draft.task.judging.as_deref().and_then(|judging| judging.step) else {
+    let stage = draft.task.judging.as_deref().and_then(|judging| judging.stage);
+    let Some((open, withdrawn)) = stage.and_then(|stage| Some((stage, stage.step?))) else {
         return;
     };
     ask::call_off(draft);
     let scrutiny = &draft.task_plan().scrutiny;
-    let before = scrutiny.steps().take_while(|step| *step < open.step).last();
+    let before = scrutiny.steps().take_while(|step| *step < withdrawn).last();
     go_on(draft, before, open.grounds.into());
 }
 

@@ -10,10 +10,10 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::agents::command::{ChildEnv, Program};
-use crate::agents::line::{Line, Network};
 use crate::agents::model::{self, ModelRequest};
+use crate::agents::transport::{Line, Network};
 use crate::domain::{AgentId, Digest, Dimension, Purpose, SeatPlace, Timestamp, undated};
-use crate::engine::Job;
+use crate::engine::WorkKind;
 use crate::executor::runner::{Commands, with_commands};
 use crate::judging::parser::{Quoted, parse_scores};
 use crate::mission::model::Adapter;
@@ -24,9 +24,9 @@ use crate::supervisor;
 
 use crate::store::no_links::scratch_folder;
 
+use super::agent_backends::{EnvironmentProblem, Reach, reach};
 use super::calls::review_timeout;
 use super::outside::{self, Question, Retries};
-use super::reach::{EnvironmentProblem, Reach, reach};
 use super::reply::Failed;
 
 /// A piece of work to be judged.
@@ -235,7 +235,7 @@ impl Juror {
         place: &std::path::Path,
     ) -> Result<Heard, String> {
         let asked = piece.question(unread);
-        let mut retries = Retries::of(Job::Ask(Purpose::Score(SeatPlace::default())));
+        let mut retries = Retries::of(WorkKind::Ask(Purpose::Score(SeatPlace::default())));
         loop {
             let heard = match &self.reach {
                 Reach::Model(endpoint) => {

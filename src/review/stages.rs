@@ -1,12 +1,12 @@
 //! What stages behind the verification are asked, and what the end of a stage's command says (semantics, sections 6.7
-//! and 15). The forms of the replies are those that `judging::scrutiny` reads.
+//! and 15). The forms of the replies are those that `judging::stages` reads.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
 use crate::domain::{Advice, DeclaredVerdict, Finding, Opinion, Severity, ShellFailure, Step};
-use crate::judging::scrutiny::MOST_FINDINGS;
+use crate::judging::stages::MOST_FINDINGS;
 
 use crate::mission::model::Expected;
 

@@ -17,7 +17,7 @@ use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT
 use crate::store::{RunFolder, SpoolName};
 
 use super::ask::panel_of;
-use super::looking::is_about_files;
+use super::reviewer_tools::is_about_files;
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
 const LARGEST_QUOTED: u64 = 1024 * 1024;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::plan::{
     AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Reviewers, Rules, TaskPlan,
 };
-use super::scrutiny::Scrutiny;
+use super::stages::Scrutiny;
 use crate::domain::{AgentId, GateId, HoldId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.

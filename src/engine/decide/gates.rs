@@ -1,0 +1,76 @@
+//! Quality gates: when one is due it is passed or failed by what is on record of its tasks (section 14).
+//!
+//! Where a gate stands for readers is told by `engine/gate.rs`; a person lets one pass in `operator`.
+
+use rust_decimal::Decimal;
+
+use crate::domain::{GateId, Points, Status};
+use crate::engine::event::{Event, GateEvent};
+use crate::engine::payload::GateResult;
+use crate::engine::state::State;
+
+pub(super) fn due(state: &State) -> Vec<Event> {
+    let due = state.gates_due.iter();
+    due.map(|gate| {
+        Event::Gate(
+            *gate,
+            GateEvent::Evaluated {
+                result: evaluate_gate(state, *gate),
+            },
+        )
+    })
+    .collect()
+}
+
+/// Evaluates a gate from stored state only (section 14).
+#[must_use]
+pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
+    let gate = state.plan.gate(id);
+    let title = |task: &crate::domain::TaskId| state.plan.task(*task).title.as_ref();
+    let list = |tasks: Vec<&str>| tasks.join(", ");
+    // What a verdict left out of the run says nothing.
+    let after = || gate.after.iter().filter(|task| !state.task(**task).not_taken);
+    let of = |wanted: &dyn Fn(&crate::engine::state::TaskState) -> bool| -> Vec<&str> {
+        after()
+            .filter(|task| wanted(state.task(state.standing(**task))))
+            .map(title)
+            .collect()
+    };
+    let scores: Vec<Points> = after()
+        .filter_map(|task| state.task(state.standing(*task)).points)
+        .collect();
+    let avg = Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
+    let unscored = of(&|task| task.points.is_none());
+
+    let mut reasons = Vec::new();
+    let failed = of(&|task| task.status == Status::Failed);
+    if gate.require_all_passed && !failed.is_empty() {
+        reasons.push(format!("failed: {}", list(failed)));
+    }
+    let below = of(&|task| task.flag.is_some_and(crate::domain::QualityFlag::is_below_bar));
+    if !gate.accept_below_threshold && !below.is_empty() {
+        reasons.push(format!("accepted below the bar: {}", list(below)));
+    }
+    if let Some(min) = gate.min_score {
+        match avg {
+            _ if !state.plan.rules.evaluate => {
+                reasons.push("minScore cannot be met: reviews are switched off".to_owned())
+            }
+            None => reasons.push(format!(
+                "no score to hold against minScore {min}; unscored: {}",
+                list(unscored.clone())
+            )),
+            Some(avg) if avg < min => reasons.push(format!("average score {avg} is below {min}")),
+            Some(_) => {}
+        }
+    }
+    let passed = reasons.is_empty();
+    if gate.min_score.is_some() && avg.is_some() && !unscored.is_empty() {
+        reasons.push(format!("unscored, not counted: {}", list(unscored)));
+    }
+    GateResult {
+        passed,
+        avg,
+        reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
+    }
+}

@@ -1,0 +1,47 @@
+//! Commands and looks at files that came back (semantics, sections 5, 6, 10, 11): whoever asked for them goes on.
+
+use crate::domain::Timestamp;
+use crate::engine::event::{Event, WorkEvent};
+use crate::engine::fact::Fact;
+use crate::engine::job::{Job, JobEnd};
+use crate::engine::state::State;
+
+use super::draft::Draft;
+use super::{approvals, dependencies, finish_gate, later_stages, stages, verification};
+
+/// Asks for work of the task that is neither a turn nor a question to an agent.
+pub(super) fn request(draft: &mut Draft<'_>, job: Job) {
+    draft.emit(Event::Work(draft.id, WorkEvent::Requested(job)));
+}
+
+/// Such work ended. What nobody waits for any more means nothing.
+pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
+    let Fact::JobEnded { turn, job, end } = fact else {
+        return Vec::new();
+    };
+    let (turn, job) = (*turn, *job);
+    if !state.is_out(turn, job) {
+        return Vec::new();
+    }
+    let mut draft = Draft::new(state, turn.task);
+    draft.tell(fact);
+    match (job, end) {
+        (Job::Scan { then, .. }, JobEnd::Seen { .. }) => stages::scanned(&mut draft, then),
+        (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
+            dependencies::scanned(&mut draft, dependency, files);
+        }
+        (Job::Finish(_), JobEnd::Checked(_)) => finish_gate::checked(&mut draft),
+        (Job::Check(_), JobEnd::Checked(_)) => stages::check_finished(&mut draft),
+        (Job::Grade(round), JobEnd::Graded(result)) => verification::graded(&mut draft, round, result),
+        (Job::Stage(..), JobEnd::Seen { .. }) => later_stages::looked(&mut draft),
+        (Job::Stage(step, round), JobEnd::Judged(result)) => {
+            later_stages::judged(&mut draft, (step, round), result);
+        }
+        (Job::Approver { number, approver }, JobEnd::Said(said)) => {
+            approvals::said(&mut draft, number, approver, said, now);
+        }
+        // An end that is none of this work.
+        _ => return Vec::new(),
+    }
+    draft.into_events()
+}

@@ -1,0 +1,67 @@
+//! A later session of a run: what was in flight is lost or adopted, what waited for judges is asked again (section 22).
+
+use std::collections::BTreeSet;
+
+use crate::domain::{Stage, Status, Timestamp, TurnId, WaitingReason};
+use crate::engine::event::{Event, RunEvent, TurnEvent};
+use crate::engine::payload::SupervisorRef;
+use crate::engine::state::State;
+use crate::mission::RunOptions;
+
+use super::draft::Draft;
+use super::{admission, approvals, deferral, side_effects, stages};
+
+/// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
+/// turn goes on as if nothing had happened; nothing is spent on it.
+pub(super) fn resume(
+    state: &State,
+    options: &RunOptions,
+    supervisor: &SupervisorRef,
+    kept: &[TurnId],
+    now: Timestamp,
+) -> Vec<Event> {
+    let kept: BTreeSet<&TurnId> = kept.iter().collect();
+    let is_open = |waiting: &crate::engine::state::Waiting| waiting.reason == WaitingReason::Approval;
+    let mut events = vec![Event::Run(RunEvent::Resumed {
+        options: Box::new(options.clone()),
+        supervisor: supervisor.clone(),
+    })];
+    if let (Some(from), Some(to)) = (&state.options.state_base, &options.state_base)
+        && from != to
+    {
+        events.push(Event::Run(RunEvent::Moved {
+            from: from.clone(),
+            to: to.clone(),
+        }));
+    }
+    for id in state.plan.task_ids() {
+        let task = state.task(id);
+        if task.deferral.is_some() {
+            events.extend(deferral::resume(state, id, stages::asks_in_vain(state, id), now));
+        }
+        if task.running.is_some() {
+            let turn = state.current_turn(id);
+            if kept.contains(&turn) {
+                events.push(Event::Turn(turn, TurnEvent::Adopted));
+            } else {
+                events.extend(side_effects::turn_lost(state, turn));
+            }
+        } else if task.status == Status::AwaitingApproval && task.waiting.as_ref().is_some_and(is_open) {
+            events.extend(approvals::ask_again(state, id));
+        } else if task
+            .waiting
+            .as_ref()
+            .is_some_and(crate::engine::state::Waiting::is_for_judges)
+        {
+            let mut draft = Draft::new(state, id);
+            draft.enter_because(Status::Review, "the reviewers are asked again");
+            admission::queue(&mut draft, Some((Stage::Outcome, None)), "", now);
+            events.extend(draft.into_events());
+        } else if task.deferral.is_none() {
+            let mut draft = Draft::new(state, id);
+            stages::call_off_in_vain(&mut draft);
+            events.extend(draft.into_events());
+        }
+    }
+    events
+}

@@ -1,0 +1,127 @@
+//! Facts that are events: what came from outside is said once, by the fact, and a record does not repeat it.
+
+use super::event::{Event, RunEvent, TurnEvent, WorkEvent};
+use super::fact::{Fact, TurnEnd};
+use super::notice::NoticeEvent;
+
+impl Fact {
+    /// The event that says nothing but what the fact says, where there is one. Whether it is what was decided first is for
+    /// the rules to say: they may know more, such as a price.
+    #[must_use]
+    pub fn as_event(&self) -> Option<Event> {
+        self.of_turn()
+            .or_else(|| self.of_judging())
+            .or_else(|| self.of_run())
+    }
+
+    fn of_run(&self) -> Option<Event> {
+        Some(match self {
+            Self::Start(started) => Event::Run(RunEvent::Started(started.clone())),
+            Self::Resume {
+                options, supervisor, ..
+            } => Event::Run(RunEvent::Resumed {
+                options: options.clone(),
+                supervisor: supervisor.clone(),
+            }),
+            Self::Salvaged {
+                by,
+                line,
+                bytes,
+                records,
+                file,
+            } => Event::Run(RunEvent::Salvaged {
+                by: by.clone(),
+                line: *line,
+                bytes: *bytes,
+                records: *records,
+                file: file.clone(),
+            }),
+            Self::ProtectionNoted(files) => Event::Run(RunEvent::ProtectionNoted { files: files.clone() }),
+            Self::Stop(cause) => Event::Run(RunEvent::Stopping { cause: *cause }),
+            Self::Filed { ids } => Event::Notice(Box::new(NoticeEvent::Filed { ids: ids.clone() })),
+            Self::Foreign(what) => Event::Run(RunEvent::StateForeign { what: what.clone() }),
+            Self::Warn(message) => Event::Run(RunEvent::Warning {
+                message: message.clone(),
+            }),
+            _ => return None,
+        })
+    }
+
+    fn of_turn(&self) -> Option<Event> {
+        Some(match self {
+            Self::PromptReady { turn, digest, .. } => {
+                Event::Turn(*turn, TurnEvent::Started { prompt: *digest })
+            }
+            Self::FilesNoted {
+                turn,
+                shared,
+                result: Ok(file),
+                ..
+            } => Event::Turn(
+                *turn,
+                TurnEvent::FilesNoted {
+                    file: file.clone(),
+                    shared: *shared,
+                },
+            ),
+            Self::TurnSpawned { turn, process } => Event::Turn(
+                *turn,
+                TurnEvent::Spawned {
+                    process: process.clone(),
+                },
+            ),
+            Self::Activity { turn, text } => Event::Turn(
+                *turn,
+                TurnEvent::Activity {
+                    summary: text.clone(),
+                },
+            ),
+            Self::Silent { turn, idle, too_long } => Event::Turn(
+                *turn,
+                TurnEvent::Stale {
+                    idle: *idle,
+                    killed: *too_long,
+                },
+            ),
+            Self::TurnEnded(end) => end.as_event(),
+            _ => return None,
+        })
+    }
+
+    fn of_judging(&self) -> Option<Event> {
+        Some(match self {
+            Self::JobEnded { turn, job, end } => Event::Work(
+                turn.task,
+                WorkEvent::Ended {
+                    job: *job,
+                    end: end.clone(),
+                },
+            ),
+            Self::StageVoided(voided) => Event::voided((**voided).clone()),
+            _ => return None,
+        })
+    }
+}
+
+impl TurnEnd {
+    /// The end of a turn as it is recorded of one that counts.
+    #[must_use]
+    pub fn as_event(&self) -> Event {
+        Event::Turn(
+            self.turn,
+            TurnEvent::Finished {
+                exit: self.exit.clone(),
+                output: self.output.clone(),
+                stderr: self.stderr.clone(),
+                result: self.result.clone(),
+                duration: self.duration,
+                usage: self.usage,
+                model: self.model.clone(),
+                files: self.files.clone(),
+                tool_calls: self.tool_calls,
+                tools: self.tools.clone(),
+                asked: self.asked.clone(),
+            },
+        )
+    }
+}

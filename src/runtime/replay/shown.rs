@@ -1,0 +1,58 @@
+//! What a judge was shown: by its judgement, and by what is on record as seen before it was asked.
+
+use crate::domain::{AskId, Purpose};
+use crate::engine::{CheckResult, FileFact, State};
+use crate::review::judgement::{Content, Judgement};
+
+/// What there was to be shown to whoever was asked about a task.
+pub(super) struct Shown {
+    files: Vec<FileFact>,
+    checks: Vec<CheckResult>,
+}
+
+impl Shown {
+    /// What is known when an ask has just been made; nothing where it is not about the work of one task.
+    pub(super) fn of(state: &State, id: AskId) -> Option<Self> {
+        let task = state.task(id.task);
+        let is_judging =
+            |purpose: Purpose| purpose.is_judging() && !matches!(purpose, Purpose::Approve { .. });
+        let open = task.asks.iter().find(|open| open.id == id);
+        let judging = task.judging.as_deref()?;
+        let is_about_it =
+            open.is_some_and(|open| is_judging(open.purpose)) && state.plan.route(id.task).is_none();
+        is_about_it.then(|| Self {
+            files: judging.files.clone(),
+            checks: judging.checks.iter().flatten().cloned().collect(),
+        })
+    }
+
+    /// Whether a judge was shown this.
+    ///
+    /// # Errors
+    /// What it was shown that is not on record.
+    pub(super) fn is_in(&self, judgement: &Judgement) -> Result<(), String> {
+        let inputs = &judgement.inputs;
+        let is_seen = |shown: &&crate::review::judgement::InputFile| {
+            let mut seen = self.files.iter().filter(|seen| seen.path == shown.path);
+            seen.any(|seen| (seen.size, seen.digest) == (shown.bytes, shown.digest))
+        };
+        if let Some(other) = inputs.files.iter().find(|shown| !is_seen(shown)) {
+            return Err(format!(
+                "the judge was shown another {} than is on record as seen",
+                other.path
+            ));
+        }
+        let shown = inputs
+            .checks
+            .iter()
+            .map(|check| (check.passed, check.output.clone()));
+        let seen = self
+            .checks
+            .iter()
+            .map(|check| (check.passed, Content::of(&check.message)));
+        match shown.eq(seen) {
+            true => Ok(()),
+            false => Err("the judge was shown other results of checks than are on record".to_owned()),
+        }
+    }
+}
