@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{Digest, FailureClass, Timestamp};
-use crate::engine::{MAX_REQUEST_RETRIES, pause_before_retry};
+use crate::engine::{WorkKind, pause_before_retry, policy};
 use crate::test_clock::scaled;
 
 use super::endpoint::Endpoint;
@@ -252,7 +252,8 @@ impl Talk<'_> {
     /// How long to wait before a request is made again; `None`: it is not.
     fn pause_after(&self, error: &ModelError, failed: u32) -> Option<Duration> {
         let is_first = self.dialogue.exchanges.is_empty();
-        if is_first || !error.class.request_retried() || failed >= MAX_REQUEST_RETRIES {
+        let most = policy(WorkKind::Turn).request_retries;
+        if is_first || !error.class.request_retried() || failed >= most {
             return None;
         }
         let jitter = u16::try_from(Timestamp::now().0 % 1001).unwrap_or(0);

@@ -110,7 +110,7 @@ impl Purpose {
 }
 
 /// Which seat of which round is asked about an attempt: the name of the work to the outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct SeatPlace {
     /// The attempt that is judged.
     #[serde(rename = "a")]

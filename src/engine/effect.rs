@@ -99,7 +99,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
         Event::Task(
             task,
             TaskEvent::Transition {
-                from: Status::InProgress | Status::Review | Status::AwaitingApproval,
+                from: Status::Pending | Status::InProgress | Status::Review | Status::AwaitingApproval,
                 to: Status::Failed,
                 mode: Some(FailureMode::Cancelled | FailureMode::Deadline),
                 ..

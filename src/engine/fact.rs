@@ -354,6 +354,9 @@ pub struct AskFailure {
     /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ours: bool,
+    /// Whether nothing was sent and no process came to be: then it was no request.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub never_began: bool,
 }
 
 impl TurnEnd {

@@ -58,14 +58,8 @@ pub enum JobEnd {
     Checked(CheckResult),
     /// One grade for each criterion, in their order, or why there are none.
     Graded(Result<Vec<CriterionGrade>, String>),
-    /// A stage spoke, or could not.
-    Judged {
-        /// What it says, or why it says nothing.
-        result: Result<Advice, String>,
-        /// Whether it was never begun: then it is begun once more.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        never_began: bool,
-    },
+    /// What a stage says, or why it says nothing.
+    Judged(Result<Advice, String>),
     /// An approver came back.
     Said(ApproverSaid),
 }
@@ -77,7 +71,7 @@ impl JobEnd {
         match self {
             Self::Seen { .. } | Self::Checked(_) | Self::Said(_) => true,
             Self::Graded(result) => result.is_ok(),
-            Self::Judged { result, .. } => result.is_ok(),
+            Self::Judged(result) => result.is_ok(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A call is open from the event that decides it to the event that ends it. Whatever ends it otherwise (its task moved
 //! on, its session died) leaves what it used unknown, which is never free: it is charged with the most that it might
-//! have cost, where the mission says so.
+//! have cost, where the mission says so. A call that was dropped may end later in the session: then it is settled, once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
 use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TurnEvent};
-use super::payload::{ReplyRef, Usage, Used, add_known};
+use super::payload::{ReplyRef, Usage, add_known};
 use super::state::{State, TaskState};
 use super::timers::Timer;
 
@@ -40,14 +40,14 @@ pub enum Call {
 }
 
 impl CallId {
-    pub(super) fn turn(turn: TurnId) -> Self {
+    pub(crate) fn turn(turn: TurnId) -> Self {
         Self {
             task: turn.task,
             call: Call::Turn(turn.attempt, turn.turn),
         }
     }
 
-    pub(super) fn ask(id: AskId) -> Self {
+    pub(crate) fn ask(id: AskId) -> Self {
         Self {
             task: id.task,
             call: Call::Ask(id.number, id.attempt_try),
@@ -170,6 +170,26 @@ struct Open {
     reserved: Reserved,
 }
 
+/// What is not known of what a call used, and is charged with it for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Unknown {
+    /// What is charged: the most that it might have cost.
+    charged: Money,
+    /// Nobody knows what it cost, and nothing says how much that may be.
+    cost: bool,
+    tokens: bool,
+    /// It is one of which something is not known that somebody wants to know.
+    untold: bool,
+}
+
+/// A call that was dropped in this session: nobody waits for it, and its end may still come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Dropped {
+    open: Open,
+    /// What it is charged with until then.
+    unknown: Unknown,
+}
+
 /// What is set aside for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Reserved {
@@ -222,6 +242,8 @@ pub struct Ledger {
     uncounted: u64,
     /// Calls that wait for room, each with the agent that it is for.
     held: BTreeMap<CallId, AgentId>,
+    /// Calls whose end is settled where it comes.
+    dropped: BTreeMap<CallId, Dropped>,
     /// An agent of which somebody should know what it cost or used, and nobody does. Until the next session, whose
     /// beginning is a person's word that the run is to go on all the same.
     unknown_cost: Option<AgentId>,
@@ -256,6 +278,13 @@ impl Ledger {
     /// Whether a call is out.
     pub(super) fn is_open(&self, call: CallId) -> bool {
         self.open.contains_key(&call)
+    }
+
+    /// Whose a call is that has no end on record, and whether it is counted as a request.
+    pub(super) fn without_end(&self, call: CallId) -> Option<(AgentId, bool)> {
+        let dropped = self.dropped.get(&call).map(|dropped| &dropped.open);
+        let open = self.open.get(&call).or(dropped)?;
+        Some((open.agent, open.counted))
     }
 
     pub(super) fn is_held(&self, call: CallId) -> bool {
@@ -298,7 +327,7 @@ impl Ledger {
         if let Some(most) = budget.max_cost.filter(|_| wanted.cost != Some(Money::ZERO)) {
             let (spent, needed) = (self.spent.counted_cost(), wanted.cost.unwrap_or_default());
             let counted = spent.plus(self.reserved_cost);
-            if let Some(agent) = self.unknown_cost {
+            if let Some(agent) = self.unknown_cost.or(self.dropped_with(|unknown| unknown.cost)) {
                 return Room::Exhausted(Ceiling::UnknownCost(agent));
             }
             if spent >= most || spent.plus(needed) > most {
@@ -309,7 +338,10 @@ impl Ledger {
         if let Some(most) = budget.max_tokens.filter(|_| !is_echo(plan, agent)) {
             let spent = self.spent.counted_tokens();
             let with = |more: u64| spent.saturating_add(more);
-            if let Some(agent) = self.unknown_tokens {
+            if let Some(agent) = self
+                .unknown_tokens
+                .or(self.dropped_with(|unknown| unknown.tokens))
+            {
                 return Room::Exhausted(Ceiling::UnknownTokens(agent));
             }
             if spent >= most || with(wanted.tokens) > most {
@@ -386,9 +418,7 @@ impl Ledger {
                 let answered = tools.as_deref().is_some_and(|tools| tools.requests > 0);
                 let unreached = self.open.get(&call).is_some_and(|open| !open.counted);
                 let refused = exit.failure.filter(|class| {
-                    usage.is_none()
-                        && !answered
-                        && (unreached || matches!(close_of_failure(plan, agent, *class), Close::Nothing))
+                    usage.is_none() && !answered && (unreached || used_nothing(plan, agent, *class))
                 });
                 let how = match refused {
                     Some(_) => Close::Nothing,
@@ -400,13 +430,18 @@ impl Ledger {
                 }
                 self.close(plan, call, &how);
             }
-            Event::Turn(turn, TurnEvent::Lost) => self.close(plan, CallId::turn(*turn), &Close::Lost),
+            Event::Turn(turn, TurnEvent::Lost) => self.drop_call(plan, CallId::turn(*turn)),
             Event::Ask(id, AskEvent::Replied { reply, .. }) => {
                 self.close_replied(plan, CallId::ask(*id), reply);
             }
-            Event::Ask(id, AskEvent::Failed { class, used, .. }) => {
-                self.close_failed(plan, CallId::ask(*id), *class, used.as_deref());
+            Event::Ask(id, event @ AskEvent::Failed { .. }) => {
+                self.close_failed(plan, CallId::ask(*id), event)
             }
+            Event::Budget(BudgetEvent::Settled {
+                call,
+                usage,
+                requests,
+            }) => self.settle(plan, *call, usage, *requests),
             Event::Budget(BudgetEvent::Exhausted { ceiling }) => {
                 self.limit = Some(*ceiling);
             }
@@ -464,8 +499,17 @@ impl Ledger {
         self.close(plan, call, &Close::Told(&reply.usage, false));
     }
 
-    fn close_failed(&mut self, plan: &Plan, call: CallId, class: FailureClass, used: Option<&Used>) {
-        let Some(open) = self.open.get(&call) else {
+    fn close_failed(&mut self, plan: &Plan, call: CallId, event: &AskEvent) {
+        let AskEvent::Failed {
+            class,
+            used,
+            never_began,
+            ..
+        } = event
+        else {
+            return;
+        };
+        let Some(Open { agent, counted, .. }) = self.open.get(&call) else {
             return;
         };
         let how = match used {
@@ -473,44 +517,96 @@ impl Ledger {
                 self.spent.requests += u64::from(used.tools.more_requests());
                 Close::Told(&used.usage, false)
             }
-            None => close_of_failure(plan, open.agent, class),
+            None if *never_began => {
+                self.spent.requests -= u64::from(*counted);
+                Close::Nothing
+            }
+            None if used_nothing(plan, *agent, *class) => Close::Nothing,
+            None => Close::Lost,
         };
         self.close(plan, call, &how);
     }
 
     fn close(&mut self, plan: &Plan, call: CallId, how: &Close<'_>) {
         self.held.remove(&call);
-        let Some(open) = self.release(call) else {
+        if let Some(open) = self.release(call) {
+            self.book_for_good(plan, &open, how);
+        }
+    }
+
+    /// Nobody waits for a call any more: it is charged as lost until its end says what it used.
+    fn drop_call(&mut self, plan: &Plan, call: CallId) {
+        self.held.remove(&call);
+        if let Some(open) = self.release(call) {
+            let unknown = self.book(plan, &open, &Close::Lost);
+            self.dropped.insert(call, Dropped { open, unknown });
+        }
+    }
+
+    /// A call has ended for which nobody waits.
+    fn settle(&mut self, plan: &Plan, call: CallId, usage: &Usage, requests: i32) {
+        self.drop_call(plan, call);
+        let Some(Dropped { open, unknown }) = self.dropped.remove(&call) else {
             return;
         };
-        let unknown = Usage::default();
+        let spent = &mut self.spent;
+        spent.charged = spent.charged.minus(unknown.charged);
+        spent.untold -= u64::from(unknown.untold);
+        spent.requests = spent.requests.saturating_add_signed(requests.into());
+        let is_claim = matches!(call.call, Call::Turn(..)) && is_claim(plan, open.agent);
+        let how = match i32::from(open.counted) + requests {
+            ..=0 => Close::Nothing,
+            _ => Close::Told(usage, is_claim),
+        };
+        self.book_for_good(plan, &open, &how);
+    }
+
+    /// An agent with a dropped call of which something is not known.
+    fn dropped_with(&self, is_meant: impl Fn(&Unknown) -> bool) -> Option<AgentId> {
+        let mut dropped = self.dropped.values();
+        let found = dropped.find(|dropped| is_meant(&dropped.unknown));
+        found.map(|dropped| dropped.open.agent)
+    }
+
+    fn book_for_good(&mut self, plan: &Plan, open: &Open, how: &Close<'_>) {
+        let unknown = self.book(plan, open, how);
+        if unknown.tokens {
+            self.unknown_tokens.get_or_insert(open.agent);
+        }
+        if unknown.cost {
+            self.unknown_cost.get_or_insert(open.agent);
+        }
+    }
+
+    /// Adds what a call used to what was spent.
+    fn book(&mut self, plan: &Plan, open: &Open, how: &Close<'_>) -> Unknown {
+        let nothing_told = Usage::default();
         let usage = match how {
             // Whatever was not even started used nothing.
-            Close::Lost if !open.counted => return,
-            Close::Nothing => return,
+            Close::Lost if !open.counted => return Unknown::default(),
+            Close::Nothing => return Unknown::default(),
             Close::Told(usage, claimed) => {
                 if *claimed {
                     self.spent.claimed = self.spent.claimed.plus(usage.cost.unwrap_or_default());
                 }
                 *usage
             }
-            Close::Lost => &unknown,
+            Close::Lost => &nothing_told,
         };
         self.spent.add(usage);
-        let tokens_known = usage.input_tokens.is_some() && usage.output_tokens.is_some();
-        if !tokens_known {
-            self.unknown_tokens.get_or_insert(open.agent);
-        }
-        if usage.cost.is_none() {
-            match open.reserved.cost {
-                Some(most) => self.spent.charged = self.spent.charged.plus(most),
-                None => {
-                    self.unknown_cost.get_or_insert(open.agent);
-                }
-            }
-        }
+        let tokens = usage.input_tokens.is_none() || usage.output_tokens.is_none();
+        let most = open.reserved.cost.filter(|_| usage.cost.is_none());
+        let charged = most.unwrap_or_default();
         let priced = !plan.rules.prices.is_empty() || plan.rules.budget.max_cost.is_some();
-        self.spent.untold += u64::from(!tokens_known || (priced && usage.cost.is_none()));
+        let untold = tokens || (priced && usage.cost.is_none());
+        self.spent.charged = self.spent.charged.plus(charged);
+        self.spent.untold += u64::from(untold);
+        Unknown {
+            charged,
+            cost: usage.cost.is_none() && most.is_none(),
+            tokens,
+            untold,
+        }
     }
 }
 
@@ -523,14 +619,10 @@ fn is_claim(plan: &Plan, agent: AgentId) -> bool {
     plan.agent(agent).spec.adapter == Adapter::Command
 }
 
-/// What a call that failed used. A provider that refused served nothing; one that went silent may have.
-fn close_of_failure(plan: &Plan, agent: AgentId, class: FailureClass) -> Close<'static> {
+/// Whether a call that failed used nothing. A provider that refused served nothing; one that went silent may have.
+pub(super) fn used_nothing(plan: &Plan, agent: AgentId, class: FailureClass) -> bool {
     let behind_http = !matches!(plan.agent(agent).spec.adapter, Adapter::Command) && !is_echo(plan, agent);
-    if (behind_http && class != FailureClass::Timeout) || is_echo(plan, agent) {
-        Close::Nothing
-    } else {
-        Close::Lost
-    }
+    (behind_http && class != FailureClass::Timeout) || is_echo(plan, agent)
 }
 
 /// Follows one event, before the state changes by it.
@@ -559,6 +651,7 @@ fn begin_again(state: &mut State) {
         }
     }
     ledger.held.clear();
+    ledger.dropped.clear();
     (ledger.limit, ledger.unknown_cost, ledger.unknown_tokens) = (None, None, None);
     let mut again = Vec::new();
     for id in plan.every_task_id() {
@@ -575,7 +668,7 @@ pub(super) fn calls_of(task: &TaskState) -> Vec<(CallId, AgentId)> {
     asked.map(|open| (CallId::ask(open.id), open.agent)).collect()
 }
 
-/// Ends the calls that a task does not wait for any more: what they come to means nothing.
+/// Drops the calls that a task does not wait for any more: what they come to means nothing, and is paid for.
 pub(super) fn drop_what_nobody_waits_for(state: &mut State, id: TaskId) {
     let range = CallId {
         task: id,
@@ -607,7 +700,7 @@ pub(super) fn drop_what_nobody_waits_for(state: &mut State, id: TaskId) {
             || running == Some(call)
             || (call == coming && state.ledger.is_held(call) && task_waits_for_turn(state, id));
         if !is_wanted {
-            state.ledger.close(&plan, call, &Close::Lost);
+            state.ledger.drop_call(&plan, call);
         }
     }
 }

@@ -35,6 +35,7 @@
 //! | `outcome` | which conditions hold at the end, and which of them weighs most (20) |
 //! | `payload` | what events carry |
 //! | `place` | places of judging: what names an effect and its answer alike |
+//! | `policy` | what becomes of work that fails: one table of all kinds of work and purposes of asking (13) |
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
@@ -66,6 +67,7 @@ mod notice;
 mod outcome;
 mod payload;
 mod place;
+mod policy;
 mod ready;
 mod remedies;
 mod rounds;
@@ -84,8 +86,8 @@ pub use audit::{AfterScan, AuditReport, AuditStanding, Looks};
 pub use command::{Command, CommandResult, meets};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
-    JudgedBy, MAX_REQUEST_RETRIES, agents_needed, bar, decide, done_again, evaluate_gate, holds_the_end,
-    judged_by, judging_agents, mission_score, pause_before_retry, prior_points, reprompt, worst_case,
+    JudgedBy, agents_needed, bar, decide, done_again, evaluate_gate, holds_the_end, judged_by,
+    judging_agents, mission_score, pause_before_retry, prior_points, reprompt, worst_case,
 };
 #[cfg(test)]
 pub use dialog::Dialog;
@@ -114,6 +116,7 @@ pub use payload::{
     Used, VoidedStage, Way, add_known,
 };
 pub use place::JudgingPlace;
+pub use policy::{AfterCrash, WorkKind, policy};
 #[cfg(test)]
 pub use remedies::{FailedDependency, Remedies};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};

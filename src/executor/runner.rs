@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::domain::{TaskId, TurnId};
 use crate::engine::ProcessRef;
 use crate::store::no_links::scratch_folder;
-use crate::supervisor::{Client, Command, Event, Exit};
+use crate::supervisor::{Client, Command, Event, Exit, Spawn};
 
 use super::command::{CommandEnd, CommandJob, Outputs};
 
@@ -63,6 +63,7 @@ pub struct CommandRequest {
     job: CommandJob,
     owner: Owner,
     then: Option<Then>,
+    start_retries: u32,
 }
 
 impl CommandRequest {
@@ -72,6 +73,15 @@ impl CommandRequest {
             job,
             owner,
             then: Some(then),
+            start_retries: 0,
+        }
+    }
+
+    /// The same, started again so many times where it never came to be.
+    pub fn with_start_retries(self, start_retries: u32) -> Self {
+        Self {
+            start_retries,
+            ..self
         }
     }
 
@@ -81,6 +91,7 @@ impl CommandRequest {
             job,
             owner: Owner::Turn(turn),
             then: None,
+            start_retries: 0,
         }
     }
 
@@ -135,6 +146,8 @@ struct Started {
     process: Option<ProcessRef>,
     outputs: Outputs,
     then: Option<Then>,
+    /// How it is started again where it never comes to be, and how often.
+    again: Option<(Box<Spawn>, u32)>,
 }
 
 /// The commands that are at work below one supervisor.
@@ -152,18 +165,27 @@ impl Runner {
     pub fn start(&mut self, supervisor: &mut Client, request: CommandRequest) -> io::Result<Option<Ended>> {
         self.last_key += 1;
         let key = self.last_key;
-        let CommandRequest { job, owner, then } = request;
-        let outputs = job.outputs.clone();
-        self.started.insert(
-            key,
-            Started {
-                owner,
-                process: None,
-                outputs,
-                then,
-            },
-        );
-        let sent = match job.spawn(key) {
+        let CommandRequest {
+            job,
+            owner,
+            then,
+            start_retries,
+        } = request;
+        let mut started = Started {
+            owner,
+            process: None,
+            outputs: job.outputs.clone(),
+            then,
+            again: None,
+        };
+        let spawn = job.spawn(key);
+        if let Ok(spawn) = &spawn
+            && start_retries > 0
+        {
+            started.again = Some((Box::new(spawn.clone()), start_retries));
+        }
+        self.started.insert(key, started);
+        let sent = match spawn {
             Ok(spawn) => supervisor.send(&Command::Spawn(spawn)),
             Err(why) => return Ok(self.ended(key, Err(why))),
         };
@@ -185,6 +207,7 @@ impl Runner {
                 process: None,
                 outputs,
                 then: None,
+                again: None,
             },
         );
     }
@@ -201,7 +224,25 @@ impl Runner {
         Some(started.owner)
     }
 
-    /// A command has ended, or could not be started. `None` for one that nobody knows.
+    /// A command could not be started: it is started again under another name where that is wanted, else it has ended.
+    pub fn not_started(&mut self, supervisor: &mut Client, key: u64, why: String) -> Option<Ended> {
+        let mut started = self.started.remove(&key)?;
+        let Some((mut spawn, left)) = started.again.take() else {
+            self.started.insert(key, started);
+            return self.ended(key, Err(why));
+        };
+        self.last_key += 1;
+        spawn.key = self.last_key;
+        let sent = supervisor.send(&Command::Spawn((*spawn).clone()));
+        started.again = (left > 1).then_some((spawn, left - 1));
+        self.started.insert(self.last_key, started);
+        match sent {
+            Ok(()) => None,
+            Err(_) => self.ended(self.last_key, Err(why)),
+        }
+    }
+
+    /// A command has ended. `None` for one that nobody knows.
     pub fn ended(&mut self, key: u64, result: Result<Exit, String>) -> Option<Ended> {
         let Started {
             owner, outputs, then, ..
@@ -279,7 +320,7 @@ pub async fn with_commands<T>(
                 Some(request) = requests.recv() => runner.start(&mut supervisor, request)?,
                 event = supervisor.recv() => match event? {
                     Event::Exited(exit) => runner.ended(exit.key, Ok(exit)),
-                    Event::SpawnFailed { key, message, .. } => runner.ended(key, Err(message)),
+                    Event::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message),
                     Event::Spawned { .. } | Event::Warning { .. } | Event::Alive | Event::Farewell => None,
                 },
             };

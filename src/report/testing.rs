@@ -507,6 +507,7 @@ impl<'o> Scene<'o> {
             jitter: 0,
             used: None,
             ours: false,
+            never_began: false,
         })));
         self.settled(task)
     }

@@ -419,10 +419,16 @@ impl RunView {
                 }
                 self.count(id.task, more_requests(reply), Some(reply.usage));
             }
-            AskEvent::Failed { purpose, used, .. } => {
+            AskEvent::Failed {
+                purpose,
+                used,
+                never_began,
+                ..
+            } => {
                 if let Some(view) = purpose.seat().and_then(|place| task.seat_mut(place)) {
                     view.state = SeatStanding::Failed;
                 }
+                task.usage.requests -= u32::from(*never_began);
                 self.count_used(id.task, used.as_deref());
             }
             AskEvent::HandedOver { .. } => {}
@@ -431,6 +437,16 @@ impl RunView {
 
     /// What is held is no request before it is made.
     fn apply_budget(&mut self, event: &BudgetEvent) {
+        if let BudgetEvent::Settled {
+            call,
+            usage,
+            requests,
+        } = event
+        {
+            let total = &mut self.tasks[call.task.index()].usage;
+            total.requests = total.requests.saturating_add_signed(*requests);
+            return self.count(call.task, 0, Some(*usage));
+        }
         let call = event.call().filter(|call| !matches!(call.call, Call::Turn(..)));
         let Some(CallId { task, .. }) = call else {
             return;

@@ -116,7 +116,11 @@ impl World {
                     call.who(),
                     call.plan.agent(agent).name
                 );
-                self.post(failure(id, Failed::of(FailureClass::Unknown, message)));
+                let failed = Failed {
+                    never_began: true,
+                    ..Failed::of(FailureClass::Unknown, message)
+                };
+                self.post(failure(id, failed));
             }
             Some(Reach::Command(program, env)) => {
                 let sender = self.sender.clone();
@@ -124,7 +128,7 @@ impl World {
             }
             Some(Reach::Echo) => self.blocking(move || call.echo()),
             Some(Reach::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
-                Err(message) => self.post(failure(id, Failed::ours(message))),
+                Err(message) => self.post(failure(id, Failed::unasked(message))),
                 Ok(line) => {
                     let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
                     let work = tokio::spawn(async move {
@@ -486,7 +490,7 @@ impl Call {
     }
 
     fn failed(&self, message: String) -> Fact {
-        failure(self.id, Failed::ours(message))
+        failure(self.id, Failed::unasked(message))
     }
 }
 
@@ -514,5 +518,6 @@ pub(super) fn failure(id: AskId, failed: Failed) -> Fact {
         jitter: jitter(),
         used: failed.used,
         ours: failed.ours,
+        never_began: failed.never_began,
     }))
 }

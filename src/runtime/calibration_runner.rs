@@ -4,15 +4,16 @@
 //! retries of a request. What a provider fails to answer is missing; it never becomes a score.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::agents::command::{ChildEnv, Program};
 use crate::agents::model::{self, ModelRequest};
 use crate::agents::transport::{Line, Network};
-use crate::domain::{AgentId, Digest, Dimension, FailureClass, Millis, Timestamp, undated};
+use crate::domain::{AgentId, Digest, Dimension, Purpose, SeatPlace, Timestamp, undated};
+use crate::engine::WorkKind;
 use crate::executor::runner::{Commands, with_commands};
 use crate::judging::parser::{Quoted, parse_scores};
 use crate::mission::model::Adapter;
@@ -22,16 +23,11 @@ use crate::review::prompt::{self, JudgePrompt, Prior, Work};
 use crate::supervisor;
 
 use crate::store::no_links::scratch_folder;
-use crate::test_clock::scaled;
 
 use super::agent_backends::{EnvironmentProblem, Reach, reach};
 use super::calls::review_timeout;
-use super::outside::{self, Question};
-
-/// Times that a request is made again which a provider did not answer.
-const MOST_RETRIES: u32 = 3;
-/// The longest pause between two of them.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+use super::outside::{self, Question, Retries};
+use super::reply::Failed;
 
 /// A piece of work to be judged.
 #[derive(Debug, Clone)]
@@ -108,23 +104,6 @@ struct Heard {
     text: String,
     cut_short: bool,
     model: Option<String>,
-}
-
-/// Why there is none.
-struct Unheard {
-    class: FailureClass,
-    message: String,
-    retry_after: Option<Millis>,
-}
-
-impl From<String> for Unheard {
-    fn from(message: String) -> Self {
-        Self {
-            class: FailureClass::Unknown,
-            message,
-            retry_after: None,
-        }
-    }
 }
 
 impl Jury {
@@ -256,31 +235,24 @@ impl Juror {
         place: &std::path::Path,
     ) -> Result<Heard, String> {
         let asked = piece.question(unread);
-        let mut retries = 0;
+        let mut retries = Retries::of(WorkKind::Ask(Purpose::Score(SeatPlace::default())));
         loop {
-            let unheard = match &self.reach {
+            let heard = match &self.reach {
                 Reach::Model(endpoint) => {
                     let line = endpoint.line().map_err(|error| error.to_string())?;
-                    match self.ask_model(&line, endpoint, &asked, &piece.dimensions).await {
-                        Ok(heard) => return Ok(heard),
-                        Err(unheard) => unheard,
-                    }
+                    self.ask_model(&line, endpoint, &asked, &piece.dimensions).await
                 }
-                Reach::Command(..) => match self.ask_command(&asked, piece, commands, place).await {
-                    Ok(heard) => return Ok(heard),
-                    Err(unheard) => unheard,
-                },
+                Reach::Command(program, env) => {
+                    self.ask_command((program, env), &asked, piece, commands, place)
+                        .await
+                }
                 Reach::Echo => return Err("an echo agent repeats its question".to_owned()),
             };
-            if !unheard.class.request_retried() || retries == MOST_RETRIES {
-                return Err(format!("{}: {}", unheard.class.as_str(), unheard.message));
-            }
-            let pause = unheard.retry_after.unwrap_or(Millis(1000 << retries));
-            if pause.as_duration() > LONGEST_PAUSE {
-                return Err(format!("{}: {}", unheard.class.as_str(), unheard.message));
-            }
-            retries += 1;
-            tokio::time::sleep(scaled(pause.as_duration())).await;
+            let failed = match heard {
+                Ok(heard) => return Ok(heard),
+                Err(failed) => retries.after(failed).await,
+            };
+            failed.map_err(|failed| format!("{}: {}", failed.class.as_str(), failed.message))?;
         }
     }
 
@@ -290,7 +262,7 @@ impl Juror {
         endpoint: &crate::agents::endpoint::Endpoint,
         asked: &JudgePrompt,
         dimensions: &[Dimension],
-    ) -> Result<Heard, Unheard> {
+    ) -> Result<Heard, Failed> {
         let mut request = ModelRequest {
             system: Some(asked.system.clone()),
             prompt: asked.user.clone(),
@@ -311,24 +283,18 @@ impl Juror {
                 text: reply.text,
                 model: reply.model,
             }),
-            Err(error) => Err(Unheard {
-                class: error.class,
-                message: error.message,
-                retry_after: error.retry_after,
-            }),
+            Err(error) => Err(Failed::of_model(error)),
         }
     }
 
     async fn ask_command(
         &self,
+        agent: (&Program, &ChildEnv),
         asked: &JudgePrompt,
         piece: &Piece,
         commands: &Commands,
         place: &std::path::Path,
-    ) -> Result<Heard, Unheard> {
-        let Reach::Command(program, env) = &self.reach else {
-            return Err("it is no command".to_owned().into());
-        };
+    ) -> Result<Heard, Failed> {
         let dimensions: Vec<_> = piece.dimensions.iter().map(|dimension| &dimension.name).collect();
         let prompt = asked.joined();
         let review = serde_json::json!({
@@ -345,19 +311,12 @@ impl Juror {
             variables: Vec::new(),
         };
         let who = ("the reviewer", &self.agent);
-        let replied = outside::ask(commands, who, (program, env), &self.rules, place, question).await;
-        match replied {
-            Ok(replied) => Ok(Heard {
-                cut_short: replied.is_too_long,
-                text: replied.text,
-                model: None,
-            }),
-            Err(failed) => Err(Unheard {
-                class: failed.class,
-                message: failed.message,
-                retry_after: failed.retry_after,
-            }),
-        }
+        let replied = outside::ask(commands, who, agent, &self.rules, place, question).await?;
+        Ok(Heard {
+            cut_short: replied.is_too_long,
+            text: replied.text,
+            model: None,
+        })
     }
 }
 

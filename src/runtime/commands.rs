@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Effect, Fact, Job, JobEnd, ProcessRef, State};
+use crate::engine::{Effect, Fact, Job, JobEnd, ProcessRef, State, WorkKind, policy};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::probes::Grading;
@@ -39,11 +39,12 @@ pub(super) fn request_job(
     job: Job,
     meaning: impl FnOnce(&CommandEnd) -> JobEnd + Send + 'static,
 ) -> CommandRequest {
-    request(sender, turn.task, command, move |end| Fact::JobEnded {
+    let request = request(sender, turn.task, command, move |end| Fact::JobEnded {
         turn,
         job,
         end: meaning(&end),
-    })
+    });
+    request.with_start_retries(policy(WorkKind::Command).start_retries)
 }
 
 fn finish(ended: Ended) {
@@ -120,7 +121,12 @@ impl World {
                 }
                 None
             }
-            Event::SpawnFailed { key, message, .. } => self.runner.ended(key, Err(message)),
+            Event::SpawnFailed { key, message, .. } if self.is_stopping() => {
+                self.runner.ended(key, Err(message))
+            }
+            Event::SpawnFailed { key, message, .. } => {
+                self.runner.not_started(&mut self.supervisor, key, message)
+            }
             Event::Exited(exit) => self.runner.ended(exit.key, Ok(exit)),
             Event::Warning { message } => {
                 inputs.push(Fact::Warn(message));
@@ -197,6 +203,7 @@ impl World {
         let mut ends = Vec::new();
         for job in grading.jobs() {
             let (request, end) = CommandRequest::awaited(Owner::Task(turn.task), job);
+            let request = request.with_start_retries(policy(WorkKind::Command).start_retries);
             self.start(&state.plan, request)?;
             ends.push(end);
         }

@@ -4,16 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::command::{ChildEnv, Program};
+use crate::engine::{WorkKind, pause_before_retry, policy};
 use crate::executor::command::{CommandJob, Outputs};
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool::{read_head, write_told};
 use crate::mission::{AgentPlan, Rules};
 use crate::review::verdict::LARGEST_REPLY;
+use crate::test_clock::scaled;
 
 use super::calls::review_timeout;
 use super::reply::{Failed, no_reply};
+use super::world::jitter;
 
 /// What such an agent is asked.
+#[derive(Clone)]
 pub(super) struct Question<'a> {
     /// What the command is called, and whom it is told that it is about.
     pub label: &'a str,
@@ -29,6 +33,35 @@ pub(super) struct Replied {
     pub text: String,
     /// Whether there is more than is read of any reply. That might take it back.
     pub is_too_long: bool,
+}
+
+/// The requests of one question that failed.
+pub(super) struct Retries {
+    kind: WorkKind,
+    failed: u32,
+}
+
+impl Retries {
+    /// Of a question that is asked for this.
+    pub fn of(kind: WorkKind) -> Self {
+        Self { kind, failed: 0 }
+    }
+
+    /// A request failed: waits until it may be made again.
+    ///
+    /// # Errors
+    /// The failure, where the request is not made again.
+    pub async fn after(&mut self, failure: Failed) -> Result<(), Failed> {
+        let most = policy(self.kind).request_retries;
+        let may_pass = failure.class.request_retried() && self.failed < most;
+        let pause = pause_before_retry(self.failed, failure.retry_after, jitter());
+        let Some(pause) = pause.filter(|_| may_pass) else {
+            return Err(failure);
+        };
+        self.failed += 1;
+        tokio::time::sleep(scaled(pause.as_duration())).await;
+        Ok(())
+    }
 }
 
 /// Asks once. Its files lie beside `place`, in a folder that nobody else writes into.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::{FailedCommand, Moment, read_command};
+use crate::agents::model::ModelError;
 use crate::domain::{Digest, FailureClass, Millis};
 use crate::engine::{FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
 use crate::executor::command::{CommandEnd, How, LONGEST_QUOTE};
@@ -30,6 +31,8 @@ pub(super) struct Failed {
     pub used: Option<Box<Used>>,
     /// It was never asked, or what it said is lost here: that is no failure of whoever was asked, and nobody stands in.
     pub ours: bool,
+    /// Nothing was sent and no process came to be: it was no request.
+    pub never_began: bool,
 }
 
 impl Failed {
@@ -41,6 +44,16 @@ impl Failed {
             retry_after: None,
             used: None,
             ours: false,
+            never_began: false,
+        }
+    }
+
+    /// What a model said instead of a reply.
+    pub fn of_model(error: ModelError) -> Self {
+        Self {
+            retry_after: error.retry_after,
+            ours: error.ours,
+            ..Self::of(error.class, error.message)
         }
     }
 
@@ -49,6 +62,14 @@ impl Failed {
         Self {
             ours: true,
             ..Self::of(FailureClass::Unknown, message)
+        }
+    }
+
+    /// A failure of this program before anybody was asked.
+    pub fn unasked(message: String) -> Self {
+        Self {
+            never_began: true,
+            ..Self::ours(message)
         }
     }
 }
@@ -61,7 +82,12 @@ pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
             let lost = |lost| Failed::ours(format!("the reply of {who} is lost: {lost}"));
             return end.lost().map(lost);
         }
-        How::NotStarted(why) => return Some(Failed::of(FailureClass::Unknown, why.to_owned())),
+        How::NotStarted(why) => {
+            return Some(Failed {
+                never_began: true,
+                ..Failed::of(FailureClass::Unknown, why.to_owned())
+            });
+        }
         How::TimedOut => {
             let message = format!("{who} was killed after its time-out");
             return Some(Failed::of(FailureClass::Timeout, message));
@@ -135,11 +161,7 @@ pub(super) async fn of_model<T: Send + 'static>(
     let reply = match &answered.reply {
         Ok(reply) => reply,
         Err(error) => {
-            return Err(failed(Failed {
-                retry_after: error.retry_after,
-                ours: error.ours,
-                ..Failed::of(error.class, error.message.clone())
-            }));
+            return Err(failed(Failed::of_model(error.clone())));
         }
     };
     let judgement = answered.judgement(judgement, &endpoint.model, reply);

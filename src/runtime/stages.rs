@@ -44,13 +44,11 @@ impl StepRun {
 
     fn ended(self, plan: &Plan, end: &CommandEnd) -> JobEnd {
         let outcome = end.outcome();
-        JobEnd::Judged {
-            never_began: outcome.not_started.is_some(),
-            result: match command_of(plan, self.turn.task, self.step) {
-                Some((_, command)) => prompt::command_opinion(command, &outcome),
-                None => Err("the mission has no such stage any more".to_owned()),
-            },
-        }
+        let result = match command_of(plan, self.turn.task, self.step) {
+            Some((_, command)) => prompt::command_opinion(command, &outcome),
+            None => Err("the mission has no such stage any more".to_owned()),
+        };
+        JobEnd::Judged(result)
     }
 
     /// Its position among the stages of the task.
@@ -91,10 +89,7 @@ impl World {
                     files: evidence::scan(&workspace(&plan, task), plan.task(task).scrutiny.screenshots()),
                     hollow: None,
                 },
-                _ => JobEnd::Judged {
-                    result: look(&plan, task),
-                    never_began: false,
-                },
+                _ => JobEnd::Judged(look(&plan, task)),
             });
         }
         let command = StageCommand {
@@ -113,10 +108,7 @@ impl StageCommand {
     fn prepare(self, sender: Sender) -> Result<CommandRequest, Box<Fact>> {
         let (run, turn, job) = (self.run, self.run.turn, self.run.job());
         let command = self.job().map_err(|why| {
-            let end = JobEnd::Judged {
-                result: Err(why),
-                never_began: true,
-            };
+            let end = JobEnd::Judged(Err(why));
             Box::new(Fact::JobEnded { turn, job, end })
         })?;
         let plan = self.commands.plan;

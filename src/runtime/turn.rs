@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::agents::command::Placeholders;
 use crate::agents::failure::{FailedCommand, Moment, ToldFailure, read_command};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
-use crate::engine::{Exit, Fact, State, TurnEnd};
+use crate::engine::{AfterCrash, Exit, Fact, State, TurnEnd, WorkKind, policy};
 use crate::executor::command::{CommandJob, LONGEST_QUOTE, Outputs};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::{Sealed, read_head, read_tail, seal};
@@ -69,7 +69,7 @@ impl World {
                     outputs: self.turn_outputs(plan, turn),
                     timeout: plan.task(turn.task).turn_timeout,
                     // It may have worked for long, and reads nothing but files: the next session can take it over.
-                    outlives_session: true,
+                    outlives_session: policy(WorkKind::Turn).after_crash == AfterCrash::AdoptOrLose,
                     ..commands.job()
                 };
                 return self.start(plan, CommandRequest::turn(turn, job));

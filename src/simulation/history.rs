@@ -11,14 +11,14 @@ use std::rc::Rc;
 use serde_json::json;
 
 use crate::domain::{
-    AskId, Digest, GateId, HoldId, Purpose, RunId, TaskId, Timestamp, TurnId, WaitingReason,
+    AskId, Digest, GateId, HoldId, Money, Purpose, RunId, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::engine::random::{Random, grades, probes, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
-    Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job, OperatorInput,
-    RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer, TurnEnd, TurnEvent,
-    apply, decide, effects, pending_effects,
+    BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job,
+    OperatorInput, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer,
+    TurnEnd, TurnEvent, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 use crate::store::double::{Fate, MemoryLog};
@@ -383,6 +383,7 @@ impl History {
             }
             self.tally.regressed += u64::from(matches!(event, Event::Task(_, TaskEvent::Regressed { .. })));
             self.tally.windows += u64::from(is_window(event));
+            self.tally.settled += u64::from(matches!(event, Event::Budget(BudgetEvent::Settled { .. })));
             apply(&mut self.state, event);
             due.extend(effects(&self.state, event));
         }
@@ -447,6 +448,7 @@ impl History {
         };
         let news = inputs(&self.state, &effect, &answer);
         let mut news = news;
+        news.iter_mut().for_each(|fact| self.put_a_price_on(fact));
         if let [Fact::Audited(report)] = news.as_slice() {
             self.tally.audits += 1;
             if self.state.audit.out && report.number == self.state.audit.number {
@@ -466,6 +468,18 @@ impl History {
         }
         .extend(news.iter().cloned());
         news
+    }
+
+    /// What a call used, where it is told.
+    fn put_a_price_on(&mut self, fact: &mut Fact) {
+        let usage = match fact {
+            Fact::TurnEnded(end) => &mut end.usage,
+            Fact::AskReplied { reply, .. } => &mut reply.usage,
+            _ => return,
+        };
+        if self.random.chance(50) {
+            usage.cost = Money::of_tokens(self.random.next() % 1_000, 1.into());
+        }
     }
 
     /// Now and then files change while they are judged.
@@ -542,7 +556,11 @@ impl History {
         );
         let before = self.records.len();
         self.turn(vec![input.clone()], Vec::new())?;
-        let decided = self.records.len() > before;
+        let settled = |event: &Event| matches!(event, Event::Budget(BudgetEvent::Settled { .. }));
+        let taken = &self.records[before..];
+        // Its word is refused; what it used is settled, if nobody had told of it.
+        let is_settled = taken.iter().flatten().next().is_some_and(settled);
+        let decided = !taken.is_empty() && !is_settled;
         assert!(
             !decided || may_repeat,
             "late news was taken: {input:?} {:?}",

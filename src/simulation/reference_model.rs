@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `attempts` | the life of a task: who may start, what may be done, how often |
 //! | `audits` | accepted work: what it was accepted for, when it must be looked at (6) |
+//! | `calls` | what calls cost: each is counted once, whatever became of it |
 //! | `deadlines` | what the reference model says of deadlines |
 //! | `growth` | tasks that come or go, fixups, dependencies that failed |
 //! | `seats` | what the reference model says of seats |
@@ -13,6 +14,7 @@
 
 mod attempts;
 mod audits;
+mod calls;
 mod deadlines;
 mod growth;
 mod seats;
@@ -21,6 +23,7 @@ mod verdicts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use audits::{Audits, Record, Reopened};
+use calls::Calls;
 
 use crate::domain::{
     Advice, Cause, Edge, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag,
@@ -206,6 +209,8 @@ pub struct ReferenceModel {
     rejections: BTreeMap<(String, u32), u32>,
     /// What was accepted, and when it was looked at.
     audits: Audits,
+    /// What calls cost.
+    calls: Calls,
     /// Turns that were ever decided on, and those that ended on record.
     pub started: BTreeSet<TurnId>,
     pub ended: BTreeSet<TurnId>,
@@ -226,6 +231,7 @@ impl ReferenceModel {
             deadlines: BTreeSet::new(),
             rejections: BTreeMap::new(),
             audits: Audits::default(),
+            calls: Calls::default(),
             started: BTreeSet::new(),
             ended: BTreeSet::new(),
         }
@@ -241,6 +247,7 @@ impl ReferenceModel {
         };
         let held: Vec<bool> = self.tasks.iter().map(Seen::holds_a_slot).collect();
         for event in record {
+            self.calls.take(state, event);
             self.event(state, event, &forced);
         }
         self.regressed_are_settled(state, record);
@@ -510,14 +517,11 @@ impl ReferenceModel {
                     step: None, round, ..
                 },
             ) => {
-                // Work that was sent back is asked about its earlier points, once more at most.
-                let is_fixup = state.plan.mended_by(*task).is_some();
-                let answers = if is_fixup || self.tasks[task.index()].attempt > 1 {
-                    2
-                } else {
-                    1
-                };
-                let most = (state.plan.rules.max_assessment_retries + 1).max(answers);
+                // A judge is asked once more for a reply that fits, or for answers about earlier points.
+                let verification = state.plan.task(*task).verification.as_deref();
+                let by_judge = verification.is_some_and(|verification| verification.rubric.is_some());
+                let of_facts = state.plan.rules.max_assessment_retries + 1;
+                let most = if by_judge { 2 } else { of_facts };
                 let seen = &mut self.tasks[task.index()];
                 seen.asked_last = Asked::Grader;
                 // Asked once more about other files, it begins from the first round.
@@ -702,6 +706,8 @@ impl ReferenceModel {
             Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Clock { .. }) => {
                 assert!(!state.plan.rules.budget.is_none(), "{event:?}");
             }
+            // What it cost is counted with the calls.
+            Event::Budget(BudgetEvent::Settled { .. }) => {}
             Event::Run(RunEvent::Paused { .. }) => self.paused = true,
             Event::Run(RunEvent::ThresholdFailed { points, threshold }) => {
                 assert!(points < threshold, "{event:?}");
@@ -886,6 +892,7 @@ impl ReferenceModel {
 
     /// Whether the engine's own account says the same.
     pub fn agrees_with(&self, state: &State) {
+        self.calls.agree_with(state);
         for (seen, task) in self.tasks.iter().zip(&state.tasks) {
             assert_eq!(
                 (seen.status, seen.flag, seen.attempt, seen.in_flight, seen.tries),

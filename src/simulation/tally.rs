@@ -22,6 +22,7 @@ pub struct Tally {
     pub audits: u64,
     pub regressed: u64,
     pub windows: u64,
+    pub settled: u64,
 }
 
 impl Tally {
@@ -31,7 +32,7 @@ impl Tally {
         }
     }
 
-    fn fields(&self) -> [(&'static str, u64); 17] {
+    fn fields(&self) -> [(&'static str, u64); 18] {
         [
             ("sessions", self.sessions),
             ("records", self.records),
@@ -50,10 +51,11 @@ impl Tally {
             ("audits", self.audits),
             ("tasks regressed", self.regressed),
             ("limits waited for", self.windows),
+            ("dropped calls settled", self.settled),
         ]
     }
 
-    fn fields_mut(&mut self) -> [&mut u64; 17] {
+    fn fields_mut(&mut self) -> [&mut u64; 18] {
         [
             &mut self.sessions,
             &mut self.records,
@@ -72,6 +74,7 @@ impl Tally {
             &mut self.audits,
             &mut self.regressed,
             &mut self.windows,
+            &mut self.settled,
         ]
     }
 }

@@ -18,7 +18,7 @@ mod stories;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use cells::{Cell, Fault, Row, Transport};
+use cells::{Cell, Fault, Row};
 use drive::Wrong;
 use expected::Case;
 
@@ -32,112 +32,6 @@ const PART: &str = "QUORUM_MATRIX";
 /// A kind of work or a purpose that has no row does not compile.
 const _: fn(&quorum::Effect) -> Vec<Row> = cells::rows_of;
 
-/// Cells that are known to be red.
-struct Red {
-    rows: &'static [Row],
-    transports: &'static [Transport],
-    fault: Fault,
-    /// What is not as it should be; all else is.
-    wrong: &'static [&'static str],
-    /// What happens today.
-    #[expect(dead_code, reason = "it is for whoever reads this")]
-    today: &'static str,
-}
-
-const BOTH: &[Transport] = Transport::ALL;
-const COMMAND: &[Transport] = &[Transport::Command];
-const HTTP: &[Transport] = &[Transport::Http];
-
-/// Every question to an agent that is on a run's record.
-const ASKS: &[Row] = &[
-    Row::ScorePanel,
-    Row::ScoreEvaluation,
-    Row::Grade,
-    Row::Decompose,
-    Row::StageAsk,
-    Row::RedTeam,
-    Row::Vision,
-    Row::Confirm,
-    Row::Answer,
-    Row::Resolve,
-    Row::Approve,
-];
-/// The stages behind the verification that an agent can be.
-const LATER_STAGES: &[Row] = &[Row::StageAsk, Row::RedTeam, Row::Vision];
-
-/// What is wrong today. This list is to become empty: whoever mends something takes it off, and nothing is ever added.
-const KNOWN_RED: &[Red] = &[
-    Red {
-        rows: &[Row::Turn],
-        transports: COMMAND,
-        fault: Fault::CannotStart,
-        wrong: &["requests"],
-        today: "a turn whose program cannot be started is charged no request; a question to such an agent is charged one",
-    },
-    Red {
-        rows: LATER_STAGES,
-        transports: HTTP,
-        fault: Fault::CannotStart,
-        wrong: &["requests"],
-        today: "after four requests in vain a second round makes four more",
-    },
-    Red {
-        rows: LATER_STAGES,
-        transports: BOTH,
-        fault: Fault::TimeOut,
-        wrong: &["calls", "requests"],
-        today: "after four requests in vain a second round makes four more",
-    },
-    Red {
-        rows: &[Row::Grade, Row::Decompose],
-        transports: BOTH,
-        fault: Fault::Garbage,
-        wrong: &["calls", "requests", "cost"],
-        today: "the one reprompt is a round, and `maxAssessmentRetries: 0`, which is about panels, takes it away",
-    },
-    Red {
-        rows: ASKS,
-        transports: BOTH,
-        fault: Fault::Late,
-        wrong: &["cost"],
-        today: "the late reply is refused, and so is what it cost",
-    },
-    Red {
-        rows: &[Row::Turn],
-        transports: COMMAND,
-        fault: Fault::Late,
-        wrong: &["cost"],
-        today: "the late end is refused, and so is what the turn says that it cost",
-    },
-    Red {
-        rows: &[Row::Triage],
-        transports: BOTH,
-        fault: Fault::BusyOnce,
-        wrong: &["exit", "status", "calls"],
-        today: "it is asked once: no failed request is made again",
-    },
-    Red {
-        rows: &[Row::Triage],
-        transports: BOTH,
-        fault: Fault::TimeOut,
-        wrong: &["calls"],
-        today: "it is asked once: no failed request is made again",
-    },
-    Red {
-        rows: &[Row::Triage],
-        transports: BOTH,
-        fault: Fault::Secret,
-        wrong: &["exit", "status", "calls"],
-        today: "it is asked once: the request that failed with a secret in its error is not made again (nothing leaks)",
-    },
-];
-
-fn known_red(cell: Cell) -> Option<&'static Red> {
-    KNOWN_RED.iter().find(|red| {
-        red.fault == cell.fault && red.rows.contains(&cell.row) && red.transports.contains(&cell.transport)
-    })
-}
-
 /// What came of a cell.
 enum Outcome {
     Fine,
@@ -150,7 +44,7 @@ fn outcome(cell: Cell) -> Outcome {
         Case::Impossible(why) => return Outcome::Impossible(why),
         Case::Played(expected) => expected,
     };
-    let wrong = std::panic::catch_unwind(|| drive::play(cell, &expected, known_red(cell).is_some()));
+    let wrong = std::panic::catch_unwind(|| drive::play(cell, &expected));
     let wrong = wrong.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>();
         vec![(
@@ -220,7 +114,7 @@ fn in_words(wrong: &[Wrong]) -> String {
     said.join("; ")
 }
 
-/// Plays cells: exactly those that are known to be red are red. How long it took.
+/// Plays cells: none of them is red. How long it took.
 fn hold(cells: &[Cell]) -> Duration {
     let begin = Instant::now();
     let outcomes = play(cells);
@@ -235,31 +129,18 @@ fn hold(cells: &[Cell]) -> Duration {
         count(|outcome| matches!(outcome, Outcome::Impossible(_))),
         took.as_secs_f64()
     );
-    let (mut told, mut unexpected) = (Vec::new(), Vec::new());
+    let (mut told, mut red) = (Vec::new(), Vec::new());
     for (cell, outcome) in &outcomes {
-        match (outcome, known_red(*cell)) {
-            (Outcome::Fine, None) => {}
-            (Outcome::Impossible(why), None) => told.push(format!("cannot occur: {cell}: {why}")),
-            (Outcome::Red(wrong), Some(red))
-                if wrong.iter().map(|(what, _)| *what).eq(red.wrong.iter().copied()) =>
-            {
-                told.push(format!("known to be red: {cell}: {}", in_words(wrong)));
-            }
-            (Outcome::Red(wrong), _) => unexpected.push(format!("{cell}: {}", in_words(wrong))),
-            (Outcome::Fine | Outcome::Impossible(_), Some(_)) => {
-                unexpected.push(format!("{cell}: it is not red any more: take it off KNOWN_RED"));
-            }
+        match outcome {
+            Outcome::Fine => {}
+            Outcome::Impossible(why) => told.push(format!("cannot occur: {cell}: {why}")),
+            Outcome::Red(wrong) => red.push(format!("{cell}: {}", in_words(wrong))),
         }
     }
     told.sort();
     println!("{}", told.join("\n"));
-    unexpected.sort();
-    assert!(
-        unexpected.is_empty(),
-        "{} cells:\n{}",
-        unexpected.len(),
-        unexpected.join("\n")
-    );
+    red.sort();
+    assert!(red.is_empty(), "{} cells:\n{}", red.len(), red.join("\n"));
     took
 }
 

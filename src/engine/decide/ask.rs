@@ -8,15 +8,18 @@
 use crate::domain::{Advice, AgentId, AskId, FailureClass, Purpose, Timestamp};
 use crate::engine::event::{AskEvent, Event, TaskEvent};
 use crate::engine::fact::AskFailure;
+use crate::engine::ledger::CallId;
 use crate::engine::payload::{FileRef, ReplyRef};
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{Ask, State};
 use crate::judging::eligibility::{grader, next_judge};
 
 use super::approvals;
+use super::budget::{self, Told};
 use super::deferral;
 use super::draft::Draft;
 use super::later_stages::Speaker;
-use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
+use super::turns::pause_before_retry;
 use super::{dependencies, later_stages, questions, seats, verification};
 
 /// Asks an agent.
@@ -68,7 +71,8 @@ pub(super) fn replied(
     now: Timestamp,
 ) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, id) else {
-        return Vec::new();
+        let settled = budget::settle(state, CallId::ask(id), &Told::by_reply(reply));
+        return settled.into_iter().collect();
     };
     draft.emit(Event::Ask(
         id,
@@ -123,6 +127,7 @@ fn give_up(draft: &mut Draft<'_>, open: &Ask, message: String) {
             message,
             used: None,
             until: None,
+            never_began: false,
         },
     ));
 }
@@ -145,10 +150,20 @@ pub(super) fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event
 /// The agent could not be asked: it is asked again within the bounds, another one is asked, or nothing can be expected of it.
 pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, failure.id) else {
-        return Vec::new();
+        let told = match failure.used.as_deref() {
+            Some(used) => Told {
+                requests: 1 + used.tools.more_requests(),
+                usage: used.usage,
+                ..Told::default()
+            },
+            None => Told::by_failure(failure.class, failure.never_began),
+        };
+        let settled = budget::settle(state, CallId::ask(failure.id), &told);
+        return settled.into_iter().collect();
     };
     let pause = pause_before_retry(open.failed_requests, failure.retry_after, failure.jitter);
-    let may_retry = failure.class.request_retried() && open.failed_requests < MAX_REQUEST_RETRIES;
+    let most = policy(WorkKind::Ask(open.purpose)).request_retries;
+    let may_retry = failure.class.request_retried() && open.failed_requests < most;
     let pause = pause.filter(|_| may_retry);
     // What a reviewer said first counts, where it did.
     let has_said = open
@@ -168,6 +183,7 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
             message: failure.message.clone(),
             used: failure.used.clone(),
             until,
+            never_began: failure.never_began,
         },
     ));
     match (until, pause, fallback) {
@@ -189,8 +205,7 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
             ask_again(&mut draft, &open, next, None, None);
         }
         (None, None, None) => {
-            let again = failure.class.request_retried();
-            conclude(&mut draft, &open, Err((&failure.message, again)), None, now);
+            conclude(&mut draft, &open, Err(&failure.message), None, now);
         }
     }
     draft.into_events()
@@ -204,9 +219,11 @@ pub(super) fn ask_limited_again(draft: &mut Draft<'_>) {
     }
 }
 
-/// Who is asked instead of a judge that cannot be reached. Whoever answers for the mission, or agrees to something, is asked
-/// by name: nobody else can.
+/// Who is asked instead of an agent that cannot be reached.
 fn fallback(draft: &Draft<'_>, open: &Ask) -> Option<AgentId> {
+    if !policy(WorkKind::Ask(open.purpose)).fallback {
+        return None;
+    }
     let (first, step) = match open.purpose {
         Purpose::Score(place) => (seats::first_asked(draft, place).unwrap_or(open.agent), None),
         Purpose::Grade { .. } => (grader(draft.plan(), draft.id)?, None),
@@ -219,17 +236,14 @@ fn fallback(draft: &Draft<'_>, open: &Ask) -> Option<AgentId> {
     next_judge(draft.plan(), draft.id, first, open.agent, step)
 }
 
-/// What the agent's word leads to; `Err` says in words why there is none, and whether the failure is of a kind that may pass:
-/// only then is a judge asked in another round (section 13).
+/// What the agent's word leads to; `Err` says in words why there is none, and that there will be none.
 fn conclude(
     draft: &mut Draft<'_>,
     open: &Ask,
-    advice: Result<&Advice, (&str, bool)>,
+    advice: Result<&Advice, &str>,
     model: Option<&str>,
     now: Timestamp,
 ) {
-    let may_pass = advice.err().is_none_or(|(_, may_pass)| may_pass);
-    let advice = advice.map_err(|(why, _)| why);
     match open.purpose {
         // Its reply has been heard, or nothing is to be expected of it.
         Purpose::Score(_) => seats::settle(draft, now),
@@ -237,11 +251,11 @@ fn conclude(
         Purpose::Answer => questions::advised(draft, open.agent, advice, now),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
-        Purpose::Decompose { round } => verification::decomposed(draft, round, advice, may_pass),
-        Purpose::Grade { round } => verification::advised(draft, round, open.agent, advice, may_pass),
+        Purpose::Decompose { round } => verification::decomposed(draft, round, advice),
+        Purpose::Grade { round } => verification::advised(draft, round, open.agent, advice),
         Purpose::Scrutinise { step, round } => {
             let speaker = Speaker::of(open.agent, model);
-            later_stages::advised(draft, step, round, advice, speaker, may_pass);
+            later_stages::advised(draft, step, round, advice, speaker);
         }
     }
 }
@@ -260,6 +274,7 @@ pub(super) fn call_off(draft: &mut Draft<'_>) {
                 message: "cancelled: reviews are switched off".to_owned(),
                 used: None,
                 until: None,
+                never_began: false,
             },
         ));
     }

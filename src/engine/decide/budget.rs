@@ -3,11 +3,12 @@
 //! Other rules decide calls; what follows from the budget is decided here, in the same record. A call without room is
 //! held: until calls that are out have left some, or until the next session.
 
-use crate::domain::{AgentId, Millis, Timestamp, TurnId};
+use crate::domain::{AgentId, FailureClass, Millis, Money, Timestamp, TurnId};
 use crate::engine::apply;
 use crate::engine::event::{AskEvent, BudgetEvent, Event, RunEvent, TurnEvent};
-use crate::engine::ledger::{Call, CallId, Ceiling, Room};
-use crate::engine::payload::Usage;
+use crate::engine::fact::TurnEnd;
+use crate::engine::ledger::{Call, CallId, Ceiling, Room, used_nothing};
+use crate::engine::payload::{ReplyRef, ToolLedgerRef, Usage};
 use crate::engine::state::State;
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
@@ -150,6 +151,76 @@ pub(super) fn time_is_up() -> Vec<Event> {
     })]
 }
 
+/// A call has ended, and nobody waits for it: what it says is refused, and what it used is settled, once.
+pub(super) fn settle(state: &State, call: CallId, told: &Told<'_>) -> Option<Event> {
+    let (agent, counted) = state.ledger.without_end(call)?;
+    let plan = &*state.plan;
+    let mut usage = match told.failed {
+        Some(class) if told.usage.is_none() && used_nothing(plan, agent, class) => Usage {
+            input_tokens: Some(0),
+            output_tokens: Some(0),
+            cost: Some(Money::ZERO),
+        },
+        _ => told.usage,
+    };
+    fill(plan, agent, told.model, &mut usage);
+    let requests = i32::try_from(told.requests).unwrap_or(i32::MAX) - i32::from(counted);
+    let settled = BudgetEvent::Settled {
+        call,
+        usage,
+        requests,
+    };
+    (requests != 0 || !usage.is_none()).then_some(Event::Budget(settled))
+}
+
+/// What the end of a call says of what it used.
+#[derive(Default)]
+pub(super) struct Told<'e> {
+    /// How many requests it was.
+    pub requests: u32,
+    pub usage: Usage,
+    /// The model that its provider says it used.
+    pub model: Option<&'e str>,
+    /// How it failed, where it did.
+    pub failed: Option<FailureClass>,
+}
+
+impl<'e> Told<'e> {
+    /// The end of a turn.
+    pub fn by_turn(end: &'e TurnEnd) -> Self {
+        let tools = end.tools.as_deref();
+        Self {
+            requests: 1 + tools.map_or(0, ToolLedgerRef::more_requests),
+            usage: end.usage,
+            model: end.model.as_deref(),
+            // Whoever was answered in the middle of its work used something, though nobody may know how much.
+            failed: end
+                .exit
+                .failure
+                .filter(|_| tools.is_none_or(|tools| tools.requests == 0)),
+        }
+    }
+
+    /// A reply.
+    pub fn by_reply(reply: &'e ReplyRef) -> Self {
+        Self {
+            requests: 1 + reply.tools.as_deref().map_or(0, ToolLedgerRef::more_requests),
+            usage: reply.usage,
+            model: reply.model.as_deref(),
+            failed: None,
+        }
+    }
+
+    /// A request that failed.
+    pub fn by_failure(class: FailureClass, never_began: bool) -> Self {
+        Self {
+            requests: u32::from(!never_began),
+            failed: Some(class),
+            ..Self::default()
+        }
+    }
+}
+
 /// Puts a price on what a call used, if its agent did not say what it cost.
 fn price(state: &State, event: &mut Event) {
     let plan = &*state.plan;
@@ -180,7 +251,7 @@ fn fill(plan: &Plan, agent: AgentId, returned: Option<&str>, usage: &mut Usage) 
     }
     let spec = &plan.agent(agent).spec;
     if spec.adapter == Adapter::Echo {
-        usage.cost = Some(crate::domain::Money::ZERO);
+        usage.cost = Some(Money::ZERO);
         return;
     }
     let models = returned.into_iter().chain(spec.model.as_deref());

@@ -34,8 +34,8 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         (Job::Check(_), JobEnd::Checked(_)) => stages::check_finished(&mut draft),
         (Job::Grade(round), JobEnd::Graded(result)) => verification::graded(&mut draft, round, result),
         (Job::Stage(..), JobEnd::Seen { .. }) => later_stages::looked(&mut draft),
-        (Job::Stage(step, round), JobEnd::Judged { result, never_began }) => {
-            later_stages::judged(&mut draft, (step, round), result, *never_began);
+        (Job::Stage(step, round), JobEnd::Judged(result)) => {
+            later_stages::judged(&mut draft, (step, round), result);
         }
         (Job::Approver { number, approver }, JobEnd::Said(said)) => {
             approvals::said(&mut draft, number, approver, said, now);

@@ -13,6 +13,7 @@ use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::Job;
 use crate::engine::payload::{FileFact, Grounds, StageReport};
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{OpenStage, State};
 use crate::judging::eligibility::depends_on_author;
 use crate::judging::prior;
@@ -25,11 +26,9 @@ use super::conclude::{self, Accepted};
 use super::draft::Draft;
 use super::jobs;
 use super::prior::{answers, carry_on, heard_before, open_points, prior_points};
-use super::seats::{MAX_REPROMPTS, fell_back};
+use super::seats::fell_back;
 use super::stages;
 
-/// How often a step is asked that says nothing: the second time strictly.
-pub(super) const MOST_ROUNDS: u32 = 1 + MAX_REPROMPTS;
 /// The round in which a vision check looks which of its screenshots are there, before anybody is asked. What was seen of
 /// them when the worker had finished is old: a check may have made them.
 const LOOK: u32 = 0;
@@ -375,14 +374,13 @@ pub(super) fn looked(draft: &mut Draft<'_>) {
     }
 }
 
-/// An agent said something, or could not be asked.
+/// An agent said something, or could not be asked; or what needed no agent came back.
 pub(super) fn advised(
     draft: &mut Draft<'_>,
     step: Step,
     round: u32,
     advice: Result<&Advice, &str>,
     speaker: Speaker<'_>,
-    may_pass: bool,
 ) {
     let Some(open) = out(draft, step, round) else {
         return;
@@ -394,6 +392,11 @@ pub(super) fn advised(
     }
     let nth = stages::nth_round(draft, round);
     let is_judge = speaker.agent.is_some();
+    // Whoever said something may say it better. What a command did once, it does not do again.
+    let more = match advice {
+        Ok(_) if is_judge => policy(WorkKind::Ask(Purpose::Scrutinise { step, round })).reprompts,
+        _ => 0,
+    };
     let autonomy = draft.task_plan().scrutiny.autonomy;
     let counts = |advice: &Advice| match (step, advice) {
         (Step::Stage(_), Advice::Opinion(_)) => true,
@@ -426,16 +429,14 @@ pub(super) fn advised(
             Ok(_) => ("its reply is about something else".to_owned(), ""),
             Err(message) => (message.to_owned(), ""),
         };
-        // Whoever said something may say it better; whoever could not be asked may be reached later, or never.
-        let is_asked_again = advice.is_ok() || may_pass;
         let open = (step, round, open.grounds);
-        return no_word(draft, open, (&why, said, is_grave), speaker, is_asked_again);
+        return no_word(draft, open, (&why, said, is_grave), speaker, more);
     };
     let points = prior_points(draft.plan(), draft.id, &draft.task);
     let blocks =
         matches!(word, Advice::Findings(report) if route(&report.findings, autonomy) == Verdict::Fail);
     // One that keeps the work out has said enough.
-    if is_judge && nth == 1 && !blocks && prior::unanswered(points.len(), answers(word)).is_some() {
+    if is_judge && nth <= more && !blocks && prior::unanswered(points.len(), answers(word)).is_some() {
         return ask(draft, step, round + 1, open.grounds.into());
     }
     match word {
@@ -480,15 +481,9 @@ fn out(draft: &Draft<'_>, step: Step, round: u32) -> Option<OpenStage> {
 }
 
 /// What needed no agent came back.
-pub(super) fn judged(
-    draft: &mut Draft<'_>,
-    (step, round): (Step, u32),
-    result: &Result<Advice, String>,
-    never_began: bool,
-) {
+pub(super) fn judged(draft: &mut Draft<'_>, (step, round): (Step, u32), result: &Result<Advice, String>) {
     let advice = result.as_ref().map_err(String::as_str);
-    // What a command did once, it does not do again.
-    advised(draft, step, round, advice, Speaker::default(), never_began);
+    advised(draft, step, round, advice, Speaker::default());
 }
 
 /// A stage gave its verdict.
@@ -582,14 +577,14 @@ fn open_points_of(draft: &Draft<'_>, speaker: Speaker<'_>, answers: &[PriorAnswe
     }
 }
 
-/// It said nothing that counts: where that may help it is asked once more, and then its fault is dealt with. A report that speaks of something
-/// grave is a person's to read, where no program can.
+/// It said nothing that counts: it is asked so many times more, and then its fault is dealt with. A report that speaks of
+/// something grave is a person's to read, where no program can.
 fn no_word(
     draft: &mut Draft<'_>,
     (step, round, grounds): (Step, u32, Grounds),
     (why, said, is_grave): (&str, &str, bool),
     speaker: Speaker<'_>,
-    is_asked_again: bool,
+    more: u32,
 ) {
     draft.emit(Event::Task(
         draft.id,
@@ -598,7 +593,7 @@ fn no_word(
             message: why.to_owned(),
         },
     ));
-    if is_asked_again && stages::nth_round(draft, round) < MOST_ROUNDS {
+    if stages::nth_round(draft, round) <= more {
         return ask(draft, step, round + 1, grounds.into());
     }
     let name = draft.task_plan().scrutiny.name(step);

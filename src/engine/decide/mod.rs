@@ -109,7 +109,7 @@ pub use redo::done_again;
 pub(super) use schedule::needs_prompt;
 pub(super) use side_effects::must_be_allowed;
 pub use stages::{JudgedBy, bar, judged_by};
-pub use turns::{MAX_REQUEST_RETRIES, pause_before_retry};
+pub use turns::pause_before_retry;
 pub use worst_case::worst_case;
 
 /// Decides what a fact means. An fact that comes too late or does not fit the state means nothing: no events.

@@ -22,6 +22,7 @@ use crate::engine::fact::Undelivered;
 use crate::engine::notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic};
 use crate::engine::outcome::outcome;
 use crate::engine::payload::StopCause;
+use crate::engine::policy::{Letter, WorkKind, policy};
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
 
@@ -30,8 +31,6 @@ use crate::mission::HoldKind;
 use super::ending::{is_over, run_finished};
 use super::turns::pause_before_retry;
 
-/// Tries to deliver one notification in a session.
-const MAX_TRIES: u32 = 3;
 /// The longest pause between two of them; the run may be waiting.
 const LONGEST_PAUSE: Millis = Millis::from_secs(10);
 /// How long a channel is left alone once a notification was given up on it.
@@ -167,7 +166,8 @@ impl<'s> FollowUp<'s> {
         else {
             return;
         };
-        if purpose.is_judging() && self.state.plan.rules.evaluate {
+        let is_filed = policy(WorkKind::Ask(*purpose)).letter == Some(Letter::Judge);
+        if is_filed && self.state.plan.rules.evaluate {
             let attempt = self.state.task(id.task).attempt;
             self.judge_died(*agent, id.task, attempt, *class, message);
         }
@@ -324,7 +324,7 @@ pub(super) fn delivered(
             number,
             channel: open.channel.clone(),
         }),
-        Err(failure) if tried < MAX_TRIES && !failure.hopeless => {
+        Err(failure) if tried <= policy(WorkKind::Deliver).request_retries && !failure.hopeless => {
             let pause = pause_before_retry(open.failed_tries, failure.retry_after, failure.jitter);
             let pause = pause.unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE);
             follow.emit(NoticeEvent::Retried {

@@ -65,17 +65,6 @@ pub(super) fn heard_before<'d>(draft: &Draft<'d>) -> Option<&'d Heard> {
     judging.and_then(|judging| judging.heard.as_deref())
 }
 
-/// Whether a judge replied with the very text that it was asked to reply anew to.
-pub(super) fn repeats_itself(draft: &Draft<'_>) -> bool {
-    let now = draft
-        .task
-        .judging
-        .as_deref()
-        .and_then(|judging| judging.heard.as_deref());
-    let both = heard_before(draft).zip(now);
-    both.is_some_and(|(before, now)| before.id != now.id && before.reply == now.reply)
-}
-
 /// Why a judge of a verification, or of a stage behind it, is asked this round; `None` where it is asked for the first
 /// time, or could not be asked before.
 #[must_use]

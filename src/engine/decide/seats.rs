@@ -9,6 +9,7 @@ use crate::domain::{
 };
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, TaskEvent};
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{Ask, Judging, Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
 use crate::judging::eligibility::independence;
@@ -23,9 +24,6 @@ use super::draft::Draft;
 use super::prior::{carry_on, open_points, prior_points};
 use super::stages::{JudgedBy, judged_by, names};
 use super::{ask, stages, verification};
-
-/// Strict reprompts of one seat in one round.
-pub(super) const MAX_REPROMPTS: u32 = 1;
 
 /// Rounds that a panel without any verdict is given.
 pub(super) fn panel_rounds(plan: &Plan) -> u64 {
@@ -91,7 +89,9 @@ pub(super) fn replied(
     now: Timestamp,
 ) {
     let lacking = what_it_lacks(draft, advice);
-    match lacking.filter(|_| open.strict.is_none() && !was_asked_again) {
+    let reprompts = u32::from(open.strict.is_some() || was_asked_again);
+    let is_asked_again = reprompts < policy(WorkKind::Ask(open.purpose)).reprompts;
+    match lacking.filter(|_| is_asked_again) {
         Some(why) => ask::ask_again(draft, open, open.agent, Some(why), None),
         None => settle(draft, now),
     }

@@ -6,16 +6,14 @@ use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::fact::{Fact, TurnEnd};
 use crate::engine::ledger::CallId;
 use crate::engine::payload::{Exit, StageReport};
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{RunPhase, State};
 
+use super::budget::Told;
 use super::conclude;
 use super::draft::Draft;
 use super::{budget, deferral, evidence, notify, questions, side_effects};
 
-/// Request retries of one turn or seat.
-pub const MAX_REQUEST_RETRIES: u32 = 3;
-/// Repeats of a spawn or connection that never came to be.
-const MAX_SPAWN_RETRIES: u32 = 1;
 /// A provider that asks for a longer pause than this is down as far as a run is concerned.
 const LONGEST_PAUSE: Millis = Millis::from_secs(600);
 
@@ -97,12 +95,15 @@ pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec
         .as_ref()
         .filter(|_| is_current(state, *turn))
     else {
-        return Vec::new();
+        let told = Told::by_failure(*class, *before_effect);
+        let settled = budget::settle(state, CallId::turn(*turn), &told);
+        return settled.into_iter().collect();
     };
     let may_act_twice = !state.plan.task(turn.task).side_effects;
+    let policy = policy(WorkKind::Turn);
     let allowed = match (class.request_retried() && may_act_twice, before_effect) {
-        (_, true) => MAX_SPAWN_RETRIES,
-        (true, false) => MAX_REQUEST_RETRIES,
+        (_, true) => policy.start_retries,
+        (true, false) => policy.request_retries,
         (false, false) => 0,
     };
     let pause = pause_before_retry(running.failed_requests, *retry_after, *jitter);
@@ -151,12 +152,15 @@ pub fn pause_before_retry(failed_before: u32, retry_after: Option<Millis>, jitte
 
 /// A turn ended. One that the runner itself interrupted is lost; anything else is judged by its exit.
 pub(super) fn ended(state: &State, end: &TurnEnd, now: Timestamp) -> Vec<Event> {
+    let settled = || budget::settle(state, CallId::turn(end.turn), &Told::by_turn(end));
     if !is_current(state, end.turn) {
-        return Vec::new();
+        return settled().into_iter().collect();
     }
     let is_innocent = end.files.as_ref().is_none_or(|files| files.protected.is_empty());
     if end.interrupted && is_innocent {
-        return side_effects::turn_lost(state, end.turn);
+        let mut events = side_effects::turn_lost(state, end.turn);
+        events.extend(settled().filter(|_| !end.usage.is_none()));
+        return events;
     }
     let files = end.files.clone();
     let files = files.map(|files| evidence::with_company(state, end.turn, files));

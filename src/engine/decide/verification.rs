@@ -11,6 +11,7 @@ use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::Job;
 use crate::engine::payload::Grounds;
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::OpenStage;
 use crate::judging::eligibility::{grader, keeps_from_cutting};
 use crate::judging::verification::{Decision, decide};
@@ -23,9 +24,9 @@ use super::conclude::{self, Accepted};
 use super::draft::Draft;
 use super::jobs;
 use super::later_stages;
-use super::prior::{carry_on, heard_before, open_points, prior_points, repeats_itself};
+use super::prior::{carry_on, heard_before, open_points, prior_points};
 use super::routes;
-use super::seats::{fell_back, panel_rounds};
+use super::seats::fell_back;
 use super::stages;
 
 /// The stages before are content: on to the criteria, where the task has some, else to acceptance.
@@ -81,7 +82,7 @@ fn nobody_may_cut(draft: &mut Draft<'_>, agent: Option<AgentId>, why: &str) {
 }
 
 /// The criteria were cut into probes, or could not be.
-pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>, may_pass: bool) {
+pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>) {
     let Some(stage) = out(draft, round) else {
         return;
     };
@@ -100,7 +101,10 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
         (Ok(_), None) => stages::nobody_may(draft, Stage::Verification),
         (Err(why), _) => {
             let message = format!("they could not be cut into probes: {why}");
-            no_grades(draft, round, &message, stage.grounds, may_pass);
+            let more = advice.map_or(0, |_| {
+                policy(WorkKind::Ask(Purpose::Decompose { round })).reprompts
+            });
+            no_grades(draft, round, &message, stage.grounds, more);
         }
     }
 }
@@ -112,13 +116,7 @@ pub(in crate::engine) fn grades_by_facts(plan: &Plan, task: TaskId) -> bool {
 }
 
 /// The judge graded, or could not be asked.
-pub(super) fn advised(
-    draft: &mut Draft<'_>,
-    round: u32,
-    judge: AgentId,
-    advice: Result<&Advice, &str>,
-    may_pass: bool,
-) {
+pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice: Result<&Advice, &str>) {
     let Some(stage) = out(draft, round) else {
         return;
     };
@@ -152,9 +150,10 @@ pub(super) fn advised(
             graded(Ok(&first.advice)).map_err(|_| why)
         })
     });
+    let more = advice.map_or(0, |_| policy(WorkKind::Ask(Purpose::Grade { round })).reprompts);
     let lacks_answers = |reply: &RubricReply| {
         let points = prior_points(draft.plan(), draft.id, &draft.task);
-        nth == 1 && prior::unanswered(points.len(), &reply.prior).is_some()
+        nth <= more && prior::unanswered(points.len(), &reply.prior).is_some()
     };
     match read {
         Ok((_, reply)) if lacks_answers(&reply) => ask(draft, round + 1, stage.grounds),
@@ -181,7 +180,7 @@ pub(super) fn advised(
             // Whoever graded the work has reviewed it.
             settle(draft, &grades, decision, message, false, Accepted::Reviewed);
         }
-        Err(message) => no_grades(draft, round, &message, stage.grounds, may_pass),
+        Err(message) => no_grades(draft, round, &message, stage.grounds, more),
     }
 }
 
@@ -239,12 +238,15 @@ pub(super) fn graded(draft: &mut Draft<'_>, round: u32, result: &Result<Vec<Crit
     };
     match result {
         Ok(grades) => settle_facts(draft, grades, stage.grounds == Grounds::Unreviewed),
-        Err(message) => no_grades(draft, round, message, stage.grounds, true),
+        Err(message) => {
+            let more = draft.plan().rules.max_assessment_retries;
+            no_grades(draft, round, message, stage.grounds, more);
+        }
     }
 }
 
-/// The grader failed: if that may pass it is asked again within the bound, then a person must decide.
-fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, grounds: Grounds, may_pass: bool) {
+/// The grader gave no grades: it is asked for them so many times more, then a person must decide.
+fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, grounds: Grounds, more: u32) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::StageFailed {
@@ -252,10 +254,7 @@ fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, grounds: Grounds,
             message: message.to_owned(),
         },
     ));
-    if may_pass
-        && u64::from(stages::nth_round(draft, round)) < panel_rounds(draft.plan())
-        && !repeats_itself(draft)
-    {
+    if stages::nth_round(draft, round) <= more {
         ask(draft, round + 1, grounds);
     } else {
         let message = format!("the criteria could not be graded: {message}");

@@ -1,7 +1,8 @@
 //! How much a task may cost before anything has happened: found by playing the engine's own rules, so that a plan
 //! cannot promise other limits than a run keeps.
 
-use crate::domain::{AgentId, AttemptKind, Step, TaskId};
+use crate::domain::{AgentId, AttemptKind, Purpose, SeatPlace, Step, TaskId};
+use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{State, TaskState};
 use crate::mission::TaskPlan;
 use crate::mission::model::OnExhausted;
@@ -10,9 +11,8 @@ use crate::judging::eligibility::{grader, stand_ins};
 
 use super::conclude::allowed_attempt;
 use super::later_stages;
-use super::seats::{MAX_REPROMPTS, panel_rounds};
+use super::seats::panel_rounds;
 use super::stages::{JudgedBy, judged_by};
-use super::turns::MAX_REQUEST_RETRIES;
 
 /// More attempts than this are not counted: such a limit limits nothing.
 const COUNTED: u32 = 10_000;
@@ -51,23 +51,24 @@ pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let per_attempt = |calls: u64| attempts.map(|attempts| u64::from(attempts).saturating_mul(calls));
     // Whoever stands in for a judge has as many requests as that one had.
     let asked = |first: AgentId, step: Option<Step>| 1 + stand_ins(&state.plan, id, first, step) as u64;
-    let seats_asked = seats.iter().map(|agent| asked(*agent, None));
-    let of_seats = seats_asked.map(|agents| agents * u64::from(1 + MAX_REPROMPTS + MAX_REQUEST_RETRIES));
-    // A judge that grades by a rubric is asked anew, without a strict reprompt of its own, and so is the agent of a step.
-    let requests = u64::from(1 + MAX_REQUEST_RETRIES);
+    let most =
+        |purpose: Purpose, agent: AgentId, step: Option<Step>| asked(agent, step) * most_requests(purpose);
+    let score = Purpose::Score(SeatPlace::default());
+    let of_seats = seats.iter().map(|agent| most(score, *agent, None));
     let grader = grader(&state.plan, id).filter(|_| state.plan.rules.evaluate);
-    let of_grader = grader.map(|grader| (asked(grader, None) * requests).saturating_mul(rounds));
+    let of_grader = grader.map(|grader| most(Purpose::Grade { round: 1 }, grader, None));
     // What its criteria are cut into holds for all attempts of a task; a fixup is another task.
     let verification = state.plan.task(id).verification.as_deref();
     let decomposer = verification.and_then(|verification| verification.decomposer);
     let decomposer = decomposer.filter(|_| grader.is_some());
     let cuts = u64::from(decomposer.is_some()) * (1 + u64::from(gets_fixup(state, id)));
-    let cuts_asked = decomposer.map_or(0, |agent| asked(agent, None) * requests);
-    let cut_repeats = cuts_asked.saturating_mul(rounds).saturating_mul(cuts);
+    let of_cut = decomposer.map_or(0, |agent| most(Purpose::Decompose { round: 1 }, agent, None));
+    let cut_repeats = of_cut.saturating_mul(cuts);
     let further: Vec<(Step, AgentId)> = later_stages::agents(&state.plan, id).collect();
-    let of_further = further
-        .iter()
-        .map(|(step, agent)| asked(*agent, Some(*step)) * requests * u64::from(later_stages::MOST_ROUNDS));
+    let of_further = further.iter().map(|(step, agent)| {
+        let (step, round) = (*step, 1);
+        most(Purpose::Scrutinise { step, round }, *agent, Some(step))
+    });
     let repeats = of_seats
         .map(|calls| calls.saturating_mul(seat_rounds))
         .chain(of_grader)
@@ -79,6 +80,16 @@ pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
         judge_calls: per_attempt(calls as u64).map(|calls| calls.saturating_add(cuts)),
         judge_calls_with_repeats: per_attempt(repeats).map(|calls| calls.saturating_add(cut_repeats)),
     }
+}
+
+/// The most requests to one agent for a reply of that purpose. A seat that is asked for a reply that fits goes on counting
+/// those that failed; any other judge is asked anew.
+fn most_requests(purpose: Purpose) -> u64 {
+    let policy = policy(WorkKind::Ask(purpose));
+    u64::from(match purpose {
+        Purpose::Score(_) => 1 + policy.request_retries + policy.reprompts,
+        _ => (1 + policy.request_retries) * (1 + policy.reprompts),
+    })
 }
 
 /// Whether the task is given to a fixup when its attempts are used up.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{AgentId, Millis, Timestamp};
 use crate::engine::ledger::{CallId, Ceiling};
+use crate::engine::payload::{Usage, is_default};
 
 /// What happens to the budget of a run, and to the calls that it holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +27,18 @@ pub enum BudgetEvent {
         /// The call.
         call: CallId,
     },
+    /// `work:progressed` (`settled`): a call ended for which nobody waited any more. Its word is refused; what it used counts
+    /// instead of what it was charged with when it was dropped.
+    Settled {
+        /// The call.
+        call: CallId,
+        /// What it used, with its price.
+        #[serde(default, skip_serializing_if = "Usage::is_none")]
+        usage: Usage,
+        /// Requests beyond the one that was counted for it; below zero where it was none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        requests: i32,
+    },
     /// `budget:clock`: the time that the run may work is counted.
     Clock {
         /// When this session began.
@@ -42,7 +55,7 @@ impl BudgetEvent {
     #[must_use]
     pub fn call(&self) -> Option<CallId> {
         match self {
-            Self::Held { call, .. } | Self::Released { call } => Some(*call),
+            Self::Held { call, .. } | Self::Released { call } | Self::Settled { call, .. } => Some(*call),
             Self::Exhausted { .. } | Self::Clock { .. } => None,
         }
     }

@@ -173,6 +173,9 @@ pub enum AskEvent {
         /// For a limit that resets: when.
         #[serde(default, skip_serializing_if = "is_default")]
         until: Option<Timestamp>,
+        /// Whether nothing was sent and no process came to be: then it was no request.
+        #[serde(default, skip_serializing_if = "is_default")]
+        never_began: bool,
     },
 }
 

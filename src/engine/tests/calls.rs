@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::domain::{AskId, Millis, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{Advice, AskId, Digest, FailureClass, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::ledger::{CallId, Room, drop_what_nobody_waits_for};
 use crate::engine::{
-    BudgetEvent, Ceiling, Effect, Event, Fact, RunEvent, State, StopCause, SupervisorRef, Timer, apply,
-    decide, effects,
+    AskFailure, BudgetEvent, Call, Ceiling, Command, Effect, Event, Fact, FileRef, OperatorInput, ReplyRef,
+    RunEvent, State, StopCause, SupervisorRef, Timer, Usage, apply, decide, effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -129,6 +129,117 @@ fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
     drop_what_nobody_waits_for(&mut state, WAITS);
     assert!(!state.ledger.is_open(seat));
     assert!(state.ledger.is_held(coming) && state.ledger.is_open(turn(WORKS, 1)));
+}
+
+/// Its task is called off while a judge is out, which then replies.
+fn judged_too_late() -> (State, Fact, CallId, Usage) {
+    let (mut state, seat) = in_the_middle();
+    let cancel = Fact::Operator(Box::new(OperatorInput {
+        id: None,
+        command: Command::CancelTask { task: JUDGED },
+        by: "ada".to_owned(),
+    }));
+    for event in decide(&state, &cancel, Timestamp(9)) {
+        apply(&mut state, &event);
+    }
+    let Call::Ask(number, attempt_try) = seat.call else {
+        panic!("a judge is asked: {seat:?}")
+    };
+    let usage = Usage {
+        input_tokens: Some(30),
+        output_tokens: Some(7),
+        cost: Some("0.5".parse().unwrap()),
+    };
+    let replied = Fact::AskReplied {
+        id: AskId {
+            task: JUDGED,
+            number,
+            attempt_try,
+        },
+        reply: ReplyRef {
+            file: FileRef {
+                len: 1,
+                digest: Digest::of(b"x"),
+            },
+            model: None,
+            usage,
+            tools: None,
+            judgement: None,
+        },
+        advice: Advice::NoAnswer,
+    };
+    (state, replied, seat, usage)
+}
+
+#[test]
+fn what_a_dropped_call_used_is_settled_once() {
+    let (mut state, replied, call, usage) = judged_too_late();
+    let judge = state.plan.find_agent("j").unwrap();
+    let dropped = *state.ledger.spent();
+    assert!(!state.ledger.is_open(call));
+    assert_eq!(dropped.cost, None);
+    let unknown = Room::Exhausted(Ceiling::UnknownCost(judge));
+    assert_eq!(state.ledger.room(&state.plan, judge), unknown);
+
+    let settled = decide(&state, &replied, Timestamp(10));
+    let expected = Event::Budget(BudgetEvent::Settled {
+        call,
+        usage,
+        requests: 0,
+    });
+    assert_eq!(settled, [expected]);
+    apply(&mut state, &settled[0]);
+    let spent = state.ledger.spent();
+    assert_eq!((spent.cost, spent.untold), (usage.cost, dropped.untold - 1));
+    assert_eq!(spent.requests, dropped.requests);
+    assert_eq!(state.ledger.room(&state.plan, judge), Room::Fits);
+    assert_eq!(decide(&state, &replied, Timestamp(11)), []);
+}
+
+#[test]
+fn what_never_came_to_be_is_no_request_even_if_nobody_waits_for_it() {
+    let (mut state, _, call, _) = judged_too_late();
+    let dropped = *state.ledger.spent();
+    let Call::Ask(number, attempt_try) = call.call else {
+        panic!("a judge is asked: {call:?}")
+    };
+    let failed = Fact::AskFailed(Box::new(AskFailure {
+        id: AskId {
+            task: JUDGED,
+            number,
+            attempt_try,
+        },
+        class: FailureClass::Unknown,
+        message: "no such program".to_owned(),
+        retry_after: None,
+        jitter: 0,
+        used: None,
+        ours: false,
+        never_began: true,
+    }));
+    for event in decide(&state, &failed, Timestamp(10)) {
+        apply(&mut state, &event);
+    }
+    let spent = state.ledger.spent();
+    let expected = (dropped.requests - 1, dropped.untold - 1);
+    assert_eq!((spent.requests, spent.untold), expected);
+    assert_eq!(decide(&state, &failed, Timestamp(11)), []);
+}
+
+#[test]
+fn a_later_session_settles_nothing_that_an_earlier_one_dropped() {
+    let (mut state, replied, ..) = judged_too_late();
+    let resume = Fact::Resume {
+        options: Box::new(state.options.clone()),
+        supervisor: SupervisorRef::default(),
+        rules: crate::engine::RULES,
+        kept: Vec::new(),
+        last: None,
+    };
+    for event in decide(&state, &resume, Timestamp(10)) {
+        apply(&mut state, &event);
+    }
+    assert_eq!(decide(&state, &replied, Timestamp(11)), []);
 }
 
 #[test]

@@ -287,6 +287,7 @@ fn seat_failed(seat: u32, class: FailureClass) -> Event {
             message: String::new(),
             used: None,
             until: None,
+            never_began: false,
         },
     )
 }
@@ -326,6 +327,7 @@ fn consult_failed(number: u32, class: FailureClass) -> Event {
             message: String::new(),
             used: None,
             until: None,
+            never_began: false,
         },
     )
 }

@@ -23,6 +23,7 @@ mod invariants;
 mod ledger;
 mod notices;
 mod operator;
+mod policy;
 mod probes;
 pub(crate) mod properties;
 pub(crate) mod random;

@@ -213,7 +213,7 @@ fn what_a_task_may_take_at_most() {
             ", review: none, targetFiles: [f]",
             (Some(12), Some(0), Some(0)),
         ),
-        // A rubric's grader is asked anew after three refusals, in each of two rounds, beside the evaluation.
+        // A rubric's grader is asked anew after three refusals, and so it is for a reply that fits; beside the evaluation.
         (
             "",
             ", verification: {rubric: default-task}",
@@ -222,7 +222,7 @@ fn what_a_task_may_take_at_most() {
         (
             rounds,
             ", review: none, verification: {rubric: default-task}",
-            (Some(12), Some(12), Some(12 * 4 * 3)),
+            (Some(12), Some(12), Some(12 * 4 * 2)),
         ),
         (&many(9_999), free, (Some(10_000), Some(0), Some(0))),
         (&many(10_000), free, (None, None, None)),

@@ -537,6 +537,7 @@ fn consults_are_counted_with_their_tries() {
                 message: "no".to_owned(),
                 used: None,
                 until: None,
+                never_began: false,
             },
         )
     };
@@ -572,6 +573,7 @@ fn consults_are_counted_with_their_tries() {
             message: "no".to_owned(),
             used: None,
             until: None,
+            never_began: false,
         },
     );
     assert!(after(task, gave_up).remedies.unwrap().failed[0].unresolvable);

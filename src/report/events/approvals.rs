@@ -74,16 +74,15 @@ impl Exploder {
             _,
             TaskEvent::ApprovalUndecided {
                 number,
-                approver,
                 message,
                 again,
+                ..
             },
         ) = event
         else {
             return Payload::default();
         };
         self.approval_of(task, *number)
-            .with("approver", *approver)
             .with("decision", "undecided")
             .with("reason", message.as_str())
             .maybe("again", again.map(Timestamp::to_rfc3339))

@@ -185,6 +185,7 @@ impl Exploder {
                     message,
                     used,
                     until,
+                    ..
                 },
             ) => {
                 let payload = self.ask(*id, *purpose, *agent).failure(*class, Some(message));

@@ -302,9 +302,9 @@ impl Exploder {
             Event::Task(_, TaskEvent::ApprovalUndecided { .. })
             | Event::Work(_, WorkEvent::Requested(_) | WorkEvent::Ended { .. })
             | Event::Run(RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. })
-            | Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => {
-                self.work_event(event, rest)
-            }
+            | Event::Budget(
+                BudgetEvent::Held { .. } | BudgetEvent::Released { .. } | BudgetEvent::Settled { .. },
+            ) => self.work_event(event, rest),
             Event::Ask(
                 _,
                 AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },

@@ -109,6 +109,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Budget(BudgetEvent::Exhausted { .. }) => "LimitReached",
         Event::Budget(BudgetEvent::Held { .. }) => "CallHeld",
         Event::Budget(BudgetEvent::Released { .. }) => "CallReleased",
+        Event::Budget(BudgetEvent::Settled { .. }) => "CallSettled",
         Event::Budget(BudgetEvent::Clock { .. }) => "BudgetClock",
         Event::Run(RunEvent::SessionLimit { .. }) => "SessionLimit",
         Event::Task(_, TaskEvent::Deferred { .. }) => "TaskDeferred",
@@ -118,7 +119,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 81;
+const VARIANTS: usize = 82;
 
 fn mission() -> Mission {
     Mission::new("m")

@@ -112,18 +112,32 @@ listed! {
     }
 }
 
+/// What kind of work a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Turn,
+    /// A question to an agent that is on a run's record.
+    Ask,
+    /// A question to an agent about what is in no run yet.
+    Triage,
+    Command,
+    Scan,
+    Deliver,
+}
+
+impl Kind {
+    /// Whether an agent does it, which is what a request is.
+    pub fn is_request(self) -> bool {
+        matches!(self, Self::Turn | Self::Ask | Self::Triage)
+    }
+}
+
 impl Row {
-    /// The ways in which whoever does this can be reached.
-    pub fn transports(self) -> &'static [Transport] {
+    /// What kind of work it is.
+    pub fn kind(self) -> Kind {
         match self {
-            Self::Check
-            | Self::Finish
-            | Self::Probe
-            | Self::StageCommand
-            | Self::ApproverCommand
-            | Self::Scan => &[Transport::Command],
-            Self::Turn
-            | Self::ScorePanel
+            Self::Turn => Kind::Turn,
+            Self::ScorePanel
             | Self::ScoreEvaluation
             | Self::Grade
             | Self::Decompose
@@ -133,9 +147,21 @@ impl Row {
             | Self::Confirm
             | Self::Answer
             | Self::Resolve
-            | Self::Approve
-            | Self::Triage
-            | Self::Deliver => &[Transport::Command, Transport::Http],
+            | Self::Approve => Kind::Ask,
+            Self::Triage => Kind::Triage,
+            Self::Check | Self::Finish | Self::Probe | Self::StageCommand | Self::ApproverCommand => {
+                Kind::Command
+            }
+            Self::Scan => Kind::Scan,
+            Self::Deliver => Kind::Deliver,
+        }
+    }
+
+    /// The ways in which whoever does this can be reached.
+    pub fn transports(self) -> &'static [Transport] {
+        match self.kind() {
+            Kind::Command | Kind::Scan => &[Transport::Command],
+            Kind::Turn | Kind::Ask | Kind::Triage | Kind::Deliver => Transport::ALL,
         }
     }
 }

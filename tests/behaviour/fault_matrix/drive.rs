@@ -14,8 +14,6 @@ use super::scene::{KEY, Scene};
 
 /// How long what comes too late may take until it is paid for.
 const LATE: Duration = Duration::from_secs(10);
-/// The same where it is known that it never is.
-const IN_VAIN: Duration = Duration::from_millis(500);
 /// The files in which the key may stand: a worker put it there.
 const ALLOWED: [&str; 2] = ["secret.txt", "out.txt"];
 
@@ -35,14 +33,14 @@ struct Seen {
 pub type Wrong = (&'static str, String);
 
 /// Plays a cell. What is not as it should be; nothing where all is.
-pub fn play(cell: Cell, expected: &Expected, is_known_red: bool) -> Vec<Wrong> {
+pub fn play(cell: Cell, expected: &Expected) -> Vec<Wrong> {
     let scene = Scene::new(cell);
     let finished = match (cell.row, cell.fault) {
         (Row::Triage, _) => triage(&scene),
         (_, Fault::Killed) => killed(&scene),
         (_, Fault::Late) => {
             let (_, cost) = expected.charge.expect("every run is charged");
-            late(&scene, cost, if is_known_red { IN_VAIN } else { LATE })
+            late(&scene, cost)
         }
         _ => run(&scene),
     };
@@ -71,7 +69,7 @@ fn run(scene: &Scene) -> Finished {
 }
 
 fn out(scene: &Scene) {
-    wait_for("the party to be asked", || scene.calls() > 0);
+    wait_for("the party to be asked", || scene.is_out());
 }
 
 /// The session dies while the party works; a worker ends its work all the same.
@@ -92,14 +90,14 @@ fn now(scene: &Scene) -> Value {
 }
 
 /// The task is called off while the party works, which then replies.
-fn late(scene: &Scene, cost: f64, patience: Duration) -> Finished {
+fn late(scene: &Scene, cost: f64) -> Finished {
     let session = Running::start(command(scene, &RUN));
     out(scene);
     call(scene, &["cancel", "work", "--yes"]).exits(0);
     wait_for("the end of the task", || task_status(&now(scene)) == "failed");
     scene.release_server();
     // What is never charged is seen at the end.
-    poll(patience, || known_cost(&now(scene)) >= cost);
+    poll(LATE, || known_cost(&now(scene)) >= cost);
     scene.release();
     session.finish()
 }

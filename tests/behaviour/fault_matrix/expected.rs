@@ -2,7 +2,7 @@
 
 use quorum::FailureClass;
 
-use super::cells::{Cell, Row, Transport};
+use super::cells::{Cell, Kind, Row, Transport};
 
 /// What a reply costs, however it comes.
 pub const COST: f64 = 0.11;
@@ -56,8 +56,9 @@ fn policy(row: Row) -> Policy {
         | Row::RedTeam
         | Row::Vision => (3, 1, JUDGE),
         Row::Confirm | Row::Answer | Row::Resolve | Row::Approve | Row::Triage => (3, 0, None),
-        Row::Check | Row::Finish | Row::Probe | Row::StageCommand | Row::ApproverCommand => (0, 0, None),
-        Row::Scan => (0, 0, None),
+        Row::Check | Row::Finish | Row::Probe | Row::StageCommand | Row::ApproverCommand | Row::Scan => {
+            (0, 0, None)
+        }
         Row::Deliver => (2, 0, Some("notify:ops")),
     };
     Policy {
@@ -145,32 +146,6 @@ pub fn other_requests(row: Row) -> (usize, usize) {
     }
 }
 
-/// Whether an agent does it, which is what a request is.
-pub fn is_request(row: Row) -> bool {
-    match row {
-        Row::Check
-        | Row::Finish
-        | Row::Probe
-        | Row::StageCommand
-        | Row::ApproverCommand
-        | Row::Scan
-        | Row::Deliver => false,
-        Row::Turn
-        | Row::ScorePanel
-        | Row::ScoreEvaluation
-        | Row::Grade
-        | Row::Decompose
-        | Row::StageAsk
-        | Row::RedTeam
-        | Row::Vision
-        | Row::Confirm
-        | Row::Answer
-        | Row::Resolve
-        | Row::Approve
-        | Row::Triage => true,
-    }
-}
-
 /// A cell that is played: it ends so, after so many calls, of which so many bring a reply that costs something.
 pub struct Story {
     pub cell: Cell,
@@ -225,22 +200,18 @@ impl Story {
         }
     }
 
-    /// Its program is not there, or its server: nothing has begun, so even a turn is tried once more.
+    /// Its program is not there, or its server. Nothing has begun, so a turn or a command is started once more: nobody
+    /// outside can count that.
     pub fn never_starts(self) -> Self {
-        // A command is started once more too. Nobody outside can count that: no request is charged for it.
-        if !is_request(self.cell.row) && self.cell.row != Row::Deliver {
-            return Self {
-                calls: None,
-                ..self.fails(FailureClass::Unknown)
-            };
-        }
         let class = match self.cell.transport {
             Transport::Command => FailureClass::Unknown,
             Transport::Http => FailureClass::ProviderTransient,
         };
-        let tries = match self.cell.row {
-            Row::Turn => 2,
-            _ => 1 + self.retries(class),
+        let tries = match (self.cell.transport, self.cell.row.kind()) {
+            // A process that never came to be is no request.
+            (Transport::Command, _) => 0,
+            (Transport::Http, Kind::Turn) => 2,
+            (Transport::Http, _) => 1 + self.retries(class),
         };
         Self {
             calls: None,
@@ -297,37 +268,38 @@ impl Story {
     /// How often a request that failed so is made again.
     fn retries(&self, class: FailureClass) -> usize {
         // A delivery has three tries, whatever is wrong.
-        let may_pass = class.request_retried() || self.cell.row == Row::Deliver;
-        match (may_pass, self.cell.row, self.cell.transport) {
+        let kind = self.cell.row.kind();
+        let may_pass = class.request_retried() || kind == Kind::Deliver;
+        match (may_pass, kind, self.cell.transport) {
             (false, ..) => 0,
             // The turn is not repeated, but within it the request to a model is one like every other.
-            (true, Row::Turn, Transport::Http) => 3,
-            (true, row, _) => policy(row).retries,
+            (true, Kind::Turn, Transport::Http) => 3,
+            (true, ..) => policy(self.cell.row).retries,
         }
     }
 
     pub fn into_case(self) -> Case {
-        let row = self.cell.row;
+        let (row, kind) = (self.cell.row, self.cell.row.kind());
         let (exit, status) = consequence(row, self.end);
         let (before, after) = other_requests(row);
-        let goes_on = matches!(self.end, End::Good) || row == Row::Deliver;
+        let goes_on = self.end == End::Good || kind == Kind::Deliver;
         // Beside work that is called off something else keeps the run alive.
         let aside = usize::from(self.end == End::Dropped);
         let others = before + aside + if goes_on { after } else { 0 };
-        let (own, replies) = if is_request(row) {
+        let (own, replies) = if kind.is_request() {
             (self.tries, self.replies)
         } else {
             (0, 0)
         };
         // A command has no class: its exit is its word. What is asked about a request is on no record.
-        let has_class = (is_request(row) || row == Row::Deliver) && row != Row::Triage;
+        let has_class = matches!(kind, Kind::Turn | Kind::Ask | Kind::Deliver);
         Case::Played(Expected {
             exit,
             status,
             calls: self.calls,
             class: self.class.filter(|_| has_class),
-            letter: policy(row).letter.filter(|_| matches!(self.end, End::Failed)),
-            charge: (row != Row::Triage).then(|| (others + own, priced(replies))),
+            letter: policy(row).letter.filter(|_| self.end == End::Failed),
+            charge: (kind != Kind::Triage).then(|| (others + own, priced(replies))),
         })
     }
 }

@@ -11,8 +11,8 @@ use wiremock::ResponseTemplate;
 use crate::support::model::{Model, refuses, says};
 use crate::support::{Workspace, poll};
 
-use super::cells::{Cell, Fault, Row, Transport};
-use super::expected::{COST, is_request, other_requests};
+use super::cells::{Cell, Fault, Kind, Row, Transport};
+use super::expected::{COST, other_requests};
 
 /// What nobody may find anywhere.
 pub const KEY: &str = "sk-of-the-matrix-0815";
@@ -33,7 +33,10 @@ pub struct Scene {
 
 /// What the party does as a process. `$n` is which call it is, `$here` the workspace.
 fn play(cell: Cell) -> &'static str {
-    let is_command = !is_request(cell.row) && cell.row != Row::Deliver;
+    let (kind, is_command) = (
+        cell.row.kind(),
+        matches!(cell.row.kind(), Kind::Command | Kind::Scan),
+    );
     match cell.fault {
         // Nothing is wrong with the party itself.
         Fault::CannotStart | Fault::NoBudget | Fault::NoFolder => "good",
@@ -45,42 +48,29 @@ fn play(cell: Cell) -> &'static str {
         Fault::Garbage => "good > /dev/null; echo '{\"lorem\": [1, '",
         Fault::OutputLost => "good; in_the_way",
         Fault::Secret if is_command => "cat \"$here/secret.txt\"; exit 1",
-        Fault::Secret if matches!(cell.row, Row::Turn) => {
-            "echo \"$TOKEN\" >&2; echo \"I have $TOKEN.\"; good"
-        }
-        Fault::Secret if cell.row == Row::Deliver => {
+        Fault::Secret if kind == Kind::Turn => "echo \"$TOKEN\" >&2; echo \"I have $TOKEN.\"; good",
+        Fault::Secret if kind == Kind::Deliver => {
             "cat \"$here/secret.txt\" >&2; echo 'HTTP 503 Service Unavailable' >&2; exit 1"
         }
         Fault::Secret => {
             "[ $n != 1 ] || { echo \"I am $TOKEN\"; echo \"HTTP 503 Service Unavailable for $TOKEN\" >&2; exit 1; }; echo \"I have $TOKEN.\"; echo; good"
         }
         Fault::Killed => "[ $n != 1 ] || while [ ! -e \"$here/go\" ]; do sleep 0.02; done; good",
-        Fault::Late => "good; while [ ! -e \"$here/go\" ]; do sleep 0.02; done",
+        Fault::Late => "good; echo > \"$here/said\"; while [ ! -e \"$here/go\" ]; do sleep 0.02; done",
     }
 }
 
 /// Where what the party prints is to be found later: a folder stands there when it ends, so that it cannot be kept.
 fn output(row: Row) -> &'static str {
-    match row {
-        Row::Turn => "${QUORUM_PROMPT_FILE%prompt}out",
-        Row::ScorePanel
-        | Row::ScoreEvaluation
-        | Row::Grade
-        | Row::Decompose
-        | Row::StageAsk
-        | Row::RedTeam
-        | Row::Vision
-        | Row::Confirm
-        | Row::Answer
-        | Row::Resolve
-        | Row::Approve
-        | Row::Triage => "${QUORUM_PROMPT_FILE%request}reply",
-        Row::Check => "$spool/1.1.check.0.out",
-        Row::Finish => "$spool/1.1.finish.0.1.out",
-        Row::Probe => "$spool/1.1.verification.0.1.out",
-        Row::StageCommand => "$spool/1.1.stages.0.1.out",
-        Row::ApproverCommand => "$spool/1.0.approval.1.0.out",
-        Row::Scan | Row::Deliver => "$here/nothing",
+    match (row, row.kind()) {
+        (_, Kind::Turn) => "${QUORUM_PROMPT_FILE%prompt}out",
+        (_, Kind::Ask | Kind::Triage) => "${QUORUM_PROMPT_FILE%request}reply",
+        (Row::Finish, _) => "$spool/1.1.finish.0.1.out",
+        (Row::Probe, _) => "$spool/1.1.verification.0.1.out",
+        (Row::StageCommand, _) => "$spool/1.1.stages.0.1.out",
+        (Row::ApproverCommand, _) => "$spool/1.0.approval.1.0.out",
+        (_, Kind::Command) => "$spool/1.1.check.0.out",
+        (_, Kind::Scan | Kind::Deliver) => "$here/nothing",
     }
 }
 
@@ -357,7 +347,7 @@ impl Scene {
             let (requests, _) = other_requests(self.cell.row);
             mission["budget"] = json!({"maxRequests": requests});
         }
-        if self.cell.fault == Fault::Late && self.cell.row != Row::Triage {
+        if self.cell.fault == Fault::Late && self.cell.row.kind() != Kind::Triage {
             mission["agents"]["patient"] = run("wait.sh");
             let aside =
                 json!({"title": "aside", "assignTo": "patient", "review": "none", "workspace": "elsewhere"});
@@ -417,6 +407,12 @@ impl Scene {
             Some(model) => model.asked().len(),
             None => self.workspace.lines("calls").len(),
         }
+    }
+
+    /// Whether the party works, and where it is to be too late has said all that it has to say.
+    pub fn is_out(&self) -> bool {
+        let says_more = self.cell.fault == Fault::Late && self.model.is_none();
+        self.calls() > 0 && (!says_more || self.workspace.exists("said"))
     }
 
     /// Lets a server reply that waits.

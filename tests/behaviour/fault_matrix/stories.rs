@@ -2,7 +2,7 @@
 
 use quorum::FailureClass;
 
-use super::cells::{Cell, Fault, Row, Transport};
+use super::cells::{Cell, Fault, Kind, Row, Transport};
 use super::expected::{Case, End, Story};
 
 const NO_PROVIDER: &str = "no provider is behind a command, so none answers 401 or 429";
@@ -14,23 +14,13 @@ const OF_THE_RUN: &str = "it belongs to the run, so nobody can call it off";
 
 /// What a cell must come to.
 pub fn case(cell: Cell) -> Case {
-    match cell.row {
-        Row::Check | Row::Finish | Row::Probe | Row::StageCommand | Row::ApproverCommand => of_command(cell),
-        Row::Scan => of_scan(cell),
-        Row::Deliver => of_delivery(cell),
-        Row::Turn => of_turn(cell),
-        Row::ScorePanel
-        | Row::ScoreEvaluation
-        | Row::Grade
-        | Row::Decompose
-        | Row::StageAsk
-        | Row::RedTeam
-        | Row::Vision
-        | Row::Confirm
-        | Row::Answer
-        | Row::Resolve
-        | Row::Approve => of_ask(cell),
-        Row::Triage => of_triage(cell),
+    match cell.row.kind() {
+        Kind::Turn => of_turn(cell),
+        Kind::Ask => of_ask(cell),
+        Kind::Triage => of_triage(cell),
+        Kind::Command => of_command(cell),
+        Kind::Scan => of_scan(cell),
+        Kind::Deliver => of_delivery(cell),
     }
 }
 

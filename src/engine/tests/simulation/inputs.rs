@@ -190,6 +190,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 jitter: 0,
                 used: None,
                 ours: matches!(answer, Answer::NeverAsked),
+                never_began: false,
             }))]
         }
         (Effect::Ask { id, purpose, .. }, answer) => {
@@ -435,19 +436,16 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
                 hollow: None,
             }
         }
-        Job::Stage(step, _) => JobEnd::Judged {
-            never_began: matches!(answer, Answer::Unreachable(class) if class.request_retried()),
-            result: match answer {
-                Answer::Unreachable(_) => Err("it was killed".to_owned()),
-                Answer::Advice(advice) => Ok(advice.clone()),
-                _ if step == Step::Vision => {
-                    let found = is_bad.then(|| Finding::new(Severity::High, "x"));
-                    Ok(Advice::Findings(FindingsReport::whole(Vec::from_iter(found))))
-                }
-                _ if is_bad => Ok(opinion(DeclaredVerdict::Fail)),
-                _ => Ok(opinion(DeclaredVerdict::Pass)),
-            },
-        },
+        Job::Stage(step, _) => JobEnd::Judged(match answer {
+            Answer::Unreachable(_) => Err("it was killed".to_owned()),
+            Answer::Advice(advice) => Ok(advice.clone()),
+            _ if step == Step::Vision => {
+                let found = is_bad.then(|| Finding::new(Severity::High, "x"));
+                Ok(Advice::Findings(FindingsReport::whole(Vec::from_iter(found))))
+            }
+            _ if is_bad => Ok(opinion(DeclaredVerdict::Fail)),
+            _ => Ok(opinion(DeclaredVerdict::Pass)),
+        }),
         Job::Approver { .. } => JobEnd::Said(match answer {
             Answer::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
             Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),

@@ -112,9 +112,9 @@ impl Exploder {
                 .with("passed", result.passed)
                 .with("message", result.message.as_str())
                 .with("duration", result.duration.0),
-            (_, JobEnd::Graded(_) | JobEnd::Judged { .. }) if is_failed => self.job_details(task, job),
+            (_, JobEnd::Graded(_) | JobEnd::Judged(_)) if is_failed => self.job_details(task, job),
             // Their verdict tells it.
-            (_, JobEnd::Graded(_) | JobEnd::Judged { .. } | JobEnd::Said(_)) => Payload::default(),
+            (_, JobEnd::Graded(_) | JobEnd::Judged(_) | JobEnd::Said(_)) => Payload::default(),
         }
     }
 

@@ -259,6 +259,17 @@ pub(super) fn run_samples() -> Vec<Event> {
                 call: Call::Turn(1, 2),
             },
         }),
+        Event::Budget(BudgetEvent::Settled {
+            call: CallId {
+                task: TASK,
+                call: Call::Ask(8, 1),
+            },
+            usage: Usage {
+                cost: Some("0.11".parse().unwrap()),
+                ..Usage::default()
+            },
+            requests: 0,
+        }),
         Event::Run(RunEvent::SessionLimit { until: START }),
         Event::Task(
             TASK,
@@ -547,6 +558,7 @@ pub(super) fn review_samples() -> Vec<Event> {
                     tools: tool_ledger(),
                 })),
                 until: None,
+                never_began: false,
             },
         ),
         Event::Turn(
@@ -660,6 +672,7 @@ pub(super) fn review_samples() -> Vec<Event> {
                 message: "HTTP 401".to_owned(),
                 used: None,
                 until: Some(START),
+                never_began: false,
             },
         ),
         Event::verdict(StageReport {

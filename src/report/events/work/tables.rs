@@ -24,16 +24,18 @@ impl Exploder {
                 | TurnEvent::Lost
                 | TurnEvent::Adopted,
             ) => Some(turn_work(*turn)),
-            Event::Budget(BudgetEvent::Held { call, .. } | BudgetEvent::Released { call }) => {
-                Some(match call.call {
-                    Call::Turn(attempt, turn) => turn_work(TurnId {
-                        task: call.task,
-                        attempt,
-                        turn,
-                    }),
-                    Call::Ask(number, _) => self.open_ask(call.task, number),
-                })
-            }
+            Event::Budget(
+                BudgetEvent::Held { call, .. }
+                | BudgetEvent::Released { call }
+                | BudgetEvent::Settled { call, .. },
+            ) => Some(match call.call {
+                Call::Turn(attempt, turn) => turn_work(TurnId {
+                    task: call.task,
+                    attempt,
+                    turn,
+                }),
+                Call::Ask(number, _) => self.open_ask(call.task, number),
+            }),
             Event::Ask(
                 id,
                 AskEvent::Requested { purpose, .. }
@@ -119,6 +121,7 @@ impl Exploder {
             Event::Turn(_, TurnEvent::RequestFailed { .. }) => Life::Progressed("retry"),
             Event::Budget(BudgetEvent::Held { .. }) => Life::Progressed("held"),
             Event::Budget(BudgetEvent::Released { .. }) => Life::Progressed("released"),
+            Event::Budget(BudgetEvent::Settled { .. }) => Life::Progressed("settled"),
             Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => of_ask(*id, event, rest),
             // Its word does not count. Else its own end tells it.
             Event::Task(_, TaskEvent::ApprovalUndecided { .. }) if is_open => Life::Ended("ok"),
@@ -144,6 +147,7 @@ impl Exploder {
                 payload.extend(self.why_in_vain(id.task, rest))
             }
             Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => self.doer(event),
+            Event::Budget(BudgetEvent::Settled { usage, .. }) => Payload::default().usage(usage),
             Event::Work(task, WorkEvent::Requested(job)) => self.job_details(*task, *job),
             Event::Work(task, WorkEvent::Ended { job, end }) => {
                 let payload = self.end_details(*task, *job, end, failure(*task, rest).is_some());

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, AgentId, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId,
-    Timestamp, Verdict,
+    Advice, AgentId, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
 };
-use crate::engine::{self, AskEvent, MAX_REQUEST_RETRIES, StageReport, State, TaskEvent};
+use crate::engine::{self, AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
 use crate::report::progress::live::Running;
 use crate::report::progress::verb::Verb;
 use crate::report::stages::stage_words;
@@ -163,7 +162,12 @@ impl Lines {
                         && open.id.attempt_try > id.attempt_try
                         && open.agent == *agent
                 });
-                let again = self.request_again(asked.map(|asked| (asked.failed_requests, asked.not_before)));
+                let most = 1 + policy(WorkKind::Ask(*purpose)).request_retries;
+                let again = asked.and_then(|asked| {
+                    let again = self.again((asked.failed_requests, most), asked.not_before?);
+                    Some(format!("; {again}"))
+                });
+                let again = again.unwrap_or_default();
                 (
                     purpose,
                     format!("{}: {} {message}{again}", name(agent), class.as_str()),
@@ -181,13 +185,6 @@ impl Lines {
             &state.plan.task(id.task).title,
             detail,
         ))
-    }
-
-    /// `; retry 2 of 4 in 2.0s`: when an agent is asked once more, after so many requests that
-    /// failed; nothing where nobody asks it again.
-    fn request_again(&self, asked: Option<(u32, Option<Timestamp>)>) -> String {
-        let again = asked.and_then(|(failed, at)| Some(self.again((failed, MAX_REQUEST_RETRIES + 1), at?)));
-        again.map_or_else(String::new, |again| format!("; {again}"))
     }
 }
 

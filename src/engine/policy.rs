@@ -1,0 +1,121 @@
+//! What becomes of work that fails: the one table for all kinds of work and all purposes of asking (semantics, section 13).
+//!
+//! The rules read it, and so do the plan, the worst case, and whoever asks agents outside of a run.
+
+use crate::domain::Purpose;
+
+/// A kind of work; of a question to an agent, with its purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkKind {
+    /// A worker acts.
+    Turn,
+    /// An agent is asked.
+    Ask(Purpose),
+    /// An agent is asked about a request from outside, which belongs to no task yet.
+    Triage,
+    /// A command that judges or agrees: a check, a finish gate, a probe, a stage, an approver.
+    Command,
+    /// Files are looked at.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "a look cannot fail, so no rule asks; the page's table has its row"
+        )
+    )]
+    Scan,
+    /// A channel is told something.
+    Deliver,
+}
+
+/// What follows when work fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// How often a request is made again whose failure may pass. Of a turn it is one request to a model that is meant: a
+    /// process that has begun is never repeated.
+    pub request_retries: u32,
+    /// How often work is started again that never came to be.
+    pub start_retries: u32,
+    /// How often a reply that does not fit is asked for again.
+    pub reprompts: u32,
+    /// Whether another agent is asked instead of one that cannot be reached.
+    pub fallback: bool,
+    /// What the next session does with work that was out when a session died.
+    pub after_crash: AfterCrash,
+    /// What lies in the dead-letter queue once the work has failed for good.
+    pub letter: Option<Letter>,
+}
+
+/// What the next session does with work that was out when a session died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterCrash {
+    /// The work outlives the session: it is taken over, or it is lost.
+    AdoptOrLose,
+    /// It is done again.
+    Repeat,
+    /// It is delivered again.
+    Redeliver,
+}
+
+/// An operation of the dead-letter queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Letter {
+    /// `judge:AGENT`
+    Judge,
+    /// `notify:CHANNEL`
+    Notify,
+}
+
+/// What follows when this work fails.
+#[must_use]
+pub const fn policy(job: WorkKind) -> Policy {
+    match job {
+        WorkKind::Turn => Policy {
+            request_retries: 3,
+            start_retries: 1,
+            after_crash: AfterCrash::AdoptOrLose,
+            ..DONE_AGAIN
+        },
+        WorkKind::Ask(
+            Purpose::Score(_)
+            | Purpose::Grade { .. }
+            | Purpose::Decompose { .. }
+            | Purpose::Scrutinise { .. },
+        ) => Policy {
+            request_retries: 3,
+            reprompts: 1,
+            fallback: true,
+            letter: Some(Letter::Judge),
+            ..DONE_AGAIN
+        },
+        // Whoever answers for the mission, or agrees to something, is asked by name: nobody else can.
+        WorkKind::Ask(
+            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. },
+        )
+        | WorkKind::Triage => Policy {
+            request_retries: 3,
+            ..DONE_AGAIN
+        },
+        WorkKind::Command => Policy {
+            start_retries: 1,
+            ..DONE_AGAIN
+        },
+        WorkKind::Scan => DONE_AGAIN,
+        WorkKind::Deliver => Policy {
+            request_retries: 2,
+            after_crash: AfterCrash::Redeliver,
+            letter: Some(Letter::Notify),
+            ..DONE_AGAIN
+        },
+    }
+}
+
+/// Tried once, and done again after a crash.
+const DONE_AGAIN: Policy = Policy {
+    request_retries: 0,
+    start_retries: 0,
+    reprompts: 0,
+    fallback: false,
+    after_crash: AfterCrash::Repeat,
+    letter: None,
+};

@@ -1,0 +1,57 @@
+//! What calls cost: each is counted once, whatever became of it.
+
+use std::collections::BTreeSet;
+
+use crate::domain::Money;
+use crate::engine::{AskEvent, BudgetEvent, Call, CallId, Event, State, TurnEvent, Usage};
+
+/// Calls of which no end is on record, and what the others are known to have cost.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Calls {
+    out: BTreeSet<CallId>,
+    cost: Option<Money>,
+}
+
+impl Calls {
+    /// Takes one event, before whose record the engine's state was `state`.
+    pub fn take(&mut self, state: &State, event: &Event) {
+        match event {
+            Event::Turn(turn, TurnEvent::Started { .. }) => {
+                self.out.insert(CallId::turn(*turn));
+            }
+            Event::Ask(id, AskEvent::Requested { .. }) => {
+                self.out.insert(CallId::ask(*id));
+            }
+            Event::Turn(turn, TurnEvent::Finished { usage, .. }) => self.end(CallId::turn(*turn), usage),
+            Event::Ask(id, AskEvent::Replied { reply, .. }) => self.end(CallId::ask(*id), &reply.usage),
+            Event::Ask(id, AskEvent::Failed { used, .. }) => {
+                // One that has met a limit, and is given up while it waits, has ended before.
+                let call = CallId::ask(*id);
+                if used.is_some() || self.out.contains(&call) {
+                    let usage = used.as_deref().map(|used| used.usage).unwrap_or_default();
+                    self.end(call, &usage);
+                }
+            }
+            Event::Budget(BudgetEvent::Settled { call, usage, .. }) => {
+                let task = state.task(call.task);
+                let is_awaited = matches!(call.call, Call::Ask(..))
+                    && task.asks.iter().any(|open| CallId::ask(open.id) == *call);
+                assert!(!is_awaited, "somebody waits for it: {event:?}");
+                self.end(*call, usage);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, call: CallId, usage: &Usage) {
+        assert!(self.out.remove(&call), "paid for twice: {call:?}");
+        if let Some(cost) = usage.cost {
+            self.cost = Some(self.cost.unwrap_or_default().plus(cost));
+        }
+    }
+
+    /// Whether the engine's ledger knows of the same cost.
+    pub fn agree_with(&self, state: &State) {
+        assert_eq!(self.cost, state.ledger.spent().cost);
+    }
+}
