@@ -15,7 +15,7 @@ const IDENTITY: [&str; 11] = [
     "place",
     "turn",
     "index",
-    "consult",
+    "ask",
     "approver",
     "failedDepId",
     "notificationId",
@@ -53,7 +53,7 @@ pub fn assert_work_is_whole(events: &[Value]) {
         // asked instead has a number of its own.
         let id = IDENTITY.map(|key| match (key, event["kind"].as_str()) {
             ("taskId", Some("deliver")) | ("failedDepId", Some("ask")) => String::new(),
-            ("consult", _) if has_stage => String::new(),
+            ("ask", _) if has_stage => String::new(),
             _ => event[key].to_string(),
         });
         let was_open = match step {
