@@ -356,7 +356,7 @@ pub struct GradeGiven {
 }
 
 /// A verdict as a judge declares it beside its grades.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeclaredVerdict {
     /// It is good.

@@ -58,7 +58,7 @@ pub use money::{Money, ParseMoneyError};
 pub use outcome::OutcomeClass;
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, Points};
-pub use stages::{Opinion, Step};
+pub use stages::{Opinion, StageKey, Step};
 pub use verdict::{
     Addressed, Cause, CriterionGrade, Dimension, DimensionScore, Finding, PriorAnswer, Severity, Stage,
     Verdict,

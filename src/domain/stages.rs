@@ -41,6 +41,27 @@ impl Step {
     }
 }
 
+/// What names one stage of a task's judging among all of them; kept by the journal, so it outlives sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum StageKey {
+    /// A stage that there is at most once.
+    Of(Stage),
+    /// One of those behind the verification.
+    Step(Step),
+}
+
+impl StageKey {
+    /// Which of those behind the verification.
+    #[must_use]
+    pub fn step(self) -> Option<Step> {
+        match self {
+            Self::Of(_) => None,
+            Self::Step(step) => Some(step),
+        }
+    }
+}
+
 /// What a stage says about the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opinion {

@@ -307,7 +307,7 @@ pub struct PriorAnswer {
 }
 
 /// A weighted aspect that reviewers score from 1 to 5.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Dimension {
     /// Its name, as the reviewers must spell it.
     pub name: String,

@@ -86,8 +86,8 @@ pub use audit::{AfterScan, AuditReport, AuditStanding, Looks};
 pub use command::{Command, CommandResult, meets};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
-    JudgedBy, agents_needed, bar, decide, done_again, evaluate_gate, holds_the_end, judged_by,
-    judging_agents, mission_score, pause_before_retry, prior_points, reprompt, worst_case,
+    agents_needed, decide, done_again, evaluate_gate, holds_the_end, judging_agents, mission_score,
+    pause_before_retry, prior_points, reprompt, worst_case,
 };
 #[cfg(test)]
 pub use dialog::Dialog;

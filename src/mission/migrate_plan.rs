@@ -7,9 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::plan::{
-    AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Reviewers, Rules, TaskPlan,
+    AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Recipe, Rules, TaskPlan,
 };
-use super::stages::Scrutiny;
 use crate::domain::{AgentId, GateId, HoldId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
@@ -61,12 +60,6 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         let waiting = waiting.filter(|task| alive.any(**task) && !alive.added(**task));
         pairs.extend(waiting.map(|task| (task.0, *id)));
     }
-    // One for all tasks that share it, as before.
-    let shared = Arc::new(new.rules.scrutiny.with_agents(agent));
-    let moved = |of: &Arc<Scrutiny>| match Arc::ptr_eq(of, &new.rules.scrutiny) {
-        true => Arc::clone(&shared),
-        false => Arc::new(of.with_agents(agent)),
-    };
     let new_agents = new.agents.iter().cloned().map(|plan| AgentPlan {
         reports_to: plan.reports_to.map(agent),
         ..plan
@@ -74,9 +67,8 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     let new_tasks = new.tasks.iter().cloned().map(|mut plan| {
         plan.agent = agent(plan.agent);
         plan.delegated_by = plan.delegated_by.map(agent);
-        if let Some(verification) = plan.verification.as_deref_mut() {
-            verification.decomposer = verification.decomposer.map(agent);
-        }
+        let stages = plan.pipeline.iter().cloned();
+        plan.pipeline = stages.map(|stage| stage.with_agents(&agent)).collect();
         plan.route = plan.route.map(|route| Box::new(route.map(task)));
         for approval in &mut plan.approvals {
             let mut moved = (**approval).clone();
@@ -86,11 +78,6 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
                 }
             }
             *approval = Arc::new(moved);
-        }
-        plan.scrutiny = moved(&plan.scrutiny);
-        let panel = plan.expectations.as_deref_mut().and_then(|e| e.panel.as_mut());
-        if let Some(Reviewers::Named(named)) = panel.map(|panel| &mut panel.reviewers) {
-            named.iter_mut().for_each(|id| *id = agent(*id));
         }
         plan
     });
@@ -130,12 +117,14 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     });
     let rules = Rules {
         orchestrator: new.rules.orchestrator.map(agent),
-        scrutiny: Arc::clone(&shared),
         ..new.rules.clone()
     };
     let plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, rules);
     let mut plan = plan.with_holds(all_holds).with_returns();
-    plan.recipe = new.recipe;
+    plan.recipe = Arc::new(Recipe {
+        scrutiny: new.recipe.scrutiny.with_agents(&agent),
+        ..(*new.recipe).clone()
+    });
     plan.channels = new.channels;
     for id in added {
         plan.refresh(id);

@@ -25,9 +25,11 @@
 //! | `diagnostics` | what is wrong with a file, ready to be shown: as text like a compiler's, or as JSON |
 //! | `document` | the document as a tree with places |
 //! | `edges` | adjacency that can grow: dense where it was known from the start, and a small map for what came later |
+//! | `eligibility` | who may judge a task, never its author, and in which order they are asked (8) |
 //! | `environment` | `${NAME}`: values that come from the environment of the run, never from the file |
 //! | `foundation` | foundation tasks: much is built on them, so less is better than nothing (12) |
 //! | `growth` | tasks that a run gets while it works: sub-tasks, fixups, requests (12, 16) |
+//! | `independence` | whether a reviewer is independent of the author of the work (8) |
 //! | `keys` | the one table of keys: what may stand where in a mission file, what it may hold, and whether it is built |
 //! | `lineage` | the digest of a task's text and of what it comes from (17) |
 //! | `load` | from bytes to a validated mission, or to everything that is wrong with it |
@@ -35,6 +37,7 @@
 //! | `migrate_plan` | a run that goes on with a changed mission: the new plan under the ids that the journal already uses |
 //! | `model` | the document as written: what serde reads from a mission file |
 //! | `named_files` | the files that a task names: targets, and what a check wants to be there |
+//! | `pipeline` | what judges one attempt of a task, stage by stage, with who judges (6 to 8, 15) |
 //! | `plan` | the plan: a validated mission in the form the engine works on |
 //! | `problem` | what is wrong, before it is known where that stands in the text |
 //! | `read` | serde helpers: how fields of the model read single values, lists and named maps |
@@ -43,7 +46,7 @@
 //! | `schema` | the JSON Schema of mission files, and one key's documentation for people |
 //! | `selection` | `--only`: the part of a mission that a run takes (5, 20) |
 //! | `setting_values` | each setting by the path of its key, for `quorum config show` |
-//! | `stages` | `stages`, `redTeam`, `vision`, resolved: who judges behind the verification (6.7, 15) |
+//! | `stages` | `stages`, `redTeam`, `vision` as the mission declares them (6.7, 15) |
 //! | `suggest` | "did you mean": what a misspelt key, task, agent or command was meant to be |
 //! | `task_list` | the tasks of a plan: in one block, and those that came later behind them |
 //! | `testing` | plans for the tests of other modules |
@@ -61,9 +64,11 @@ mod delegation;
 mod diagnostics;
 mod document;
 mod edges;
+pub mod eligibility;
 mod environment;
 mod foundation;
 mod growth;
+pub mod independence;
 mod keys;
 mod lineage;
 mod load;
@@ -71,6 +76,7 @@ mod loosened;
 mod migrate_plan;
 pub mod model;
 pub mod named_files;
+mod pipeline;
 mod plan;
 mod problem;
 mod read;
@@ -103,9 +109,15 @@ pub use growth::{AddedTask, Addition, Origin};
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::{Loosening, NO_FINAL_CHECKS, SaidBy};
 pub use migrate_plan::succeed;
+#[cfg(test)]
+pub use pipeline::StagePlan;
+pub use pipeline::{
+    FinishCommand, FinishGate, Judge, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers, StageJudge,
+    Verification, VisionPlan,
+};
 pub use plan::{
-    AgentPlan, ApprovalPlan, ApproverPlan, ChannelPlan, Expectations, FinishCommand, FinishGate, GatePlan,
-    HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, ChannelPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Rules,
+    RunOptions, TaskPlan,
 };
 #[cfg(test)]
 pub use plan::{AttemptLimits, Silence, SlaPlan};
@@ -116,5 +128,4 @@ pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, field_doc, json_schema};
 pub use selection::named_tasks;
 pub use setting_values::{money_value, setting_paths, setting_value, settings_of};
-pub use stages::{RedTeamPlan, Scrutiny, StageJudge, StagePlan, VisionPlan};
 pub use suggest::suggestion;

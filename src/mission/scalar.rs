@@ -428,7 +428,7 @@ impl Scalar for Decimal {
 }
 
 /// A decimal number above zero: a weight, a priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Positive(Decimal);
 
 impl Positive {
@@ -479,7 +479,7 @@ impl Scalar for Money {
 }
 
 /// A share: 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fraction(Points);
 
 impl Fraction {

@@ -10,7 +10,7 @@ use crate::executor::runner::CommandRequest;
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
-use crate::mission::{Plan, StageJudge, StagePlan};
+use crate::mission::{OwnStage, Plan, StageJudge};
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
@@ -65,11 +65,11 @@ impl StepRun {
 }
 
 /// The stage of a step, and its command.
-fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&StagePlan, &str)> {
+fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&OwnStage, &str)> {
     let Step::Stage(n) = step else {
         return None;
     };
-    let stage = plan.task(task).scrutiny.stage(n)?;
+    let stage = plan.task(task).own_stage(n)?;
     match &stage.by {
         StageJudge::Command(command) => Some((stage, command)),
         StageJudge::Agent { .. } => None,
@@ -86,7 +86,7 @@ impl World {
             let plan = state.plan.clone();
             return self.look(turn, run.job(), move || match round {
                 0 => JobEnd::Seen {
-                    files: evidence::scan(&workspace(&plan, task), plan.task(task).scrutiny.screenshots()),
+                    files: evidence::scan(&workspace(&plan, task), plan.task(task).screenshots()),
                     hollow: None,
                 },
                 _ => JobEnd::Judged(look(&plan, task)),
@@ -161,7 +161,7 @@ pub(super) fn compose(
     let work: Work<'_> = material.work(plan, task);
     let asked = match step {
         Step::Stage(n) => {
-            let stage = plan.task(task).scrutiny.stage(n);
+            let stage = plan.task(task).own_stage(n);
             let stage = stage.ok_or("the mission has no such stage any more")?;
             let criteria = match &stage.by {
                 StageJudge::Agent { criteria, .. } => criteria.as_deref(),
@@ -171,10 +171,10 @@ pub(super) fn compose(
         }
         Step::RedTeam => prompt::red_team(&work, unread),
         Step::Vision => {
-            let vision = plan.task(task).scrutiny.vision.as_ref();
+            let vision = plan.task(task).vision();
             let vision = vision.ok_or("the mission has no vision check any more")?;
             let is_shown = |path: &str| pictures.iter().any(|picture| picture.path == path);
-            let named = plan.task(task).scrutiny.screenshots();
+            let named = plan.task(task).screenshots();
             let missing: Vec<&str> = named.filter(|path| !is_shown(path)).collect();
             prompt::vision(&work, &vision.expectations, (pictures, &missing), unread)
         }
@@ -192,7 +192,7 @@ pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<P
     if step != Step::Vision {
         return Ok(Vec::new());
     }
-    let paths = plan.task(task).scrutiny.screenshots();
+    let paths = plan.task(task).screenshots();
     let found = pictures::read_all(&workspace(plan, task), paths)?;
     if found.is_empty() {
         return Err("the screenshots are gone".to_owned());
@@ -202,7 +202,7 @@ pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<P
 
 /// The heuristic check: the last screenshot against all that it must show. Blocks.
 fn look(plan: &Plan, task: TaskId) -> Result<Advice, String> {
-    let vision = plan.task(task).scrutiny.vision.as_ref();
+    let vision = plan.task(task).vision();
     let vision = vision.ok_or("the mission has no vision check any more")?;
     let found = pictures_of(plan, task, Step::Vision)?;
     let last = found.last().ok_or("the screenshots are gone")?;
@@ -239,9 +239,9 @@ pub(super) fn review_json(
         "attempt": task_state.attempt,
         "round": round,
         "stage": step.stage().as_str(),
-        "name": task_plan.scrutiny.name(step),
-        "autonomy": task_plan.scrutiny.autonomy.as_str(),
-        "stakes": task_plan.scrutiny.stakes.as_str(),
+        "name": task_plan.step_name(step),
+        "autonomy": task_plan.autonomy.as_str(),
+        "stakes": task_plan.stakes.as_str(),
         "acceptance": task_plan.acceptance,
         "screenshots": screenshots,
         "prompt": asked,

@@ -12,7 +12,7 @@ use crate::engine::ledger::CallId;
 use crate::engine::payload::{FileRef, ReplyRef};
 use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{Ask, State};
-use crate::judging::eligibility::{grader, next_judge};
+use crate::mission::eligibility::next_judge;
 
 use super::approvals;
 use super::budget::{self, Told};
@@ -226,9 +226,9 @@ fn fallback(draft: &Draft<'_>, open: &Ask) -> Option<AgentId> {
     }
     let (first, step) = match open.purpose {
         Purpose::Score(place) => (seats::first_asked(draft, place).unwrap_or(open.agent), None),
-        Purpose::Grade { .. } => (grader(draft.plan(), draft.id)?, None),
-        Purpose::Decompose { .. } => (draft.task_plan().verification.as_deref()?.decomposer?, None),
-        Purpose::Scrutinise { step, .. } => (draft.task_plan().scrutiny.agent(step)?, Some(step)),
+        Purpose::Grade { .. } => (draft.task_plan().verification()?.grader?, None),
+        Purpose::Decompose { .. } => (draft.task_plan().verification()?.decomposer?, None),
+        Purpose::Scrutinise { step, .. } => (draft.task_plan().step_agent(step)?, Some(step)),
         Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => {
             return None;
         }

@@ -6,31 +6,25 @@
 
 use crate::domain::{Cause, Finding, Severity, Stage, TaskId, Verdict};
 use crate::engine::state::State;
+use crate::mission::Judge;
 use crate::mission::model::Review;
 
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
-use super::stages::{JudgedBy, ask_people, judged_by};
+use super::stages::ask_people;
 use super::verification;
 
 /// The rejections in a row that keep a task's work from its judges; `None` while they are asked. Preflight rejects and
 /// failed checks never count: they are no judge's word.
 pub(super) fn open(state: &State, id: TaskId) -> Option<u32> {
-    let asks_agents = match judged_by(state, id) {
-        JudgedBy::Panel(panel) => !panel.seats.is_empty(),
-        JudgedBy::Evaluation(agents) => !agents.is_empty(),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => false,
+    let (asks_agents, own) = match state.plan.judge(id) {
+        Some(Judge::Panel(panel)) => (!panel.seats.is_empty(), panel.judge_breaker),
+        Some(Judge::Evaluation(agent)) => (agent.is_some(), None),
+        Some(Judge::Nobody) | None => (false, None),
     };
     if !asks_agents || state.task(id).sent_back {
         return None;
     }
-    let panel = state
-        .plan
-        .task(id)
-        .expectations
-        .as_deref()
-        .and_then(|e| e.panel.as_ref());
-    let own = panel.and_then(|panel| panel.judge_breaker);
     let limit = own.unwrap_or(state.plan.rules.judge_breaker);
     let rejections = state.rejections(id);
     (limit > 0 && rejections >= limit).then_some(rejections)
@@ -38,13 +32,11 @@ pub(super) fn open(state: &State, id: TaskId) -> Option<u32> {
 
 /// On without the judges. People who were named have their say all the same.
 pub(super) fn not_judged(draft: &mut Draft<'_>, rejections: u32) {
-    let judged_by = judged_by(draft.state, draft.id);
-    if let JudgedBy::Panel(panel) = &judged_by
-        && !panel.people.is_empty()
-    {
+    let panel = draft.task_plan().panel();
+    if let Some(panel) = panel.filter(|panel| !panel.people.is_empty()) {
         return ask_people(draft, &panel.people);
     }
-    let asked_for = matches!(judged_by, JudgedBy::Panel(_)) || draft.task_plan().review == Review::Required;
+    let asked_for = panel.is_some() || draft.task_plan().review == Review::Required;
     let message = format!(
         "not judged: {rejections} rejections in a row of the work of {} in this wave",
         draft.state.worker_model(draft.id)

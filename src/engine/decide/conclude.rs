@@ -11,8 +11,8 @@ use crate::domain::{
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::state::{Judging, TaskState};
-use crate::mission::TaskPlan;
 use crate::mission::model::{CommandLine, OnExhausted};
+use crate::mission::{Judge, TaskPlan};
 
 use super::audit;
 use super::deferral;
@@ -21,7 +21,7 @@ use super::draft::Draft;
 use super::fixups;
 use super::routes;
 use super::side_effects;
-use super::stages::{JudgedBy, full_bar, judged_by};
+use super::stages::full_bar;
 
 /// On what grounds work is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,7 +212,7 @@ fn previous_signature(draft: &Draft<'_>) -> Option<u64> {
 }
 
 fn next_attempt(draft: &Draft<'_>, agent_failed: bool) -> Option<AttemptKind> {
-    let evaluated = matches!(judged_by(draft.state, draft.id), JudgedBy::Evaluation(_));
+    let evaluated = draft.plan().judge(draft.id).is_some_and(Judge::is_evaluation);
     allowed_attempt(draft.task_plan(), &draft.task, agent_failed, evaluated)
 }
 
@@ -274,8 +274,8 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     let (stage, cause, points) = last.map_or((Stage::Outcome, None, None), |f| (f.stage, f.cause, f.points));
     // What an evaluation scores too low may be good enough. What a stage of its own keeps out is not.
     let is_kept_out = matches!(stage, Stage::Stages | Stage::RedTeam | Stage::Vision);
-    let by_default = match judged_by(draft.state, draft.id) {
-        JudgedBy::Evaluation(_) if !is_kept_out => OnExhausted::Accept,
+    let by_default = match draft.plan().judge(draft.id) {
+        Some(Judge::Evaluation(_)) if !is_kept_out => OnExhausted::Accept,
         _ => OnExhausted::Fail,
     };
     let policy = draft

@@ -18,7 +18,7 @@ use super::stages::checks;
 
 /// Preflight is content: on to the gate, where the task has one.
 pub(super) fn begin(draft: &mut Draft<'_>) {
-    match draft.task_plan().finish.as_deref() {
+    match draft.task_plan().finish() {
         None => checks(draft),
         Some(gate) if gate.commands.is_empty() => settle(draft, gate, &[]),
         Some(_) => request(draft, 0),
@@ -32,7 +32,7 @@ fn request(draft: &mut Draft<'_>, command: usize) {
 
 /// A command of the gate ended.
 pub(super) fn checked(draft: &mut Draft<'_>) {
-    let Some(gate) = draft.task_plan().finish.as_deref() else {
+    let Some(gate) = draft.task_plan().finish() else {
         return;
     };
     let judging = draft.task.judging.as_deref();

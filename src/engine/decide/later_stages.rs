@@ -15,7 +15,6 @@ use crate::engine::job::Job;
 use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{OpenStage, State};
-use crate::judging::eligibility::depends_on_author;
 use crate::judging::prior;
 use crate::judging::stages::route;
 use crate::mission::model::{Adapter, OnMissing, VisionKind};
@@ -55,7 +54,7 @@ impl<'a> Speaker<'a> {
 
     /// That somebody else was to speak, where it is so.
     fn stood_in(self, draft: &Draft<'_>, step: Step) -> Option<Finding> {
-        let first = draft.task_plan().scrutiny.agent(step)?;
+        let first = draft.task_plan().step_agent(step)?;
         let instead = self.agent.filter(|agent| *agent != first)?;
         Some(fell_back(draft.plan(), first, instead))
     }
@@ -90,7 +89,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, grounds: Accepted) {
 pub(super) fn go_on(draft: &mut Draft<'_>, behind: Option<Step>, grounds: Accepted) {
     let mut grounds = grounds;
     let mut behind = behind;
-    while let Some(step) = draft.task_plan().scrutiny.next(behind) {
+    while let Some(step) = next_step(draft, behind) {
         let opening = opening(draft, step);
         match open(draft, step, opening, grounds, Speaker::default()) {
             Some(still) => grounds = still,
@@ -99,6 +98,12 @@ pub(super) fn go_on(draft: &mut Draft<'_>, behind: Option<Step>, grounds: Accept
         behind = Some(step);
     }
     stages::accept(draft, grounds);
+}
+
+/// The step behind `step`; behind nothing the first.
+fn next_step(draft: &Draft<'_>, step: Option<Step>) -> Option<Step> {
+    let mut steps = draft.task_plan().steps();
+    steps.find(|next| step.is_none_or(|step| *next > step))
 }
 
 /// The files were looked at anew: the step is asked once more.
@@ -170,19 +175,19 @@ fn open(
 
 /// How a step begins, as far as the plan alone says it.
 fn by_plan(plan: &Plan, task: TaskId, step: Step) -> Opening {
-    let scrutiny = &plan.task(task).scrutiny;
+    let task_plan = plan.task(task);
     match step {
-        Step::Stage(n) => match scrutiny.stage(n).map(|stage| &stage.by) {
+        Step::Stage(n) => match task_plan.own_stage(n).map(|stage| &stage.by) {
             Some(StageJudge::Agent { .. }) if !plan.rules.evaluate => Opening::Withdrawn,
             Some(StageJudge::Agent { agent, .. }) => agent_stage(plan, task, step, *agent),
             Some(StageJudge::Command(_)) => Opening::Runs,
             None => Opening::Skips("the mission has no such stage any more".to_owned()),
         },
-        Step::RedTeam => match &scrutiny.red_team {
+        Step::RedTeam => match task_plan.red_team() {
             Some(red_team) => red_team_opens(plan, task, red_team),
             None => Opening::Skips("the mission has no red team any more".to_owned()),
         },
-        Step::Vision => match &scrutiny.vision {
+        Step::Vision => match task_plan.vision() {
             Some(vision) => vision_opens(plan, task, vision),
             None => Opening::Skips("the mission has no vision check any more".to_owned()),
         },
@@ -203,7 +208,7 @@ fn vision_opens(plan: &Plan, task: TaskId, vision: &VisionPlan) -> Opening {
 
 fn agent_stage(plan: &Plan, task: TaskId, step: Step, agent: AgentId) -> Opening {
     if plan.agent(agent).spec.adapter == Adapter::Human {
-        let name = plan.task(task).scrutiny.name(step);
+        let name = plan.task(task).step_name(step);
         let who = &plan.agent(agent).name;
         let message = format!("stage '{name}': to be reviewed by {who}");
         return Opening::Refers(Cause::Person, message);
@@ -212,26 +217,26 @@ fn agent_stage(plan: &Plan, task: TaskId, step: Step, agent: AgentId) -> Opening
 }
 
 fn asks_unless_dependent(plan: &Plan, task: TaskId, step: Step, agent: AgentId) -> Opening {
-    match depends_on_author(plan, task, agent) {
+    match plan.task(task).step_barred(step) {
         None => Opening::Asks,
-        Some(why) => without(plan, task, step, agent, &why),
+        Some(why) => without(plan, task, step, agent, why),
     }
 }
 
 /// The agent of a step may not judge the work: by what the mission declares, or by the model that its provider says it
 /// used. Nothing that the worker could do would change it.
 fn without(plan: &Plan, task: TaskId, step: Step, agent: AgentId, why: &str) -> Opening {
-    let scrutiny = &plan.task(task).scrutiny;
+    let task_plan = plan.task(task);
     let who = &plan.agent(agent).name;
     match step {
         Step::Stage(_) => {
-            let name = scrutiny.name(step);
+            let name = task_plan.step_name(step);
             let why = format!("nobody may judge in the stage '{name}': '{who}' {why}");
             Opening::Refers(Cause::NoReviewer, why)
         }
         Step::RedTeam => {
             let why = format!("the red team may not attack: '{who}' {why}");
-            match scrutiny.red_team.map(|red_team| red_team.on_missing) {
+            match task_plan.red_team().map(|red_team| red_team.on_missing) {
                 Some(OnMissing::Skip) => Opening::Skips(why),
                 Some(OnMissing::Block) | None => Opening::Refers(Cause::NoReviewer, why),
             }
@@ -241,7 +246,7 @@ fn without(plan: &Plan, task: TaskId, step: Step, agent: AgentId, why: &str) -> 
 }
 
 fn red_team_opens(plan: &Plan, task: TaskId, red_team: &RedTeamPlan) -> Opening {
-    let stakes = plan.task(task).scrutiny.stakes;
+    let stakes = plan.task(task).stakes;
     if stakes < red_team.min_stakes {
         return Opening::Skips(format!(
             "not asked: the stakes are {}, and it is asked from {} on",
@@ -258,7 +263,7 @@ fn red_team_opens(plan: &Plan, task: TaskId, red_team: &RedTeamPlan) -> Opening 
 /// How a step begins.
 fn opening(draft: &Draft<'_>, step: Step) -> Opening {
     let opening = by_plan(draft.plan(), draft.id, step);
-    let red_team = draft.task_plan().scrutiny.red_team.as_ref();
+    let red_team = draft.task_plan().red_team();
     match (step, opening, red_team) {
         (Step::RedTeam, Opening::Asks, Some(red_team)) if !has_deliverable(draft) => {
             let why = "the red team has nothing to attack: the answer is empty, and no file that the task names has \
@@ -299,7 +304,7 @@ fn seen(draft: &Draft<'_>) -> Opening {
 fn screenshots<'d>(draft: &'d Draft<'_>) -> Vec<(&'d str, Option<&'d FileFact>)> {
     let files = draft.task.judging.as_deref();
     let files = files.map_or(&[][..], |judging| &judging.files);
-    let paths = draft.task_plan().scrutiny.screenshots();
+    let paths = draft.task_plan().screenshots();
     let with_fact = |path| (path, files.iter().find(|file| file.path == path));
     paths.map(with_fact).collect()
 }
@@ -336,7 +341,7 @@ fn has_deliverable(draft: &Draft<'_>) -> bool {
 }
 
 fn ask(draft: &mut Draft<'_>, step: Step, round: u32, grounds: Accepted) {
-    let agent = draft.task_plan().scrutiny.agent(step);
+    let agent = draft.task_plan().step_agent(step);
     begin_round(draft, (step, round), agent.is_none(), grounds);
     match agent {
         Some(agent) => ask::ask(draft, Purpose::Scrutinise { step, round }, agent),
@@ -397,7 +402,7 @@ pub(super) fn advised(
         Ok(_) if is_judge => policy(WorkKind::Ask(Purpose::Scrutinise { step, round })).reprompts,
         _ => 0,
     };
-    let autonomy = draft.task_plan().scrutiny.autonomy;
+    let autonomy = draft.task_plan().autonomy;
     let counts = |advice: &Advice| match (step, advice) {
         (Step::Stage(_), Advice::Opinion(_)) => true,
         // What can be read of it and blocks does so, whatever else is wrong with it.
@@ -488,7 +493,7 @@ pub(super) fn judged(draft: &mut Draft<'_>, (step, round): (Step, u32), result: 
 
 /// A stage gave its verdict.
 fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, speaker: Speaker<'_>, grounds: Grounds) {
-    let name = draft.task_plan().scrutiny.name(step).to_owned();
+    let name = draft.task_plan().step_name(step).to_owned();
     let stood_in = speaker.stood_in(draft, step);
     let outcome = match opinion.verdict {
         DeclaredVerdict::Pass => Verdict::Pass,
@@ -548,7 +553,7 @@ fn found(draft: &mut Draft<'_>, step: Step, report: &FindingsReport, speaker: Sp
         )
     });
     let stood_in = speaker.stood_in(draft, step);
-    let autonomy = draft.task_plan().scrutiny.autonomy;
+    let autonomy = draft.task_plan().autonomy;
     let outcome = match (route(findings, autonomy), route(&denied, autonomy)) {
         (Verdict::Pass, Verdict::Pass) => Verdict::Pass,
         _ => Verdict::Fail,
@@ -596,7 +601,7 @@ fn no_word(
     if stages::nth_round(draft, round) <= more {
         return ask(draft, step, round + 1, grounds.into());
     }
-    let name = draft.task_plan().scrutiny.name(step);
+    let name = draft.task_plan().step_name(step);
     match step {
         Step::Stage(_) => {
             let message = format!("the stage '{name}' gave no verdict: {why}");
@@ -624,7 +629,7 @@ fn no_word(
 
 /// A red team or a vision check gave no report. That is on record and open.
 fn fault(draft: &mut Draft<'_>, step: Step, cause: Cause, (why, said): (&str, &str), speaker: Speaker<'_>) {
-    let name = draft.task_plan().scrutiny.name(step);
+    let name = draft.task_plan().step_name(step);
     let message = format!("{name} gave no report, and the work goes on without it: {why}");
     verdict(draft, step, Verdict::Fault, Some(cause), |report| {
         let mut finding = Finding::new(Severity::Info, message);
@@ -638,14 +643,14 @@ fn fault(draft: &mut Draft<'_>, step: Step, cause: Cause, (why, said): (&str, &s
 
 /// The agents that would be asked about a task, and in which step. People are asked from outside.
 pub(super) fn agents(plan: &Plan, task: TaskId) -> impl Iterator<Item = (Step, AgentId)> + '_ {
-    let scrutiny = &plan.task(task).scrutiny;
-    let asked = scrutiny
+    let task_plan = plan.task(task);
+    let asked = task_plan
         .steps()
-        .filter_map(|step| Some((step, scrutiny.agent(step)?)));
-    asked.filter(move |(_, agent)| {
+        .filter_map(|step| Some((step, task_plan.step_agent(step)?)));
+    asked.filter(move |(step, agent)| {
         plan.rules.evaluate
             && plan.agent(*agent).spec.adapter != Adapter::Human
-            && depends_on_author(plan, task, *agent).is_none()
+            && task_plan.step_barred(*step).is_none()
     })
 }
 
@@ -667,8 +672,8 @@ pub(super) fn withdraw(draft: &mut Draft<'_>) {
         return;
     };
     ask::call_off(draft);
-    let scrutiny = &draft.task_plan().scrutiny;
-    let before = scrutiny.steps().take_while(|step| *step < withdrawn).last();
+    let task_plan = draft.task_plan();
+    let before = task_plan.steps().take_while(|step| *step < withdrawn).last();
     go_on(draft, before, open.grounds.into());
 }
 
@@ -709,7 +714,7 @@ fn verdict(
     fill: impl FnOnce(&mut StageReport),
 ) {
     let name = match step {
-        Step::Stage(_) => Some(draft.task_plan().scrutiny.name(step).to_owned()),
+        Step::Stage(_) => Some(draft.task_plan().step_name(step).to_owned()),
         Step::RedTeam | Step::Vision => None,
     };
     conclude::stage(draft, step.stage(), verdict, cause, |report| {

@@ -108,7 +108,6 @@ pub use prior::{prior_points, reprompt};
 pub use redo::done_again;
 pub(super) use schedule::needs_prompt;
 pub(super) use side_effects::must_be_allowed;
-pub use stages::{JudgedBy, bar, judged_by};
 pub use turns::pause_before_retry;
 pub use worst_case::worst_case;
 

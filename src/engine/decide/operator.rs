@@ -151,7 +151,7 @@ fn referred_at(state: &State, task: TaskId) -> (Stage, Option<Step>) {
 /// The name of one of the mission's own stages.
 fn name_of(state: &State, task: TaskId, step: Option<Step>) -> Option<String> {
     let step = step.filter(|step| step.stage() == Stage::Stages)?;
-    Some(state.plan.task(task).scrutiny.name(step).to_owned())
+    Some(state.plan.task(task).step_name(step).to_owned())
 }
 
 /// What the panel said about the work, if it is the panel's word that the person was asked to confirm.

@@ -13,11 +13,12 @@ use super::draft::Draft;
 /// The points of the last review that sent a task's work back, where whoever judges it must answer for them.
 #[must_use]
 pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
-    let panel = plan.task(id).expectations.as_deref();
-    let panel = panel.and_then(|expectations| expectations.panel.as_ref());
-    let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
-        panel.verify_prior_feedback
-    });
+    let verify = plan
+        .task(id)
+        .panel()
+        .map_or(plan.rules.verify_prior_feedback, |panel| {
+            panel.verify_prior_feedback
+        });
     let last = task.feedback.last().filter(|_| verify);
     // Where no review could be read, or none took place, there is nothing to answer for.
     let said = last.filter(|last| last.cause != Some(Cause::Unparsed) && last.stage != Stage::Outcome);
@@ -73,7 +74,7 @@ pub fn reprompt(plan: &Plan, id: TaskId, task: &TaskState, purpose: Purpose) -> 
         return None;
     }
     let heard = task.judging.as_deref()?.heard.as_deref()?;
-    let verification = plan.task(id).verification.as_deref();
+    let verification = plan.task(id).verification();
     let unfit = match &heard.advice {
         Advice::Unreadable { why, .. } => Some(why.clone()),
         Advice::Findings(report) if report.unread.is_some() => report.unread.clone(),

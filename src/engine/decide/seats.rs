@@ -10,19 +10,19 @@ use crate::domain::{
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::policy::{WorkKind, policy};
-use crate::engine::state::{Ask, Judging, Seat, SeatState, State};
+use crate::engine::state::{Ask, Judging, Seat, SeatState};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
-use crate::judging::eligibility::independence;
-use crate::judging::independence::{Dependence, Mind};
 use crate::judging::prior;
+use crate::mission::eligibility::independence;
+use crate::mission::independence::{Dependence, Mind};
 use crate::mission::model::PanelMode;
-use crate::mission::{Panel, Plan};
+use crate::mission::{Judge, Panel, Plan};
 
 use super::conclude;
 use super::deferral;
 use super::draft::Draft;
 use super::prior::{carry_on, open_points, prior_points};
-use super::stages::{JudgedBy, judged_by, names};
+use super::stages::names;
 use super::{ask, stages, verification};
 
 /// Rounds that a panel without any verdict is given.
@@ -68,16 +68,12 @@ pub(in crate::engine) fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
 }
 
 fn panel_of(plan: &Plan, task: TaskId) -> Option<&Panel> {
-    plan.task(task).expectations.as_deref()?.panel.as_ref()
+    plan.task(task).panel()
 }
 
 /// The agents of all seats of the task's panel, asked or not.
-fn all_seats(state: &State, task: TaskId) -> Vec<AgentId> {
-    match judged_by(state, task) {
-        JudgedBy::Panel(panel) => panel.seats,
-        JudgedBy::Evaluation(agents) => agents,
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => Vec::new(),
-    }
+fn all_seats(plan: &Plan, task: TaskId) -> &[AgentId] {
+    plan.judge(task).map_or(&[], Judge::seats)
 }
 
 /// A reviewer replied: it is asked once more where its reply lacks something, and has not been asked again.
@@ -164,7 +160,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, now: Timestamp) {
     let Some(panel) = panel_of(draft.plan(), draft.id) else {
         return settle_evaluation(draft, &seats);
     };
-    let all = all_seats(draft.state, draft.id);
+    let all = all_seats(draft.plan(), draft.id);
     let more = all.len().saturating_sub(seats.len());
     let bar = draft.plan().relieved(draft.id, panel.bar);
     if more > 0 && could_change(panel, bar.points, &seats, more) {
@@ -253,7 +249,7 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
     let is_unsure = panel
         .refer_below
         .is_some_and(|least| is_unsure(&inputs, &merged, &panel.dimensions, bar.points, least));
-    let people = super::stages::people(draft.state, draft.id);
+    let people = super::stages::people(draft.plan(), draft.id);
     let (verdict, cause) = match passed {
         // What a person is to accept anyway needs no second reason to be asked.
         _ if is_unsure && (!passed || people.is_empty()) => (Verdict::Refer, Some(Cause::Confidence)),
@@ -272,7 +268,7 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
     );
     let question = match cause {
         Some(Cause::Confidence) => format!("{gave}: too close or too far apart to decide without a person"),
-        _ => format!("{gave}; to be accepted by {}", names(draft.plan(), &people, "or")),
+        _ => format!("{gave}; to be accepted by {}", names(draft.plan(), people, "or")),
     };
     conclude::stage(draft, Stage::Judge, verdict, cause, |report| {
         report.points = Some(points);
@@ -425,8 +421,8 @@ fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
     let is_hopeless = seats.iter().all(|seat| seat.repeats);
     let more = judging.is_some_and(Judging::is_repeated);
     if is_panel && !is_hopeless && u64::from(rounds) < panel_rounds(draft.plan()) + u64::from(more) {
-        let agents = all_seats(draft.state, draft.id);
-        return ask_round(draft, &agents);
+        let agents = all_seats(draft.plan(), draft.id);
+        return ask_round(draft, agents);
     }
     let unread = seats
         .iter()

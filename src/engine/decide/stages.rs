@@ -7,143 +7,22 @@ use crate::engine::audit::AfterScan;
 use crate::engine::job::Job;
 use crate::engine::payload::{CheckResult, StageReport};
 use crate::engine::state::State;
-use crate::judging::eligibility::{excluded, named, reviewers, seat_agents};
 use crate::judging::heuristic::named_files;
-use crate::mission::model::{Adapter, Check, Review};
-use crate::mission::{Expectations, Plan, Reviewers};
+use crate::mission::eligibility::{excluded, named};
+use crate::mission::model::Check;
+use crate::mission::{Judge, Plan};
 
 use super::conclude;
 use super::draft::Draft;
 use super::{ask, breaker, jobs, later_stages, preflight, seats, verification};
 
-/// What judges an attempt once the deterministic stages have passed (section 3).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum JudgedBy {
-    /// An `llm_review`.
-    Panel(Panel),
-    /// One routed reviewer. Empty: it was asked for, and nobody may.
-    Evaluation(Vec<AgentId>),
-    /// Declared checks alone; nobody was asked for an opinion.
-    ChecksOnly,
-    /// Nobody: not asked for, nobody eligible, or switched off.
-    Nobody,
-}
-
-/// Who judges in a panel. Nobody at all: nobody may.
-///
-/// People are asked last and only about work that is worth their time: first the agents' seats are judged as if there
-/// were nobody else. Below the bar the work goes back and no person is bothered; without any verdict the judges are
-/// missing, which no person is asked to make up for. What reaches the bar is then put before the people, as an
-/// approval: yes accepts it with the panel's score, no sends it back with their reason. One answer decides, however
-/// many people are named, because an approval has one id and one answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Panel {
-    /// The agents, one a seat.
-    pub seats: Vec<AgentId>,
-    /// The people who were named.
-    pub people: Vec<AgentId>,
-}
-
-impl Panel {
-    fn of(plan: &Plan, reviewers: Vec<AgentId>) -> Self {
-        let is_person = |id: &AgentId| plan.agent(*id).spec.adapter == Adapter::Human;
-        let (people, seats) = reviewers.into_iter().partition(is_person);
-        Self { seats, people }
-    }
-
-    /// Whether nobody may review.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.seats.is_empty() && self.people.is_empty()
-    }
-}
-
-/// Who judges a task, once its deterministic stages have passed. Depends on the plan alone (section 3).
-#[must_use]
-pub fn judged_by(state: &State, id: TaskId) -> JudgedBy {
-    judged_by_plan(&state.plan, id)
-}
-
-/// Who judges this task by a plan, whichever holds.
-pub(super) fn judged_by_plan(plan: &Plan, id: TaskId) -> JudgedBy {
-    let task = plan.task(id);
-    if task.route.is_some() {
-        // A verification has its own judge.
-        return JudgedBy::ChecksOnly;
-    }
-    let expectations = task.expectations.as_deref();
-    let asks_for_judge = expectations.is_some_and(|e| e.panel.is_some()) || task.review == Review::Required;
-    // Checks and criteria that plain facts decide ask nobody.
-    let checked = expectations.is_some() || task.verification.is_some() || !task.scrutiny.stages.is_empty();
-    let otherwise = if checked {
-        JudgedBy::ChecksOnly
-    } else {
-        JudgedBy::Nobody
-    };
-    if !plan.rules.evaluate {
-        let withdrawn = asks_for_judge || is_evaluated(plan, id);
-        return if withdrawn { JudgedBy::Nobody } else { otherwise };
-    }
-    if let Some(panel) = expectations.and_then(|e| e.panel.as_ref()) {
-        let (named, seats) = match &panel.reviewers {
-            Reviewers::Named(agents) => (Some(agents.as_slice()), agents.len()),
-            Reviewers::Seats(seats) => (None, *seats as usize),
-        };
-        let eligible = reviewers(plan, id, named);
-        return JudgedBy::Panel(Panel::of(plan, seat_agents(plan, &eligible, seats)));
-    }
-    let wanted = match task.review {
-        Review::None => false,
-        Review::Auto => expectations.is_none(),
-        Review::Required => true,
-    };
-    if !wanted {
-        return otherwise;
-    }
-    let first = reviewers(plan, id, None).first().map(|eligible| eligible.agent);
-    match (first, task.review) {
-        (Some(agent), _) => JudgedBy::Evaluation(vec![agent]),
-        (None, Review::Required) => JudgedBy::Evaluation(Vec::new()),
-        (None, _) => otherwise,
-    }
-}
-
-/// Whether somebody would evaluate the task without its asking.
-fn is_evaluated(plan: &Plan, id: TaskId) -> bool {
-    let task = plan.task(id);
-    task.review == Review::Auto && task.expectations.is_none() && !reviewers(plan, id, None).is_empty()
-}
-
-/// What a task's score must reach, and who said so; `None` where no score decides about it (sections 2 and 3).
-#[must_use]
-pub fn bar(state: &State, id: TaskId) -> Option<Bar> {
-    let bar = bar_of_plan(&state.plan, id)?;
-    Some(state.plan.relieved(id, bar))
-}
-
-/// The same by a plan, whichever holds, without the relief of a foundation.
-pub(super) fn bar_of_plan(plan: &Plan, id: TaskId) -> Option<Bar> {
-    match judged_by_plan(plan, id) {
-        JudgedBy::Panel(_) => {
-            let expectations = plan.task(id).expectations.as_deref();
-            expectations.and_then(|e| e.panel.as_ref()).map(|panel| panel.bar)
-        }
-        JudgedBy::Evaluation(_) => Some(plan.rules.eval_bar),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => {
-            let verification = plan.task(id).verification.as_deref();
-            verification.map(|verification| verification.bar)
-        }
-    }
-}
-
 /// The bar of a stage, without the relief of a foundation.
 pub(super) fn full_bar(plan: &Plan, id: TaskId, stage: Stage) -> Option<Bar> {
     let task = plan.task(id);
     if stage == Stage::Verification {
-        return task.verification.as_deref().map(|verification| verification.bar);
+        return task.verification().map(|verification| verification.bar);
     }
-    let panel = task.expectations.as_deref().and_then(|e| e.panel.as_ref());
-    Some(panel.map_or(plan.rules.eval_bar, |panel| panel.bar))
+    Some(task.panel().map_or(plan.rules.eval_bar, |panel| panel.bar))
 }
 
 /// The attempt finished: judging begins.
@@ -227,18 +106,13 @@ fn ask_once_more(draft: &mut Draft<'_>) {
 /// Only files that the task's rules name are looked at.
 fn needs_scan(draft: &Draft<'_>) -> bool {
     let task = draft.task_plan();
-    let names_files = |e: &Expectations| {
-        e.checks
-            .iter()
-            .any(|check| matches!(check, Check::FileExists { .. }))
-    };
+    let names_files = |check: &Check| matches!(check, Check::FileExists { .. });
     !task.target_files.is_empty()
-        || task.scrutiny.screenshots().next().is_some()
+        || task.screenshots().next().is_some()
         || (task.route.is_none() && preflight::asks_what_it_said(&draft.task))
-        || task.expectations.as_deref().is_some_and(names_files)
+        || task.checks().iter().any(names_files)
         || task
-            .verification
-            .as_deref()
+            .verification()
             .is_some_and(|v| !named_files(&v.criteria).is_empty())
 }
 
@@ -255,11 +129,7 @@ pub(super) fn scanned(draft: &mut Draft<'_>, then: AfterScan) {
 }
 
 pub(super) fn checks(draft: &mut Draft<'_>) {
-    let count = draft
-        .task_plan()
-        .expectations
-        .as_deref()
-        .map_or(0, |e| e.checks.len());
+    let count = draft.task_plan().checks().len();
     if count == 0 {
         return before_judges(draft);
     }
@@ -312,29 +182,27 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
     if let Some(rejections) = breaker::open(draft.state, draft.id) {
         return breaker::not_judged(draft, rejections);
     }
-    match judged_by(draft.state, draft.id) {
-        JudgedBy::Panel(panel) if panel.is_empty() => nobody_may(draft, Stage::Judge),
-        JudgedBy::Panel(panel) if panel.seats.is_empty() => ask_people(draft, &panel.people),
-        JudgedBy::Evaluation(agents) if agents.is_empty() => nobody_may(draft, Stage::Judge),
-        JudgedBy::Panel(Panel { seats: agents, .. }) | JudgedBy::Evaluation(agents) => {
-            seats::ask_round(draft, &agents);
-        }
-        JudgedBy::ChecksOnly => verification::begin(draft, conclude::Accepted::Checked),
-        JudgedBy::Nobody => verification::begin(draft, conclude::Accepted::Unreviewed),
+    match draft.plan().judge(draft.id) {
+        Some(Judge::Panel(panel)) if !panel.seats.is_empty() => seats::ask_round(draft, &panel.seats),
+        Some(Judge::Panel(panel)) if !panel.people.is_empty() => ask_people(draft, &panel.people),
+        Some(Judge::Evaluation(Some(agent))) => seats::ask_round(draft, &[*agent]),
+        Some(Judge::Panel(_) | Judge::Evaluation(None)) => nobody_may(draft, Stage::Judge),
+        Some(Judge::Nobody) => verification::begin(draft, conclude::Accepted::Unreviewed),
+        None => verification::begin(draft, conclude::Accepted::Checked),
     }
 }
 
 /// The last of the task's judges in whose place a person accepted this attempt, as far as the mission still has it.
 fn accepted(draft: &Draft<'_>) -> Option<(Stage, Option<Step>)> {
     let word = draft.task.accepted.as_deref()?;
-    let scrutiny = &draft.task_plan().scrutiny;
+    let task_plan = draft.task_plan();
     let is_it = |step: &Step| {
         let name = word.name.as_deref();
-        step.stage() == word.stage && name.is_none_or(|name| name == scrutiny.name(*step))
+        step.stage() == word.stage && name.is_none_or(|name| name == task_plan.step_name(*step))
     };
     match word.stage {
         Stage::Judge | Stage::Verification => Some((word.stage, None)),
-        _ => Some((word.stage, Some(scrutiny.steps().find(is_it)?))),
+        _ => Some((word.stage, Some(task_plan.steps().find(is_it)?))),
     }
 }
 
@@ -368,7 +236,7 @@ fn asks_the_panel_in_vain(state: &State, id: TaskId) -> bool {
     let stage = judging.and_then(|judging| judging.stage);
     let grades = stage.is_some_and(|stage| stage.step.is_none() && stage.open && !stage.plain)
         && !state.plan.rules.evaluate;
-    grades || asks && matches!(judged_by(state, id), JudgedBy::ChecksOnly | JudgedBy::Nobody)
+    grades || asks && matches!(state.plan.judge(id), Some(Judge::Nobody) | None)
 }
 
 /// Calls off whom the options do not want asked any more, and goes on without them. Whether there was anybody.
@@ -400,11 +268,8 @@ pub(super) fn nobody_may(draft: &mut Draft<'_>, at: Stage) {
 }
 
 /// The people who have the last word about work that a panel let pass.
-pub(super) fn people(state: &State, id: TaskId) -> Vec<AgentId> {
-    match judged_by(state, id) {
-        JudgedBy::Panel(panel) => panel.people,
-        JudgedBy::Evaluation(_) | JudgedBy::ChecksOnly | JudgedBy::Nobody => Vec::new(),
-    }
+pub(super) fn people(plan: &Plan, id: TaskId) -> &[AgentId] {
+    plan.judge(id).map_or(&[], Judge::people)
 }
 
 /// Names of agents as a sentence has them: `a, b and c`.

@@ -13,7 +13,6 @@ use crate::engine::job::Job;
 use crate::engine::payload::Grounds;
 use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::OpenStage;
-use crate::judging::eligibility::{grader, keeps_from_cutting};
 use crate::judging::verification::{Decision, decide};
 use crate::judging::{prior, probes, rubric};
 use crate::mission::Plan;
@@ -31,7 +30,7 @@ use super::stages;
 
 /// The stages before are content: on to the criteria, where the task has some, else to acceptance.
 pub(super) fn begin(draft: &mut Draft<'_>, grounds: Accepted) {
-    let Some(verification) = draft.task_plan().verification.as_deref() else {
+    let Some(verification) = draft.task_plan().verification() else {
         return later_stages::begin(draft, grounds);
     };
     if verification.rubric.is_some() && !draft.plan().rules.evaluate {
@@ -43,13 +42,15 @@ pub(super) fn begin(draft: &mut Draft<'_>, grounds: Accepted) {
 
 /// Asks whoever grades: plain facts, or the first who may judge the task.
 fn ask(draft: &mut Draft<'_>, round: u32, grounds: Grounds) {
-    let judge = grader(draft.plan(), draft.id);
+    let judge = grader_of(draft);
     if judge.is_none() && !grades_by_facts(draft.plan(), draft.id) {
         return stages::nobody_may(draft, Stage::Verification);
     }
     let decomposer = decomposer(draft);
-    if let Some(why) = decomposer.and_then(|agent| keeps_from_cutting(draft.plan(), draft.id, agent)) {
-        return nobody_may_cut(draft, decomposer, &why);
+    let verification = draft.task_plan().verification();
+    let barred = verification.and_then(|verification| verification.decomposer_barred.as_deref());
+    if let Some(why) = barred.filter(|_| decomposer.is_some()) {
+        return nobody_may_cut(draft, decomposer, why);
     }
     draft.emit(Event::Task(
         draft.id,
@@ -67,9 +68,14 @@ fn ask(draft: &mut Draft<'_>, round: u32, grounds: Grounds) {
     }
 }
 
+/// The judge that grades the task.
+fn grader_of(draft: &Draft<'_>) -> Option<AgentId> {
+    draft.task_plan().verification()?.grader
+}
+
 /// Who is to cut the criteria of a task into probes first.
 fn decomposer(draft: &Draft<'_>) -> Option<AgentId> {
-    let verification = draft.task_plan().verification.as_deref()?;
+    let verification = draft.task_plan().verification()?;
     let is_open = draft.task.probes.is_empty() && !draft.task_plan().acceptance.is_empty();
     verification.decomposer.filter(|_| is_open)
 }
@@ -93,7 +99,7 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
         Ok(_) => Err("the reply is about something else".to_owned()),
         Err(message) => Err(message.to_owned()),
     };
-    match (probes, grader(draft.plan(), draft.id)) {
+    match (probes, grader_of(draft)) {
         (Ok(probes), Some(judge)) => {
             draft.emit(Event::Task(draft.id, TaskEvent::Probed { probes }));
             ask::ask(draft, Purpose::Grade { round }, judge);
@@ -111,7 +117,7 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
 
 /// Whether plain facts grade the criteria of a task, and no judge.
 pub(in crate::engine) fn grades_by_facts(plan: &Plan, task: TaskId) -> bool {
-    let verification = plan.task(task).verification.as_deref();
+    let verification = plan.task(task).verification();
     verification.is_some_and(|verification| verification.rubric.is_none())
 }
 
@@ -120,7 +126,7 @@ pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice:
     let Some(stage) = out(draft, round) else {
         return;
     };
-    let verification = draft.task_plan().verification.as_deref();
+    let verification = draft.task_plan().verification();
     let Some((verification, rubric)) = verification.and_then(|v| Some((v, v.rubric.as_deref()?))) else {
         return;
     };
@@ -167,7 +173,7 @@ pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice:
                 draft.plan().relieved(draft.id, verification.bar),
                 verification.min_confidence,
             );
-            let first = grader(draft.plan(), draft.id).filter(|first| *first != judge);
+            let first = grader_of(draft).filter(|first| *first != judge);
             let stood_in = first.map(|first| fell_back(draft.plan(), first, judge));
             decision.findings.extend(stood_in);
             carry_on(&mut decision.findings, open);
@@ -264,7 +270,7 @@ fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, grounds: Grounds,
 }
 
 fn settle_facts(draft: &mut Draft<'_>, grades: &[CriterionGrade], unreviewed: bool) {
-    let Some(verification) = draft.task_plan().verification.as_deref() else {
+    let Some(verification) = draft.task_plan().verification() else {
         return;
     };
     let decision = decide(
@@ -305,8 +311,7 @@ fn settle(
 ) {
     let on_refer = draft
         .task_plan()
-        .verification
-        .as_deref()
+        .verification()
         .map_or(OnRefer::Human, |verification| verification.on_refer);
     let (verdict, cause) = match (decision.verdict, on_refer) {
         (Verdict::Refer, OnRefer::Rework) => (Verdict::Fail, decision.cause),

@@ -134,9 +134,8 @@ pub(super) fn plan_review(
     let held = (0..)
         .map(TaskId)
         .zip(tasks)
-        .filter(|(_, task)| task.scrutiny.autonomy.needs_plan_review());
-    let (blocks, autonomy): (Vec<TaskId>, Vec<Autonomy>) =
-        held.map(|(id, task)| (id, task.scrutiny.autonomy)).unzip();
+        .filter(|(_, task)| task.autonomy.needs_plan_review());
+    let (blocks, autonomy): (Vec<TaskId>, Vec<Autonomy>) = held.map(|(id, task)| (id, task.autonomy)).unzip();
     let strictest = *autonomy.iter().min()?;
     let message = format!(
         "the plan is to be agreed to before {} (autonomy: {}); `quorum plan` shows it, approve to start, reject to fail {}",

@@ -1,7 +1,6 @@
 //! The rules of a whole run.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
 use crate::domain::{AgentId, Bar};
 use crate::mission::defaults;
@@ -69,7 +68,6 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         .or(settings.budget),
         prices: settings.prices.0.clone(),
         default_channels: settings.default_channels.clone().unwrap_or_default(),
-        scrutiny: Arc::default(),
         middleware: settings.middleware.agent.clone().unwrap_or_default(),
         coordination: settings.middleware.coordination.clone().unwrap_or_default(),
     }

@@ -13,7 +13,7 @@ use crate::mission::scalar::{Fault, Filled, Form, InnerPath, Name, Positive, Sca
 use super::{Consensus, Independence, PanelMode};
 
 /// A deterministic expectation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Check {
     /// A command that must exit 0 (`type: test` and `type: script`).
     Command {

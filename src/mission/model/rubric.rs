@@ -8,7 +8,7 @@ use crate::mission::read;
 use crate::mission::scalar::{Filled, Fraction, Name, Positive, words};
 
 /// What a judge grades work by.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rubric {
     /// What it is for.
@@ -26,7 +26,7 @@ pub struct Rubric {
 }
 
 /// One thing that is graded.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Criterion {
     /// Its name, as the judge must spell it.
@@ -50,7 +50,7 @@ pub struct Criterion {
 }
 
 /// Which grades a criterion knows, as shares from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum GradeKind {
     /// 0 or 1.
     Binary,
@@ -76,7 +76,7 @@ impl GradeKind {
 words!(GradeKind: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
 
 /// Work that was graded already, for the judge to go by.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Example {
     /// The work, in short.
@@ -96,7 +96,7 @@ pub struct Example {
 words!(DeclaredVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
 
 /// What happens to work of which the judge is not sure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnRefer {
     /// A person decides.
     #[default]

@@ -50,7 +50,7 @@ pub struct RedTeam {
 }
 
 /// What happens where a red team has nothing to attack, or may not be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnMissing {
     /// The work is not accepted without it.
     #[default]
@@ -83,7 +83,7 @@ pub struct Vision {
 }
 
 /// How screenshots are checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum VisionKind {
     /// Not at all.
     #[default]
@@ -112,7 +112,7 @@ words!(Severity: "a severity",
     "critical" => Critical, "high" => High, "medium" => Medium, "low" => Low, "info" => Info);
 
 /// Something that a screenshot must show: in words, or by a colour.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Expected {
     /// In words.
     pub description: Option<Box<str>>,
@@ -150,7 +150,7 @@ impl Expected {
 }
 
 /// A part of a picture, in pixels from its upper left corner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(default)]
 pub struct Region {
     /// From the left.
@@ -168,7 +168,7 @@ pub struct Region {
 }
 
 /// A colour: red, green, blue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Color(pub [u8; 3]);
 
 impl fmt::Display for Color {

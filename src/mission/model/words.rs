@@ -113,7 +113,7 @@ pub enum Consensus {
 }
 
 /// Whether all seats of a panel are asked at once (semantics, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PanelMode {
     /// All at once.
@@ -124,7 +124,7 @@ pub enum PanelMode {
 }
 
 /// What a reviewer must not share with the author of the work (semantics, section 8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Independence {
     /// Being the same agent.

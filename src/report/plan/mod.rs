@@ -22,10 +22,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::domain::{AgentId, BarOrigin, TaskId};
-use crate::engine::{self, JudgedBy, State};
-use crate::judging::eligibility::{self, Eligible, named};
+use crate::engine::{self, State};
+use crate::mission::eligibility::{self, Eligible, named};
 use crate::mission::model::Tools;
-use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
+use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Judge, Part, Plan, waves};
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::json::EdgesRow;
 use crate::report::stages::{StepRow, judge_tools, step_rows};
@@ -128,7 +128,7 @@ struct TaskRow<'a> {
     decomposer: Option<&'a str>,
     /// What keeps it from that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    decomposer_excluded: Option<String>,
+    decomposer_excluded: Option<&'a str>,
     /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     grader: Option<&'a str>,
@@ -416,47 +416,44 @@ impl<'a> TaskRow<'a> {
     fn of(state: &'a State, id: TaskId, wave: u32) -> Self {
         let plan = &*state.plan;
         let task = plan.task(id);
-        let judged_by = engine::judged_by(state, id);
+        let judge = plan.judge(id);
         let eligible = eligible(state, id);
         let excluded = eligibility::excluded(plan, id, named(plan, id));
         let decomposer = task
-            .verification
-            .as_deref()
+            .verification()
             .and_then(|verification| verification.decomposer);
-        let (kind, seats) = match &judged_by {
-            JudgedBy::Panel(panel) => ("panel", panel.seats.as_slice()),
-            JudgedBy::Evaluation(agents) => ("evaluation", agents.as_slice()),
-            JudgedBy::ChecksOnly => ("checks", &[][..]),
-            JudgedBy::Nobody => ("nobody", &[][..]),
+        let kind = match judge {
+            Some(Judge::Panel(_)) => "panel",
+            Some(Judge::Evaluation(_)) => "evaluation",
+            Some(Judge::Nobody) => "nobody",
+            None => "checks",
         };
-        let people = match &judged_by {
-            JudgedBy::Panel(panel) => panel.people.as_slice(),
-            JudgedBy::Evaluation(_) | JudgedBy::ChecksOnly | JudgedBy::Nobody => &[],
-        };
-        let verification = task.verification.as_deref();
+        let seats = judge.map_or(&[][..], Judge::seats);
+        let people = judge.map_or(&[][..], Judge::people);
+        let verification = task.verification();
+        let grader = verification.and_then(|verification| verification.grader);
         let lacks_grader = plan.rules.evaluate
             && verification.is_some_and(|verification| verification.rubric.is_some())
-            && eligibility::grader(plan, id).is_none();
-        let note = match &judged_by {
+            && grader.is_none();
+        let note = match judge {
             _ if lacks_grader => Some("nobody may grade its criteria: a person will be asked"),
-            JudgedBy::Panel(_) | JudgedBy::Evaluation(_) if seats.is_empty() && people.is_empty() => {
+            Some(Judge::Panel(_) | Judge::Evaluation(_)) if seats.is_empty() && people.is_empty() => {
                 Some("nobody may review it: a person will be asked")
             }
-            JudgedBy::Panel(_) if eligible.len() < seats.len() + people.len() => {
+            Some(Judge::Panel(_)) if eligible.len() < seats.len() + people.len() => {
                 Some("fewer eligible reviewers than seats: they repeat, each time in a fresh context")
             }
-            JudgedBy::Nobody if !plan.rules.evaluate => Some("reviews are switched off"),
-            JudgedBy::Nobody if task.review == crate::mission::model::Review::None => Some("review: none"),
-            JudgedBy::Nobody if !excluded.is_empty() => {
+            Some(Judge::Nobody) if !plan.rules.evaluate => Some("reviews are switched off"),
+            Some(Judge::Nobody) if task.review == crate::mission::model::Review::None => Some("review: none"),
+            Some(Judge::Nobody) if !excluded.is_empty() => {
                 Some("no agent that is able to judge is independent of its author")
             }
-            JudgedBy::Nobody => Some("no agent other than its author is able to judge"),
+            Some(Judge::Nobody) => Some("no agent other than its author is able to judge"),
             _ => None,
         };
-        let grader = eligibility::grader(plan, id);
         let worker = &plan.agent(task.agent).spec;
         let names = |agents: &[AgentId]| agents.iter().map(|id| &*plan.agent(*id).name).collect();
-        let bar = engine::bar(state, id);
+        let bar = state.plan.bar(id);
         let dependencies = plan.dependencies.of(id.index()).iter();
         let gates = plan.gates_before.of(id.index()).iter();
         Self {
@@ -477,11 +474,10 @@ impl<'a> TaskRow<'a> {
                 .map(|approval| ApprovalRow::of(plan, approval))
                 .collect(),
             target_files: &task.target_files,
-            checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
-            criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
+            checks: task.checks().len(),
+            criteria: verification.map_or(0, |v| v.criteria.len()),
             decomposer: decomposer.map(|agent| &*plan.agent(agent).name),
-            decomposer_excluded: decomposer
-                .and_then(|agent| eligibility::keeps_from_cutting(plan, id, agent)),
+            decomposer_excluded: verification.and_then(|v| v.decomposer_barred.as_deref()),
             grader: grader.map(|judge| &*plan.agent(judge).name),
             grader_missing: lacks_grader,
             grader_tools: grader.map_or_else(Vec::new, |judge| judge_tools(plan, id, judge)),
@@ -517,10 +513,10 @@ impl<'a> TaskRow<'a> {
 
 /// Who may judge a task that is judged by reviewers at all.
 fn eligible(state: &State, id: TaskId) -> Vec<Eligible> {
-    match engine::judged_by(state, id) {
-        JudgedBy::Panel(_) | JudgedBy::Evaluation(_) => {
+    match state.plan.judge(id) {
+        Some(Judge::Panel(_) | Judge::Evaluation(_)) => {
             eligibility::reviewers(&state.plan, id, named(&state.plan, id))
         }
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => Vec::new(),
+        Some(Judge::Nobody) | None => Vec::new(),
     }
 }

@@ -12,7 +12,7 @@ use super::Call;
 
 /// The panel of a task, where its reviewers sit on one.
 pub(in crate::runtime) fn panel_of(plan: &Plan, task: TaskId) -> Option<&Panel> {
-    plan.task(task).expectations.as_deref()?.panel.as_ref()
+    plan.task(task).panel()
 }
 
 impl Call {

@@ -144,7 +144,7 @@ impl Ground {
             // What the judge of criteria is asked rests on what they were cut into.
             Purpose::Grade { .. } | Purpose::Decompose { .. } => (Stage::Verification, None),
             Purpose::Scrutinise { step, .. } => {
-                let name = state.plan.task(task).scrutiny.name(step);
+                let name = state.plan.task(task).step_name(step);
                 (step.stage(), matches!(step, Step::Stage(_)).then_some(name))
             }
             _ => return None,

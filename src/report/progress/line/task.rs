@@ -27,7 +27,7 @@ impl Lines {
                 step: Some(step),
                 message,
             } => {
-                let detail = format!("{}: {message}", state.plan.task(task).scrutiny.name(*step));
+                let detail = format!("{}: {message}", state.plan.task(task).step_name(*step));
                 Line::new(Verb::Stage, Role::Warn, name, detail)
             }
             TaskEvent::ApprovalUndecided { message, .. } => {

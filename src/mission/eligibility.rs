@@ -3,10 +3,11 @@
 use std::fmt;
 
 use crate::domain::{AgentId, Step, TaskId};
-use crate::mission::model::{Adapter, Independence};
-use crate::mission::{Plan, Reviewers};
 
 use super::independence::{Dependence, Mind};
+use super::model::{Adapter, Independence};
+use super::pipeline::Reviewers;
+use super::plan::Plan;
 
 /// An agent that may judge, and why it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +75,7 @@ pub fn excluded(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<(Ag
 /// The reviewers that the mission names for a task.
 #[must_use]
 pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
-    let panel = plan.task(task).expectations.as_deref()?.panel.as_ref()?;
-    match &panel.reviewers {
+    match &plan.task(task).panel()?.reviewers {
         Reviewers::Named(agents) => Some(agents.as_slice()),
         Reviewers::Seats(_) => None,
     }
@@ -85,7 +85,7 @@ pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
 /// is asked by an approval, not for grades.
 #[must_use]
 pub fn grader(plan: &Plan, task: TaskId) -> Option<AgentId> {
-    plan.task(task).verification.as_deref()?.rubric.as_ref()?;
+    plan.task(task).verification()?.rubric.as_ref()?;
     if plan.route(task).is_some() {
         return verifier(plan, task);
     }
@@ -157,11 +157,7 @@ pub fn keeps_from_cutting(plan: &Plan, task: TaskId, agent: AgentId) -> Option<S
 /// What the mission wants a reviewer of `task` not to share with its author.
 #[must_use]
 pub fn independence(plan: &Plan, task: TaskId) -> Independence {
-    let panel = plan
-        .task(task)
-        .expectations
-        .as_deref()
-        .and_then(|e| e.panel.as_ref());
+    let panel = plan.task(task).panel();
     panel.map_or(plan.rules.independence, |panel| panel.independence)
 }
 
