@@ -41,8 +41,8 @@ impl Step {
     }
 }
 
-/// What names one stage of a task's judging among all of them; kept by the journal, so it outlives sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What names one stage of a task's judging among all of them, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum StageKey {
     /// A stage that there is at most once.
@@ -52,6 +52,15 @@ pub enum StageKey {
 }
 
 impl StageKey {
+    /// Its kind.
+    #[must_use]
+    pub fn stage(self) -> Stage {
+        match self {
+            Self::Of(stage) => stage,
+            Self::Step(step) => step.stage(),
+        }
+    }
+
     /// Which of those behind the verification.
     #[must_use]
     pub fn step(self) -> Option<Step> {

@@ -84,6 +84,12 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether judges are missing: whether the work is good is not known, and they may be asked again later.
+    #[must_use]
+    pub fn is_of_judges(self) -> bool {
+        matches!(self, Self::GateError | Self::NoReviewer | Self::Unstable)
+    }
+
     /// What was wrong, in words for people.
     #[must_use]
     pub fn words(self) -> &'static str {

@@ -26,7 +26,7 @@ use super::timers::{Timer, Timers};
 pub(super) use task::{ANSWERED, APPROVED, REJECTED};
 pub use task::{
     Answer, Ask, Calls, Deferral, Evidence, Feedback, Heard, Judging, Known, Noted, Nudged, OpenStage,
-    OutputRefs, PersonsWord, Reopened, Seat, SeatState, Streak, TaskState, Turn, Waiting,
+    OutputRefs, PersonsWord, Reopened, SaidVerdict, Seat, SeatState, Streak, TaskState, Turn, Waiting,
 };
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.

@@ -334,15 +334,12 @@ impl Compiler<'_> {
                 Arc::new(built_in.expect("validation has looked for every name"))
             })
         });
-        let text = |text: &Box<str>| String::from(&**text);
-        let criteria = match &rubric {
-            None => task.acceptance.iter().map(text).collect(),
-            Some(rubric) => rubric
-                .criteria
-                .iter()
-                .map(|criterion| text(&criterion.name))
-                .collect(),
+        let named = rubric.iter().flat_map(|rubric| &rubric.criteria);
+        let criteria: Vec<&str> = match &rubric {
+            None => task.acceptance.iter().map(AsRef::as_ref).collect(),
+            Some(_) => named.map(|criterion| &*criterion.name).collect(),
         };
+        let criteria = criteria.into_iter().map(str::to_owned).collect();
         let least = rubric.as_ref().and_then(|rubric| rubric.min_confidence);
         let least = least.map_or(Points::whole(defaults::MIN_CONFIDENCE), Fraction::points);
         let decomposer = task.decomposer.as_deref().and_then(model::Decomposer::agent);

@@ -109,11 +109,9 @@ pub use growth::{AddedTask, Addition, Origin};
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::{Loosening, NO_FINAL_CHECKS, SaidBy};
 pub use migrate_plan::succeed;
-#[cfg(test)]
-pub use pipeline::StagePlan;
 pub use pipeline::{
     FinishCommand, FinishGate, Judge, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers, StageJudge,
-    Verification, VisionPlan,
+    StagePlan, Verification, VisionPlan,
 };
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, ChannelPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Rules,

@@ -234,13 +234,6 @@ impl OwnStage {
             StageJudge::Command(_) => None,
         }
     }
-
-    /// Gives its agent another id.
-    pub(super) fn move_agents(&mut self, moved: &impl Fn(AgentId) -> AgentId) {
-        if let StageJudge::Agent { agent, .. } = &mut self.by {
-            *agent = moved(*agent);
-        }
-    }
 }
 
 impl StagePlan {

@@ -12,9 +12,8 @@ use crate::domain::{AgentId, Points};
 /// What the mission says of all its tasks; a task may add to it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scrutiny {
-    stages: Vec<OwnStage>,
-    red_team: Option<RedTeamPlan>,
-    vision: Option<VisionPlan>,
+    /// Its own stages, the red team, the vision check.
+    stages: Vec<StagePlan>,
     /// How much agents may decide alone.
     pub autonomy: Autonomy,
     /// How much harm wrong work would do.
@@ -24,26 +23,20 @@ pub(super) struct Scrutiny {
 impl Scrutiny {
     /// The stages of a task that adds these of its own.
     pub fn pipeline(&self, own: &[model::Stage], ids: &Ids) -> Vec<StagePlan> {
-        let stages = self.stages.iter().cloned().chain(stages(own, ids));
-        let stages = (0..).zip(stages).map(|(n, stage)| StagePlan::Own(n, stage));
-        let red_team = self.red_team.clone().map(StagePlan::RedTeam);
-        let vision = self.vision.clone().map(StagePlan::Vision);
-        stages.chain(red_team).chain(vision).collect()
+        let is_own = |stage: &StagePlan| matches!(stage, StagePlan::Own(..));
+        let mut all = self.stages.clone();
+        let at = all.iter().filter(|stage| is_own(stage)).count();
+        all.splice(at..at, stages(at, own, ids));
+        all
     }
 
     /// The same with other ids of agents.
     pub fn with_agents(&self, moved: &impl Fn(AgentId) -> AgentId) -> Self {
-        let mut new = self.clone();
-        for stage in &mut new.stages {
-            stage.move_agents(moved);
+        let stages = self.stages.iter().cloned();
+        Self {
+            stages: stages.map(|stage| stage.with_agents(moved)).collect(),
+            ..*self
         }
-        if let Some(red_team) = &mut new.red_team {
-            red_team.agent = moved(red_team.agent);
-        }
-        if let Some(agent) = new.vision.as_mut().and_then(|vision| vision.agent.as_mut()) {
-            *agent = moved(*agent);
-        }
-        new
     }
 }
 
@@ -52,36 +45,38 @@ type Ids = HashMap<Box<str>, AgentId>;
 
 /// What holds for all tasks of a mission.
 pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> Scrutiny {
-    Scrutiny {
-        stages: stages(&mission.stages, ids),
-        red_team: mission.red_team.as_ref().and_then(|declared| {
-            Some(RedTeamPlan {
-                agent: *ids.get(&declared.agent)?,
-                min_stakes: declared.min_stakes.unwrap_or(Stakes::Low),
-                on_missing: declared.on_missing,
-                barred: None,
-            })
-        }),
-        vision: mission.vision.as_ref().map(|declared| VisionPlan {
+    let red_team = mission.red_team.as_ref().and_then(|declared| {
+        Some(StagePlan::RedTeam(RedTeamPlan {
+            agent: *ids.get(&declared.agent)?,
+            min_stakes: declared.min_stakes.unwrap_or(Stakes::Low),
+            on_missing: declared.on_missing,
+            barred: None,
+        }))
+    });
+    let vision = mission.vision.as_ref().map(|declared| {
+        let agent = declared.agent.as_ref();
+        let agent = agent.filter(|_| declared.kind == model::VisionKind::LlmVision);
+        StagePlan::Vision(VisionPlan {
             kind: declared.kind,
-            agent: declared
-                .agent
-                .as_ref()
-                .filter(|_| declared.kind == model::VisionKind::LlmVision)
-                .and_then(|name| ids.get(name).copied()),
+            agent: agent.and_then(|name| ids.get(name).copied()),
             screenshots: declared.screenshots.to_vec(),
             expectations: declared.expectations.clone(),
             tolerance: declared
                 .tolerance
                 .map_or_else(|| Points::whole(defaults::TOLERANCE), Fraction::points),
             barred: None,
-        }),
+        })
+    });
+    let own = stages(0, &mission.stages, ids);
+    Scrutiny {
+        stages: own.chain(red_team).chain(vision).collect(),
         autonomy: mission.autonomy.unwrap_or_default(),
         stakes: mission.stakes.unwrap_or_default(),
     }
 }
 
-fn stages(declared: &[model::Stage], ids: &Ids) -> Vec<OwnStage> {
+/// Declared stages, numbered from `first`.
+fn stages(first: usize, declared: &[model::Stage], ids: &Ids) -> impl Iterator<Item = StagePlan> {
     let plan = |stage: &model::Stage| {
         let by = match (&stage.command, &stage.agent) {
             (Some(command), _) => StageJudge::Command(command.clone()),
@@ -97,5 +92,7 @@ fn stages(declared: &[model::Stage], ids: &Ids) -> Vec<OwnStage> {
             barred: None,
         })
     };
-    declared.iter().filter_map(plan).collect()
+    let first = u32::try_from(first).expect("the loader limits the stages of a mission");
+    let all: Vec<OwnStage> = declared.iter().filter_map(plan).collect();
+    (first..).zip(all).map(|(n, stage)| StagePlan::Own(n, stage))
 }

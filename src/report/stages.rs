@@ -72,7 +72,7 @@ pub(super) fn at_work(state: &State, task: TaskId) -> Option<&str> {
         .as_deref()?
         .stage
         .filter(|stage| stage.open)?;
-    Some(state.plan.task(task).step_name(open.step?))
+    Some(state.plan.task(task).step_name(open.key.step()?))
 }
 
 /// A stage as the plan shows it.

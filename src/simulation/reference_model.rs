@@ -29,7 +29,7 @@ use calls::Calls;
 
 use crate::domain::{
     Advice, Cause, Edge, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag,
-    Status, Step, TaskId, TurnId, Verdict, WaitingReason,
+    StageKey, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent,
@@ -516,7 +516,9 @@ impl ReferenceModel {
             Event::Task(
                 task,
                 TaskEvent::StageOpened {
-                    step: None, round, ..
+                    stage: StageKey::Of(_),
+                    round,
+                    ..
                 },
             ) => {
                 // A judge is asked once more for a reply that fits, or for answers about earlier points.
@@ -532,13 +534,19 @@ impl ReferenceModel {
                 assert!(*round <= most, "{event:?}");
                 seen.grading = Some(*round);
             }
-            Event::Task(task, TaskEvent::StageFailed { step: None, .. }) => {
+            Event::Task(
+                task,
+                TaskEvent::StageFailed {
+                    stage: StageKey::Of(_),
+                    ..
+                },
+            ) => {
                 assert!(self.tasks[task.index()].grading.take().is_some(), "{event:?}");
             }
             Event::Task(
                 task,
                 TaskEvent::StageOpened {
-                    step: Some(step),
+                    stage: StageKey::Step(step),
                     round,
                     ..
                 },
@@ -566,7 +574,13 @@ impl ReferenceModel {
                 }
                 seen.step = Some((*step, *round));
             }
-            Event::Task(task, TaskEvent::StageFailed { step: Some(step), .. }) => {
+            Event::Task(
+                task,
+                TaskEvent::StageFailed {
+                    stage: StageKey::Step(step),
+                    ..
+                },
+            ) => {
                 let open = self.tasks[task.index()].step.take();
                 assert_eq!(open.map(|(open, _)| open), Some(*step), "{event:?}");
             }

@@ -6,7 +6,8 @@ use crate::domain::AgentId;
 use crate::engine::state::State;
 use crate::mission::Judge;
 
-use super::{approvals, later_stages};
+use super::approvals;
+use crate::engine::stages;
 
 /// The agents that a run would need: who works, and who would be asked to judge.
 #[must_use]
@@ -31,7 +32,7 @@ pub fn judging_agents(state: &State) -> BTreeSet<AgentId> {
             .into_iter()
             .flat_map(|by| by.grader.into_iter().chain(by.decomposer));
         needed.extend(of_criteria.filter(|_| state.plan.rules.evaluate));
-        needed.extend(later_stages::agents(&state.plan, id).map(|(_, agent)| agent));
+        needed.extend(stages::agents(&state.plan, id).map(|(_, agent)| agent));
     }
     needed
 }

@@ -71,7 +71,6 @@ fn ask(draft: &mut Draft<'_>, approval: &ApprovalPlan, now: Timestamp) {
             reason: WaitingReason::Approval,
             cause: None,
             stage: None,
-            step: None,
             message: message(draft.plan(), approval),
             gate: approval.gate.as_deref().map(str::to_owned),
             expires: approval.timeout.map(|timeout| now.plus(timeout)),

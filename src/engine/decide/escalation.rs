@@ -1,7 +1,7 @@
 //! Escalation (semantics, section 17): an agent says that what it was told does not hold. No number of attempts mends that, so a
 //! person is asked before its work is judged. Their yes has it judged as it is; it is no word about the work.
 
-use crate::domain::{BrokenAssumption, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason};
+use crate::domain::{BrokenAssumption, Stage, StageKey, Status, TaskId, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::state::{APPROVED, State};
 
@@ -30,8 +30,7 @@ pub(super) fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
         number,
         reason: WaitingReason::Operator,
         cause: None,
-        stage: Some(Stage::Outcome),
-        step: None,
+        stage: Some(StageKey::Of(Stage::Outcome)),
         message: format!(
             "its agent says that what it was told does not hold ({}): {:?}; approve to have its work judged as it is, reject \
              to send it back with your reason",
@@ -47,6 +46,6 @@ pub(super) fn approve(state: &State, task: TaskId, by: &str, now: Timestamp) -> 
     let mut draft = Draft::new(state, task);
     approvals::resolve(&mut draft, APPROVED, by);
     draft.enter(Status::Review);
-    admission::go_on_behind(&mut draft, Stage::Outcome, None, now);
+    admission::go_on_behind(&mut draft, StageKey::Of(Stage::Outcome), now);
     draft.into_events()
 }

@@ -2,13 +2,14 @@
 //! the id of a queued one, so that it is never taken twice.
 
 use crate::domain::{
-    Cause, FailureMode, Finding, GateId, Severity, Stage, Status, Step, TaskId, Timestamp, Verdict,
+    Cause, FailureMode, Finding, GateId, Severity, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
     WaitingReason,
 };
 use crate::engine::command::{Command, CommandResult, meets};
 use crate::engine::event::{Event, GateEvent, RunEvent, TaskEvent};
 use crate::engine::fact::OperatorInput;
 use crate::engine::payload::StageReport;
+use crate::engine::stages::Grounds;
 use crate::engine::state::{APPROVED, REJECTED, State};
 
 use super::conclude;
@@ -78,10 +79,11 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
 /// who was asked about one did not speak of the others. The last of them speaks of the work: where no reviewer had read
 /// it, the question says so, and the person is its reviewer (clean, not unreviewed).
 fn approve(state: &State, task: TaskId, number: u32, by: &str, now: Timestamp) -> Vec<Event> {
-    let (stage, step) = referred_at(state, task);
+    let at = referred_at(state, task);
+    let stage = at.stage();
     let panel = asked_about(state, task, stage);
     let last_word = is_exhausted(state, task);
-    let name = name_of(state, task, step);
+    let name = name_of(state, task, at);
     let points = state.task(task).points;
     let changed = &state.task(task).changed;
     let mut draft = answered(state, task, number, APPROVED, by);
@@ -104,9 +106,9 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str, now: Timestamp) -
         report.findings.extend(changed.iter().map(since));
     });
     if last_word {
-        conclude::accept(&mut draft, conclude::Accepted::ByPerson);
+        conclude::accept(&mut draft, conclude::Accepted::On(Grounds::ByPerson));
     } else {
-        admission::go_on_behind(&mut draft, stage, step, now);
+        admission::go_on_behind(&mut draft, at, now);
     }
     draft.into_events()
 }
@@ -114,10 +116,11 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str, now: Timestamp) -
 /// The work is sent back with the person's reason, within the limits of its attempts. What a panel found goes with it;
 /// its score does not, for the work is not as good as the panel thought.
 fn reject(state: &State, task: TaskId, number: u32, reason: &str, by: &str) -> Vec<Event> {
-    let (stage, step) = referred_at(state, task);
+    let at = referred_at(state, task);
+    let stage = at.stage();
     let panel = asked_about(state, task, stage);
     let last_word = is_exhausted(state, task);
-    let name = name_of(state, task, step);
+    let name = name_of(state, task, at);
     let mut draft = answered(state, task, number, REJECTED, by);
     let cause = Some(Cause::Rejected);
     conclude::stage(&mut draft, stage, Verdict::Fail, cause, |report| {
@@ -142,15 +145,15 @@ fn is_exhausted(state: &State, task: TaskId) -> bool {
     waiting.is_some_and(|waiting| waiting.cause == Some(Cause::Exhausted))
 }
 
-/// The stage that a task waits for a person at, and which of several.
-fn referred_at(state: &State, task: TaskId) -> (Stage, Option<Step>) {
+/// The stage that a task waits for a person at.
+fn referred_at(state: &State, task: TaskId) -> StageKey {
     let waiting = state.task(task).waiting.as_ref();
-    waiting.map_or((Stage::Judge, None), |waiting| (waiting.stage, waiting.step))
+    waiting.map_or(StageKey::Of(Stage::Judge), |waiting| waiting.stage)
 }
 
 /// The name of one of the mission's own stages.
-fn name_of(state: &State, task: TaskId, step: Option<Step>) -> Option<String> {
-    let step = step.filter(|step| step.stage() == Stage::Stages)?;
+fn name_of(state: &State, task: TaskId, at: StageKey) -> Option<String> {
+    let step = at.step().filter(|step| step.stage() == Stage::Stages)?;
     Some(state.plan.task(task).step_name(step).to_owned())
 }
 

@@ -12,7 +12,7 @@ use crate::engine::state::{ANSWERED, APPROVED, Known, REJECTED, State};
 
 use super::approvals::TIMED_OUT;
 use super::draft::Draft;
-use super::{admission, approvals, ask, escalation, stages};
+use super::{admission, approvals, ask, escalation, pipeline};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
 const TOOL_CALLS_OF_WORK: u32 = 5;
@@ -42,7 +42,7 @@ pub(super) fn or_go_on(
 
 fn judge(draft: &mut Draft<'_>) {
     draft.enter(Status::Review);
-    stages::begin(draft);
+    pipeline::begin(draft);
 }
 
 /// Whether work was seen: then what was said at its end is no reason to wait.
@@ -115,7 +115,6 @@ fn ask_person(draft: &mut Draft<'_>, now: Timestamp) {
             reason,
             cause: None,
             stage: None,
-            step: None,
             message,
             gate: None,
             expires,

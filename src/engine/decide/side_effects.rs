@@ -43,7 +43,6 @@ pub(super) fn ask(draft: &mut Draft<'_>, why: &str) {
         reason: WaitingReason::SideEffects,
         cause: None,
         stage: None,
-        step: None,
         message: format!(
             "it has side effects and may have acted already: {why}; approve to let its agent act again, reject to fail it"
         ),

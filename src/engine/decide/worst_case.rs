@@ -3,6 +3,7 @@
 
 use crate::domain::{AgentId, AttemptKind, Purpose, SeatPlace, Step, TaskId};
 use crate::engine::policy::{WorkKind, policy};
+use crate::engine::stages::{self, panel_rounds};
 use crate::engine::state::{State, TaskState};
 use crate::mission::model::OnExhausted;
 use crate::mission::{Judge, TaskPlan};
@@ -10,8 +11,6 @@ use crate::mission::{Judge, TaskPlan};
 use crate::mission::eligibility::stand_ins;
 
 use super::conclude::allowed_attempt;
-use super::later_stages;
-use super::seats::panel_rounds;
 
 /// More attempts than this are not counted: such a limit limits nothing.
 const COUNTED: u32 = 10_000;
@@ -64,7 +63,7 @@ pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let cuts = u64::from(decomposer.is_some()) * (1 + u64::from(gets_fixup(state, id)));
     let of_cut = decomposer.map_or(0, |agent| most(Purpose::Decompose { round: 1 }, agent, None));
     let cut_repeats = of_cut.saturating_mul(cuts);
-    let further: Vec<(Step, AgentId)> = later_stages::agents(&state.plan, id).collect();
+    let further: Vec<(Step, AgentId)> = stages::agents(&state.plan, id).collect();
     let of_further = further.iter().map(|(step, agent)| {
         let (step, round) = (*step, 1);
         most(Purpose::Scrutinise { step, round }, *agent, Some(step))

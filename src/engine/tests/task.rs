@@ -2,13 +2,13 @@
 
 use crate::domain::{
     AgentId, AskId, AttemptKind, Cause, Digest, FailureClass, Finding, Millis, Phase, Points, Purpose,
-    QualityFlag, Severity, Stage, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
+    QualityFlag, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::state::{Calls, Judging, Known, Nudged, OpenStage, OutputRefs, TaskState, Turn, Waiting};
 use crate::engine::{
-    Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Grounds, Job, JobEnd,
-    Remedies, StageReport, ToolCalls, Usage,
+    Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Job, JobEnd, Remedies,
+    StageReport, ToolCalls, Usage,
 };
 use crate::mission::SubTask;
 
@@ -46,8 +46,7 @@ fn waiting() -> Waiting {
     Waiting {
         reason: WaitingReason::Approval,
         cause: None,
-        stage: Stage::Judge,
-        step: None,
+        stage: StageKey::Of(Stage::Judge),
         number: 1,
         gate: None,
         expires: None,
@@ -347,11 +346,10 @@ fn grading_ends_with_its_verdict_or_its_failure() {
     let grading = || TaskState {
         judging: Some(Box::new(Judging {
             stage: Some(OpenStage {
-                step: None,
+                key: StageKey::Of(Stage::Verification),
                 round: 1,
                 open: true,
                 plain: true,
-                grounds: Grounds::Reviewed,
             }),
             ..Judging::default()
         })),
@@ -362,7 +360,7 @@ fn grading_ends_with_its_verdict_or_its_failure() {
     let failed = Event::Task(
         TASK,
         TaskEvent::StageFailed {
-            step: None,
+            stage: StageKey::Of(Stage::Verification),
             message: "no".to_owned(),
         },
     );

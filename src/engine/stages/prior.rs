@@ -4,11 +4,11 @@
 //! is told the real reason. The second reply counts if it can be read, else the first.
 
 use crate::domain::{Advice, Cause, Finding, PriorAnswer, Purpose, Stage, TaskId};
-use crate::engine::state::{Heard, TaskState};
+use crate::engine::state::TaskState;
 use crate::judging::{prior, probes, rubric};
 use crate::mission::Plan;
 
-use super::draft::Draft;
+use super::view::View;
 
 /// The points of the last review that sent a task's work back, where whoever judges it must answer for them.
 #[must_use]
@@ -27,9 +27,9 @@ pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
 
 /// The points that are still open by what the judges of a stage answered. What a stage of facts had found, it has looked at
 /// again before any judge is asked: of that only what a judge says itself is open.
-pub(super) fn open_points(draft: &Draft<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
-    let points = prior_points(draft.plan(), draft.id, &draft.task);
-    let found_by = draft.task.feedback.last().map(|last| last.stage);
+pub(super) fn open_points(view: View<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
+    let points = prior_points(view.plan(), view.id, view.task);
+    let found_by = view.task.feedback.last().map(|last| last.stage);
     let holds_now = matches!(
         found_by,
         Some(Stage::Preflight | Stage::Finish | Stage::Checks | Stage::Audit)
@@ -51,19 +51,13 @@ pub(super) fn carry_on(findings: &mut Vec<Finding>, open: Vec<Finding>) {
 }
 
 /// What a judge answered for the points of the review before.
-pub(super) fn answers(advice: &Advice) -> &[PriorAnswer] {
+pub(in crate::engine) fn answers(advice: &Advice) -> &[PriorAnswer] {
     match advice {
         Advice::Grades(reply) => &reply.prior,
         Advice::Opinion(opinion) => &opinion.prior,
         Advice::Findings(report) => &report.prior,
         _ => &[],
     }
-}
-
-/// What was heard of the judge before this decision: its first reply, while it is asked for the second.
-pub(super) fn heard_before<'d>(draft: &Draft<'d>) -> Option<&'d Heard> {
-    let judging = draft.state.task(draft.id).judging.as_deref();
-    judging.and_then(|judging| judging.heard.as_deref())
 }
 
 /// Why a judge of a verification, or of a stage behind it, is asked this round; `None` where it is asked for the first
