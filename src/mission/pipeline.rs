@@ -227,15 +227,6 @@ impl Judge {
     }
 }
 
-impl OwnStage {
-    fn agent(&self) -> Option<AgentId> {
-        match self.by {
-            StageJudge::Agent { agent, .. } => Some(agent),
-            StageJudge::Command(_) => None,
-        }
-    }
-}
-
 impl StagePlan {
     /// What names the stage among those of its task.
     #[must_use]
@@ -249,6 +240,40 @@ impl StagePlan {
             Self::Own(n, _) => StageKey::Step(Step::Stage(*n)),
             Self::RedTeam(_) => StageKey::Step(Step::RedTeam),
             Self::Vision(_) => StageKey::Step(Step::Vision),
+        }
+    }
+
+    /// The agent of a stage behind the verification, if it has one.
+    #[must_use]
+    pub fn agent(&self) -> Option<AgentId> {
+        match self {
+            Self::Own(_, own) => match own.by {
+                StageJudge::Agent { agent, .. } => Some(agent),
+                StageJudge::Command(_) => None,
+            },
+            Self::RedTeam(red_team) => Some(red_team.agent),
+            Self::Vision(vision) => vision.agent,
+            _ => None,
+        }
+    }
+
+    /// What keeps that agent from judging the task, in words.
+    #[must_use]
+    pub fn barred(&self) -> Option<&str> {
+        match self {
+            Self::Own(_, OwnStage { barred, .. })
+            | Self::RedTeam(RedTeamPlan { barred, .. })
+            | Self::Vision(VisionPlan { barred, .. }) => barred.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn barred_mut(&mut self) -> Option<&mut Option<Box<str>>> {
+        match self {
+            Self::Own(_, OwnStage { barred, .. })
+            | Self::RedTeam(RedTeamPlan { barred, .. })
+            | Self::Vision(VisionPlan { barred, .. }) => Some(barred),
+            _ => None,
         }
     }
 
@@ -351,15 +376,6 @@ impl TaskPlan {
         self.own_stages().nth(n as usize)
     }
 
-    /// Who attacks its work.
-    #[must_use]
-    pub fn red_team(&self) -> Option<&RedTeamPlan> {
-        self.pipeline.iter().find_map(|stage| match stage {
-            StagePlan::RedTeam(red_team) => Some(red_team),
-            _ => None,
-        })
-    }
-
     /// How its screenshots are checked.
     #[must_use]
     pub fn vision(&self) -> Option<&VisionPlan> {
@@ -377,21 +393,8 @@ impl TaskPlan {
     /// The agent of a step, if it has one.
     #[must_use]
     pub fn step_agent(&self, step: Step) -> Option<AgentId> {
-        match step {
-            Step::Stage(n) => self.own_stage(n)?.agent(),
-            Step::RedTeam => self.red_team().map(|red_team| red_team.agent),
-            Step::Vision => self.vision()?.agent,
-        }
-    }
-
-    /// What keeps the agent of a step from judging the task, in words.
-    #[must_use]
-    pub fn step_barred(&self, step: Step) -> Option<&str> {
-        match step {
-            Step::Stage(n) => self.own_stage(n)?.barred.as_deref(),
-            Step::RedTeam => self.red_team()?.barred.as_deref(),
-            Step::Vision => self.vision()?.barred.as_deref(),
-        }
+        let mut stages = self.pipeline.iter();
+        stages.find(|stage| stage.key() == StageKey::Step(step))?.agent()
     }
 
     /// How a step is called: a stage by its own name.
@@ -490,26 +493,11 @@ impl Plan {
                 })
             }),
         ];
-        let barred = |agent: Option<AgentId>| {
-            agent.and_then(|agent| depends_on_author(self, id, agent).map(Into::into))
-        };
-        let behind = task.pipeline.iter().filter_map(|stage| match stage {
-            StagePlan::Own(n, own) => Some(StagePlan::Own(
-                *n,
-                OwnStage {
-                    barred: barred(own.agent()),
-                    ..own.clone()
-                },
-            )),
-            StagePlan::RedTeam(red_team) => Some(StagePlan::RedTeam(RedTeamPlan {
-                barred: barred(Some(red_team.agent)),
-                ..red_team.clone()
-            })),
-            StagePlan::Vision(vision) => Some(StagePlan::Vision(VisionPlan {
-                barred: barred(vision.agent),
-                ..vision.clone()
-            })),
-            _ => None,
+        let behind = task.pipeline.iter().filter_map(|stage| {
+            let mut stage = stage.clone();
+            let why = stage.agent().and_then(|agent| depends_on_author(self, id, agent));
+            *stage.barred_mut()? = why.map(Into::into);
+            Some(stage)
         });
         before.into_iter().flatten().chain(behind).collect()
     }

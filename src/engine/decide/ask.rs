@@ -11,7 +11,7 @@ use crate::engine::fact::AskFailure;
 use crate::engine::ledger::CallId;
 use crate::engine::payload::{FileRef, ReplyRef};
 use crate::engine::policy::{WorkKind, policy};
-use crate::engine::stages::what_it_lacks;
+use crate::engine::stages::{Speaker, what_it_lacks};
 use crate::engine::state::{Ask, Seat, State};
 use crate::mission::eligibility::{independence, next_judge};
 use crate::mission::independence::{Dependence, Mind};
@@ -99,7 +99,13 @@ pub(super) fn replied(
             pipeline::seat_ended(&mut draft, now);
         }
         (purpose, Some(why)) => {
-            pipeline::depends(&mut draft, purpose, open.agent, &why.to_string(), model);
+            let agent = Some(open.agent);
+            pipeline::depends(
+                &mut draft,
+                purpose,
+                (who, &why.to_string()),
+                Speaker { agent, model },
+            );
         }
         // One that was asked again while it still knew what it had seen has had its reprompt.
         (Purpose::Score(_), None) => {
@@ -285,7 +291,8 @@ fn conclude(
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
         Purpose::Decompose { .. } | Purpose::Grade { .. } | Purpose::Scrutinise { .. } => {
-            pipeline::advised(draft, open.purpose, open.agent, advice, model);
+            let agent = Some(open.agent);
+            pipeline::advised(draft, open.purpose, advice, Speaker { agent, model });
         }
     }
 }

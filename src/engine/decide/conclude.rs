@@ -71,19 +71,6 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
     draft.done(flag);
 }
 
-/// Emits a stage's verdict on the current attempt.
-pub(super) fn stage(
-    draft: &mut Draft<'_>,
-    stage: Stage,
-    verdict: Verdict,
-    cause: Option<Cause>,
-    fill: impl FnOnce(&mut StageReport),
-) {
-    let mut report = StageReport::new(draft.id, draft.task.attempt, stage, verdict, cause);
-    fill(&mut report);
-    record(draft, report);
-}
-
 /// Records a stage's verdict; whether it was reached only by the relief of a foundation is said here.
 pub(super) fn record(draft: &mut Draft<'_>, mut report: StageReport) {
     let (work, verdict) = (draft.task_plan(), report.verdict);

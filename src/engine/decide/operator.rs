@@ -80,31 +80,28 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
 /// it, the question says so, and the person is its reviewer (clean, not unreviewed).
 fn approve(state: &State, task: TaskId, number: u32, by: &str, now: Timestamp) -> Vec<Event> {
     let at = referred_at(state, task);
-    let stage = at.stage();
-    let panel = asked_about(state, task, stage);
+    let panel = asked_about(state, task, at);
     let last_word = is_exhausted(state, task);
-    let name = name_of(state, task, at);
     let points = state.task(task).points;
     let changed = &state.task(task).changed;
     let mut draft = answered(state, task, number, APPROVED, by);
-    conclude::stage(&mut draft, stage, Verdict::Pass, None, |report| {
-        report.by = Some(by.to_owned());
-        report.name = name;
-        // What the judges gave stays the score, whatever the person says of it.
-        report.points = points.filter(|_| last_word);
-        if let Some(panel) = panel {
-            report.points = panel.points;
-            report.dimensions.clone_from(&panel.dimensions);
-            report.outliers.clone_from(&panel.outliers);
-            report.findings.clone_from(&panel.findings);
-        }
-        let since = |path: &String| {
-            let text =
-                format!("{path} changed after the question was asked; the yes is for what it was when given");
-            Finding::new(Severity::Info, text)
-        };
-        report.findings.extend(changed.iter().map(since));
-    });
+    let mut report = draft.view().report(at, Verdict::Pass, None);
+    // What the judges gave stays the score, whatever the person says of it.
+    report.points = points.filter(|_| last_word);
+    if let Some(panel) = panel {
+        report.points = panel.points;
+        report.dimensions.clone_from(&panel.dimensions);
+        report.outliers.clone_from(&panel.outliers);
+        report.findings.clone_from(&panel.findings);
+    }
+    let since = |path: &String| {
+        let text =
+            format!("{path} changed after the question was asked; the yes is for what it was when given");
+        Finding::new(Severity::Info, text)
+    };
+    report.findings.extend(changed.iter().map(since));
+    report.by = Some(by.to_owned());
+    conclude::record(&mut draft, *report);
     if last_word {
         conclude::accept(&mut draft, conclude::Accepted::On(Grounds::ByPerson));
     } else {
@@ -117,20 +114,15 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str, now: Timestamp) -
 /// its score does not, for the work is not as good as the panel thought.
 fn reject(state: &State, task: TaskId, number: u32, reason: &str, by: &str) -> Vec<Event> {
     let at = referred_at(state, task);
-    let stage = at.stage();
-    let panel = asked_about(state, task, stage);
+    let panel = asked_about(state, task, at);
     let last_word = is_exhausted(state, task);
-    let name = name_of(state, task, at);
     let mut draft = answered(state, task, number, REJECTED, by);
-    let cause = Some(Cause::Rejected);
-    conclude::stage(&mut draft, stage, Verdict::Fail, cause, |report| {
-        report.by = Some(by.to_owned());
-        report.name = name;
-        report.findings = vec![Finding::new(Severity::High, reason)];
-        report
-            .findings
-            .extend(panel.into_iter().flat_map(|panel| panel.findings.clone()));
-    });
+    let mut report = draft.view().report(at, Verdict::Fail, Some(Cause::Rejected));
+    report.findings = vec![Finding::new(Severity::High, reason)];
+    let found = panel.into_iter().flat_map(|panel| panel.findings.clone());
+    report.findings.extend(found);
+    report.by = Some(by.to_owned());
+    conclude::record(&mut draft, *report);
     if last_word {
         draft.fail(FailureMode::Rejected, format!("rejected by {by}: {reason}"));
     } else {
@@ -151,16 +143,10 @@ fn referred_at(state: &State, task: TaskId) -> StageKey {
     waiting.map_or(StageKey::Of(Stage::Judge), |waiting| waiting.stage)
 }
 
-/// The name of one of the mission's own stages.
-fn name_of(state: &State, task: TaskId, at: StageKey) -> Option<String> {
-    let step = at.step().filter(|step| step.stage() == Stage::Stages)?;
-    Some(state.plan.task(task).step_name(step).to_owned())
-}
-
 /// What the panel said about the work, if it is the panel's word that the person was asked to confirm.
-fn asked_about(state: &State, task: TaskId, stage: Stage) -> Option<&StageReport> {
+fn asked_about(state: &State, task: TaskId, at: StageKey) -> Option<&StageReport> {
     let panel = state.task(task).panel.as_deref();
-    panel.filter(|_| stage == Stage::Judge)
+    panel.filter(|_| at == StageKey::Of(Stage::Judge))
 }
 
 fn answered<'a>(state: &'a State, task: TaskId, number: u32, resolution: &str, by: &str) -> Draft<'a> {

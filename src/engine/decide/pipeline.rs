@@ -6,7 +6,7 @@
 //! that does not fit, or leaves points of an earlier review without an answer, is asked for once more; and the second
 //! counts if it fits, else the first.
 
-use crate::domain::{Advice, AgentId, Cause, Purpose, Stage, StageKey, Status, Step, TaskId, Timestamp};
+use crate::domain::{Advice, Cause, Purpose, Stage, StageKey, Status, Step, TaskId, Timestamp};
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::{Job, JobEnd};
@@ -50,9 +50,7 @@ pub(super) fn go_on_behind(draft: &mut Draft<'_>, key: StageKey) {
 
 fn go_on(draft: &mut Draft<'_>, behind: StageKey) {
     if behind > CHECKS {
-        if pass_through(draft, |key| key > behind) {
-            accept(draft);
-        }
+        go_on_from(draft, |key| key > behind);
     } else if pass_through(draft, |key| key > behind && key <= CHECKS) {
         // What a check writes is part of the work, so files are looked at behind the last one.
         match is_stale(draft) {
@@ -234,11 +232,9 @@ fn scanned(draft: &mut Draft<'_>, then: AfterScan) {
 
 /// The files were looked at anew: the stage is asked once more, unless somebody is asked by now.
 fn once_more(draft: &mut Draft<'_>) {
-    let judging = draft.task.judging.as_deref();
-    if !judging.is_some_and(Judging::is_repeated) {
-        return;
-    }
+    let is_repeated = draft.task.judging.as_deref().is_some_and(Judging::is_repeated);
     match open_stage(draft) {
+        _ if !is_repeated => {}
         None => judge(draft),
         Some(stage) if stage.open => {}
         Some(stage) => reopen(draft, stage.key, stage.round + 1),
@@ -345,30 +341,24 @@ pub(super) fn came_back(draft: &mut Draft<'_>, job: Job, end: &JobEnd) {
     }
 }
 
-/// The stage that a judge is asked in.
-fn key_of(purpose: Purpose) -> Option<(StageKey, u32)> {
-    match purpose {
-        Purpose::Grade { round } | Purpose::Decompose { round } => Some((VERIFICATION, round)),
-        Purpose::Scrutinise { step, round } => Some((StageKey::Step(step), round)),
-        _ => None,
-    }
+/// The stage that a judge is asked in, if this round of it is still out.
+fn out_for<'a>(draft: &Draft<'a>, purpose: Purpose) -> Option<(&'a StagePlan, u32)> {
+    let (key, round) = match purpose {
+        Purpose::Grade { round } | Purpose::Decompose { round } => (VERIFICATION, round),
+        Purpose::Scrutinise { step, round } => (StageKey::Step(step), round),
+        _ => return None,
+    };
+    Some((out(draft, key, round)?, round))
 }
 
 /// A judge beside the panel said something, or could not be asked.
 pub(super) fn advised(
     draft: &mut Draft<'_>,
     purpose: Purpose,
-    agent: AgentId,
     said: Result<&Advice, &str>,
-    model: Option<&str>,
+    speaker: Speaker<'_>,
 ) {
-    let speaker = Speaker {
-        agent: Some(agent),
-        model,
-    };
-    if let Some((key, round)) = key_of(purpose)
-        && let Some(stage) = out(draft, key, round)
-    {
+    if let Some((stage, round)) = out_for(draft, purpose) {
         heard(draft, stage, (round, Some(purpose)), said, speaker);
     }
 }
@@ -377,18 +367,11 @@ pub(super) fn advised(
 pub(super) fn depends(
     draft: &mut Draft<'_>,
     purpose: Purpose,
-    agent: AgentId,
-    why: &str,
-    model: Option<&str>,
+    (who, why): (&str, &str),
+    speaker: Speaker<'_>,
 ) {
-    let speaker = Speaker {
-        agent: Some(agent),
-        model,
-    };
-    if let Some((key, round)) = key_of(purpose)
-        && let Some(stage) = out(draft, key, round)
-    {
-        let who = &draft.plan().agent(agent).name;
+    if let Some((stage, _)) = out_for(draft, purpose) {
+        let key = stage.key();
         let (message, next) = stages::depends(stage, draft.view(), who, why, speaker);
         close(draft, key, message);
         if act(draft, key, next) {

@@ -6,9 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{
-    AttemptKind, Cause, Edge, FailureMode, Finding, Severity, Stage, StageKey, Status, TaskId, Verdict,
-};
+use crate::domain::{AttemptKind, Cause, Edge, FailureMode, Stage, StageKey, Status, TaskId, Verdict};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::routes::leaving;
 use crate::engine::state::State;
@@ -46,16 +44,9 @@ fn judges_nothing(draft: &mut Draft<'_>) {
         "there is nothing to judge: '{}' is not part of the run",
         left.join("', '")
     );
-    let cause = Cause::Artifact;
-    conclude::stage(
-        draft,
-        Stage::Verification,
-        Verdict::Refer,
-        Some(cause),
-        |report| {
-            report.findings = vec![Finding::new(Severity::Info, message.clone())];
-        },
-    );
+    let (cause, key) = (Cause::Artifact, StageKey::Of(Stage::Verification));
+    let report = draft.view().remark(key, Verdict::Refer, Some(cause), &message);
+    conclude::record(draft, *report);
     referred(draft, route, cause, &message);
 }
 

@@ -89,10 +89,9 @@ pub(super) fn unfit(
     purpose: Option<Purpose>,
     said: Result<&Advice, &str>,
 ) -> Option<String> {
-    match (stage, stage.key().step()) {
-        (_, Some(step)) => step::unfit(view, step, said),
-        (StagePlan::Verification(by), _) => verification::unfit(view, by, purpose, said),
-        _ => None,
+    match stage {
+        StagePlan::Verification(by) => verification::unfit(view, by, purpose, said),
+        _ => step::unfit(view, stage.key().step()?, said),
     }
 }
 

@@ -74,15 +74,11 @@ pub(super) fn ask(view: View<'_>, step: Step, round: u32) -> Next {
 
 /// The agents that would be asked about a task, and in which stage. People are asked from outside.
 pub(in crate::engine) fn agents(plan: &Plan, task: TaskId) -> impl Iterator<Item = (Step, AgentId)> + '_ {
-    let work = plan.task(task);
-    let asked = work
-        .steps()
-        .filter_map(|step| Some((step, work.step_agent(step)?)));
-    asked.filter(move |(step, agent)| {
-        plan.rules.evaluate
-            && plan.agent(*agent).spec.adapter != Adapter::Human
-            && work.step_barred(*step).is_none()
-    })
+    let stages = plan.task(task).pipeline.iter().filter(|_| plan.rules.evaluate);
+    let asked = stages.filter_map(|stage| Some((stage.key().step()?, stage.agent()?, stage.barred())));
+    let may = asked
+        .filter(|(_, agent, barred)| barred.is_none() && plan.agent(*agent).spec.adapter != Adapter::Human);
+    may.map(|(step, agent, _)| (step, agent))
 }
 
 /// A person decides instead of the stage.

@@ -150,12 +150,11 @@ impl<'a> View<'a> {
         let said = |stage: Stage| verdicts.iter().rev().find(|said| said.stage == stage);
         let mut grounds = match (word, self.work().judge()) {
             (Some(word), _) if word >= Stage::Judge => Grounds::ByPerson,
-            (_, Some(_)) if !is_behind(Stage::Judge) => Grounds::Checked,
-            (_, None) => Grounds::Checked,
+            (_, judge) if judge.is_none() || !is_behind(Stage::Judge) => Grounds::Checked,
             (_, Some(_)) if said(Stage::Judge).is_some_and(|said| said.verdict == Verdict::Pass) => {
                 Grounds::Reviewed
             }
-            (_, Some(_)) => Grounds::Unreviewed,
+            _ => Grounds::Unreviewed,
         };
         let is_graded = is_behind(Stage::Verification) && !is_settled(Stage::Verification);
         if let Some(by) = self.work().verification().filter(|_| is_graded) {
