@@ -19,12 +19,9 @@ use crate::judging::prior;
 use crate::mission::StagePlan;
 use crate::mission::model::Check;
 
-use super::ask;
 use super::conclude::{self, Accepted};
-use super::deferral;
 use super::draft::Draft;
-use super::jobs;
-use super::routes;
+use super::{ask, deferral, jobs, routes};
 
 /// The last stage that asks nobody.
 const CHECKS: StageKey = StageKey::Of(Stage::Checks);
