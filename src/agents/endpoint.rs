@@ -60,6 +60,9 @@ pub enum EndpointError {
         /// The variable's name.
         variable: String,
     },
+    /// No certificates can be read: where they were looked for.
+    #[error("https needs CA certificates, and none can be read from {0}")]
+    NoCertificates(String),
     /// A header that HTTP does not allow. Its value is not shown.
     #[error("'{header}' is not a header that can be sent")]
     Header {
@@ -163,8 +166,8 @@ impl Endpoint {
     /// Whether it could be talked to from this machine: TLS needs certificates. Nobody is contacted.
     ///
     /// # Errors
-    /// What is missing, in words.
-    pub fn is_fit(&self) -> Result<(), String> {
+    /// What is missing.
+    pub fn is_fit(&self) -> Result<(), EndpointError> {
         if self.url.scheme() != "https" {
             return Ok(());
         }
@@ -208,7 +211,7 @@ pub(super) fn http_client(url: &Url) -> Result<Client, reqwest::Error> {
 }
 
 /// Why no client can be made: no certificates can be read. Names where they were looked for.
-fn no_certificates(error: &reqwest::Error) -> String {
+fn no_certificates(error: &reqwest::Error) -> EndpointError {
     let told = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(|name| {
         let value = std::env::var(name).ok()?;
         Some(format!("{name}={value}"))
@@ -226,7 +229,7 @@ fn no_certificates(error: &reqwest::Error) -> String {
         why = format!(": {cause}");
         source = cause.source();
     }
-    format!("https needs CA certificates, and none can be read from {from}{why}")
+    EndpointError::NoCertificates(format!("{from}{why}"))
 }
 
 impl fmt::Debug for Endpoint {

@@ -81,7 +81,7 @@ impl Tape {
         let (tape, number) = (self.clone(), self.next());
         let written = tokio::task::spawn_blocking(move || {
             let written = tape.cassette.put(&tape.call, number, &asked, &result);
-            written.map_or_else(|why| Err(broken(&why)), |()| result)
+            written.map_or_else(|why| Err(broken(&why.to_string())), |()| result)
         });
         written
             .await

@@ -74,7 +74,7 @@ pub fn excluded(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<(Ag
 /// The reviewers that the mission names for a task.
 #[must_use]
 pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
-    let panel = plan.task(task).expectations.as_deref()?.panel.as_ref()?;
+    let panel = plan.task(task).panel()?;
     match &panel.reviewers {
         Reviewers::Named(agents) => Some(agents.as_slice()),
         Reviewers::Seats(_) => None,
@@ -157,11 +157,7 @@ pub fn keeps_from_cutting(plan: &Plan, task: TaskId, agent: AgentId) -> Option<S
 /// What the mission wants a reviewer of `task` not to share with its author.
 #[must_use]
 pub fn independence(plan: &Plan, task: TaskId) -> Independence {
-    let panel = plan
-        .task(task)
-        .expectations
-        .as_deref()
-        .and_then(|e| e.panel.as_ref());
+    let panel = plan.task(task).panel();
     panel.map_or(plan.rules.independence, |panel| panel.independence)
 }
 

@@ -312,6 +312,22 @@ fn shown<'p>(path: &'p str, root: &Path) -> std::borrow::Cow<'p, str> {
     beneath.map_or_else(|_| path.into(), Path::to_string_lossy)
 }
 
+/// A pattern of files cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PatternError {
+    /// By itself.
+    #[error("the pattern {pattern} cannot be read: {source}")]
+    One {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        source: globset::Error,
+    },
+    /// Together with others.
+    #[error(transparent)]
+    Together(#[from] globset::Error),
+}
+
 /// What the patterns of some scopes name, for a path that is about to be written.
 #[derive(Debug, Default)]
 pub struct Guarded(Vec<(PathBuf, GlobSet)>);
@@ -321,12 +337,12 @@ impl Guarded {
     ///
     /// # Errors
     /// When one cannot be read.
-    pub fn of(scopes: &[Scope]) -> Result<Self, String> {
+    pub fn of(scopes: &[Scope]) -> Result<Self, PatternError> {
         let ready = |scope: &Scope| {
             let root = fs::canonicalize(&scope.root).unwrap_or_else(|_| scope.root.clone());
             Ok((root, Patterns::of(&scope.patterns)?.globs))
         };
-        scopes.iter().map(ready).collect::<Result<_, String>>().map(Self)
+        scopes.iter().map(ready).collect::<Result<_, _>>().map(Self)
     }
 
     /// Whether any of them names this absolute path, or a folder that it lies in.
@@ -357,7 +373,7 @@ struct Patterns {
 }
 
 impl Patterns {
-    fn of(patterns: &[String]) -> Result<Self, String> {
+    fn of(patterns: &[String]) -> Result<Self, PatternError> {
         let mut globs = GlobSetBuilder::new();
         let mut deepest = 0;
         let mut beginnings = Vec::new();
@@ -365,7 +381,10 @@ impl Patterns {
             let parts = parts(pattern);
             for text in [parts.join("/"), format!("{}/**", parts.join("/"))] {
                 let glob = GlobBuilder::new(&text).literal_separator(true).build();
-                globs.add(glob.map_err(|error| format!("the pattern {pattern} cannot be read: {error}"))?);
+                globs.add(glob.map_err(|source| PatternError::One {
+                    pattern: pattern.clone(),
+                    source,
+                })?);
             }
             let depth = if parts.iter().any(|part| part.contains("**")) {
                 DEEPEST
@@ -380,7 +399,7 @@ impl Patterns {
         }
         beginnings.sort();
         beginnings.dedup_by(|later, earlier| later.starts_with(&*earlier));
-        let globs = globs.build().map_err(|error| error.to_string())?;
+        let globs = globs.build()?;
         Ok(Self {
             globs,
             deepest,
@@ -425,7 +444,7 @@ impl<'k> Look<'k> {
     fn scope(&mut self, scope: &Scope) {
         let patterns = match Patterns::of(&scope.patterns) {
             Ok(patterns) => patterns,
-            Err(why) => return self.unknown.push(why),
+            Err(why) => return self.unknown.push(why.to_string()),
         };
         let root = match fs::canonicalize(&scope.root) {
             Ok(root) => root,

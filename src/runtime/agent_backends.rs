@@ -11,6 +11,7 @@ use crate::agents::secrets::Secrets;
 use crate::agents::transport::Network;
 use crate::domain::AgentId;
 use crate::engine::{State, agents_needed};
+use crate::executor::error::WorkError;
 use crate::mission::AgentPlan;
 use crate::mission::model::Adapter;
 use crate::runtime::notices::{self, Channels};
@@ -68,7 +69,7 @@ impl Programs {
                 }
                 Err(problem) => problems.push(EnvironmentProblem {
                     who: format!("agent '{}'", agent.name),
-                    problem,
+                    problem: problem.into(),
                 }),
             }
         }
@@ -170,8 +171,8 @@ impl Programs {
 /// Where an agent is: the path of its program, or the address of its model. Nothing is started and nobody contacted.
 ///
 /// # Errors
-/// What is missing, in words.
-pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, String> {
+/// What is missing.
+pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, WorkError> {
     reach(agent, folder, &Network::Open).map(|reach| reach.place())
 }
 impl Reach {
@@ -192,20 +193,19 @@ impl Reach {
         }
     }
 }
-pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Reach, String> {
+pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Reach, WorkError> {
     // The key that speaks for the user reaches no agent, even one whose mission asks for it.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter {
         Adapter::Command => {
             let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
-            let program = Program::resolve(line, folder).map_err(|error| error.to_string())?;
-            let env = ChildEnv::of_agent(agent.spec.env.iter(), variable);
-            let env = env.map_err(|error| error.to_string())?;
+            let program = Program::resolve(line, folder)?;
+            let env = ChildEnv::of_agent(agent.spec.env.iter(), variable)?;
             Ok(Reach::Command(Arc::new(program), Arc::new(env)))
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
             let offline = match network {
-                Network::Offline(None) => return Err(OFFLINE.to_owned()),
+                Network::Offline(None) => return Err(OFFLINE.into()),
                 Network::Offline(Some(_)) => true,
                 Network::Open | Network::Recording(_) => false,
             };
@@ -217,14 +217,14 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
                     variable(name)
                 }
             };
-            let endpoint = Endpoint::of_agent(agent, variable).map_err(|error| error.to_string())?;
+            let endpoint = Endpoint::of_agent(agent, variable)?;
             if !offline {
                 endpoint.is_fit()?;
             }
             Ok(Reach::Model(Box::new(endpoint)))
         }
         Adapter::Echo => Ok(Reach::Echo),
-        Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".to_owned()),
+        Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".into()),
         // The key table refuses a mission that has them before this is asked; a new adapter must be named here.
         adapter @ (Adapter::Acp
         | Adapter::Claude
@@ -233,6 +233,6 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
         | Adapter::Opencode
         | Adapter::Qwen
         | Adapter::Pi
-        | Adapter::Aider) => Err(format!("adapter {adapter:?} is not supported yet")),
+        | Adapter::Aider) => Err(format!("adapter {adapter:?} is not supported yet").into()),
     }
 }

@@ -14,6 +14,7 @@ use crate::agents::model::{self, ModelRequest};
 use crate::agents::transport::{Line, Network};
 use crate::domain::{AgentId, Digest, Dimension, Purpose, SeatPlace, Timestamp, undated};
 use crate::engine::WorkKind;
+use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, with_commands};
 use crate::judging::parser::{Quoted, parse_scores};
 use crate::mission::model::Adapter;
@@ -129,7 +130,7 @@ impl Jury {
                 })),
                 Err(problem) => problems.push(EnvironmentProblem {
                     who: format!("agent '{}'", agent.name),
-                    problem,
+                    problem: problem.into(),
                 }),
             }
         }
@@ -176,7 +177,7 @@ impl Jury {
         questions: Vec<(usize, Piece)>,
         at_once: usize,
         supervisor: supervisor::Client,
-        mut tell: impl FnMut(usize, Result<Said, String>) -> Result<(), E>,
+        mut tell: impl FnMut(usize, Result<Said, WorkError>) -> Result<(), E>,
     ) -> Result<(), E> {
         let work = async |commands: Commands| {
             let room = Arc::new(Semaphore::new(at_once.max(1)));
@@ -211,7 +212,7 @@ impl Juror {
         piece: &Piece,
         commands: &Commands,
         place: &std::path::Path,
-    ) -> Result<Said, String> {
+    ) -> Result<Said, WorkError> {
         let dimensions = piece.dimensions.iter().map(|dimension| dimension.name.as_str());
         let mut quoted = Quoted::scored_on(dimensions);
         take_in(&mut quoted, &piece.work);
@@ -233,7 +234,7 @@ impl Juror {
         unread: Option<&str>,
         commands: &Commands,
         place: &std::path::Path,
-    ) -> Result<Heard, String> {
+    ) -> Result<Heard, WorkError> {
         let asked = piece.question(unread);
         let mut retries = Retries::of(WorkKind::Ask(Purpose::Score(SeatPlace::default())));
         loop {
@@ -246,7 +247,7 @@ impl Juror {
                     self.ask_command((program, env), &asked, piece, commands, place)
                         .await
                 }
-                Reach::Echo => return Err("an echo agent repeats its question".to_owned()),
+                Reach::Echo => return Err("an echo agent repeats its question".into()),
             };
             let failed = match heard {
                 Ok(heard) => return Ok(heard),

@@ -35,7 +35,7 @@ impl World {
         };
         let line = match self.line(agent_id, &endpoint, on_record) {
             Ok(line) => line,
-            Err(message) => return self.post(not_reachable(turn, message)),
+            Err(why) => return self.post(not_reachable(turn, why)),
         };
         if agent.spec.works_with_tools() {
             return self.work_with_tools(state, turn, line, endpoint);
@@ -123,10 +123,10 @@ impl ModelTurn {
         let output = match reply::store(&self.out, &text).await {
             Ok(output) => output,
             // The model has replied, and that was paid for.
-            Err(message) => {
+            Err(why) => {
                 let exit = Exit {
                     failure: Some(FailureClass::Unknown),
-                    message: Some(message),
+                    message: Some(why.into()),
                     ..Exit::default()
                 };
                 return vec![Fact::TurnEnded(Box::new(TurnEnd {

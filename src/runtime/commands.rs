@@ -67,7 +67,7 @@ impl World {
     pub fn start(&mut self, plan: &Arc<Plan>, request: CommandRequest) -> Result<(), RunError> {
         let owner = request.owner();
         if matches!(owner, Owner::Tool(turn) if !self.is_at_work(turn)) {
-            finish(request.refused("its turn has ended".to_owned()));
+            finish(request.refused("its turn has ended".into()));
             return Ok(());
         }
         if let Some(task) = owner.task() {
@@ -122,10 +122,10 @@ impl World {
                 None
             }
             Event::SpawnFailed { key, message, .. } if self.is_stopping() => {
-                self.runner.ended(key, Err(message))
+                self.runner.ended(key, Err(message.into()))
             }
             Event::SpawnFailed { key, message, .. } => {
-                self.runner.not_started(&mut self.supervisor, key, message)
+                self.runner.not_started(&mut self.supervisor, key, message.into())
             }
             Event::Exited(exit) => self.runner.ended(exit.key, Ok(exit)),
             Event::Warning { message } => {

@@ -29,7 +29,7 @@ pub struct Inspection {
     /// Prompts that are gone. They are not synced, so a power loss may take them.
     pub prompts_gone: usize,
     /// What is wrong with the snapshot, which nobody needs.
-    pub snapshot: Result<(), String>,
+    pub snapshot: io::Result<()>,
     /// The supervisor's record of exits.
     pub exits: io::Result<ExitsLog>,
     /// Why the supervisor of a session that died, which still lives, cannot be reached.

@@ -20,6 +20,7 @@ use crate::agents::transport::Line;
 use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Fact, FailedTool, State, ToolCalls, TurnEnd};
 use crate::executor::command::{CommandEnd, CommandJob, How};
+use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool::{read_ends, read_head};
 use crate::executor::task_command::TaskCommands;
@@ -36,11 +37,10 @@ use super::agent_messages::handed_down;
 use super::calls::usage_of;
 use super::middleware::{self, Heard};
 use super::permission::Permission;
-use super::protection::Protection;
+use super::protection::{Protection, protected_scopes};
 use super::reply;
 use super::reviewer_tools::usage_until;
 use super::tool_ledger::{ToolLedger, unkept};
-use super::watch::protected_scopes;
 use super::world::{Message, World, jitter, not_reachable};
 
 /// Bytes of either end of a command's output that the model is given.
@@ -143,18 +143,17 @@ impl Work {
         let _ = sender.send(message);
     }
 
-    async fn prepare(&mut self) -> Result<ToolContext, String> {
+    async fn prepare(&mut self) -> Result<ToolContext, WorkError> {
         let prompt = self.task.folder.spool_file(&SpoolName::Prompt(self.turn));
         let (plan, folder, turn) = (self.task.plan.clone(), self.task.folder.clone(), self.turn);
         let (protection, cwd) = (self.protection.clone(), self.task.workspace());
         let prepared = tokio::task::spawn_blocking(move || {
             make_folder(&cwd, &plan.rules.workspace)?;
-            let prompt =
-                read_head(&prompt, u64::MAX).map_err(|error| format!("cannot read the prompt: {error}"))?;
+            let prompt = read_head(&prompt, u64::MAX).map_err(WorkError::lost("cannot read the prompt"))?;
             let toolbox = toolbox(&plan, &folder, &protection, (turn, &cwd))?;
-            Ok::<_, String>((prompt, toolbox))
+            Ok::<_, WorkError>((prompt, toolbox))
         });
-        let (prompt, toolbox) = prepared.await.unwrap_or_else(|error| Err(error.to_string()))?;
+        let (prompt, toolbox) = prepared.await??;
         self.request.prompt = prompt;
         Ok(ToolContext {
             turn,
@@ -212,10 +211,10 @@ impl Work {
         let output = match reply::store(&self.task.folder.spool_file(&SpoolName::Out(self.turn)), &text).await
         {
             Ok(output) => output,
-            Err(message) => {
+            Err(why) => {
                 let end = TurnEnd {
                     usage,
-                    ..self.failed(FailureClass::Unknown, message)
+                    ..self.failed(FailureClass::Unknown, why.into())
                 };
                 return self.end(context, end, &spent, begin).await;
             }
@@ -322,7 +321,7 @@ impl Work {
             Err(why) => TurnEnd {
                 usage: end.usage,
                 tools: Some(Box::new(unkept(spent))),
-                ..self.failed(FailureClass::Unknown, why)
+                ..self.failed(FailureClass::Unknown, why.into())
             },
         };
         Message::Worked(Box::new(TurnEnd {
@@ -369,7 +368,7 @@ fn toolbox(
     folder: &RunFolder,
     protection: &Protection,
     (turn, cwd): (TurnId, &Path),
-) -> Result<Toolbox, String> {
+) -> Result<Toolbox, WorkError> {
     let tools = tools_of(plan, turn);
     let mut kinds = Vec::new();
     let looks = tools.offers(ToolKind::Read).then_some(FOR_REVIEWERS);
@@ -377,8 +376,7 @@ fn toolbox(
     kinds.extend(tools.offers(ToolKind::Write).then_some(Tool::Write));
     let guarded = Guarded::of(&protected_scopes(plan, turn.task))?;
     let by_default = protection.guards(plan, turn.task);
-    let toolbox =
-        Toolbox::new(cwd, &kinds).map_err(|error| format!("cannot look into {}: {error}", cwd.display()))?;
+    let toolbox = Toolbox::new(cwd, &kinds).map_err(WorkError::file("look into", cwd))?;
     Ok(toolbox
         .hiding(folder.state_folder().path())
         .guarding(move |path| guarded.holds(path) || by_default(path)))
@@ -548,7 +546,7 @@ impl ToolContext {
     }
 
     /// A call in which an agent speaks, without what nobody may read: its words go to others and on record.
-    fn without_secrets(&self, call: &ToolCall) -> Result<ToolCall, String> {
+    fn without_secrets(&self, call: &ToolCall) -> Result<ToolCall, WorkError> {
         let clean = self.secrets.redact(&call.arguments.to_string());
         let arguments =
             serde_json::from_str(&clean).map_err(|error| format!("it cannot be read: {error}"))?;
@@ -653,7 +651,7 @@ impl ToolContext {
     }
 }
 
-fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Result<Vec<String>, String> {
+fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Result<Vec<String>, WorkError> {
     let path = env.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or("", |(_, value)| value.as_str());
     let program = argv.first_mut().ok_or("there is no program")?;

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +18,11 @@ use crate::engine::{
     Effect, Fact, JudgingPlace, Looks, ProcessRef, State, SupervisorRef, TurnEnd, gets_prompt, may_be_made,
 };
 use crate::executor::command::GRACE;
+use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandRequest, Commands, Owner, Runner};
+use crate::executor::spool;
 use crate::mission::Plan;
-use crate::store::{self, RunFolder, SpoolName};
+use crate::store::{RunFolder, SpoolName};
 use crate::supervisor::{self, Command};
 use crate::test_clock::scaled;
 
@@ -227,7 +228,7 @@ impl World {
         }
         let (prompt, cues) = middleware::before(&state.plan, turn.task, prompt);
         let path = self.folder.spool_file(&SpoolName::Prompt(turn));
-        write_file(&path, prompt.as_bytes())?;
+        spool::write(&path, prompt.as_bytes())?;
         Ok(Fact::PromptReady {
             turn,
             digest: Some(Digest::of(prompt.as_bytes())),
@@ -327,19 +328,24 @@ impl World {
     }
 
     /// The line to an agent for one call.
-    pub(super) fn line(&mut self, agent: AgentId, endpoint: &Endpoint, call: Call) -> Result<Line, String> {
+    pub(super) fn line(
+        &mut self,
+        agent: AgentId,
+        endpoint: &Endpoint,
+        call: Call,
+    ) -> Result<Line, WorkError> {
         match self.programs.network().clone() {
             Network::Open => self.http(agent, endpoint).map(Line::Direct),
             Network::Recording(cassette) => self
                 .http(agent, endpoint)
                 .map(|client| Line::Recording(client, Tape::new(cassette, call))),
             Network::Offline(Some(cassette)) => Ok(Line::Recorded(Tape::new(cassette, call))),
-            Network::Offline(None) => Err("it needs the network, and the run is offline".to_owned()),
+            Network::Offline(None) => Err("it needs the network, and the run is offline".into()),
         }
     }
 
     /// The HTTP client of an agent, made when it is first needed.
-    fn http(&mut self, agent: AgentId, endpoint: &Endpoint) -> Result<reqwest::Client, String> {
+    fn http(&mut self, agent: AgentId, endpoint: &Endpoint) -> Result<reqwest::Client, WorkError> {
         if let Some(client) = self.http.get(&agent) {
             return Ok(client.clone());
         }
@@ -506,26 +512,18 @@ fn not_before(effect: &mut Effect) -> Option<Timestamp> {
     }
 }
 
-/// Writes a file of the spool.
-pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
-    store::write_new(path, bytes).map_err(|source| RunError::Spool {
-        path: path.to_owned(),
-        source,
-    })
-}
-
 /// Randomness for a back-off, 0 to 1000: calls that failed in the same moment must not come back in the same moment.
 pub(super) fn jitter() -> u16 {
     fastrand::u16(0..=1000)
 }
 
 /// An environment problem in the middle of a run: nothing was started.
-pub(super) fn not_reachable(turn: TurnId, message: String) -> Fact {
+pub(super) fn not_reachable(turn: TurnId, why: impl Into<String>) -> Fact {
     Fact::TurnRequestFailed {
         turn,
         class: FailureClass::Unknown,
         before_effect: false,
-        message,
+        message: why.into(),
         retry_after: None,
         jitter: 0,
     }

@@ -8,7 +8,7 @@ use crate::domain::Timestamp;
 
 use super::file_util::open_regular;
 use super::log_file::LogFile;
-use super::record::{Decision, Record};
+use super::record::{BadRecord, Decision, Record};
 use super::snapshot::JournalEnd;
 
 /// No record is longer, in bytes: so a reader needs no more memory than this, whatever is in the place of a journal.
@@ -347,7 +347,7 @@ impl<R: BufRead> Reader<R> {
                 self.next_seq = record.seq + record.events.len() as u64;
                 Ok(Some(record))
             }
-            Err(what) => self.tail_or_damage(what).map(|()| None),
+            Err(what) => self.tail_or_damage(&what).map(|()| None),
         }
     }
 
@@ -397,17 +397,14 @@ impl<R: BufRead> Reader<R> {
         Ok(read > 0)
     }
 
-    fn decode_line(&self) -> Result<Record, String> {
+    fn decode_line(&self) -> Result<Record, BadRecord> {
         let line = self
             .line
             .strip_suffix(b"\n")
-            .ok_or("it ends in the middle of a record")?;
+            .ok_or(BadRecord::Line("it ends in the middle of a record"))?;
         let record = Record::of_line(line)?;
         if record.seq != self.next_seq {
-            return Err(format!(
-                "it holds event {} where {} should follow",
-                record.seq, self.next_seq
-            ));
+            return Err(BadRecord::Order(record.seq, self.next_seq));
         }
         Ok(record)
     }
@@ -415,7 +412,7 @@ impl<R: BufRead> Reader<R> {
     /// A line cannot be read. It is the tail of an interrupted write if no later batch was written: a batch is only
     /// begun once everything before it is synced. Even then the line must look torn, that is cut short or with blocks
     /// that never reached the disk; a complete line with changed bytes is damage.
-    fn tail_or_damage(&mut self, what: String) -> Result<(), DamagedJournal> {
+    fn tail_or_damage(&mut self, what: &BadRecord) -> Result<(), DamagedJournal> {
         let (line, byte) = (self.line_number, self.offset);
         let mut tail = self.line.len() as u64;
         let mut looks_torn = looks_torn(&self.line, byte);
@@ -434,7 +431,7 @@ impl<R: BufRead> Reader<R> {
                 path: self.path.clone(),
                 line,
                 byte,
-                what,
+                what: what.to_string(),
                 after,
             });
         }

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::belonging;
 use super::forebears::any_forebear;
-use super::orphans::{Marker, TURN_KEY_VARIABLE};
+use super::orphans::Marker;
 use super::platform;
+use super::protocol::TURN_KEY_VARIABLE;
 
 /// How supervisors are called in `/proc`: the kernel keeps 15 characters of a name.
 pub(super) const SUPERVISOR_NAME: &str = "quorum-supervis";

@@ -1,0 +1,108 @@
+//! Why work cannot be begun, or what it left cannot be used.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tokio::task::JoinError;
+
+use crate::agents::channel::ChannelError;
+use crate::agents::endpoint::EndpointError;
+use crate::mission::UnsetVariable;
+use crate::review::facts::FactsError;
+use crate::review::handoff::OwnWork;
+use crate::review::pictures::PictureError;
+use crate::review::snapshot::PatternError;
+
+/// Why work cannot be begun, or what it left cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// A file or folder that it needs cannot be dealt with.
+    #[error("cannot {act} {path}: {source}")]
+    File {
+        /// What was to be done to it.
+        act: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// What is on record is gone, was changed or cannot be read.
+    #[error("{what}: {source}")]
+    Lost {
+        /// What of it.
+        what: Cow<'static, str>,
+        /// Why.
+        source: io::Error,
+    },
+    /// The channel cannot be told.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    /// The model cannot be reached.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The environment lacks a variable.
+    #[error(transparent)]
+    Variable(#[from] UnsetVariable),
+    /// A file that its criteria name cannot be looked at.
+    #[error(transparent)]
+    Facts(#[from] FactsError),
+    /// A screenshot cannot be used.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    /// A pattern of files cannot be read.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// It was to be judged by whoever did it.
+    #[error(transparent)]
+    OwnWork(#[from] OwnWork),
+    /// A file of the run says something else than it must.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// The system said no.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// What prepared it broke off.
+    #[error(transparent)]
+    BrokeOff(#[from] JoinError),
+    /// The supervisor, a provider or the mission has none of it, in words of its own.
+    #[error("{0}")]
+    Refused(Cow<'static, str>),
+}
+
+impl WorkError {
+    /// That a file cannot be dealt with, by what the system says.
+    pub fn file(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::File {
+            act,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// That something of the record is lost, by what the system says.
+    pub fn lost(what: impl Into<Cow<'static, str>>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Lost {
+            what: what.into(),
+            source,
+        }
+    }
+}
+
+impl From<&'static str> for WorkError {
+    fn from(why: &'static str) -> Self {
+        Self::Refused(why.into())
+    }
+}
+
+impl From<String> for WorkError {
+    fn from(why: String) -> Self {
+        Self::Refused(why.into())
+    }
+}
+
+impl From<WorkError> for String {
+    fn from(why: WorkError) -> Self {
+        why.to_string()
+    }
+}
