@@ -282,11 +282,8 @@ pub enum CassetteError {
 
 /// A reply cannot be written down.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot record the reply in {path}: {source}")]
-pub(super) struct NotRecorded {
-    path: PathBuf,
-    source: io::Error,
-}
+#[error("cannot record the reply in {0}: {1}")]
+pub(super) struct NotRecorded(PathBuf, #[source] io::Error);
 
 /// Why a recording has no reply to a question.
 #[derive(Debug, thiserror::Error)]
@@ -302,8 +299,8 @@ enum NoEntry {
     Form(String),
     #[error("its file was changed since it was recorded")]
     Changed,
-    #[error("it was recorded for agent '{agent}', {call}")]
-    OtherCall { agent: String, call: String },
+    #[error("it was recorded for agent '{0}', {1}")]
+    OtherCall(String, String),
     #[error("another question was recorded: {0}")]
     OtherQuestion(String),
 }
@@ -463,10 +460,7 @@ impl Cassette {
         result: &Result<ModelReply, ModelError>,
     ) -> Result<(), NotRecorded> {
         let path = self.replies().join(call.file(number));
-        let lost = |source| NotRecorded {
-            path: path.clone(),
-            source,
-        };
+        let lost = |error| NotRecorded(path.clone(), error);
         let answer = match result {
             Ok(reply) => Answer::Reply(reply.clone()),
             Err(error) => Answer::Error(RecordedError {
@@ -507,10 +501,7 @@ impl Cassette {
         let entry = self.entry(&name).and_then(|entry| {
             if entry.call != *call || entry.request != number {
                 let was = &entry.call;
-                return Err(NoEntry::OtherCall {
-                    agent: was.agent.clone(),
-                    call: was.describe(),
-                });
+                return Err(NoEntry::OtherCall(was.agent.clone(), was.describe()));
             }
             let digests = self.digests(&asked.0);
             if !digests.iter().any(|digest| entry.digests.contains(digest)) {

@@ -76,7 +76,6 @@ pub struct Refusal {
 
 impl Refusal {
     /// Without a pause.
-    #[must_use]
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
             class,
@@ -166,7 +165,6 @@ impl Channel {
     }
 
     /// `text` as people may see it: one short line without any of the channel's secrets.
-    #[must_use]
     pub fn presentable(&self, text: &str) -> String {
         let clean = self.secrets.redact(text);
         let plain = |c: char| if c.is_control() { ' ' } else { c };

@@ -131,25 +131,21 @@ impl Endpoint {
     }
 
     /// Key and headers of every request. The values are marked as sensitive.
-    #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
     /// Whether this is the service of the protocol's own provider.
-    #[must_use]
     pub fn is_own_service(&self) -> bool {
         self.protocol.is_own_service(&self.url)
     }
 
     /// `text` without any of the endpoint's secrets: providers repeat keys in their errors.
-    #[must_use]
     pub fn redact(&self, text: &str) -> String {
         self.secrets.redact(text)
     }
 
     /// What must not be known of it.
-    #[must_use]
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }

@@ -126,7 +126,8 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
     let retried = block_on(async {
         let supervisor = supervisor.into_async().map_err(RetryError::Supervisor)?;
         retry_now(&folder, &letter, supervisor).await
-    })?;
+    })
+    .map_err(Failure::internal)?;
     let letter = retried.map_err(|error| match error {
         RetryError::Queue(error) => unusable(error),
         error @ RetryError::Busy => Failure::environment(error).help("wait a moment, then try again"),

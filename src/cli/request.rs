@@ -248,7 +248,7 @@ fn approve(
     let wanted = found.run.as_ref().or(approve.run.as_ref());
     let run = find_run(folder, wanted)?;
     fits(folder, &run, &found)?;
-    let (by, id) = (approve.speaker.name(), run.id().clone());
+    let by = approve.speaker.name();
     let mut known = found;
     if let Some(supervisor) = supervisor.filter(|_| asks_agent(&known)) {
         known = triaged(requests, &run, known, approve, supervisor)?;
@@ -256,22 +256,7 @@ fn approve(
             return Ok(ended(&known, screen, 4));
         }
     }
-    while known
-        .status
-        .next()
-        .is_some_and(|next| next != RequestStatus::TaskCreated)
-    {
-        let (from, to) = (known.status, known.status.next());
-        let reason = (to == Some(RequestStatus::Triaging)).then_some("strategy: direct");
-        known = requests
-            .change(known.number, |request| {
-                let to = to.filter(|_| request.status == from);
-                if to.is_some_and(|to| request.step(to, Timestamp::now(), &by, reason)) {
-                    request.run = Some(id.clone());
-                }
-            })
-            .map_err(unusable)?;
-    }
+    let known = advanced(requests, known, &by, run.id())?;
     if known.status != RequestStatus::Approved {
         // Somebody else was faster.
         let code = if known.status == RequestStatus::TaskCreated {
@@ -301,6 +286,21 @@ fn approve(
             )
         }
     }
+}
+
+/// The request, as far on its way to a task of the run as one word brings it.
+fn advanced(requests: &Requests, mut known: Request, by: &str, run: &RunId) -> Result<Request, Failure> {
+    while let Some(to) = known.status.next().filter(|to| *to != RequestStatus::TaskCreated) {
+        let from = known.status;
+        let reason = (to == RequestStatus::Triaging).then_some("strategy: direct");
+        let step = |request: &mut Request| {
+            if request.status == from && request.step(to, Timestamp::now(), by, reason) {
+                request.run = Some(run.clone());
+            }
+        };
+        known = requests.change(known.number, step).map_err(unusable)?;
+    }
+    Ok(known)
 }
 
 /// Whether no agent has looked at it yet.
@@ -371,7 +371,8 @@ fn asked(
     let reply = block_on(async {
         let supervisor = supervisor.into_async()?;
         ask_about_request(state, agent, subject.title, &prompt::triage(subject), supervisor).await
-    })?;
+    })
+    .map_err(Failure::internal)?;
     reply.map_err(|why| {
         let name = &state.plan.agent(agent).name;
         Failure::environment(anyhow!("agent '{name}' cannot be asked: {why}"))

@@ -273,5 +273,5 @@ pub fn drive(
         })
     });
     panics::works_on(None);
-    ending?
+    ending.map_err(Failure::internal)?
 }

@@ -17,24 +17,12 @@ use crate::review::snapshot::PatternError;
 /// Why work cannot be begun, or what it left cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
-    /// A file or folder that it needs cannot be dealt with.
-    #[error("cannot {act} {path}: {source}")]
-    File {
-        /// What was to be done to it.
-        act: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// What is on record is gone, was changed or cannot be read.
-    #[error("{what}: {source}")]
-    Lost {
-        /// What of it.
-        what: Cow<'static, str>,
-        /// Why.
-        source: io::Error,
-    },
+    /// A file or folder cannot be dealt with: what was to be done to it.
+    #[error("cannot {0} {1}: {2}")]
+    File(&'static str, PathBuf, #[source] io::Error),
+    /// What is on record is gone, was changed or cannot be read: what of it.
+    #[error("{0}: {1}")]
+    Lost(Cow<'static, str>, #[source] io::Error),
     /// The channel cannot be told.
     #[error(transparent)]
     Channel(#[from] ChannelError),
@@ -73,19 +61,12 @@ pub enum WorkError {
 impl WorkError {
     /// That a file cannot be dealt with, by what the system says.
     pub fn file(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::File {
-            act,
-            path: path.to_owned(),
-            source,
-        }
+        move |error| Self::File(act, path.to_owned(), error)
     }
 
     /// That something of the record is lost, by what the system says.
     pub fn lost(what: impl Into<Cow<'static, str>>) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Lost {
-            what: what.into(),
-            source,
-        }
+        move |error| Self::Lost(what.into(), error)
     }
 }
 

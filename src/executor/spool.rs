@@ -324,12 +324,9 @@ fn starts_char(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
 
+/// Whether a file is the one that a record vouches for.
 pub fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
-    let recorded = Recorded {
-        len: Some(expected.len),
-        digest: expected.digest,
-    };
-    is_as_recorded(path, &recorded)
+    is_as_recorded(path, &expected.into())
 }
 
 /// What a record says of a file's content.
@@ -338,6 +335,15 @@ pub struct Recorded {
     pub len: Option<u64>,
     /// Its digest.
     pub digest: Digest,
+}
+
+impl From<&FileRef> for Recorded {
+    fn from(file: &FileRef) -> Self {
+        Self {
+            len: Some(file.len),
+            digest: file.digest,
+        }
+    }
 }
 
 /// Whether a file is what was recorded.

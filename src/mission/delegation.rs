@@ -129,16 +129,9 @@ pub enum SubTaskError {
     /// It is none at all.
     #[error("it is no object with a `title`")]
     NoObject,
-    /// It, or its `verify`, has a key that is not known.
-    #[error("{whose} has a key {key:.100?}, which it may not have; known are {known}")]
-    UnknownKey {
-        /// What has it.
-        whose: &'static str,
-        /// The key.
-        key: String,
-        /// Those that are known.
-        known: String,
-    },
+    /// It, or its `verify`, has a key that is not known: those that are.
+    #[error("{0} has a key {1:.100?}, which it may not have; known are {2}")]
+    UnknownKey(&'static str, String, String),
     /// It has no title.
     #[error("it has no `title`")]
     NoTitle,
@@ -192,11 +185,7 @@ pub fn read_sub_task(item: &Value) -> Result<SubTask, SubTaskError> {
         return Err(SubTaskError::NoObject);
     };
     if let Some(key) = map.keys().find(|key| !KEYS.contains(&key.as_str())) {
-        return Err(SubTaskError::UnknownKey {
-            whose: "it",
-            key: key.clone(),
-            known: KEYS.join(", "),
-        });
+        return Err(SubTaskError::UnknownKey("it", key.clone(), KEYS.join(", ")));
     }
     let title = text(map, "title")?.ok_or(SubTaskError::NoTitle)?;
     Name::parse(&title)?;
@@ -260,11 +249,11 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, SubT
     };
     if let Some(key) = keys.keys().find(|key| FINISH_GATE.key(key).is_none()) {
         let known: Vec<&str> = FINISH_GATE.keys.iter().map(|key| key.name).collect();
-        return Err(SubTaskError::UnknownKey {
-            whose: "its `verify`",
-            key: key.clone(),
-            known: known.join(", "),
-        });
+        return Err(SubTaskError::UnknownKey(
+            "its `verify`",
+            key.clone(),
+            known.join(", "),
+        ));
     }
     let gate = gate_by_value::read(declared.clone());
     let gate = gate.map_err(|error| SubTaskError::Gate(error.to_string()))?;

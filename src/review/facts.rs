@@ -17,13 +17,8 @@ pub const MOST_SEARCHED: u64 = 16 * 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum FactsError {
     /// It is there and cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Unreadable {
-        /// Its path in the workspace.
-        path: String,
-        /// What the system says.
-        source: io::Error,
-    },
+    #[error("cannot read {0}: {1}")]
+    Unreadable(String, #[source] io::Error),
     /// There is no workspace any more.
     #[error("the workspace {0} is gone")]
     NoWorkspace(PathBuf),
@@ -39,10 +34,7 @@ pub fn look_at(workspace: &Path, paths: &[String]) -> Result<Vec<FileFacts>, Fac
 }
 
 fn look(workspace: &Path, path: &str) -> Result<Option<FileFacts>, FactsError> {
-    let fault = |source: io::Error| FactsError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
+    let fault = |error: io::Error| FactsError::Unreadable(path.to_owned(), error);
     let fact = |content| {
         Some(FileFacts {
             path: path.to_owned(),

@@ -34,25 +34,15 @@ pub struct Picture {
     pub bytes: Vec<u8>,
 }
 
-/// Why a screenshot cannot be used.
+/// Why a screenshot of the workspace cannot be used: its path, and what is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// It is no regular file of the workspace.
-    #[error("{path} cannot be opened: {why}")]
-    Obstacle {
-        /// Its path in the workspace.
-        path: String,
-        /// What is in the way.
-        why: String,
-    },
+    #[error("{0} cannot be opened: {1}")]
+    Obstacle(String, String),
     /// It cannot be read.
-    #[error("{path} cannot be read: {source}")]
-    Unreadable {
-        /// Its path in the workspace.
-        path: String,
-        /// What the system says.
-        source: io::Error,
-    },
+    #[error("{0} cannot be read: {1}")]
+    Unreadable(String, #[source] io::Error),
     /// It is too large.
     #[error("{0} has more than {LARGEST_FILE} bytes")]
     TooLarge(String),
@@ -60,13 +50,8 @@ pub enum PictureError {
     #[error("{0} is neither a PNG nor a JPEG")]
     Kind(String),
     /// It is no whole picture.
-    #[error("{path} cannot be decoded: {source}")]
-    Broken {
-        /// Its path in the workspace.
-        path: String,
-        /// What is wrong with it.
-        source: DecodeError,
-    },
+    #[error("{0} cannot be decoded: {1}")]
+    Broken(String, #[source] DecodeError),
 }
 
 /// Why bytes are no picture.
@@ -108,12 +93,12 @@ fn read(workspace: &Path, path: &str) -> Result<Option<Picture>, PictureError> {
         Ok(file) => file,
         Err(error) => {
             let obstacle = obstacle(workspace, &path, &error);
-            return obstacle.map_or(Ok(None), |why| Err(PictureError::Obstacle { path, why }));
+            return obstacle.map_or(Ok(None), |why| Err(PictureError::Obstacle(path, why)));
         }
     };
     let mut bytes = Vec::new();
-    if let Err(source) = file.take(LARGEST_FILE + 1).read_to_end(&mut bytes) {
-        return Err(PictureError::Unreadable { path, source });
+    if let Err(error) = file.take(LARGEST_FILE + 1).read_to_end(&mut bytes) {
+        return Err(PictureError::Unreadable(path, error));
     }
     if bytes.len() as u64 > LARGEST_FILE {
         return Err(PictureError::TooLarge(path));
@@ -222,10 +207,7 @@ fn decode(picture: &Picture) -> Result<Pixels, PictureError> {
         "image/png" => png(&picture.bytes),
         _ => jpeg(&picture.bytes),
     };
-    pixels.map_err(|source| PictureError::Broken {
-        path: picture.path.clone(),
-        source,
-    })
+    pixels.map_err(|error| PictureError::Broken(picture.path.clone(), error))
 }
 
 fn png(bytes: &[u8]) -> Result<Pixels, DecodeError> {

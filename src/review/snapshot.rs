@@ -72,7 +72,6 @@ pub struct Stamp(u64, (i64, i64), (i64, i64));
 
 impl Stamp {
     /// The stamp of a file.
-    #[must_use]
     pub fn of(found: &Metadata) -> Self {
         Self(
             found.ino(),
@@ -120,13 +119,11 @@ pub const SHOWS_AFTER: Duration = Duration::from_millis(20);
 
 impl Known {
     /// What a record says of files: only what they held.
-    #[must_use]
     pub fn recorded(marks: Marks) -> Self {
         Self { marks, taken: (0, 0) }
     }
 
     /// Whether this is what a record says of the file at this path.
-    #[must_use]
     pub fn is_record_of(&self, path: &str) -> bool {
         self.taken == (0, 0) && self.marks.contains_key(path)
     }
@@ -153,7 +150,6 @@ impl Known {
 
     /// Whether each of these files, and whether one is there at all, is as it was. Reads none: what cannot be told so is
     /// not as it was.
-    #[must_use]
     pub fn is_untouched<'p>(&self, files: impl IntoIterator<Item = &'p PathBuf>) -> bool {
         files.into_iter().all(|path| match fs::symlink_metadata(path) {
             Ok(found) => self.still(path, &found).is_some(),
@@ -257,7 +253,6 @@ pub fn restored_paths<'m>(
 }
 
 /// What is not as it was, one sentence a file.
-#[must_use]
 pub fn changes(before: &Marks, after: &Marks, root: &Path) -> Vec<String> {
     let mut said: Vec<String> = changed_paths(before, after, root).map(|(_, said)| said).collect();
     said.sort();
@@ -265,7 +260,6 @@ pub fn changes(before: &Marks, after: &Marks, root: &Path) -> Vec<String> {
 }
 
 /// How much of it is not as it was.
-#[must_use]
 pub fn difference(before: &Marks, after: &Marks) -> Difference {
     let mut difference = Difference::default();
     let one = |count: &mut u32, yes: bool| *count = count.saturating_add(u32::from(yes));
@@ -316,13 +310,8 @@ fn shown<'p>(path: &'p str, root: &Path) -> std::borrow::Cow<'p, str> {
 #[derive(Debug, thiserror::Error)]
 pub enum PatternError {
     /// By itself.
-    #[error("the pattern {pattern} cannot be read: {source}")]
-    One {
-        /// The pattern.
-        pattern: String,
-        /// What is wrong with it.
-        source: globset::Error,
-    },
+    #[error("the pattern {0} cannot be read: {1}")]
+    One(String, #[source] globset::Error),
     /// Together with others.
     #[error(transparent)]
     Together(#[from] globset::Error),
@@ -346,7 +335,6 @@ impl Guarded {
     }
 
     /// Whether any of them names this absolute path, or a folder that it lies in.
-    #[must_use]
     pub fn holds(&self, path: &Path) -> bool {
         self.0
             .iter()
@@ -381,10 +369,7 @@ impl Patterns {
             let parts = parts(pattern);
             for text in [parts.join("/"), format!("{}/**", parts.join("/"))] {
                 let glob = GlobBuilder::new(&text).literal_separator(true).build();
-                globs.add(glob.map_err(|source| PatternError::One {
-                    pattern: pattern.clone(),
-                    source,
-                })?);
+                globs.add(glob.map_err(|error| PatternError::One(pattern.clone(), error))?);
             }
             let depth = if parts.iter().any(|part| part.contains("**")) {
                 DEEPEST

@@ -19,7 +19,6 @@ use super::prompt::{
 
 /// Asks the agent of one of the mission's own stages for its verdict. With `unread` it is asked once more, and told why: its
 /// earlier reply said nothing.
-#[must_use]
 pub fn stage(work: &Work, name: &str, criteria: Option<&str>, unread: Option<&str>) -> JudgePrompt {
     let mut user = String::new();
     // Writing to a String cannot fail, so results of `write!` are dropped here and below.
@@ -57,7 +56,6 @@ const FINDING: &str = "{\"severity\": <\"critical\", \"high\", \"medium\", \"low
                        is wrong>, \"evidence\": <where it shows>, \"suggestedFix\": <how to mend it>}";
 
 /// Asks a red team for what is wrong with the work.
-#[must_use]
 pub fn red_team(work: &Work, unread: Option<&str>) -> JudgePrompt {
     let mut user = String::from(
         "Other reviewers have let the work below pass. You are the red team: try to break it. Look for what they may \
@@ -84,7 +82,6 @@ pub fn red_team(work: &Work, unread: Option<&str>) -> JudgePrompt {
 
 /// Asks an agent that can look at pictures whether they show what they should. The pictures come as pictures, beside the
 /// text; here is what each of them is.
-#[must_use]
 pub fn vision(
     work: &Work,
     expected: &[Expected],
@@ -165,7 +162,6 @@ fn finish(mut user: String, unread: Option<&str>) -> JudgePrompt {
 }
 
 /// The JSON Schema of a reply, for providers that can hold a model to it.
-#[must_use]
 pub fn schema(step: Step, asks_for_answers: bool) -> Value {
     let verdict = json!({"type": "string", "enum": ["pass", "fail", "refer"]});
     let report = |kind, words: &[&str]| {
@@ -221,18 +217,9 @@ pub enum CommandFault {
     /// A signal ended it.
     #[error("{0} was killed by signal {1}")]
     Killed(String, i32),
-    /// It could not run what it calls.
-    #[error("{what} exited {code}: {why}; it said: {said}")]
-    Shell {
-        /// The command.
-        what: String,
-        /// Its exit code.
-        code: i32,
-        /// What that code means.
-        why: String,
-        /// The last line that it printed.
-        said: String,
-    },
+    /// It could not run what it calls: its exit code, what that means, and the last line that it printed.
+    #[error("{0} exited {1}: {2}; it said: {3}")]
+    Shell(String, i32, String, String),
 }
 
 /// What the end of a stage's command says about the work.
@@ -262,12 +249,7 @@ pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Advice
             .last()
             .unwrap_or_default()
             .to_owned();
-        return Err(CommandFault::Shell {
-            what,
-            code,
-            why,
-            said,
-        });
+        return Err(CommandFault::Shell(what, code, why, said));
     }
     let printed = outcome.output.trim();
     let findings = match (code, printed) {

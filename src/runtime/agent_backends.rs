@@ -29,9 +29,9 @@ pub struct Programs {
     secrets: Arc<Secrets>,
     /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
     others: HashMap<AgentId, Reach>,
-    channels: Channels,
-    network: Network,
-    mission_folder: PathBuf,
+    pub(super) channels: Channels,
+    pub(super) network: Network,
+    pub(super) mission_folder: PathBuf,
 }
 /// How an agent is reached.
 #[derive(Clone)]
@@ -114,14 +114,6 @@ impl Programs {
         })
     }
 
-    pub(super) fn channel(&self, name: &str) -> Option<Arc<Channel>> {
-        self.channels.get(name).cloned()
-    }
-
-    pub(super) fn channels(&self) -> &Channels {
-        &self.channels
-    }
-
     pub(super) fn secrets(&self) -> Arc<Secrets> {
         self.secrets.clone()
     }
@@ -147,16 +139,7 @@ impl Programs {
         short.collect()
     }
 
-    pub(super) fn network(&self) -> &Network {
-        &self.network
-    }
-
-    pub(super) fn mission_folder(&self) -> &Path {
-        &self.mission_folder
-    }
-
     /// Where each agent is, in the order of the mission: see [`locate`].
-    #[must_use]
     pub fn places(&self, state: &State) -> Vec<(String, String)> {
         let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         agents

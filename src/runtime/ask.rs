@@ -71,6 +71,39 @@ struct Asked {
 }
 
 impl World {
+    /// What a call is about, as it stands now.
+    fn call(
+        &self,
+        state: &State,
+        (id, purpose, agent): (AskId, Purpose, AgentId),
+        strict: Option<String>,
+    ) -> Call {
+        Call {
+            id,
+            purpose,
+            agent,
+            strict,
+            plan: state.plan.clone(),
+            folder: self.folder.clone(),
+            secrets: self.programs.secrets(),
+            task: state.task(id.task).clone(),
+            other: match purpose {
+                Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
+                Purpose::Score(_)
+                | Purpose::Confirm
+                | Purpose::Answer
+                | Purpose::Approve { .. }
+                | Purpose::Grade { .. }
+                | Purpose::Decompose { .. }
+                | Purpose::Scrutinise { .. } => None,
+            },
+            judged: match purpose {
+                Purpose::Grade { .. } => judged(state, id.task),
+                _ => Vec::new(),
+            },
+        }
+    }
+
     /// Asks an agent.
     pub(super) fn ask(&mut self, state: &State, effect: Effect) {
         let Effect::Ask {
@@ -83,38 +116,11 @@ impl World {
         else {
             return;
         };
-        let other = match purpose {
-            Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
-            Purpose::Score(_)
-            | Purpose::Confirm
-            | Purpose::Answer
-            | Purpose::Approve { .. }
-            | Purpose::Grade { .. }
-            | Purpose::Decompose { .. }
-            | Purpose::Scrutinise { .. } => None,
-        };
-        let call = Call {
-            id,
-            purpose,
-            agent,
-            strict: strict.clone(),
-            plan: state.plan.clone(),
-            folder: self.folder.clone(),
-            secrets: self.programs.secrets(),
-            task: state.task(id.task).clone(),
-            other,
-            judged: match purpose {
-                Purpose::Grade { .. } => judged(state, id.task),
-                _ => Vec::new(),
-            },
-        };
+        let call = self.call(state, (id, purpose, agent), strict.clone());
         match self.programs.get(agent).cloned() {
             None => {
-                let message = format!(
-                    "{} '{}' cannot be reached",
-                    call.who(),
-                    call.plan.agent(agent).name
-                );
+                let name = &call.plan.agent(agent).name;
+                let message = format!("{} '{name}' cannot be reached", call.who());
                 let failed = Failed {
                     never_began: true,
                     ..Failed::of(FailureClass::Unknown, message)
@@ -367,12 +373,9 @@ impl Call {
             endpoint,
             request: ModelRequest {
                 system,
-                prompt,
                 images,
                 schema: self.schema(),
-                temperature: agent.spec.temperature,
-                max_tokens: agent.spec.max_tokens,
-                timeout: self.timeout().as_duration(),
+                ..ModelRequest::to(&agent.spec, prompt, self.timeout())
             },
             request_file: self.path(SpoolName::Ask(self.id, AskFile::Request)),
         };

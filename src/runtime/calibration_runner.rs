@@ -148,7 +148,6 @@ impl Jury {
     }
 
     /// As what a juror is asked about a piece; `None` if there is no such juror.
-    #[must_use]
     pub fn asked_as(&self, juror: usize, piece: &Piece) -> Option<AskedAs> {
         let spec = &self.jurors.get(juror)?.agent.spec;
         let all = serde_json::json!({
@@ -266,12 +265,8 @@ impl Juror {
     ) -> Result<Heard, Failed> {
         let mut request = ModelRequest {
             system: Some(asked.system.clone()),
-            prompt: asked.user.clone(),
-            images: Vec::new(),
             schema: Some(prompt::panel_schema(dimensions, false)),
-            temperature: self.agent.spec.temperature,
-            max_tokens: self.agent.spec.max_tokens,
-            timeout: review_timeout(&self.agent).as_duration(),
+            ..ModelRequest::to(&self.agent.spec, asked.user.clone(), review_timeout(&self.agent))
         };
         let mut result = model::complete(line, endpoint, &request, Timestamp::now()).await;
         if matches!(&result, Err(error) if error.schema_unsupported) {

@@ -121,7 +121,7 @@ impl World {
                 }
                 None
             }
-            Event::SpawnFailed { key, message, .. } if self.is_stopping() => {
+            Event::SpawnFailed { key, message, .. } if self.stopping => {
                 self.runner.ended(key, Err(message.into()))
             }
             Event::SpawnFailed { key, message, .. } => {
@@ -145,7 +145,7 @@ impl World {
             Owner::Turn(turn) => self.turn_ended(turn, ended.outputs, ended.result, inputs),
             Owner::Nobody => finish(ended),
             // What is dropped is done again by the next session.
-            Owner::Tool(_) | Owner::Task(_) | Owner::Audit if self.is_stopping() => {}
+            Owner::Tool(_) | Owner::Task(_) | Owner::Audit if self.stopping => {}
             Owner::Tool(_) | Owner::Task(_) | Owner::Audit => finish(ended),
         }
     }

@@ -134,7 +134,7 @@ impl World {
         if !letters.iter().any(|letter| concerns_a_session(letter, now)) {
             return None;
         }
-        let (own, channels) = (self.folder.id().clone(), self.programs.channels().clone());
+        let (own, channels) = (self.folder.id().clone(), self.programs.channels.clone());
         let (context, sender) = (self.delivery_context(), self.sender.clone());
         let work = tokio::spawn(async move {
             if let Err(error) = drain(&queue, &folder, &own, &channels, context).await {

@@ -259,7 +259,7 @@ impl World {
         DeliveryContext {
             commands: self.commands.clone(),
             state_folder: self.folder.state_folder().path().to_owned(),
-            cwd: self.programs.mission_folder().to_owned(),
+            cwd: self.programs.mission_folder.clone(),
             secrets: self.programs.secrets(),
         }
     }
@@ -270,7 +270,7 @@ impl World {
         let Some(open) = state.notices.open(number) else {
             return;
         };
-        let Some(channel) = self.programs.channel(&open.channel) else {
+        let Some(channel) = self.programs.channels.get(&*open.channel).cloned() else {
             let failure = Undelivered {
                 class: FailureClass::Unknown,
                 message: format!("the mission has no channel '{}' any more", open.channel),

@@ -440,7 +440,6 @@ fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> V
 }
 
 /// The files that are protected because commands that judge name them, each with the command, as they are now. Blocks.
-#[must_use]
 pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, String> {
     let plan = &state.plan;
     let folders: Vec<PathBuf> = [&plan.rules.workspace, &options.mission_folder]

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::domain::{Advice, AskId, Digest, Purpose, TaskId};
 use crate::engine::{self, AskEvent, Event, Fact, FileRef, RULES, ReplyRef, RunEvent, State, TurnEvent};
 use crate::executor::error::WorkError;
-use crate::executor::spool::{Recorded, is_as_recorded, read_head};
+use crate::executor::spool::{check, is_as_recorded, read_head};
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
@@ -109,7 +109,6 @@ pub struct Decision {
 
 impl Replay {
     /// Whether everything was derived again and is as it is recorded. What other rules decided was not derived.
-    #[must_use]
     pub fn is_equal(&self) -> bool {
         self.of_other_rules == 0 && self.standings().all(|standing| *standing == Standing::Equal)
     }
@@ -434,11 +433,7 @@ impl Rejudge<'_> {
                 _ => Ok(()),
             };
         }
-        let recorded = Recorded {
-            len: Some(file.len),
-            digest: file.digest,
-        };
-        Ok(is_as_recorded(&path, &recorded)?)
+        Ok(check(&path, file)?)
     }
 
     fn doubt(&mut self, ground: Ground, standing: &Standing) {

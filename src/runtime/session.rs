@@ -139,7 +139,6 @@ pub struct Session {
 
 impl Session {
     /// Joins what a session needs. Nothing happens yet.
-    #[must_use]
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
         let (commands, requests) = Commands::new();

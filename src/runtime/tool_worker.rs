@@ -26,15 +26,15 @@ use crate::executor::spool::{read_ends, read_head};
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::make_folder;
 use crate::judging::question::may_be_question;
-use crate::mission::Plan;
 use crate::mission::model::{ToolKind, ToolPolicy, Tools};
+use crate::mission::{Plan, SubTask};
 use crate::review::fence::Excerpt;
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
 use super::agent_messages::handed_down;
-use super::calls::usage_of;
+use super::calls::{failed, usage_of};
 use super::middleware::{self, Heard};
 use super::permission::Permission;
 use super::protection::{Protection, protected_scopes};
@@ -88,12 +88,7 @@ impl World {
             endpoint,
             request: ModelRequest {
                 system: Some(HINT.to_owned()),
-                prompt: String::new(),
-                images: Vec::new(),
-                schema: None,
-                temperature: agent.spec.temperature,
-                max_tokens: agent.spec.max_tokens,
-                timeout: state.plan.task(turn.task).turn_timeout.as_duration(),
+                ..ModelRequest::to(&agent.spec, "", state.plan.task(turn.task).turn_timeout)
             },
             task: self.task_commands(&state.plan, turn.task, turn.attempt),
             protection: self.protection.clone(),
@@ -227,13 +222,7 @@ impl Work {
         if let Some(warning) = heard.warning {
             let _ = self.sender.send(Message::Fact(Fact::Warn(warning)));
         }
-        let delegated = Value::Array(said.delegated);
-        let (delegate, refused) = handed_down(&self.task.plan, self.turn.task, &delegated);
-        let title = &self.task.plan.task(self.turn.task).title;
-        for why in refused {
-            let warning = Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
-            let _ = self.sender.send(Message::Fact(warning));
-        }
+        let delegate = self.delegated(said.delegated);
         let end = TurnEnd {
             exit,
             output,
@@ -246,6 +235,18 @@ impl Work {
             ..TurnEnd::clean(self.turn)
         };
         self.end(context, end, &spent, begin).await
+    }
+
+    /// The sub-tasks that it hands down; whoever watches is told of those that cannot be read.
+    fn delegated(&self, items: Vec<Value>) -> Vec<SubTask> {
+        let plan = &self.task.plan;
+        let (sub_tasks, refused) = handed_down(plan, self.turn.task, &Value::Array(items));
+        for why in refused {
+            let title = &plan.task(self.turn.task).title;
+            let warning = Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
+            let _ = self.sender.send(Message::Fact(warning));
+        }
+        sub_tasks
     }
 
     fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
@@ -336,14 +337,6 @@ impl Work {
             exit: failed(class, message),
             ..TurnEnd::clean(self.turn)
         }
-    }
-}
-
-fn failed(class: FailureClass, message: String) -> Exit {
-    Exit {
-        failure: Some(class),
-        message: Some(message),
-        ..Exit::default()
     }
 }
 

@@ -78,15 +78,7 @@ async fn ask_model(endpoint: &Endpoint, agent: &AgentPlan, prompt: &str) -> Resu
     let line = endpoint
         .line()
         .map_err(|error| Failed::unasked(error.to_string()))?;
-    let request = ModelRequest {
-        system: None,
-        prompt: prompt.to_owned(),
-        images: Vec::new(),
-        schema: None,
-        temperature: agent.spec.temperature,
-        max_tokens: agent.spec.max_tokens,
-        timeout: review_timeout(agent).as_duration(),
-    };
+    let request = ModelRequest::to(&agent.spec, prompt, review_timeout(agent));
     let reply = model::complete(&line, endpoint, &request, Timestamp::now()).await;
     let reply = reply.map_err(Failed::of_model)?;
     // What is cut short says nothing, whatever its beginning looks like.

@@ -14,7 +14,7 @@ use crate::domain::{TaskId, TurnId};
 use crate::engine::{Fact, FileRef, Noted, OutputRefs, State, TurnFiles};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
-use crate::executor::spool::{Recorded, is_as_recorded, read_output, seal, write};
+use crate::executor::spool::{check, read_output, seal, write};
 use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::{Watched, watched};
 use crate::judging::hollow::hollow;
@@ -283,11 +283,7 @@ fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkEr
 }
 
 fn read_record(path: &Path, expected: &FileRef) -> Result<Record, WorkError> {
-    let recorded = Recorded {
-        len: Some(expected.len),
-        digest: expected.digest,
-    };
-    is_as_recorded(path, &recorded)?;
+    check(path, expected)?;
     let bytes = store::read_regular(path, store::LONGEST_FILE)?;
     Ok(serde_json::from_slice(&bytes)?)
 }

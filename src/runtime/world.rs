@@ -130,7 +130,7 @@ pub(super) struct World {
     pub(super) supervisor: supervisor::Client,
     /// Signs of life that the supervisor was asked for since it said anything.
     unanswered: u32,
-    stopping: bool,
+    pub(super) stopping: bool,
 }
 
 impl World {
@@ -334,7 +334,7 @@ impl World {
         endpoint: &Endpoint,
         call: Call,
     ) -> Result<Line, WorkError> {
-        match self.programs.network().clone() {
+        match self.programs.network.clone() {
             Network::Open => self.http(agent, endpoint).map(Line::Direct),
             Network::Recording(cassette) => self
                 .http(agent, endpoint)
@@ -497,10 +497,6 @@ impl World {
             start_time: process.start_time,
             boot_id: self.supervisor.identity().boot_id.clone(),
         }
-    }
-
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stopping
     }
 }
 

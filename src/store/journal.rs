@@ -116,7 +116,6 @@ impl<F: LogFile> Journal<F> {
     }
 
     /// How far it goes: what was written, and the number that the next event gets.
-    #[must_use]
     pub fn end(&self) -> JournalEnd {
         JournalEnd {
             seq: self.next_seq,
@@ -126,13 +125,11 @@ impl<F: LogFile> Journal<F> {
     }
 
     /// The number that the next event gets.
-    #[must_use]
     pub fn next_seq(&self) -> u64 {
         self.next_seq
     }
 
     /// Bytes written so far.
-    #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -149,7 +146,6 @@ impl<F: LogFile> Journal<F> {
     }
 
     /// What was decided cannot be put on record: nothing is written any more.
-    #[must_use]
     pub fn refuse(&mut self, why: impl std::error::Error + Send + Sync + 'static) -> JournalError {
         self.poison(io::Error::other(why))
     }
@@ -234,7 +230,6 @@ pub enum DamagedJournal {
 
 impl DamagedJournal {
     /// The journal.
-    #[must_use]
     pub fn path(&self) -> &Path {
         match self {
             Self::Damaged { path, .. }
@@ -246,7 +241,6 @@ impl DamagedJournal {
     }
 
     /// Line and byte of the damage; `None` where the file system is to blame.
-    #[must_use]
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
             Self::Damaged { line, byte, .. }
@@ -352,7 +346,6 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// The end of the last good record, and the number that the next event gets.
-    #[must_use]
     pub fn end(&self) -> JournalEnd {
         JournalEnd {
             seq: self.next_seq,
@@ -362,7 +355,6 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// The damage that the last good record is, where its reader knows that it is none of this run's.
-    #[must_use]
     pub fn not_of_mission(&self, what: String) -> DamagedJournal {
         DamagedJournal::NotOfMission {
             path: self.path.clone(),
@@ -373,7 +365,6 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// Length of the torn tail that was found, if any.
-    #[must_use]
     pub fn torn(&self) -> Option<u64> {
         self.torn
     }

@@ -75,7 +75,6 @@ pub struct Decision {
 
 impl Decision {
     /// A decision by which nothing became due.
-    #[must_use]
     pub fn of(fact: Fact, events: Vec<Event>) -> Self {
         let direct = events.len();
         Self { fact, events, direct }
@@ -94,13 +93,11 @@ impl Decision {
 
 impl Record {
     /// Whether everything before it was synced when it was written.
-    #[must_use]
     pub fn starts_batch(&self) -> bool {
         self.starts_batch
     }
 
     /// What was decided about the fact itself, and what became due by that.
-    #[must_use]
     pub fn parts(&self) -> (&[Event], &[Event]) {
         self.events.split_at(self.direct.min(self.events.len()))
     }

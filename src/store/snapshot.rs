@@ -99,7 +99,6 @@ pub type Row = (String, Status, Option<QualityFlag>, Option<Points>, u32);
 
 impl Snapshot {
     /// The snapshot of a state.
-    #[must_use]
     pub fn of(run: &RunId, state: &State, end: JournalEnd, front: Front) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -130,7 +129,6 @@ impl Snapshot {
     }
 
     /// The snapshot of a run, if there is one that the key vouches for and it is of exactly the journal as it is now.
-    #[must_use]
     pub fn read(run: &RunFolder, key: Option<&OperatorKey>) -> Option<Self> {
         Self::compare(run, key).ok().flatten()
     }
@@ -151,7 +149,6 @@ impl Snapshot {
 impl Front {
     /// The front of a run's snapshot and the end of the journal that it is of, if the key vouches for it and the journal goes
     /// on from there. The rows are passed over.
-    #[must_use]
     pub fn read(run: &RunFolder, key: Option<&OperatorKey>) -> Option<(JournalEnd, Self)> {
         let genuine = Genuine::read(run, key).ok()??;
         Some((genuine.end, genuine.parse().ok()?))

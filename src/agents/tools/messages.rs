@@ -28,7 +28,6 @@ struct Words {
 }
 
 /// What a model is told it may say.
-#[must_use]
 pub fn specs() -> Vec<ToolSpec> {
     let words = |what: &str| {
         json!({

@@ -199,13 +199,11 @@ impl Toolbox {
     }
 
     /// What the model is told it may use.
-    #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|tool| tool.spec()).collect()
     }
 
     /// Does what the model asks for, or says why not. Blocks.
-    #[must_use]
     pub fn call(&self, call: &ToolCall) -> ToolResult {
         match self.attempt(call) {
             Ok(text) => ToolResult::given(text),
@@ -233,10 +231,7 @@ impl Toolbox {
         let tool = self.tools.iter().find(|tool| tool.name() == call.name);
         tool.ok_or_else(|| {
             let names: Vec<_> = self.tools.iter().map(|tool| tool.name()).collect();
-            ToolError::Unknown {
-                name: call.name.clone(),
-                known: names.join(", "),
-            }
+            ToolError::Unknown(call.name.clone(), names.join(", "))
         })
     }
 
@@ -274,10 +269,7 @@ impl Toolbox {
     fn read(&self, arguments: &ReadArguments) -> Result<String, ToolError> {
         use std::io::{Seek, SeekFrom};
         let mut file = self.folder.read(&arguments.path)?;
-        let failed = |source: std::io::Error| ToolError::Unreadable {
-            path: arguments.path.clone(),
-            source,
-        };
+        let failed = |error: std::io::Error| ToolError::Unreadable(arguments.path.clone(), error);
         let size = file.metadata().map_err(failed)?.len();
         file.seek(SeekFrom::Start(arguments.offset)).map_err(failed)?;
         let (bytes, more) = read_at_most(file, MOST_READ).map_err(failed)?;
@@ -336,14 +328,9 @@ impl Toolbox {
 /// Why a call gives nothing: a text for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// No such tool was offered.
-    #[error("there is no tool '{name}'; there are: {known}")]
-    Unknown {
-        /// What was called.
-        name: String,
-        /// What may be called.
-        known: String,
-    },
+    /// No such tool was offered: those that were.
+    #[error("there is no tool '{0}'; there are: {1}")]
+    Unknown(String, String),
     /// The arguments of a call are an object.
     #[error("the arguments are not a JSON object")]
     NoObject,
@@ -354,13 +341,8 @@ pub enum ToolError {
     #[error(transparent)]
     Path(#[from] Refused),
     /// A file that the system does not read.
-    #[error("'{path}' cannot be read: {source}")]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    #[error("'{0}' cannot be read: {1}")]
+    Unreadable(String, #[source] std::io::Error),
     /// A file that is no text, and its size.
     #[error("'{0}' is a binary file of {1} bytes")]
     Binary(String, u64),
@@ -518,7 +500,6 @@ fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// The arguments of a call as they are shown and kept: cut, and never longer than [`LONGEST_ARGUMENTS`].
-#[must_use]
 pub fn brief(arguments: &Value) -> Value {
     const LONGEST: usize = 200;
     let Some(object) = arguments.as_object() else {

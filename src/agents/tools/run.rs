@@ -37,7 +37,6 @@ struct RunArguments {
 }
 
 /// What a model is told of it.
-#[must_use]
 pub fn spec() -> ToolSpec {
     ToolSpec {
         name: RUN,

@@ -95,6 +95,27 @@ fn not_to_be_had(problems: &[EnvironmentProblem]) -> Failure {
         .help("nobody was asked; correct the agents, then try again")
 }
 
+/// What nobody has answered yet: who is asked about what, and where the reply belongs.
+fn open_questions(jury: &Jury, rows: &[Row], asked: &mut [AskedRow]) -> (Vec<(usize, Piece)>, Vec<Place>) {
+    let mut questions = Vec::new();
+    let mut places = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        for (juror, asked) in asked.iter_mut().enumerate() {
+            if reply_of(&row.value, &asked.judge).is_some() {
+                asked.kept += 1;
+                continue;
+            }
+            places.push(Place {
+                row: at,
+                juror,
+                asked_as: jury.asked_as(juror, &row.piece),
+            });
+            questions.push((juror, row.piece.clone()));
+        }
+    }
+    (questions, places)
+}
+
 /// Asks the reviewers about all rows that they have not judged yet.
 pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answered, Failure> {
     refuse_labels(&arguments.labels, record)?;
@@ -120,22 +141,7 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
             ..AskedRow::default()
         })
         .collect();
-    let mut questions = Vec::new();
-    let mut places = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
-        for (juror, name) in names.iter().enumerate() {
-            if reply_of(&row.value, name).is_some() {
-                asked[juror].kept += 1;
-                continue;
-            }
-            places.push(Place {
-                row: at,
-                juror,
-                asked_as: jury.asked_as(juror, &row.piece),
-            });
-            questions.push((juror, row.piece.clone()));
-        }
-    }
+    let (questions, places) = open_questions(&jury, &rows, &mut asked);
     let mut log = known.open_log(record)?;
     let all = questions.len();
     let progress = super::progress(all, "replies", screen);
@@ -161,7 +167,8 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
             }
         })
         .await
-    })?;
+    })
+    .map_err(Failure::internal)?;
     progress.finish_and_clear();
     told.map_err(|error: io::Error| Failure::internal(anyhow!("cannot keep the replies: {error}")))?;
     for row in &mut asked {

@@ -295,7 +295,7 @@ fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, RowError> {
     let points = |value: Decimal, scale: &Scale| {
         scale
             .points(value)
-            .ok_or_else(|| RowError::OffScale(value, scale.clone()))
+            .ok_or_else(|| RowError::OffScale(value, *scale))
     };
     let dimensions: Vec<Option<Points>> = human
         .mean
