@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::agents::channel::{Channel, Way};
+use crate::agents::channel::Way;
 use crate::agents::command::{ChildEnv, Program};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::secrets::Secrets;

@@ -292,11 +292,7 @@ fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, RowError> {
     if !human.mean.is_empty() && human.mean.len() != row.dims.len() {
         return Err(RowError::Count(human.mean.len(), "human means", row.dims.len()));
     }
-    let points = |value: Decimal, scale: &Scale| {
-        scale
-            .points(value)
-            .ok_or_else(|| RowError::OffScale(value, *scale))
-    };
+    let points = |value: Decimal, scale: &Scale| scale.points(value).ok_or(RowError::OffScale(value, *scale));
     let dimensions: Vec<Option<Points>> = human
         .mean
         .iter()
