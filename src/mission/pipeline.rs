@@ -202,7 +202,6 @@ pub struct VisionPlan {
 
 impl Judge {
     /// The agents who judge, one a seat.
-    #[must_use]
     pub fn seats(&self) -> &[AgentId] {
         match self {
             Self::Panel(panel) => &panel.seats,
@@ -212,7 +211,6 @@ impl Judge {
     }
 
     /// The people who have the last word about work that their panel let pass.
-    #[must_use]
     pub fn people(&self) -> &[AgentId] {
         match self {
             Self::Panel(panel) => &panel.people,
@@ -221,7 +219,6 @@ impl Judge {
     }
 
     /// Whether one reviewer is to evaluate the work.
-    #[must_use]
     pub fn is_evaluation(&self) -> bool {
         matches!(self, Self::Evaluation(_))
     }
@@ -229,7 +226,6 @@ impl Judge {
 
 impl StagePlan {
     /// What names the stage among those of its task.
-    #[must_use]
     pub fn key(&self) -> StageKey {
         match self {
             Self::Preflight => StageKey::Of(Stage::Preflight),
@@ -244,7 +240,6 @@ impl StagePlan {
     }
 
     /// The agent of a stage behind the verification, if it has one.
-    #[must_use]
     pub fn agent(&self) -> Option<AgentId> {
         match self {
             Self::Own(_, own) => match own.by {
@@ -258,7 +253,6 @@ impl StagePlan {
     }
 
     /// What keeps that agent from judging the task, in words.
-    #[must_use]
     pub fn barred(&self) -> Option<&str> {
         match self {
             Self::Own(_, OwnStage { barred, .. })
@@ -311,7 +305,6 @@ impl StagePlan {
 
 impl TaskPlan {
     /// What must hold before its agent may call itself finished.
-    #[must_use]
     pub fn finish(&self) -> Option<&FinishGate> {
         self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Finish(gate) => Some(gate),
@@ -320,7 +313,6 @@ impl TaskPlan {
     }
 
     /// Its declared checks, in file order.
-    #[must_use]
     pub fn checks(&self) -> &[Check] {
         let checks = self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Checks(checks) => Some(checks.as_slice()),
@@ -330,7 +322,6 @@ impl TaskPlan {
     }
 
     /// Who has an opinion of its work; `None` where checks alone decide.
-    #[must_use]
     pub fn judge(&self) -> Option<&Judge> {
         self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Judge(judge) => Some(judge),
@@ -339,7 +330,6 @@ impl TaskPlan {
     }
 
     /// Its `llm_review`, if there is one.
-    #[must_use]
     pub fn panel(&self) -> Option<&Panel> {
         match self.judge()? {
             Judge::Panel(panel) => Some(panel),
@@ -348,13 +338,11 @@ impl TaskPlan {
     }
 
     /// Whether the file declares expectations.
-    #[must_use]
     pub fn has_expectations(&self) -> bool {
         !self.checks().is_empty() || self.panel().is_some()
     }
 
     /// The criteria that it is accepted by, and how they are graded.
-    #[must_use]
     pub fn verification(&self) -> Option<&Verification> {
         self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Verification(verification) => Some(verification),
@@ -371,13 +359,11 @@ impl TaskPlan {
     }
 
     /// One of these by its position.
-    #[must_use]
     pub fn own_stage(&self, n: u32) -> Option<&OwnStage> {
         self.own_stages().nth(n as usize)
     }
 
     /// How its screenshots are checked.
-    #[must_use]
     pub fn vision(&self) -> Option<&VisionPlan> {
         self.pipeline.iter().find_map(|stage| match stage {
             StagePlan::Vision(vision) => Some(vision),
@@ -391,14 +377,12 @@ impl TaskPlan {
     }
 
     /// The agent of a step, if it has one.
-    #[must_use]
     pub fn step_agent(&self, step: Step) -> Option<AgentId> {
         let mut stages = self.pipeline.iter();
         stages.find(|stage| stage.key() == StageKey::Step(step))?.agent()
     }
 
     /// How a step is called: a stage by its own name.
-    #[must_use]
     pub fn step_name(&self, step: Step) -> &str {
         match step {
             Step::Stage(n) => self.own_stage(n).map_or("", |stage| &stage.name),
@@ -417,7 +401,6 @@ impl TaskPlan {
 
 impl Plan {
     /// Who has an opinion of the work of a task: nobody where reviews are switched off; `None` where checks alone decide.
-    #[must_use]
     pub fn judge(&self, id: TaskId) -> Option<&Judge> {
         let judge = self.task(id).judge()?;
         Some(if self.rules.evaluate {
@@ -428,13 +411,11 @@ impl Plan {
     }
 
     /// What a task's score must reach, and who said so; `None` where no score decides about it (sections 2 and 3).
-    #[must_use]
     pub fn bar(&self, id: TaskId) -> Option<Bar> {
         Some(self.relieved(id, self.full_bar(id)?))
     }
 
     /// The same without the relief of a foundation.
-    #[must_use]
     pub fn full_bar(&self, id: TaskId) -> Option<Bar> {
         match self.judge(id) {
             Some(Judge::Panel(panel)) => Some(panel.bar),

@@ -24,6 +24,7 @@ use serde::Serialize;
 use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, State};
 use crate::mission::eligibility::{self, Eligible, named};
+use crate::mission::independence::Dependence;
 use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Judge, Part, Plan, waves};
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
@@ -269,23 +270,7 @@ impl<'a> PlanDocument<'a> {
     #[must_use]
     pub fn of(state: &'a State) -> Self {
         let plan = &*state.plan;
-        let wave_of = waves(plan);
-        let selected = || plan.selected_ids().map(|id| (id, wave_of[id.index()]));
-        let last = selected().map(|(_, wave)| wave).max();
-        let mut by_wave = vec![Vec::new(); last.map_or(0, |wave| wave as usize + 1)];
-        for (id, wave) in selected() {
-            by_wave[wave as usize].push(&*plan.task(id).title);
-        }
-        let visits = visits(plan);
-        let tasks: Vec<TaskRow<'a>> = selected()
-            .map(|(id, wave)| {
-                let row = TaskRow::of(state, id, wave + 1);
-                TaskRow {
-                    worst_case: row.worst_case.times(visits.get(&id).copied().unwrap_or(1)),
-                    ..row
-                }
-            })
-            .collect();
+        let (waves, tasks) = tasks_by_wave(state);
         let worst_case = tasks
             .iter()
             .fold(WorstCaseRow::NOTHING, |sum, task| sum.plus(task.worst_case));
@@ -302,7 +287,7 @@ impl<'a> PlanDocument<'a> {
                 .collect(),
             quality_threshold: plan.rules.quality_threshold.map(crate::domain::Points::to_f64),
             agents: agents(state),
-            waves: by_wave,
+            waves,
             tasks,
             gates: gates(state),
             holds: holds(state),
@@ -318,6 +303,27 @@ impl<'a> PlanDocument<'a> {
             },
         }
     }
+}
+
+/// The titles of each wave, and all tasks.
+fn tasks_by_wave(state: &State) -> (Vec<Vec<&str>>, Vec<TaskRow<'_>>) {
+    let plan = &*state.plan;
+    let (wave_of, visits) = (waves(plan), visits(plan));
+    let selected = || plan.selected_ids().map(|id| (id, wave_of[id.index()]));
+    let last = selected().map(|(_, wave)| wave).max();
+    let mut by_wave = vec![Vec::new(); last.map_or(0, |wave| wave as usize + 1)];
+    for (id, wave) in selected() {
+        by_wave[wave as usize].push(&*plan.task(id).title);
+    }
+    let row = |(id, wave): (TaskId, u32)| {
+        let row = TaskRow::of(state, id, wave + 1);
+        TaskRow {
+            worst_case: row.worst_case.times(visits.get(&id).copied().unwrap_or(1)),
+            ..row
+        }
+    };
+    let rows = selected().map(row).collect();
+    (by_wave, rows)
 }
 
 /// How often tasks may begin from the start because verifications send work back; those that are not here, once.
@@ -419,9 +425,8 @@ impl<'a> TaskRow<'a> {
         let judge = plan.judge(id);
         let eligible = eligible(state, id);
         let excluded = eligibility::excluded(plan, id, named(plan, id));
-        let decomposer = task
-            .verification()
-            .and_then(|verification| verification.decomposer);
+        let verification = task.verification();
+        let decomposer = verification.and_then(|verification| verification.decomposer);
         let kind = match judge {
             Some(Judge::Panel(_)) => "panel",
             Some(Judge::Evaluation(_)) => "evaluation",
@@ -430,30 +435,27 @@ impl<'a> TaskRow<'a> {
         };
         let seats = judge.map_or(&[][..], Judge::seats);
         let people = judge.map_or(&[][..], Judge::people);
-        let verification = task.verification();
         let grader = verification.and_then(|verification| verification.grader);
         let lacks_grader = plan.rules.evaluate
             && verification.is_some_and(|verification| verification.rubric.is_some())
             && grader.is_none();
-        let note = match judge {
-            _ if lacks_grader => Some("nobody may grade its criteria: a person will be asked"),
-            Some(Judge::Panel(_) | Judge::Evaluation(_)) if seats.is_empty() && people.is_empty() => {
-                Some("nobody may review it: a person will be asked")
-            }
-            Some(Judge::Panel(_)) if eligible.len() < seats.len() + people.len() => {
-                Some("fewer eligible reviewers than seats: they repeat, each time in a fresh context")
-            }
-            Some(Judge::Nobody) if !plan.rules.evaluate => Some("reviews are switched off"),
-            Some(Judge::Nobody) if task.review == crate::mission::model::Review::None => Some("review: none"),
-            Some(Judge::Nobody) if !excluded.is_empty() => {
-                Some("no agent that is able to judge is independent of its author")
-            }
-            Some(Judge::Nobody) => Some("no agent other than its author is able to judge"),
-            _ => None,
+        let note = match lacks_grader {
+            true => Some("nobody may grade its criteria: a person will be asked"),
+            false => note(state, id, (eligible.len(), excluded.len())),
         };
         let worker = &plan.agent(task.agent).spec;
         let names = |agents: &[AgentId]| agents.iter().map(|id| &*plan.agent(*id).name).collect();
-        let bar = state.plan.bar(id);
+        let approval = |approval: &'a std::sync::Arc<ApprovalPlan>| ApprovalRow::of(plan, approval);
+        let eligible_row = |eligible: &Eligible| EligibleRow {
+            agent: &plan.agent(eligible.agent).name,
+            why: eligible.why.as_str(),
+            tools: judge_tools(plan, id, eligible.agent),
+        };
+        let excluded_row = |(agent, why): (AgentId, Dependence)| ExcludedRow {
+            agent: &plan.agent(agent).name,
+            why: why.to_string(),
+        };
+        let bar = plan.bar(id);
         let dependencies = plan.dependencies.of(id.index()).iter();
         let gates = plan.gates_before.of(id.index()).iter();
         Self {
@@ -468,11 +470,7 @@ impl<'a> TaskRow<'a> {
             held_by: gates.map(|id| &*plan.gate(*id).name).collect(),
             exclusive: task.exclusive,
             side_effects: task.side_effects,
-            approvals: task
-                .approvals
-                .iter()
-                .map(|approval| ApprovalRow::of(plan, approval))
-                .collect(),
+            approvals: task.approvals.iter().map(approval).collect(),
             target_files: &task.target_files,
             checks: task.checks().len(),
             criteria: verification.map_or(0, |v| v.criteria.len()),
@@ -490,24 +488,32 @@ impl<'a> TaskRow<'a> {
             bar_origin: bar.map(|bar| bar.origin),
             seats: names(seats),
             people: names(people),
-            eligible: eligible
-                .iter()
-                .map(|eligible| EligibleRow {
-                    agent: &plan.agent(eligible.agent).name,
-                    why: eligible.why.as_str(),
-                    tools: judge_tools(plan, id, eligible.agent),
-                })
-                .collect(),
-            excluded: excluded
-                .into_iter()
-                .map(|(agent, why)| ExcludedRow {
-                    agent: &plan.agent(agent).name,
-                    why: why.to_string(),
-                })
-                .collect(),
+            eligible: eligible.iter().map(eligible_row).collect(),
+            excluded: excluded.into_iter().map(excluded_row).collect(),
             worst_case: WorstCaseRow::of(state, id),
             edges: EdgesRow::of(state, id),
         }
+    }
+}
+
+/// Why a task is judged like that, where the mission does not say it; with how many may judge it, and may not.
+fn note(state: &State, id: TaskId, (eligible, excluded): (usize, usize)) -> Option<&'static str> {
+    let judge = state.plan.judge(id)?;
+    let wanted = judge.seats().len() + judge.people().len();
+    match judge {
+        Judge::Panel(_) | Judge::Evaluation(_) if wanted == 0 => {
+            Some("nobody may review it: a person will be asked")
+        }
+        Judge::Panel(_) if eligible < wanted => {
+            Some("fewer eligible reviewers than seats: they repeat, each time in a fresh context")
+        }
+        Judge::Panel(_) | Judge::Evaluation(_) => None,
+        Judge::Nobody if !state.plan.rules.evaluate => Some("reviews are switched off"),
+        Judge::Nobody if state.plan.task(id).review == crate::mission::model::Review::None => {
+            Some("review: none")
+        }
+        Judge::Nobody if excluded > 0 => Some("no agent that is able to judge is independent of its author"),
+        Judge::Nobody => Some("no agent other than its author is able to judge"),
     }
 }
 
