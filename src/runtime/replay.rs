@@ -32,10 +32,10 @@ use compare::{Ground, Place, advice_difference, differing, essence, is_decisive,
 
 use shown::Shown;
 
-use super::ask::panel_of;
 use super::inspect::vouched;
 use super::origin::{Origin, operator_key, origin};
 use super::recover::{RecoverError, Recovered, Taken, retell};
+use super::review_context::panel_of;
 
 /// The largest judgement that is read, in bytes: digests of a work's own verdicts make up most of it.
 const LARGEST_JUDGEMENT: u64 = 4 * 1024 * 1024;

@@ -3,24 +3,32 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, Timestamp, TurnId};
 use crate::engine::{FileFact, State, TaskState, prior_points};
 use crate::executor::spool::{check, read_head, read_output};
 use crate::executor::workspace::workspace;
 use crate::judging::parser::Quoted;
-use crate::mission::{Origin, Plan};
+use crate::mission::{Origin, Panel, Plan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::{Excerpt, take_in};
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
-use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, Work};
+use crate::review::prompt::{
+    Artifact, CheckReport, Course, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, Work,
+};
 use crate::store::{RunFolder, SpoolName};
 
-use super::ask::panel_of;
 use super::reviewer_tools::is_about_files;
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
 const LARGEST_QUOTED: u64 = 1024 * 1024;
+
+/// The panel of a task, where its reviewers sit on one.
+pub(super) fn panel_of(plan: &Plan, task: TaskId) -> Option<&Panel> {
+    plan.task(task).expectations.as_deref()?.panel.as_ref()
+}
 
 /// A task whose work is judged, as it stands.
 pub(super) type Judged = (TaskId, TaskState);
@@ -29,6 +37,52 @@ pub(super) type Judged = (TaskId, TaskState);
 pub(super) fn judged(state: &State, task: TaskId) -> Vec<Judged> {
     let judged = state.judged(task);
     judged.map(|id| (id, state.task(id).clone())).collect()
+}
+
+/// A task whose work is to be judged, as it stood when that was decided on, and where its work is read from.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub folder: &'a RunFolder,
+    pub secrets: &'a Secrets,
+    pub plan: &'a Plan,
+    pub id: TaskId,
+    pub task: &'a TaskState,
+}
+
+impl Case<'_> {
+    /// What a judge of the task's own work is asked, and the record of that. Reads the work's output and files. Blocks.
+    ///
+    /// # Errors
+    /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
+    pub(super) fn ask(
+        &self,
+        ask: impl FnOnce(&Work<'_>) -> Result<JudgePrompt, String>,
+    ) -> Result<(JudgePrompt, Judgement), String> {
+        let material = Material::gather(*self, &[(self.id, self.task.clone())])?;
+        let work = material.work(self.plan, self.id);
+        let asked = ask(&work)?;
+        let prior = work.prior.points.len();
+        let judgement = material.judgement(&asked.joined(), prior);
+        Ok((asked, judgement))
+    }
+
+    /// The review request as JSON, for commands that would rather not read prose; `more` is what this kind of judging adds.
+    pub(super) fn as_json(&self, round: u32, asked: &JudgePrompt, more: Value) -> Vec<u8> {
+        let task = self.plan.task(self.id);
+        let mut request = json!({
+            "schema": "quorum.review-request/v1",
+            "task": task.title,
+            "description": task.description,
+            "attempt": self.task.attempt,
+            "round": round,
+            "acceptance": task.acceptance,
+            "prompt": asked.joined(),
+        });
+        if let (Value::Object(request), Value::Object(more)) = (&mut request, more) {
+            request.extend(more);
+        }
+        request.to_string().into_bytes()
+    }
 }
 
 /// The material of one review.
@@ -55,13 +109,14 @@ impl Material {
     ///
     /// # Errors
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
-    pub(super) fn gather(
-        (folder, secrets): (&RunFolder, &Secrets),
-        plan: &Plan,
-        task: TaskId,
-        task_state: &TaskState,
-        judged: &[Judged],
-    ) -> Result<Self, String> {
+    pub(super) fn gather(case: Case<'_>, judged: &[Judged]) -> Result<Self, String> {
+        let Case {
+            folder,
+            secrets,
+            plan,
+            id: task,
+            task: task_state,
+        } = case;
         let is_node = plan.route(task).is_some();
         let mut output = outputs(folder, plan, judged)?;
         secrets.blot_out_of(&mut output.head);
