@@ -1,9 +1,12 @@
 //! What was accepted must still stand: of what an audit speaks, and of what it does not (semantics, section 6).
 
-use crate::domain::{AttemptKind, FailureMode, Millis, Status, TaskId};
-use crate::engine::{AuditReport, CheckResult, Effect, Event, Fact, Job, Looks, RunEvent};
+use crate::domain::{Advice, AttemptKind, FailureMode, Millis, Money, Status, TaskId, Timestamp};
+use crate::engine::{
+    AuditReport, BudgetEvent, CheckResult, Command, Effect, Event, Fact, Job, Looks, RunEvent, apply, decide,
+};
 
-use super::simulation::{Answer, Simulation, good, options, statuses};
+use super::operator::says;
+use super::simulation::{Answer, Simulation, good, inputs, options, statuses};
 
 const MISSION: &str = "name: m
 settings: {concurrency: 1}
@@ -123,4 +126,113 @@ tasks:
     );
     simulation.run(good);
     assert_eq!(simulation.state.plan.tasks.len(), 1, "nobody gets a fixup");
+}
+
+#[test]
+fn what_was_dropped_before_work_is_done_again_is_settled_and_refused() {
+    let mission = "name: m
+settings: {finalChecks: always}
+agents: {w: {run: [/bin/true]}, j: {run: [/bin/true]}}
+tasks:
+  - {title: only, assignTo: w, expectations: [{type: test, command: x}], requiresApproval: {approvers: [j]}}
+";
+    let mut simulation = Simulation::new(mission, options());
+    let is_ask = |effect: &Effect| matches!(effect, Effect::Ask { .. });
+    run_until(&mut simulation, is_ask);
+    let asked = simulation.todo.pop_front().expect("somebody is asked");
+    // A person is faster, and nobody waits for the agent any more.
+    simulation.feed(&says(Command::Approve {
+        task: FIRST,
+        number: 1,
+    }));
+    nothing_passes(&mut simulation);
+    let task = simulation.state.task(FIRST);
+    assert_eq!((task.attempt, task.regressions), (2, 1), "its work is done again");
+    let before = *simulation.state.ledger.spent();
+    let no = Advice::Reject {
+        reason: "no".to_owned(),
+    };
+    let mut late = inputs(&simulation.state, &asked, &Answer::Advice(no)).remove(0);
+    let cost: Option<Money> = Some("0.5".parse().unwrap());
+    if let Fact::AskReplied { reply, .. } = &mut late {
+        reply.usage.cost = cost;
+    }
+    let settled = decide(&simulation.state, &late, Timestamp(9));
+    assert!(
+        matches!(&settled[..], [Event::Budget(BudgetEvent::Settled { .. })]),
+        "{settled:?}"
+    );
+    apply(&mut simulation.state, &settled[0]);
+    assert_eq!(decide(&simulation.state, &late, Timestamp(9)), []);
+    let spent = simulation.state.ledger.spent();
+    assert_eq!((spent.requests, spent.cost), (before.requests, cost));
+    // The no was to another start than the one that is asked about now.
+    simulation.feed(&says(Command::Approve {
+        task: FIRST,
+        number: 2,
+    }));
+    simulation.run(good);
+    let task = simulation.state.task(FIRST);
+    assert_eq!((task.status, task.attempt), (Status::Done, 2));
+}
+
+/// `first` stands behind `second` in what they wait for, and before it in the file.
+const TURNED_ROUND: &str = "name: m
+settings: {concurrency: 2}
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: first, dependsOn: [second], review: none, targetFiles: [a]}
+  - {title: second, review: none, targetFiles: [a]}
+";
+
+/// The audit that is next finds no file any more.
+fn no_file_is_there(simulation: &mut Simulation) {
+    run_until(simulation, |effect| matches!(effect, Effect::Audit { .. }));
+    simulation.todo.clear();
+    let state = &simulation.state;
+    let gone = |id: TaskId| {
+        let files = state.plan.task(id).target_files.iter();
+        files.map(|path| crate::engine::FileFact {
+            path: path.to_string(),
+            size: None,
+            digest: None,
+            obstacle: None,
+        })
+    };
+    let looks = state.covered().map(|(id, _)| (id, gone(id).collect()));
+    let report = AuditReport {
+        number: state.audit.number,
+        looks: looks.collect(),
+        ..AuditReport::default()
+    };
+    simulation.feed(&Fact::Audited(Box::new(report)));
+}
+
+#[test]
+fn regressed_work_of_one_file_never_goes_ahead_of_what_it_waits_for() {
+    let mut simulation = Simulation::new(TURNED_ROUND, options());
+    no_file_is_there(&mut simulation);
+    assert_eq!(statuses(&simulation.state)[0], Status::Pending);
+    assert_ne!(statuses(&simulation.state)[1], Status::Pending, "it goes first");
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
+}
+
+#[test]
+fn an_attempt_to_restore_work_whose_files_cannot_be_watched_has_not_restored_it() {
+    let mission = TURNED_ROUND.replace("dependsOn: [second], ", "protect: [tests], ");
+    let mut simulation = Simulation::new(&mission, options());
+    no_file_is_there(&mut simulation);
+    run_until(&mut simulation, |effect| {
+        matches!(effect, Effect::NoteFiles { .. })
+    });
+    let turn = simulation.state.current_turn(FIRST);
+    simulation.feed(&Fact::FilesNoted {
+        turn,
+        starts: 0,
+        shared: false,
+        result: Err("it is gone".to_owned()),
+    });
+    let task = simulation.state.task(FIRST);
+    assert_eq!(task.mode, Some(FailureMode::Regressed));
 }
