@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DimensionScore, Finding, Opinion, Points, PriorAnswer};
+use super::{DeclaredVerdict, DimensionScore, Finding, Opinion, Points, PriorAnswer};
 
 /// What an agent said that was asked, as far as it fits what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,7 +126,6 @@ pub struct FindingsReport {
 
 impl FindingsReport {
     /// A report that could be read whole.
-    #[must_use]
     pub fn whole(findings: Vec<Finding>) -> Box<Self> {
         Box::new(Self {
             findings,
@@ -234,16 +233,4 @@ pub struct GradeGiven {
     /// Why.
     #[serde(rename = "e", default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-}
-
-/// A verdict as a judge declares it beside its grades.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeclaredVerdict {
-    /// It is good.
-    Pass,
-    /// It is not.
-    Fail,
-    /// A person must decide.
-    Refer,
 }

@@ -43,7 +43,7 @@ mod score;
 mod stages;
 mod verdict;
 
-pub use answer::{Advice, DeclaredVerdict, FindingsReport, GradeGiven, Probe, RubricReply};
+pub use answer::{Advice, FindingsReport, GradeGiven, Probe, RubricReply};
 pub use assumption::{Assumption, BrokenAssumption};
 pub use date_line::{date_line, undated};
 pub use dead_letter::{DeadLetter, LetterStatus};
@@ -54,13 +54,13 @@ pub use failure::{FailureClass, FailureMode, ShellFailure};
 pub use ids::{AgentId, GateId, HoldId, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
 pub use looks::{folded, invisible_in, is_invisible, is_misleading, is_same_name, look_alike, skeleton_of};
-pub use money::{Money, ParseMoneyError};
+pub use money::Money;
 pub use outcome::OutcomeClass;
 pub use purpose::{AskId, Purpose, SeatPlace};
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, Points};
 pub use stages::{Opinion, Step};
 pub use verdict::{
-    Addressed, Cause, CriterionGrade, Dimension, DimensionScore, Finding, PriorAnswer, Severity, Stage,
-    Verdict,
+    Addressed, Cause, CriterionGrade, DeclaredVerdict, Dimension, DimensionScore, Finding, PriorAnswer,
+    Severity, Stage, Verdict,
 };

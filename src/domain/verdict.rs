@@ -200,7 +200,6 @@ pub struct CriterionGrade {
 
 impl CriterionGrade {
     /// `passed`, `failed`, `partial` or `unchecked`, as JSON and people read it.
-    #[must_use]
     pub fn result(&self) -> &'static str {
         match self.points {
             None => "unchecked",
@@ -330,4 +329,16 @@ pub struct DimensionScore {
     /// Why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
+}
+
+/// A verdict as a judge declares it beside its grades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeclaredVerdict {
+    /// It is good.
+    Pass,
+    /// It is not.
+    Fail,
+    /// A person must decide.
+    Refer,
 }

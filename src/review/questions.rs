@@ -21,7 +21,7 @@ pub const MAX_SAID: usize = 8_000;
 const MAX_DESCRIPTION: usize = 16_000;
 
 /// What a question is about.
-pub struct About<'a> {
+pub struct About<'a, E> {
     /// The mission.
     pub plan: &'a Plan,
     /// The task that the question is about.
@@ -33,14 +33,14 @@ pub struct About<'a> {
     /// Why it is asked once more; `None` where it is asked for the first time.
     pub unread: Option<String>,
     /// Reads what the agent of a task said last.
-    pub said: &'a dyn Fn(TaskId, &TaskState) -> Result<Excerpt, String>,
+    pub said: &'a dyn Fn(TaskId, &TaskState) -> Result<Excerpt, E>,
 }
 
 /// The question of a purpose, with the form of its reply.
 ///
 /// # Errors
 /// When what the question is about is lost, or when it is a judge's: a judge is asked with the work before it.
-pub fn ask(purpose: Purpose, about: &About<'_>) -> Result<String, String> {
+pub fn ask<E: From<&'static str>>(purpose: Purpose, about: &About<'_, E>) -> Result<String, E> {
     let plan = about.plan.task(about.id);
     let subject = |id| {
         let plan = about.plan.task(id);
@@ -75,7 +75,7 @@ pub fn ask(purpose: Purpose, about: &About<'_>) -> Result<String, String> {
             resolve(&task, &subject(dependency), failed, said.as_ref())
         }
         Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. } => {
-            return Err("a judge is asked with the work before it".to_owned());
+            return Err("a judge is asked with the work before it".into());
         }
     })
 }
@@ -261,7 +261,6 @@ fn decompose(task: &Subject<'_>, criteria: &[Box<str>], unread: Option<&str>) ->
 }
 
 /// Whether somebody's request from outside becomes a task, and what it then says.
-#[must_use]
 pub fn triage(request: &Subject<'_>) -> String {
     let mut prompt = String::from(
         "Somebody outside of this project asks for work. Decide whether it becomes a task as it stands, or with a clearer \

@@ -19,7 +19,8 @@ use crate::agents::secrets::Secrets;
 use crate::agents::transport::Line;
 use crate::domain::{Advice, AgentId, AskId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
-use crate::executor::spool::read_output;
+use crate::executor::error::WorkError;
+use crate::executor::spool::{self, read_output};
 use crate::executor::task_command::TaskCommands;
 use crate::judging::parser::Quoted;
 use crate::mission::{Panel, Plan};
@@ -30,12 +31,12 @@ use crate::review::prompt::{JudgePrompt, panel_schema};
 use crate::review::questions::{self, About, MAX_SAID};
 use crate::review::verdict::{self, Reply};
 use crate::review::{self, rubric};
-use crate::store::{self, AskFile, RunFolder, SpoolName};
+use crate::store::{AskFile, RunFolder, SpoolName};
 
 use super::agent_backends::{Reach, Toolless};
 use super::calls::review_timeout;
 use super::reply::{self, Failed, Place, nothing, write_judgement};
-use super::review_context::{Case, Judged, judged, panel_of};
+use super::review_context::{Case, Judged, judged};
 use super::reviewer_tools::{self, Answered, Looking, Offer, Question};
 use super::stages;
 use super::world::{Message, World, jitter};
@@ -69,6 +70,30 @@ struct Asked {
 }
 
 impl World {
+    /// What a call is about, as it stands now.
+    fn call(
+        &self,
+        state: &State,
+        (id, purpose, agent): (AskId, Purpose, AgentId),
+        strict: Option<String>,
+    ) -> Call {
+        Call {
+            id,
+            purpose,
+            agent,
+            strict,
+            plan: state.plan.clone(),
+            folder: self.folder.clone(),
+            secrets: self.programs.secrets(),
+            task: state.task(id.task).clone(),
+            dependency: purpose.dependency().map(|id| state.task(id).clone()),
+            judged: match purpose {
+                Purpose::Grade { .. } => judged(state, id.task),
+                _ => Vec::new(),
+            },
+        }
+    }
+
     /// Asks an agent.
     pub(super) fn ask(&mut self, state: &State, effect: Effect) {
         let Effect::Ask {
@@ -81,28 +106,11 @@ impl World {
         else {
             return;
         };
-        let call = Call {
-            id,
-            purpose,
-            agent,
-            strict: strict.clone(),
-            plan: state.plan.clone(),
-            folder: self.folder.clone(),
-            secrets: self.programs.secrets(),
-            task: state.task(id.task).clone(),
-            dependency: purpose.dependency().map(|id| state.task(id).clone()),
-            judged: match purpose {
-                Purpose::Grade { .. } => judged(state, id.task),
-                _ => Vec::new(),
-            },
-        };
+        let call = self.call(state, (id, purpose, agent), strict.clone());
         match self.programs.get(agent).cloned() {
             None => {
-                let message = format!(
-                    "{} '{}' cannot be reached",
-                    call.who(),
-                    call.plan.agent(agent).name
-                );
+                let name = &call.plan.agent(agent).name;
+                let message = format!("{} '{name}' cannot be reached", call.who());
                 let failed = Failed {
                     never_began: true,
                     ..Failed::of(FailureClass::Unknown, message)
@@ -129,7 +137,7 @@ impl World {
                                     .into_iter()
                                     .for_each(tell);
                             }
-                            Err(message) => tell(call.failed(message)),
+                            Err(why) => tell(call.failed(why)),
                         }
                     });
                     self.keep_track(work.abort_handle());
@@ -203,7 +211,7 @@ impl Call {
     ///
     /// # Errors
     /// When what it is asked about is lost: work whose evidence is lost is not judged by the rest of it.
-    fn write_request(&self) -> Result<Asked, String> {
+    fn write_request(&self) -> Result<Asked, WorkError> {
         let asked = match self.purpose {
             Purpose::Score(place) => self.scoring(place)?,
             Purpose::Grade { round } => self.grading(round)?,
@@ -239,8 +247,7 @@ impl Call {
             }
         };
         let path = self.path(SpoolName::Ask(self.id, AskFile::Request));
-        store::write_new(&path, asked.prompt.joined().as_bytes())
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        spool::write(&path, asked.prompt.joined().as_bytes())?;
         Ok(asked)
     }
 
@@ -256,14 +263,14 @@ impl Call {
     }
 
     /// What the agent of a task said last.
-    fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, String> {
+    fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, WorkError> {
         let turn = TurnId {
             task,
             attempt: state.attempt,
             turn: state.turn,
         };
         read_output(&self.folder, turn, &state.output, 4 * MAX_SAID)
-            .map_err(|error| format!("what the agent said is lost: {error}"))
+            .map_err(WorkError::lost("what the agent said is lost"))
     }
 
     /// An agent that repeats its question has no word of its own. Blocks.
@@ -276,7 +283,7 @@ impl Call {
         });
         let (file, judgement) = match written {
             Ok(written) => written,
-            Err(message) => return vec![self.failed(message)],
+            Err(why) => return vec![self.failed(why)],
         };
         let replied = Fact::AskReplied {
             id: self.id,
@@ -314,14 +321,11 @@ impl Call {
             endpoint,
             request: ModelRequest {
                 system: Some(prompt.system).filter(|system| !system.is_empty()),
-                prompt: prompt.user,
                 images: images
                     .map(|picture| Image::of(picture.media_type, &picture.bytes))
                     .collect(),
                 schema: self.schema(),
-                temperature: agent.spec.temperature,
-                max_tokens: agent.spec.max_tokens,
-                timeout: self.timeout().as_duration(),
+                ..ModelRequest::to(&agent.spec, prompt.user, self.timeout())
             },
             request_file: self.path(SpoolName::Ask(self.id, AskFile::Request)),
         };
@@ -340,7 +344,7 @@ impl Call {
 
     /// The panel that a reviewer sits on.
     fn panel(&self) -> Option<&Panel> {
-        panel_of(&self.plan, self.id.task)
+        self.plan.task(self.id.task).panel()
     }
 
     /// The form of the reply, for providers that can hold a model to it.
@@ -361,7 +365,7 @@ impl Call {
         &self,
         toolless: Toolless,
         is_on_record: bool,
-    ) -> Result<(Option<Fact>, (Asked, Option<Looking>)), String> {
+    ) -> Result<(Option<Fact>, (Asked, Option<Looking>)), WorkError> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
             let asked = call.write_request()?;
@@ -372,7 +376,7 @@ impl Call {
             };
             Ok((call.handed_over(), (asked, looking)))
         });
-        prepared.await.unwrap_or_else(|error| Err(error.to_string()))
+        prepared.await?
     }
 
     /// Whether it judges work. Whoever cuts criteria into probes sees none, so no work can tell it what to ask.
@@ -389,7 +393,7 @@ impl Call {
         toolless: &Toolless,
         is_on_record: bool,
         judgement: &Judgement,
-    ) -> Result<Option<Looking>, String> {
+    ) -> Result<Option<Looking>, WorkError> {
         let own = [(self.id.task, self.task.clone())];
         let offer = Offer {
             plan: &self.plan,
@@ -446,8 +450,8 @@ impl Call {
         }
     }
 
-    fn failed(&self, message: String) -> Fact {
-        failure(self.id, Failed::unasked(message))
+    fn failed(&self, why: WorkError) -> Fact {
+        failure(self.id, Failed::unasked(why))
     }
 }
 

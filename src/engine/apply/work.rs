@@ -195,12 +195,8 @@ impl TaskState {
                 match purpose {
                     Purpose::Score(place) => {
                         self.streak.windows = 0;
-                        let strict = open.as_ref().and_then(|open| open.strict.as_deref());
                         let judging = self.judging_mut();
-                        judging.seat_replied(*place, advice, reply.file.digest, strict);
-                        if let (Some(seat), Some(open)) = (judging.seats.get_mut(place.seat as usize), open) {
-                            seat.failed_requests = open.failed_requests;
-                        }
+                        judging.seat_replied(*place, advice, reply.file.digest, open.as_ref());
                     }
                     _ if purpose.is_judging() => {
                         self.judging_mut().heard = Some(Box::new(Heard {
@@ -388,11 +384,13 @@ impl Judging {
         }
     }
 
-    fn seat_replied(&mut self, place: SeatPlace, advice: &Advice, reply: Digest, strict: Option<&str>) {
+    fn seat_replied(&mut self, place: SeatPlace, advice: &Advice, reply: Digest, open: Option<&Ask>) {
         let Some(seat) = self.seats.get_mut(place.seat as usize) else {
             return;
         };
+        seat.failed_requests = open.map_or(0, |open| open.failed_requests);
         if let Advice::Unreadable { why, .. } = advice {
+            let strict = open.and_then(|open| open.strict.as_deref());
             seat.repeats = seat.unread == Some(reply) || is_envelope_again(why, strict);
             seat.unread = Some(reply);
         }

@@ -226,7 +226,9 @@ fn an_attempt_to_restore_work_whose_files_cannot_be_watched_has_not_restored_it(
     run_until(&mut simulation, |effect| {
         matches!(effect, Effect::NoteFiles { .. })
     });
-    let turn = simulation.state.current_turn(FIRST);
+    let Some(Effect::NoteFiles { turn, .. }) = simulation.todo.pop_front() else {
+        panic!("its files are noted");
+    };
     simulation.feed(&Fact::FilesNoted {
         turn,
         starts: 0,
