@@ -20,14 +20,14 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
-use super::defaults::{self, DEFAULT_RUBRIC};
+use super::defaults;
 use super::growth::AddedTask;
 use super::model::{self, Expectation, FailToPass, Grader, LlmReview, Mission, Settings};
 use super::plan::{
     AgentPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand, FinishGate, Panel, Part, Plan,
     Recipe, Requirement, Reviewers, RunOptions, Silence, TaskPlan, Verification,
 };
-use super::scalar::{Fraction, Span, Tries};
+use super::scalar::{Fraction, Positive, Span, Tries};
 use super::stages::{self, Scrutiny};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
@@ -216,12 +216,9 @@ impl Compiler<'_> {
     fn task(&self, task: model::Task, agent: AgentId, of_agent: Times) -> TaskPlan {
         // A verification that declares nothing else is graded by a judge.
         let is_verification = task.kind == model::TaskType::Verification;
+        let (priority, side_effects) = (task.priority().get(), task.side_effects());
         let asks_a_judge = is_verification && task.expectations.is_empty();
-        let turn_timeout = task
-            .max_duration
-            .map(Span::get)
-            .or(of_agent.timeout)
-            .or(self.settings.task_timeout);
+        let turn_timeout = task.max_duration.map(Span::get).or(of_agent.timeout);
         TaskPlan {
             limits: self.limits(&task),
             scrutiny: if is_verification {
@@ -242,17 +239,17 @@ impl Compiler<'_> {
             description: task.description,
             agent,
             delegated_by: task.delegated_by.map(|name| self.agent(&name)),
-            priority: task.priority.map_or(Decimal::ONE, |priority| priority.get()),
+            priority,
             kind: task.kind,
             exclusive: task.exclusive,
-            side_effects: task.side_effects.unwrap_or(false),
+            side_effects,
             approvals: Vec::new(),
             requires_tool_calls: task.requires_tool_calls,
             silence: Silence::of(
                 task.stale_threshold.map(Span::get).or(of_agent.stale),
-                self.settings.stale_threshold,
+                self.settings.stale_threshold(),
             ),
-            turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
+            turn_timeout: turn_timeout.unwrap_or_else(|| self.settings.task_timeout()),
             review: task.review,
             on_exhausted: task.on_exhausted,
             on_dependency_failed: task.on_dependency_failed,
@@ -283,20 +280,15 @@ impl Compiler<'_> {
     }
 
     fn limits(&self, task: &model::Task) -> AttemptLimits {
-        let fixes = task
-            .max_fix_attempts
-            .map(Tries::get)
-            .or(self.settings.max_fix_attempts);
-        let retries = task.max_retries.map(Tries::get).or(self.settings.max_retries);
-        let evaluated = self.settings.max_attempts.map(NonZeroU32::get);
+        let (fixes, retries) = (task.max_fix_attempts, task.max_retries);
         AttemptLimits {
-            max_fix_attempts: fixes.unwrap_or(defaults::MAX_FIX_ATTEMPTS),
-            max_retries: retries.unwrap_or(defaults::MAX_RETRIES),
+            max_fix_attempts: fixes.map_or_else(|| self.settings.max_fix_attempts(), Tries::get),
+            max_retries: retries.map_or_else(|| self.settings.max_retries(), Tries::get),
             max_attempts: self
                 .options
                 .max_attempts
                 .or(task.max_attempts.map(NonZeroU32::get)),
-            max_evaluated_attempts: evaluated.unwrap_or(defaults::MAX_EVALUATED_ATTEMPTS),
+            max_evaluated_attempts: self.settings.max_attempts().get(),
         }
     }
 
@@ -333,10 +325,9 @@ impl Compiler<'_> {
 
     fn panel(&self, review: LlmReview) -> Panel {
         let bar = self.bar(review.threshold);
+        let reviewers = review.reviewers();
         let dimensions = review.dimensions;
-        let prior_feedback = review
-            .verify_prior_feedback
-            .or(self.settings.verify_prior_feedback);
+        let settings = self.settings;
         Panel {
             criteria: review.criteria.map(String::from),
             dimensions: if dimensions.is_empty() {
@@ -345,24 +336,19 @@ impl Compiler<'_> {
                 dimensions
             },
             bar,
-            reviewers: match review.reviewers {
-                None => Reviewers::Seats(defaults::SEATS),
-                Some(model::Reviewers::Seats(seats)) => Reviewers::Seats(seats),
-                Some(model::Reviewers::Named(names)) => {
+            reviewers: match reviewers {
+                model::Reviewers::Seats(seats) => Reviewers::Seats(seats),
+                model::Reviewers::Named(names) => {
                     Reviewers::Named(names.iter().map(|name| self.agent(name)).collect())
                 }
             },
-            independence: review
-                .independence
-                .or(self.settings.independence)
-                .unwrap_or_default(),
-            consensus: review.consensus.or(self.settings.consensus).unwrap_or_default(),
-            mode: review.panel.or(self.settings.panel).unwrap_or_default(),
-            refer_below: review
-                .refer_below
-                .or(self.settings.refer_below)
-                .map(crate::mission::scalar::Positive::get),
-            verify_prior_feedback: prior_feedback.unwrap_or(true),
+            independence: review.independence.unwrap_or_else(|| settings.independence()),
+            consensus: review.consensus.unwrap_or_else(|| settings.consensus()),
+            mode: review.panel.unwrap_or_else(|| settings.panel()),
+            refer_below: review.refer_below.or(settings.refer_below).map(Positive::get),
+            verify_prior_feedback: review
+                .verify_prior_feedback
+                .unwrap_or_else(|| settings.verify_prior_feedback()),
             judge_breaker: review.judge_breaker,
         }
     }
@@ -371,15 +357,14 @@ impl Compiler<'_> {
 /// The finish gate of a task, where it requires anything: what compiles comes first, then tests, then other commands.
 fn finish_gate(declared: Option<Box<model::FinishGate>>, options: &RunOptions) -> Option<Box<FinishGate>> {
     let declared = *declared.filter(|declared| !declared.is_empty())?;
+    let (max_nudges, max_compile_nudges) = (declared.max_attempts(), declared.compilation_max_attempts());
     let command = |shows, command: &str| FinishCommand {
         shows,
         command: command.to_owned(),
     };
     let mut commands = Vec::new();
     if declared.require_compilation {
-        let compile = declared.compile_command.as_deref();
-        let compile = compile.unwrap_or(defaults::COMPILE_COMMAND);
-        commands.push(command(Requirement::Compilation, compile));
+        commands.push(command(Requirement::Compilation, &declared.compile_command()));
     }
     let mut tests = declared.required_tests.into_vec();
     match declared.fail_to_pass {
@@ -405,10 +390,8 @@ fn finish_gate(declared: Option<Box<model::FinishGate>>, options: &RunOptions) -
     Some(Box::new(FinishGate {
         commands,
         require_file_changes: declared.require_file_changes,
-        max_nudges: declared.max_attempts.unwrap_or(defaults::MAX_NUDGES),
-        max_compile_nudges: declared
-            .compilation_max_attempts
-            .unwrap_or(defaults::MAX_COMPILE_NUDGES),
+        max_nudges,
+        max_compile_nudges,
     }))
 }
 
@@ -429,10 +412,10 @@ fn verification(
 ) -> Box<Verification> {
     let declared = declared.unwrap_or_default();
     let rubric = (declared.grader == Grader::Llm).then(|| {
-        let name = declared.rubric.as_deref().unwrap_or(DEFAULT_RUBRIC);
-        let own = rubrics.get(name).cloned();
+        let name = declared.rubric();
+        let own = rubrics.get(&name).cloned();
         own.unwrap_or_else(|| {
-            let built_in = model::Rubric::built_in(name);
+            let built_in = model::Rubric::built_in(&name);
             Arc::new(built_in.expect("validation has looked for every name"))
         })
     });
@@ -452,7 +435,8 @@ fn verification(
         },
     );
     let least = rubric.as_ref().and_then(|rubric| rubric.min_confidence);
-    let least = least.map_or(Points::whole(defaults::MIN_CONFIDENCE), Fraction::points);
+    let least = least.unwrap_or_else(|| model::Verification::default().min_confidence());
+    let least = least.points();
     Box::new(Verification {
         min_confidence: match declared.min_confidence.map(Fraction::points) {
             // A task may ask for more certainty than its rubric, never for less.

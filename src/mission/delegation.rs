@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::domain::folded;
 
-use super::keys::FINISH_GATE;
+use super::check;
+use super::document::{Node, Tree};
+use super::keys::{Keys, Value as Readable};
 use super::model::{FailToPass, FinishGate, TaskType};
 use super::scalar::{InnerPath, Name, Positive, Scalar};
 
@@ -65,12 +67,14 @@ pub struct SubTask {
     pub verify: Option<Box<FinishGate>>,
 }
 
-/// A finish gate in a record. Missions are read as text, so a record's numbers and flags are read as their text too.
+/// A finish gate in a record, read by the rules of missions.
 pub(super) mod gate_by_value {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
     use serde_json::Value;
 
-    use super::FinishGate;
+    use crate::mission::document::{Node, Tree};
+    use crate::mission::keys::Value as _;
+    use crate::mission::model::FinishGate;
 
     pub fn serialize<S: Serializer>(
         gate: &Option<Box<FinishGate>>,
@@ -83,24 +87,9 @@ pub(super) mod gate_by_value {
         deserializer: D,
     ) -> Result<Option<Box<FinishGate>>, D::Error> {
         let value = Option::<Value>::deserialize(deserializer)?;
-        value.map(read).transpose().map_err(de::Error::custom)
-    }
-
-    /// Reads one.
-    pub fn read(value: Value) -> Result<Box<FinishGate>, serde_json::Error> {
-        FinishGate::deserialize(as_text(value)).map(Box::new)
-    }
-
-    fn as_text(value: Value) -> Value {
-        match value {
-            Value::Bool(_) | Value::Number(_) => Value::String(value.to_string()),
-            Value::Array(items) => items.into_iter().map(as_text).collect(),
-            Value::Object(map) => map
-                .into_iter()
-                .map(|(key, value)| (key, as_text(value)))
-                .collect(),
-            Value::Null | Value::String(_) => value,
-        }
+        let gate = value.map(|value| FinishGate::read(Node::root(&Tree::of_plain(&value))));
+        let gate = gate.map(|gate| gate.ok_or_else(|| de::Error::custom("it is no finish gate")));
+        Ok(gate.transpose()?.map(Box::new))
     }
 }
 
@@ -204,15 +193,19 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, Stri
     let Value::Object(keys) = declared else {
         return Err("`verify` is no object".to_owned());
     };
-    if let Some(key) = keys.keys().find(|key| FINISH_GATE.key(key).is_none()) {
-        let known: Vec<&str> = FINISH_GATE.keys.iter().map(|key| key.name).collect();
+    if let Some(key) = keys.keys().find(|key| FinishGate::TABLE.key(key).is_none()) {
+        let known: Vec<&str> = FinishGate::TABLE.keys.iter().map(|key| key.name).collect();
         return Err(format!(
             "its `verify` has a key {key:.100?}, which it may not have; known are {}",
             known.join(", ")
         ));
     }
-    let gate = gate_by_value::read(declared.clone());
-    let gate = gate.map_err(|error| format!("its `verify` cannot be read: {error}"))?;
+    let mut tree = Tree::of_plain(declared);
+    let problems = check::check(&mut tree, FinishGate::TABLE, None).problems;
+    if let Some(wrong) = problems.first_error() {
+        return Err(format!("its `verify` cannot be read: {wrong}"));
+    }
+    let gate = FinishGate::read(Node::root(&tree)).ok_or("its `verify` cannot be read")?;
     let more = match &gate.fail_to_pass {
         None => &[][..],
         Some(FailToPass::Tests(tests)) => tests,
@@ -249,7 +242,7 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, Stri
             "its `verify` may have {COMMANDS} tests and commands of {LONGEST} characters each"
         ));
     }
-    Ok(Some(gate))
+    Ok(Some(Box::new(gate)))
 }
 
 fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use thin_vec::ThinVec;
 
-use super::defaults;
 use super::model::{self, Autonomy, Expected, Mission, OnMissing, Stakes, VisionKind};
-use super::scalar::{Fraction, Span};
+use super::scalar::Span;
 use crate::domain::{AgentId, Millis, Points, Step};
 
 /// What judges a task's work behind its verification. Tasks that say nothing of their own share the mission's.
@@ -157,7 +156,7 @@ pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> Arc<Scrutiny> {
         red_team: mission.red_team.as_ref().and_then(|declared| {
             Some(RedTeamPlan {
                 agent: *ids.get(&declared.agent)?,
-                min_stakes: declared.min_stakes.unwrap_or(Stakes::Low),
+                min_stakes: declared.min_stakes(),
                 on_missing: declared.on_missing,
             })
         }),
@@ -170,12 +169,10 @@ pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> Arc<Scrutiny> {
                 .and_then(|name| ids.get(name).copied()),
             screenshots: declared.screenshots.to_vec(),
             expectations: declared.expectations.clone(),
-            tolerance: declared
-                .tolerance
-                .map_or_else(|| Points::whole(defaults::TOLERANCE), Fraction::points),
+            tolerance: declared.tolerance().points(),
         }),
-        autonomy: mission.autonomy.unwrap_or_default(),
-        stakes: mission.stakes.unwrap_or_default(),
+        autonomy: mission.autonomy(),
+        stakes: mission.stakes(),
     })
 }
 
@@ -209,7 +206,11 @@ fn stages(declared: &[model::Stage], ids: &Ids) -> Vec<StagePlan> {
         Some(StagePlan {
             name: stage.name.clone(),
             by,
-            timeout: stage.timeout.map(Span::get),
+            timeout: match stage.command {
+                Some(_) => Some(stage.timeout()),
+                None => stage.timeout,
+            }
+            .map(Span::get),
         })
     };
     declared.iter().filter_map(plan).collect()

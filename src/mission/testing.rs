@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
-use super::model::{AgentChain, Budget, CoordinationChain, Independence, Review, TaskType};
+use super::model::{AgentChain, Budget, CoordinationChain, Independence, Review, Settings, TaskType};
 use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, TaskPlan};
 use crate::domain::{AgentId, Bar, Millis};
 
@@ -56,7 +56,7 @@ impl TaskPlan {
     pub(crate) fn plain(title: &str, agent: AgentId) -> Self {
         Self {
             deadline: None,
-            silence: Silence::of(None, None),
+            silence: Silence::of(None, Settings::default().stale_threshold()),
             requires_tool_calls: None,
             finish: None,
             route: None,
