@@ -305,7 +305,9 @@ macro_rules! lists {
             const SHAPE: Shape = Shape::List(&T::SHAPE);
 
             fn read(node: Node<'_, '_>) -> Option<Self> {
-                node.items().map(T::read).collect()
+                // By way of a vector that knows its length, so that nothing more is allocated.
+                let items: Option<Vec<T>> = node.items().map(T::read).collect();
+                Some(items?.into_iter().collect())
             }
 
             fn missing(_: Option<&str>) -> Option<Self> {

@@ -244,7 +244,8 @@ impl Value for ThinVec<Expectation> {
     const SHAPE: Shape = Shape::Expectations(&TYPES);
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
-        node.items().map(Expectation::read).collect()
+        let items: Option<Vec<Expectation>> = node.items().map(Expectation::read).collect();
+        Some(items?.into_iter().collect())
     }
 
     fn missing(_: Option<&str>) -> Option<Self> {
