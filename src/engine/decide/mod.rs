@@ -159,7 +159,7 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::Audited(report) => audit::audited(state, report, now),
         Fact::Stop(_) if state.phase != RunPhase::Running => Vec::new(),
         Fact::Stop(_) | Fact::ProtectionNoted(_) => fact.as_event().into_iter().collect(),
-        Fact::PromptReady { turn, digest, cues } => turns::prompt_ready(state, *turn, *digest, *cues),
+        Fact::PromptReady(prompt) => turns::prompt_ready(state, *prompt),
         Fact::FilesNoted { .. } => evidence::noted(state, fact),
         Fact::StageVoided(_) => evidence::voided(state, fact, now),
         Fact::TurnSpawned { turn, .. } | Fact::Activity { turn, .. } | Fact::Silent { turn, .. } => {
@@ -169,7 +169,9 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::TurnEnded(end) => turns::ended(state, end, now),
         Fact::JobEnded { .. } => jobs::ended(state, fact, now),
         Fact::HandedOver { id, file } => ask::handed_over(state, *id, file),
-        Fact::AskReplied { id, reply, advice } => ask::replied(state, *id, reply, advice, now),
+        Fact::AskReplied {
+            id, reply, advice, ..
+        } => ask::replied(state, *id, reply, advice, now),
         Fact::AskFailed(failure) => ask::failed(state, failure, now),
         Fact::Delivered {
             number,
