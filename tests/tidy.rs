@@ -38,7 +38,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_192),
     ("code lines: the core", 34_921),
-    ("code lines: all", 78_958),
+    ("code lines: all", 79_025),
     ("files over 600 lines", 11),
     ("largest circle of imports: agents", 9),
     ("largest circle of imports: cli", 44),
