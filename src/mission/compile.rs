@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use super::defaults::{self, DEFAULT_RUBRIC};
+use super::defaults;
 use super::growth::AddedTask;
 use super::model::{self, Autonomy, Expectation, FailToPass, Grader, LlmReview, Mission, Settings, Stakes};
 use super::pipeline::{
     FinishCommand, FinishGate, Judge, Panel, Requirement, Reviewers, StagePlan, Verification,
 };
 use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, Part, Plan, Recipe, RunOptions, Silence, TaskPlan};
-use super::scalar::{Fraction, Span, Tries};
+use super::scalar::{Fraction, Positive, Span, Tries};
 use super::stages::{self, Scrutiny};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
@@ -219,11 +219,8 @@ impl Compiler<'_> {
 
     fn task(&self, task: model::Task, agent: AgentId, of_agent: Times) -> TaskPlan {
         let is_verification = task.kind == model::TaskType::Verification;
-        let turn_timeout = task
-            .max_duration
-            .map(Span::get)
-            .or(of_agent.timeout)
-            .or(self.settings.task_timeout);
+        let (priority, side_effects) = (task.priority().get(), task.side_effects());
+        let turn_timeout = task.max_duration.map(Span::get).or(of_agent.timeout);
         TaskPlan {
             limits: self.limits(&task),
             pipeline: self.pipeline(&task).into(),
@@ -244,17 +241,17 @@ impl Compiler<'_> {
             description: task.description,
             agent,
             delegated_by: task.delegated_by.map(|name| self.agent(&name)),
-            priority: task.priority.map_or(Decimal::ONE, |priority| priority.get()),
+            priority,
             kind: task.kind,
             exclusive: task.exclusive,
-            side_effects: task.side_effects.unwrap_or(false),
+            side_effects,
             approvals: Vec::new(),
             requires_tool_calls: task.requires_tool_calls,
             silence: Silence::of(
                 task.stale_threshold.map(Span::get).or(of_agent.stale),
-                self.settings.stale_threshold,
+                self.settings.stale_threshold(),
             ),
-            turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
+            turn_timeout: turn_timeout.unwrap_or_else(|| self.settings.task_timeout()),
             review: task.review,
             on_exhausted: task.on_exhausted,
             on_dependency_failed: task.on_dependency_failed,
@@ -272,20 +269,15 @@ impl Compiler<'_> {
     }
 
     fn limits(&self, task: &model::Task) -> AttemptLimits {
-        let fixes = task
-            .max_fix_attempts
-            .map(Tries::get)
-            .or(self.settings.max_fix_attempts);
-        let retries = task.max_retries.map(Tries::get).or(self.settings.max_retries);
-        let evaluated = self.settings.max_attempts.map(NonZeroU32::get);
+        let (fixes, retries) = (task.max_fix_attempts, task.max_retries);
         AttemptLimits {
-            max_fix_attempts: fixes.unwrap_or(defaults::MAX_FIX_ATTEMPTS),
-            max_retries: retries.unwrap_or(defaults::MAX_RETRIES),
+            max_fix_attempts: fixes.map_or_else(|| self.settings.max_fix_attempts(), Tries::get),
+            max_retries: retries.map_or_else(|| self.settings.max_retries(), Tries::get),
             max_attempts: self
                 .options
                 .max_attempts
                 .or(task.max_attempts.map(NonZeroU32::get)),
-            max_evaluated_attempts: evaluated.unwrap_or(defaults::MAX_EVALUATED_ATTEMPTS),
+            max_evaluated_attempts: self.settings.max_attempts().get(),
         }
     }
 
@@ -327,10 +319,10 @@ impl Compiler<'_> {
     fn verification(&self, task: &model::Task) -> Verification {
         let declared = task.verification.as_deref().cloned().unwrap_or_default();
         let rubric = (declared.grader == Grader::Llm).then(|| {
-            let name = declared.rubric.as_deref().unwrap_or(DEFAULT_RUBRIC);
-            let own = self.rubrics.get(name).cloned();
+            let name = declared.rubric();
+            let own = self.rubrics.get(&name).cloned();
             own.unwrap_or_else(|| {
-                let built_in = model::Rubric::built_in(name);
+                let built_in = model::Rubric::built_in(&name);
                 Arc::new(built_in.expect("validation has looked for every name"))
             })
         });
@@ -341,7 +333,8 @@ impl Compiler<'_> {
         };
         let criteria = criteria.into_iter().map(str::to_owned).collect();
         let least = rubric.as_ref().and_then(|rubric| rubric.min_confidence);
-        let least = least.map_or(Points::whole(defaults::MIN_CONFIDENCE), Fraction::points);
+        let least = least.unwrap_or_else(|| model::Verification::default().min_confidence());
+        let least = least.points();
         let decomposer = task.decomposer.as_deref().and_then(model::Decomposer::agent);
         Verification {
             min_confidence: match declared.min_confidence.map(Fraction::points) {
@@ -379,9 +372,7 @@ impl Compiler<'_> {
     fn panel(&self, review: &LlmReview) -> Panel {
         let bar = self.bar(review.threshold);
         let dimensions = &review.dimensions;
-        let prior_feedback = review
-            .verify_prior_feedback
-            .or(self.settings.verify_prior_feedback);
+        let settings = self.settings;
         Panel {
             criteria: review.criteria.as_deref().map(String::from),
             dimensions: if dimensions.is_empty() {
@@ -390,24 +381,19 @@ impl Compiler<'_> {
                 dimensions.clone()
             },
             bar,
-            reviewers: match &review.reviewers {
-                None => Reviewers::Seats(defaults::SEATS),
-                Some(model::Reviewers::Seats(seats)) => Reviewers::Seats(*seats),
-                Some(model::Reviewers::Named(names)) => {
+            reviewers: match review.reviewers() {
+                model::Reviewers::Seats(seats) => Reviewers::Seats(seats),
+                model::Reviewers::Named(names) => {
                     Reviewers::Named(names.iter().map(|name| self.agent(name)).collect())
                 }
             },
-            independence: review
-                .independence
-                .or(self.settings.independence)
-                .unwrap_or_default(),
-            consensus: review.consensus.or(self.settings.consensus).unwrap_or_default(),
-            mode: review.panel.or(self.settings.panel).unwrap_or_default(),
-            refer_below: review
-                .refer_below
-                .or(self.settings.refer_below)
-                .map(crate::mission::scalar::Positive::get),
-            verify_prior_feedback: prior_feedback.unwrap_or(true),
+            independence: review.independence.unwrap_or_else(|| settings.independence()),
+            consensus: review.consensus.unwrap_or_else(|| settings.consensus()),
+            mode: review.panel.unwrap_or_else(|| settings.panel()),
+            refer_below: review.refer_below.or(settings.refer_below).map(Positive::get),
+            verify_prior_feedback: review
+                .verify_prior_feedback
+                .unwrap_or_else(|| settings.verify_prior_feedback()),
             judge_breaker: review.judge_breaker,
             seats: Vec::new(),
             people: Vec::new(),
@@ -424,9 +410,7 @@ fn finish_gate(declared: Option<&model::FinishGate>, options: &RunOptions) -> Op
     };
     let mut commands = Vec::new();
     if declared.require_compilation {
-        let compile = declared.compile_command.as_deref();
-        let compile = compile.unwrap_or(defaults::COMPILE_COMMAND);
-        commands.push(command(Requirement::Compilation, compile));
+        commands.push(command(Requirement::Compilation, &declared.compile_command()));
     }
     let mut tests = declared.required_tests.to_vec();
     match &declared.fail_to_pass {
@@ -452,10 +436,8 @@ fn finish_gate(declared: Option<&model::FinishGate>, options: &RunOptions) -> Op
     Some(FinishGate {
         commands,
         require_file_changes: declared.require_file_changes,
-        max_nudges: declared.max_attempts.unwrap_or(defaults::MAX_NUDGES),
-        max_compile_nudges: declared
-            .compilation_max_attempts
-            .unwrap_or(defaults::MAX_COMPILE_NUDGES),
+        max_nudges: declared.max_attempts(),
+        max_compile_nudges: declared.compilation_max_attempts(),
     })
 }
 

@@ -358,9 +358,9 @@ pub struct Silence {
 impl Silence {
     /// By the threshold of the task or its agent, else by the one of all.
     #[must_use]
-    pub fn of(own: Option<Millis>, all: Option<Millis>) -> Self {
+    pub fn of(own: Option<Millis>, all: Millis) -> Self {
         Self {
-            warned_after: own.or(all).unwrap_or(super::defaults::STALE_THRESHOLD),
+            warned_after: own.unwrap_or(all),
             killed_after: own.map(|own| Millis(own.0.saturating_mul(2))),
         }
     }
@@ -553,7 +553,7 @@ pub struct SlaPlan {
 impl Default for SlaPlan {
     fn default() -> Self {
         Self {
-            warning: Points::whole(super::defaults::WARNING_THRESHOLD),
+            warning: model::Sla::default().warning_threshold().points(),
             warning_channels: Box::default(),
             violation_channels: Box::default(),
             fails: false,

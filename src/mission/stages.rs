@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::defaults;
 use super::model::{self, Autonomy, Mission, Stakes};
 use super::pipeline::{OwnStage, RedTeamPlan, StageJudge, StagePlan, VisionPlan};
-use super::scalar::{Fraction, Span};
-use crate::domain::{AgentId, Points};
+use super::scalar::Span;
+use crate::domain::AgentId;
 
 /// What the mission says of all its tasks; a task may add to it.
 #[derive(Debug, Clone, Default)]
@@ -48,7 +47,7 @@ pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> Scrutiny {
     let red_team = mission.red_team.as_ref().and_then(|declared| {
         Some(StagePlan::RedTeam(RedTeamPlan {
             agent: *ids.get(&declared.agent)?,
-            min_stakes: declared.min_stakes.unwrap_or(Stakes::Low),
+            min_stakes: declared.min_stakes(),
             on_missing: declared.on_missing,
             barred: None,
         }))
@@ -61,17 +60,15 @@ pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> Scrutiny {
             agent: agent.and_then(|name| ids.get(name).copied()),
             screenshots: declared.screenshots.to_vec(),
             expectations: declared.expectations.clone(),
-            tolerance: declared
-                .tolerance
-                .map_or_else(|| Points::whole(defaults::TOLERANCE), Fraction::points),
+            tolerance: declared.tolerance().points(),
             barred: None,
         })
     });
     let own = stages(0, &mission.stages, ids);
     Scrutiny {
         stages: own.chain(red_team).chain(vision).collect(),
-        autonomy: mission.autonomy.unwrap_or_default(),
-        stakes: mission.stakes.unwrap_or_default(),
+        autonomy: mission.autonomy(),
+        stakes: mission.stakes(),
     }
 }
 
@@ -88,7 +85,11 @@ fn stages(first: usize, declared: &[model::Stage], ids: &Ids) -> impl Iterator<I
         Some(OwnStage {
             name: stage.name.clone(),
             by,
-            timeout: stage.timeout.map(Span::get),
+            timeout: match stage.command {
+                Some(_) => Some(stage.timeout()),
+                None => stage.timeout,
+            }
+            .map(Span::get),
             barred: None,
         })
     };

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
-use super::model::{AgentChain, Autonomy, Budget, CoordinationChain, Independence, Review, Stakes, TaskType};
+use super::model::{
+    AgentChain, Autonomy, Budget, CoordinationChain, Independence, Review, Settings, Stakes, TaskType,
+};
 use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan};
 use crate::domain::{AgentId, Bar, Millis};
 
@@ -55,7 +57,7 @@ impl TaskPlan {
     pub(crate) fn plain(title: &str, agent: AgentId) -> Self {
         Self {
             deadline: None,
-            silence: Silence::of(None, None),
+            silence: Silence::of(None, Settings::default().stale_threshold()),
             requires_tool_calls: None,
             route: None,
             middleware: None,

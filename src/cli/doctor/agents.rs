@@ -9,7 +9,7 @@ use crate::engine::{State, agents_needed};
 use crate::mission::eligibility::reviewers;
 use crate::mission::independence::Mind;
 use crate::mission::model::{Adapter, CommandLine, Review};
-use crate::mission::{self, AgentPlan, Plan, Reviewers, Source, variables_of};
+use crate::mission::{self, AgentPlan, Plan, Reviewers, Source};
 use crate::runtime::{layers_of, locate};
 
 use super::super::failure::Failure;
@@ -82,7 +82,7 @@ fn program(agent: &AgentPlan, folder: &Path) -> Check {
 
 /// The variables that an agent needs, by their names only.
 fn variables(agent: &AgentPlan) -> Option<Check> {
-    let needed = variables_of(&agent.spec);
+    let needed = agent.spec.variables();
     if needed.is_empty() {
         return None;
     }
