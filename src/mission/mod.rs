@@ -132,4 +132,4 @@ pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, field_doc, json_schema};
 pub use selection::named_tasks;
 pub use suggest::suggestion;
-pub use written::{Loosening, SaidBy};
+pub use written::Loosening;
