@@ -5,7 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `reset` | when one says that it can be asked again: `Retry-After`, limits that reset (13) |
+//! | `reset` | when one says in words that it can be asked again: limits that reset (13); the header is read in `model` |
 //! | `words` | the last resort of the classifier: texts on an adapter's standard error, messages of a provider |
 
 use serde_json::Value;

@@ -35,7 +35,7 @@
 //! | `outcome` | which conditions hold at the end, and which of them weighs most (20) |
 //! | `payload` | what events carry |
 //! | `place` | places of judging: what names an effect and its answer alike |
-//! | `policy` | what becomes of work that fails: one table of all kinds of work and purposes of asking (13) |
+//! | `policy` | what becomes of work that fails: retries, the one strict reprompt, fallbacks, by kind of work and purpose of asking (13) |
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |

@@ -20,7 +20,7 @@
 //! | `compile` | from the validated mission to the plan: names become ids, defaults and precedence are applied |
 //! | `condition` | `when` of an approval gate: which tasks it holds |
 //! | `config` | `quorum.yaml` of a project and of a user: agents, channels and settings beneath a mission |
-//! | `defaults` | what holds where nobody says otherwise, as far as no key says it: dimensions and their weights (2, 3) |
+//! | `defaults` | default settings whose value no key can say as text, dimensions and their weights (2, 3); all others stand with their keys in `model` |
 //! | `delegation` | what an agent may hand down: sub-tasks as it wrote them, read strictly (12) |
 //! | `diagnostics` | what is wrong with a file, ready to be shown: as text like a compiler's, or as JSON |
 //! | `document` | the document as a tree with places |

@@ -8,7 +8,7 @@
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `audit` | what was accepted must still stand (6) |
-//! | `budget` | room before a call, prices, the end of the work when nothing is left (19) |
+//! | `budget` | whether a call fits (what is reserved: `engine/ledger.rs`), prices, the end of the work when nothing is left (19) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `conclude` | below the bar or not: accept, fix or retry, forced acceptance, give up, ask a person (3, 4, 9) |
 //! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
