@@ -123,8 +123,8 @@ pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 #[cfg(test)]
 pub use state::{Answer, Ask, Evidence, Judging};
 pub use state::{
-    Deferral, Feedback, HoldStage, Known, Noted, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
-    Waiting,
+    Deferral, Feedback, Hold, HoldStage, Known, Noted, OutputRefs, RunPhase, Seat, SeatState, State,
+    TaskState,
 };
 pub use sums::Counts;
 pub use timers::Timer;

@@ -159,7 +159,7 @@ impl Call {
             folder: self.folder.clone(),
             secrets: self.secrets.clone(),
             task: self.id.task,
-            attempt: self.task.attempt,
+            attempt: self.task.attempt.number,
         }
     }
 
@@ -181,13 +181,15 @@ impl Call {
             Purpose::Score(place) => ("judge", vec![place.seat, place.round]),
             Purpose::Resolve { dependency } => ("resolve", vec![dependency.0, self.resolutions()]),
             Purpose::Approve { number, approver } => ("approve", vec![number, approver]),
-            purpose @ (Purpose::Confirm | Purpose::Answer) => (purpose.as_str(), vec![self.task.turn]),
+            purpose @ (Purpose::Confirm | Purpose::Answer) => {
+                (purpose.as_str(), vec![self.task.attempt.turn])
+            }
             purpose => (purpose.as_str(), purpose.round().into_iter().collect()),
         };
         cassette::Call {
             task: self.plan.task(self.id.task).title.to_string(),
             agent: self.plan.agent(self.agent).name.to_string(),
-            attempt: self.task.attempt,
+            attempt: self.task.attempt.number,
             stage: stage.to_owned(),
             place: place.into_iter().chain([self.id.attempt_try]).collect(),
         }
@@ -284,7 +286,7 @@ impl Call {
             }
             (Purpose::Approve { .. }, _) => {
                 let plan = self.plan.task(self.id.task);
-                let gate = self.task.waiting.as_ref().map(|waiting| &waiting.gate);
+                let gate = self.task.hold().map(|waiting| &waiting.gate);
                 let approval = plan
                     .approvals
                     .iter()
@@ -304,7 +306,7 @@ impl Call {
                     &task,
                     &prompt::Failed {
                         task: subject(dependency),
-                        mode: other.mode.map_or("error", crate::domain::FailureMode::as_str),
+                        mode: other.mode().map_or("error", crate::domain::FailureMode::as_str),
                         findings: &findings,
                         // What is lost is no reason not to ask: the failure itself is known.
                         said: self.said(dependency, other).ok().as_ref(),
@@ -319,8 +321,8 @@ impl Call {
     fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, String> {
         let turn = TurnId {
             task,
-            attempt: state.attempt,
-            turn: state.turn,
+            attempt: state.attempt.number,
+            turn: state.attempt.turn,
         };
         read_output(&self.folder, turn, &state.output, 4 * MAX_SAID)
             .map_err(|error| format!("what the agent said is lost: {error}"))

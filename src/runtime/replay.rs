@@ -219,7 +219,7 @@ impl Rejudge<'_> {
         self.of_other_rules += usize::from(!self.is_comparable);
         match &record.fact {
             Fact::HandedOver { id, file } => {
-                let attempt = state.task(id.task).attempt;
+                let attempt = state.task(id.task).attempt.number;
                 self.handed_over.insert(*id, (record.seq, attempt, file.clone()));
                 None
             }
@@ -240,7 +240,7 @@ impl Rejudge<'_> {
             _ => return,
         };
         // A record names the tasks that it adds, and nobody has worked on them.
-        let Some(attempt) = state.tasks.get(task.index()).map(|task| task.attempt) else {
+        let Some(attempt) = state.tasks.get(task.index()).map(|task| task.attempt.number) else {
             return;
         };
         let of = (task, attempt, stage);
@@ -314,7 +314,7 @@ impl Rejudge<'_> {
             advice,
         };
         let task = state.task(id.task);
-        let Some(open) = task.asks.iter().find(|open| open.id == id) else {
+        let Some(open) = task.work.asks.iter().find(|open| open.id == id) else {
             return recorded(advice.clone());
         };
         let agent = state.plan.agent(open.agent);
@@ -355,7 +355,7 @@ impl Rejudge<'_> {
         self.readings.push(Reading {
             record: self.record,
             task: state.plan.task(id.task).title.to_string(),
-            attempt: task.attempt,
+            attempt: task.attempt.number,
             stage,
             place,
             agent: agent.name.to_string(),

@@ -69,7 +69,7 @@ impl Material {
         let (mut facts, mut shown) = if is_node {
             target_files(plan, judged)
         } else {
-            let judging = task_state.judging.as_deref();
+            let judging = task_state.judging();
             let files = judging.map_or(&[][..], |judging| &judging.files);
             (files.to_vec(), artifacts(&workspace(plan, task), files))
         };
@@ -78,7 +78,7 @@ impl Material {
         shown.retain(|(artifact, _)| !is_picture(&artifact.path));
         facts.retain(|fact| !is_picture(&fact.path));
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
-        let judging = task_state.judging.as_deref();
+        let judging = task_state.judging();
         let results = judging
             .into_iter()
             .flat_map(|judging| judging.checks.iter().flatten());
@@ -228,14 +228,14 @@ fn course(
     }
     let turn = TurnId {
         task: *task,
-        attempt: task_state.attempt,
-        turn: task_state.turn,
+        attempt: task_state.attempt.number,
+        turn: task_state.attempt.turn,
     };
     let mut facts = vec![format!(
         // Not how long it took: that says little of the work, and no prompt would ever be the same again.
         "Attempt {} ({}) ended by itself.",
-        task_state.attempt,
-        task_state.kind.as_str(),
+        task_state.attempt.number,
+        task_state.attempt.kind.as_str(),
     )];
     for feedback in &task_state.feedback {
         let points = feedback
@@ -247,7 +247,7 @@ fn course(
             feedback.stage.as_str()
         ));
     }
-    match task_state.evidence.calls.known() {
+    match task_state.attempt.calls.known() {
         Some(calls) => facts.push(format!("It made {} tool calls in this attempt.", calls.calls)),
         None => facts.push("Whether it used tools is not known.".to_owned()),
     }
@@ -328,8 +328,8 @@ pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Res
     let read = |(task, state): &Judged, most: usize| {
         let turn = TurnId {
             task: *task,
-            attempt: state.attempt,
-            turn: state.turn,
+            attempt: state.attempt.number,
+            turn: state.attempt.turn,
         };
         read_output(folder, turn, &state.output, most)
             .map_err(|error| format!("the work's output is lost: {error}"))

@@ -88,8 +88,8 @@ pub(super) struct Offer<'a> {
 
 /// Whether who judges a task judges files, by what is known of its work.
 pub(super) fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
-    let evidence = &task_state.evidence;
-    let calls = evidence.calls.known().map(|calls| calls.calls);
+    let evidence = &task_state.course.evidence;
+    let calls = task_state.attempt.calls.known().map(|calls| calls.calls);
     let changed = match evidence.changed {
         Known::No => Some(false),
         Known::Yes => Some(true),

@@ -236,7 +236,7 @@ pub(super) fn review_json(
         "schema": "quorum.review-request/v1",
         "task": task_plan.title,
         "description": task_plan.description,
-        "attempt": task_state.attempt,
+        "attempt": task_state.attempt.number,
         "round": round,
         "stage": step.stage().as_str(),
         "name": task_plan.scrutiny.name(step),

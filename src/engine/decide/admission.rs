@@ -123,7 +123,7 @@ pub(super) fn release(draft: &mut Draft<'_>) {
     draft.emit(Event::Task(draft.id, TaskEvent::Released));
     match behind {
         Some((stage, step)) => stages::go_on_behind(draft, stage, step),
-        None if draft.task.status == Status::Review && stages::call_off_in_vain(draft) => {}
+        None if draft.task.status() == Status::Review && stages::call_off_in_vain(draft) => {}
         None => ask::ask_limited_again(draft),
     }
 }

@@ -26,7 +26,7 @@ use super::{dependencies, later_stages, questions, seats, verification};
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
     let id = AskId {
         task: draft.id,
-        number: draft.task.asked_agents + 1,
+        number: draft.task.work.asked + 1,
         attempt_try: 1,
     };
     draft.emit(Event::Ask(
@@ -172,7 +172,8 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
         .is_some_and(|place| seats::has_said(&draft, place));
     let fallback = fallback(&draft, &open).filter(|_| !failure.ours && !has_said);
     let is_limited = failure.class == FailureClass::UsageWindow && fallback.is_none() && !has_said;
-    let until = is_limited.then(|| deferral::resets(failure.retry_after, draft.task.streak.windows, now));
+    let until =
+        is_limited.then(|| deferral::resets(failure.retry_after, draft.task.course.streak.windows, now));
     draft.emit(Event::Ask(
         failure.id,
         AskEvent::Failed {
@@ -213,7 +214,7 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
 
 /// The limits that agents met have reset: they are asked again.
 pub(super) fn ask_limited_again(draft: &mut Draft<'_>) {
-    let limited = draft.task.asks.iter().filter(|open| open.window.is_some());
+    let limited = draft.task.work.asks.iter().filter(|open| open.window.is_some());
     for open in limited.cloned().collect::<Vec<_>>() {
         ask_again(draft, &open, open.agent, open.strict.clone(), None);
     }
@@ -262,7 +263,12 @@ fn conclude(
 
 /// Nobody waits for the judges that are out: their calls are given up.
 pub(super) fn call_off(draft: &mut Draft<'_>) {
-    let judges = draft.task.asks.iter().filter(|open| open.purpose.is_judging());
+    let judges = draft
+        .task
+        .work
+        .asks
+        .iter()
+        .filter(|open| open.purpose.is_judging());
     for open in judges.cloned().collect::<Vec<_>>() {
         draft.emit(Event::Ask(
             open.id,
@@ -284,6 +290,6 @@ pub(super) fn call_off(draft: &mut Draft<'_>) {
 fn asked(state: &State, id: AskId) -> Option<(Draft<'_>, Ask)> {
     let task = state.tasks.get(id.task.index())?;
     let is_out = |open: &&Ask| open.id == id && open.window.is_none();
-    let open = task.asks.iter().find(is_out)?;
+    let open = task.work.asks.iter().find(is_out)?;
     Some((Draft::new(state, id.task), open.clone()))
 }

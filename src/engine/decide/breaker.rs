@@ -21,7 +21,7 @@ pub(super) fn open(state: &State, id: TaskId) -> Option<u32> {
         JudgedBy::Evaluation(agents) => !agents.is_empty(),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => false,
     };
-    if !asks_agents || state.task(id).sent_back {
+    if !asks_agents || state.task(id).course.sent_back {
         return None;
     }
     let panel = state

@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::{FileFact, Grounds, StageReport};
-use crate::engine::state::{Judging, TaskState};
+use crate::engine::state::{Hold, Judging, TaskState};
 use crate::mission::TaskPlan;
 use crate::mission::model::{CommandLine, OnExhausted};
 
@@ -19,6 +19,7 @@ use super::deferral;
 use super::delegation;
 use super::draft::Draft;
 use super::fixups;
+use super::holds;
 use super::routes;
 use super::side_effects;
 use super::stages::{JudgedBy, full_bar, judged_by};
@@ -85,10 +86,10 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         Accepted::Degraded => QualityFlag::Degraded,
     };
     // Of several that apply, the last one of the list.
-    let unverified = draft.task.unverified.then_some(QualityFlag::Unverified);
+    let unverified = draft.task.attempt.unverified.then_some(QualityFlag::Unverified);
     let degraded = draft.task.is_degraded().then_some(QualityFlag::Degraded);
     // Whoever accepts it by their own word needs no relief for it.
-    let relaxed = draft.task.relaxed && grounds != Accepted::ByPerson;
+    let relaxed = draft.task.attempt.relaxed && grounds != Accepted::ByPerson;
     let relaxed = relaxed.then_some(QualityFlag::Relaxed);
     let flag = [relaxed, unverified, degraded]
         .into_iter()
@@ -109,7 +110,7 @@ pub(super) fn stage(
     cause: Option<Cause>,
     fill: impl FnOnce(&mut StageReport),
 ) {
-    let mut report = StageReport::new(draft.id, draft.task.attempt, stage, verdict, cause);
+    let mut report = StageReport::new(draft.id, draft.task.attempt.number, stage, verdict, cause);
     fill(&mut report);
     let full = full_bar(draft.plan(), draft.id, stage);
     let misses = |points| full.is_some_and(|bar| !bar.is_reached_by(points));
@@ -160,7 +161,7 @@ pub(super) fn agent_failed(draft: &mut Draft<'_>, failed: &FailedAgent<'_>) {
 
 /// Why another attempt would end as this one did.
 fn in_vain(draft: &Draft<'_>, failed: &FailedAgent<'_>) -> Option<&'static str> {
-    let streak = draft.task.streak;
+    let streak = draft.task.course.streak;
     let is_line = || {
         let agent = draft.plan().agent(draft.task_plan().agent);
         matches!(agent.spec.run, Some(CommandLine::Shell(_)))
@@ -175,7 +176,7 @@ fn in_vain(draft: &Draft<'_>, failed: &FailedAgent<'_>) -> Option<&'static str> 
         (FailureClass::Unknown, _) if streak.instant >= MOST_INSTANT => {
             Some("two attempts in a row ended within a second, so it is not tried again")
         }
-        (FailureClass::ContextTooLong, _) if draft.state.task(draft.id).streak.too_long => {
+        (FailureClass::ContextTooLong, _) if draft.state.task(draft.id).course.streak.too_long => {
             Some("the short prompt is too long as well, so it is not tried again")
         }
         _ => None,
@@ -194,7 +195,8 @@ pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
         let why = why_not_good(draft);
         return audit::not_restored(draft, &why);
     }
-    let no_progress = draft.task.signature.is_some() && draft.task.signature == previous_signature(draft);
+    let no_progress =
+        draft.task.course.signature.is_some() && draft.task.course.signature == previous_signature(draft);
     let next = if no_progress {
         None
     } else {
@@ -208,7 +210,7 @@ pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
 
 /// The signature of the attempt before, as it was before this decision.
 fn previous_signature(draft: &Draft<'_>) -> Option<u64> {
-    draft.state.task(draft.id).signature
+    draft.state.task(draft.id).course.signature
 }
 
 fn next_attempt(draft: &Draft<'_>, agent_failed: bool) -> Option<AttemptKind> {
@@ -230,11 +232,11 @@ pub(in crate::engine) fn allowed_attempt(
     let cap = limits
         .max_attempts
         .or(evaluated.then_some(limits.max_evaluated_attempts.saturating_add(more)));
-    if cap.is_some_and(|cap| task.tries >= cap) || task.retries > limits.max_retries {
+    if cap.is_some_and(|cap| task.course.tries >= cap) || task.course.retries > limits.max_retries {
         None
-    } else if !agent_failed && task.fixes < limits.max_fix_attempts {
+    } else if !agent_failed && task.course.fixes < limits.max_fix_attempts {
         Some(AttemptKind::Fix)
-    } else if task.retries < limits.max_retries.saturating_add(more) {
+    } else if task.course.retries < limits.max_retries.saturating_add(more) {
         Some(AttemptKind::Retry)
     } else {
         None
@@ -243,7 +245,7 @@ pub(in crate::engine) fn allowed_attempt(
 
 /// Sends the work back, after a pause where its provider failed. Dependents stay held: the task is not terminal.
 fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<&FailedAgent<'_>>) {
-    let attempt = draft.task.attempt + 1;
+    let attempt = draft.task.attempt.number + 1;
     let planned = Event::Task(draft.id, TaskEvent::AttemptPlanned { attempt, kind });
     // A task that a person sent back gave up its slot while it waited.
     let has_slot = draft.state.task(draft.id).holds_slot();
@@ -286,7 +288,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     // Acceptance below the bar is only for work that finished and was judged, never for a preflight reject.
     let was_judged = matches!(stage, Stage::Checks | Stage::Judge | Stage::Verification) || is_kept_out;
     let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
-    let attempts = draft.task.attempt;
+    let attempts = draft.task.attempt.number;
     match policy {
         OnExhausted::Accept if was_judged => {
             let message = format!("accepted below the quality bar after {attempts} attempts, {score}");
@@ -354,7 +356,7 @@ fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, 
 
 /// How many of the declared target files the runtime saw with content in them, and how many are declared.
 fn produced(draft: &Draft<'_>) -> (usize, usize) {
-    let files = draft.task.judging.as_deref();
+    let files = draft.task.judging();
     let files = files.map_or(&[][..], |judging| &judging.files);
     let targets = &draft.task_plan().target_files;
     let is_there = |path: &str| {
@@ -397,21 +399,13 @@ pub(super) fn ask_person_at(
     cause: Cause,
     message: &str,
 ) {
-    draft.enter_because(Status::AwaitingApproval, message);
-    let number = draft.task.asked + 1;
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::ApprovalRequested {
-            number,
-            reason: WaitingReason::Refer,
-            cause: Some(cause),
-            stage: (at != Stage::Judge).then_some(at),
-            step,
-            message: message.to_owned(),
-            gate: None,
-            expires: None,
-        },
-    ));
+    let hold = Hold {
+        cause: Some(cause),
+        stage: at,
+        step,
+        ..Hold::of(WaitingReason::Refer)
+    };
+    holds::ask(draft, hold, message, message.to_owned());
 }
 
 /// What a failed attempt looked like: failed checks, scores per dimension, hashes of the files in question. `None`

@@ -56,7 +56,7 @@ impl<'a> Draft<'a> {
         }
         let phase = match to {
             Status::Review => Some(Phase::Review),
-            Status::InProgress => Some(self.task.kind.phase()),
+            Status::InProgress => Some(self.task.attempt.kind.phase()),
             _ => None,
         };
         self.transition(to, phase, None, None, None);
@@ -64,7 +64,7 @@ impl<'a> Draft<'a> {
 
     /// Moves it out of clarification: back to what it was at, now or once there is room for it.
     pub fn go_on_with_attempt(&mut self, to: Status) {
-        let phase = self.task.kind.phase();
+        let phase = self.task.attempt.kind.phase();
         self.transition(to, Some(phase), None, None, None);
     }
 
@@ -73,14 +73,9 @@ impl<'a> Draft<'a> {
     }
 
     /// Leaves the task to a person.
-    pub fn park(&mut self, phase: Phase, reason: impl Into<String>) {
-        self.transition(
-            Status::AwaitingApproval,
-            Some(phase),
-            None,
-            None,
-            Some(reason.into()),
-        );
+    pub fn park(&mut self, phase: Option<Phase>, reason: impl Into<String>) {
+        let reason = Some(reason.into());
+        self.transition(Status::AwaitingApproval, phase, None, None, reason);
     }
 
     pub fn fail(&mut self, mode: FailureMode, reason: impl Into<String>) {
@@ -109,7 +104,7 @@ impl<'a> Draft<'a> {
         flag: Option<QualityFlag>,
         reason: Option<String>,
     ) {
-        let from = self.task.status;
+        let from = self.task.status();
         self.emit(Event::Task(
             self.id,
             TaskEvent::Transition {

@@ -35,7 +35,7 @@ pub(super) fn checked(draft: &mut Draft<'_>) {
     let Some(gate) = draft.task_plan().finish.as_deref() else {
         return;
     };
-    let judging = draft.task.judging.as_deref();
+    let judging = draft.task.judging();
     let results: Vec<CheckResult> = judging.map_or_else(Vec::new, |judging| {
         judging.finish.iter().flatten().cloned().collect()
     });
@@ -70,7 +70,7 @@ fn missing(draft: &Draft<'_>, gate: &FinishGate, results: &[CheckResult]) -> Mis
         list.push(Finding::new(Severity::High, what).with_evidence(result.message.clone()));
     }
     if gate.require_file_changes {
-        match draft.task.evidence.changed {
+        match draft.task.course.evidence.changed {
             Known::Yes => {}
             Known::No => missing.others.push(Finding::new(
                 Severity::High,
@@ -95,7 +95,7 @@ fn settle(draft: &mut Draft<'_>, gate: &FinishGate, results: &[CheckResult]) {
         others,
         unknown,
     } = missing(draft, gate, results);
-    let told = draft.task.nudged;
+    let told = draft.task.attempt.nudged;
     let tell_compilation = !compilation.is_empty() && told.compilation < gate.max_compile_nudges;
     let tell_others = !others.is_empty() && told.others < gate.max_nudges;
     if tell_compilation || tell_others {

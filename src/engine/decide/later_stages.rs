@@ -297,7 +297,7 @@ fn seen(draft: &Draft<'_>) -> Opening {
 
 /// The screenshots of the task, each with what was last seen of it.
 fn screenshots<'d>(draft: &'d Draft<'_>) -> Vec<(&'d str, Option<&'d FileFact>)> {
-    let files = draft.task.judging.as_deref();
+    let files = draft.task.judging();
     let files = files.map_or(&[][..], |judging| &judging.files);
     let paths = draft.task_plan().scrutiny.screenshots();
     let with_fact = |path| (path, files.iter().find(|file| file.path == path));
@@ -325,11 +325,7 @@ pub(in crate::engine) fn not_asked(plan: &Plan, task: TaskId, step: Step) -> Opt
 /// Whether there is anything to look at: an answer, or a file with content that the task's rules name.
 fn has_deliverable(draft: &Draft<'_>) -> bool {
     let said = &draft.task.output;
-    let files = draft
-        .task
-        .judging
-        .as_deref()
-        .map_or(&[][..], |judging| &judging.files);
+    let files = draft.task.judging().map_or(&[][..], |judging| &judging.files);
     said.stdout.as_ref().is_some_and(|out| out.len > 0)
         || said.result.is_some()
         || files.iter().any(|file| file.size.is_some_and(|size| size > 0))
@@ -476,7 +472,7 @@ pub(super) fn depends(draft: &mut Draft<'_>, step: Step, round: u32, why: &str, 
 
 /// A round of a step that is still out.
 fn out(draft: &Draft<'_>, step: Step, round: u32) -> Option<OpenStage> {
-    let open = draft.task.judging.as_deref().and_then(|judging| judging.stage);
+    let open = draft.task.judging().and_then(|judging| judging.stage);
     open.filter(|open| open.open && open.step == Some(step) && open.round == round)
 }
 
@@ -651,18 +647,14 @@ pub(super) fn agents(plan: &Plan, task: TaskId) -> impl Iterator<Item = (Step, A
 
 /// A later session does not want judges asked (`resume --no-eval`), and one of these is.
 pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
-    let stage = state
-        .task(id)
-        .judging
-        .as_deref()
-        .and_then(|judging| judging.stage);
+    let stage = state.task(id).judging().and_then(|judging| judging.stage);
     stage.is_some_and(|stage| stage.step.is_some() && stage.open && !stage.plain)
         && !state.plan.rules.evaluate
 }
 
 /// Then it is withdrawn, and the work goes on without it.
 pub(super) fn withdraw(draft: &mut Draft<'_>) {
-    let stage = draft.task.judging.as_deref().and_then(|judging| judging.stage);
+    let stage = draft.task.judging().and_then(|judging| judging.stage);
     let Some((open, withdrawn)) = stage.and_then(|stage| Some((stage, stage.step?))) else {
         return;
     };

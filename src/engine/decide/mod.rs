@@ -18,12 +18,11 @@
 //! | `draft` | events about one task, decided in several steps on a state that follows |
 //! | `due` | what follows when a timer is due |
 //! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
-//! | `escalation` | an agent says that what it was told does not hold (17) |
 //! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
 //! | `finish_gate` | `verify`: what must hold before a worker may call itself finished (6.3) |
 //! | `fixups` | a new task that makes up for a failed one; no attempt at the same task (12) |
 //! | `gates` | quality gates: passed or failed (14) |
-//! | `holds` | checkpoints and delays (14) |
+//! | `holds` | whatever waits for a person or a moment: how a person is asked, what an answer leads to, checkpoints and delays (5, 6, 14, 17) |
 //! | `intake` | work that was asked for from outside (16) |
 //! | `jobs` | commands and looks at files that came back (5, 6, 10, 11) |
 //! | `later_stages` | the stages behind the verification: the mission's own, the red team, the vision check (6.7 to 6.9, 15) |
@@ -59,7 +58,6 @@ mod dependencies;
 mod draft;
 mod due;
 mod ending;
-mod escalation;
 mod evidence;
 mod finish_gate;
 mod fixups;

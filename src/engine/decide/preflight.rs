@@ -18,7 +18,7 @@ use super::{finish_gate, stages};
 
 /// Whether what the agent said is to be read: only of one that is known to have done nothing.
 pub(super) fn asks_what_it_said(task: &TaskState) -> bool {
-    task.evidence.calls.known().is_some_and(|calls| calls.calls == 0)
+    task.attempt.calls.known().is_some_and(|calls| calls.calls == 0)
 }
 
 /// Runs the checks; on to the next stage, or back to the worker.
@@ -62,7 +62,7 @@ fn reject(draft: &mut Draft<'_>, cause: Cause, found: PreflightReject) {
 /// Declared files must not all be missing or empty; and of accepted work that did not stand, none that was there.
 fn artifacts_missing(draft: &Draft<'_>) -> Option<PreflightReject> {
     let targets = &draft.task_plan().target_files;
-    let judging = draft.task.judging.as_deref();
+    let judging = draft.task.judging();
     let files = judging.map_or(&[][..], |judging| &judging.files);
     let lost = draft.task.reopened.as_deref().map_or(&[][..], |open| &open.files);
     let lost: Vec<TargetFile> = lost
@@ -80,8 +80,8 @@ fn artifacts_missing(draft: &Draft<'_>) -> Option<PreflightReject> {
 /// The evidence shows that nothing was done.
 fn not_done(draft: &Draft<'_>) -> Option<PreflightReject> {
     let plan = draft.task_plan();
-    let evidence = &draft.task.evidence;
-    let calls = evidence.calls.known();
+    let evidence = &draft.task.course.evidence;
+    let calls = draft.task.attempt.calls.known();
     let no_calls = calls.is_some_and(|calls| calls.calls == 0);
     if no_calls && requires_tool_calls(plan) {
         return Some(zero_tool_calls());
@@ -97,11 +97,7 @@ fn not_done(draft: &Draft<'_>) -> Option<PreflightReject> {
     if none_written && (asked || (no_calls && !plan.target_files.is_empty())) {
         return Some(nothing_written(&plan.target_files));
     }
-    let said = draft
-        .task
-        .judging
-        .as_deref()
-        .and_then(|judging| judging.hollow.as_deref());
+    let said = draft.task.judging().and_then(|judging| judging.hollow.as_deref());
     let no_files = evidence.written == Known::No;
     said.filter(|_| no_calls && no_files).map(hollow_work)
 }

@@ -61,7 +61,7 @@ pub(super) fn answers(advice: &Advice) -> &[PriorAnswer] {
 
 /// What was heard of the judge before this decision: its first reply, while it is asked for the second.
 pub(super) fn heard_before<'d>(draft: &Draft<'d>) -> Option<&'d Heard> {
-    let judging = draft.state.task(draft.id).judging.as_deref();
+    let judging = draft.state.task(draft.id).judging();
     judging.and_then(|judging| judging.heard.as_deref())
 }
 
@@ -72,7 +72,7 @@ pub fn reprompt(plan: &Plan, id: TaskId, task: &TaskState, purpose: Purpose) -> 
     if purpose.round()? <= 1 {
         return None;
     }
-    let heard = task.judging.as_deref()?.heard.as_deref()?;
+    let heard = task.judging()?.heard.as_deref()?;
     let verification = plan.task(id).verification.as_deref();
     let unfit = match &heard.advice {
         Advice::Unreadable { why, .. } => Some(why.clone()),

@@ -35,7 +35,7 @@ const FIRST_SEATS: usize = 2;
 
 /// Opens a round: every seat is asked at once, each in a context of its own; of an adaptive panel only the first.
 pub(super) fn ask_round(draft: &mut Draft<'_>, agents: &[AgentId]) {
-    let round = draft.task.rounds + 1;
+    let round = draft.task.attempt.rounds + 1;
     let at_once = if is_adaptive(draft.plan(), draft.id) {
         FIRST_SEATS.min(agents.len())
     } else {
@@ -48,7 +48,7 @@ pub(super) fn ask_round(draft: &mut Draft<'_>, agents: &[AgentId]) {
 
 fn ask_seat(draft: &mut Draft<'_>, round: u32, seat: usize, agent: AgentId) {
     let place = SeatPlace {
-        attempt: draft.task.attempt,
+        attempt: draft.task.attempt.number,
         round,
         seat: u32::try_from(seat).expect("the loader limits the seats of a panel"),
     };
@@ -98,7 +98,7 @@ pub(super) fn replied(
 }
 
 fn seat<'d>(draft: &'d Draft<'_>, place: SeatPlace) -> Option<&'d Seat> {
-    draft.task.judging.as_deref()?.seats.get(place.seat as usize)
+    draft.task.judging()?.seats.get(place.seat as usize)
 }
 
 /// Whether a seat has said something that counts, while it is asked for the second time.
@@ -131,22 +131,22 @@ pub(super) fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<
     let depends_on =
         |agent: AgentId, model: Option<&str>| reviewer.depends_on(&Mind::of(plan.agent(agent), model), rule);
     if plan.route(draft.id).is_none() {
-        return depends_on(plan.task(draft.id).agent, draft.task.model.as_deref());
+        return depends_on(plan.task(draft.id).agent, draft.task.output.model.as_deref());
     }
     // A verification judges the work of others.
     let mut judged = plan.judged(draft.id).map(|id| draft.state.standing(id));
     judged.find_map(|id| {
-        let model = draft.state.task(id).model.as_deref();
+        let model = draft.state.task(id).output.model.as_deref();
         depends_on(plan.task(id).agent, model)
     })
 }
 
 /// Once every seat has come to an end: the stage's verdict.
 pub(super) fn settle(draft: &mut Draft<'_>, now: Timestamp) {
-    if draft.task.asks.iter().any(|open| open.purpose.is_judging()) {
+    if draft.task.work.asks.iter().any(|open| open.purpose.is_judging()) {
         return deferral::judges_wait(draft, now);
     }
-    let Some(judging) = draft.task.judging.as_deref() else {
+    let Some(judging) = draft.task.judging() else {
         return;
     };
     let (mut seats, round) = (judging.seats.clone(), judging.round);
@@ -418,7 +418,7 @@ fn unreached(plan: &Plan, seats: &[Seat]) -> String {
 
 /// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
 fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
-    let judging = draft.task.judging.as_deref();
+    let judging = draft.task.judging();
     let rounds = judging.map(|judging| judging.rounds).unwrap_or_default();
     let is_panel = panel_of(draft.plan(), draft.id).is_some();
     // Who gives the same non-answer to a strict question gives it to any.

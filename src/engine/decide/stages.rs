@@ -157,13 +157,13 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
 
 /// Has the files that the task's rules name looked at.
 pub(super) fn scan(draft: &mut Draft<'_>, then: AfterScan) {
-    let number = draft.task.scans + 1;
+    let number = draft.task.work.scans + 1;
     jobs::request(draft, Job::Scan { number, then });
 }
 
 /// Whether files that the task names may not be what was seen of them: a command may have written some.
 fn is_stale(draft: &Draft<'_>) -> bool {
-    let judging = draft.task.judging.as_deref();
+    let judging = draft.task.judging();
     draft.task_plan().names_files() && judging.is_some_and(|judging| judging.stale)
 }
 
@@ -188,7 +188,7 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: conclude::Accepted) {
 /// Whether what a stage was shown is not what there is: then its word does not count, and it is asked once more. Where that
 /// happened the second time, the message for a person.
 pub(super) fn must_be_asked_again(draft: &mut Draft<'_>) -> Option<Result<(), String>> {
-    let judging = draft.task.judging.as_deref().filter(|judging| judging.changed)?;
+    let judging = draft.task.judging().filter(|judging| judging.changed)?;
     if judging.is_repeated() {
         let message = "its files changed while it was judged, and again when it was judged once more";
         return Some(Err(message.to_owned()));
@@ -198,19 +198,14 @@ pub(super) fn must_be_asked_again(draft: &mut Draft<'_>) -> Option<Result<(), St
 
 /// Which round of the asked stage this is, since it was asked about the files that are there.
 pub(super) fn nth_round(draft: &Draft<'_>, round: u32) -> u32 {
-    let judging = draft.task.judging.as_deref();
+    let judging = draft.task.judging();
     let before = judging.filter(|judging| judging.is_repeated());
     round.saturating_sub(before.map_or(0, |judging| judging.rounds_before))
 }
 
 /// The files were looked at anew: the stage is asked once more.
 fn ask_once_more(draft: &mut Draft<'_>) {
-    let Some(judging) = draft
-        .task
-        .judging
-        .as_deref()
-        .filter(|judging| judging.is_repeated())
-    else {
+    let Some(judging) = draft.task.judging().filter(|judging| judging.is_repeated()) else {
         return;
     };
     match judging.stage {
@@ -271,7 +266,7 @@ pub(super) fn checks(draft: &mut Draft<'_>) {
 
 /// A check ended. Once all have, they are weighed together.
 pub(super) fn check_finished(draft: &mut Draft<'_>) {
-    let judging = draft.task.judging.as_deref();
+    let judging = draft.task.judging();
     let results = judging.map_or_else(Vec::new, |judging| judging.checks.clone());
     if let Some(results) = results.into_iter().collect::<Option<Vec<_>>>() {
         checked(draft, &results);
@@ -326,7 +321,7 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
 
 /// The last of the task's judges in whose place a person accepted this attempt, as far as the mission still has it.
 fn accepted(draft: &Draft<'_>) -> Option<(Stage, Option<Step>)> {
-    let word = draft.task.accepted.as_deref()?;
+    let word = draft.task.attempt.accepted.as_deref()?;
     let scrutiny = &draft.task_plan().scrutiny;
     let is_it = |step: &Step| {
         let name = word.name.as_deref();
@@ -363,7 +358,7 @@ pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
 
 /// The same of a panel, an evaluation, or a grader.
 fn asks_the_panel_in_vain(state: &State, id: TaskId) -> bool {
-    let judging = state.task(id).judging.as_deref();
+    let judging = state.task(id).judging();
     let asks = judging.is_some_and(|judging| judging.stage.is_none() && !judging.seats.is_empty());
     let stage = judging.and_then(|judging| judging.stage);
     let grades = stage.is_some_and(|stage| stage.step.is_none() && stage.open && !stage.plain)

@@ -70,7 +70,7 @@ fn ask(draft: &mut Draft<'_>, round: u32, grounds: Grounds) {
 /// Who is to cut the criteria of a task into probes first.
 fn decomposer(draft: &Draft<'_>) -> Option<AgentId> {
     let verification = draft.task_plan().verification.as_deref()?;
-    let is_open = draft.task.probes.is_empty() && !draft.task_plan().acceptance.is_empty();
+    let is_open = draft.task.course.probes.is_empty() && !draft.task_plan().acceptance.is_empty();
     verification.decomposer.filter(|_| is_open)
 }
 
@@ -227,7 +227,7 @@ pub(super) fn depends(draft: &mut Draft<'_>, round: u32, why: &str) {
 
 /// The verification, if this round of it is still out.
 fn out(draft: &Draft<'_>, round: u32) -> Option<OpenStage> {
-    let open = draft.task.judging.as_deref().and_then(|judging| judging.stage);
+    let open = draft.task.judging().and_then(|judging| judging.stage);
     open.filter(|stage| stage.step.is_none() && stage.open && stage.round == round)
 }
 

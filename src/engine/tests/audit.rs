@@ -105,9 +105,16 @@ tasks:
     for attempt in [2, 3] {
         nothing_passes(&mut simulation);
         let task = simulation.state.task(FIRST);
-        assert_eq!((task.attempt, task.kind), (attempt, AttemptKind::Fix));
-        assert_eq!((task.tries, task.fixes), (1, 0), "it is in no allowance");
-        assert_eq!((task.flag, task.acceptance.is_none()), (None, true));
+        assert_eq!(
+            (task.attempt.number, task.attempt.kind),
+            (attempt, AttemptKind::Fix)
+        );
+        assert_eq!(
+            (task.course.tries, task.course.fixes),
+            (1, 0),
+            "it is in no allowance"
+        );
+        assert_eq!((task.flag(), task.acceptance().is_none()), (None, true));
     }
     run_until(&mut simulation, |effect| matches!(effect, Effect::Audit { .. }));
     simulation.resume();
@@ -118,7 +125,7 @@ tasks:
     nothing_passes(&mut simulation);
     let task = simulation.state.task(FIRST);
     assert_eq!(
-        (task.status, task.mode, task.attempt),
+        (task.status(), task.mode(), task.attempt.number),
         (Status::Failed, Some(FailureMode::Regressed), 3)
     );
     simulation.run(good);

@@ -22,7 +22,7 @@ impl Call {
         let material = Material::gather((&self.folder, &self.secrets), plan, id, &self.task, &self.judged)?;
         let acceptance = Acceptance {
             criteria: &plan.task(id).acceptance,
-            cut: &self.task.probes,
+            cut: &self.task.course.probes,
         };
         self.hand_over(round, rubric, acceptance, &material)?;
         let work = material.work(plan, id);
@@ -30,7 +30,7 @@ impl Call {
         let prior = work.prior.points.len();
         let mut judgement = material.judgement(&asked, prior);
         // What whoever cut the criteria says is no word of the judge's.
-        let cut = self.task.probes.iter();
+        let cut = self.task.course.probes.iter();
         cut.for_each(|probe| judgement.work.add(&probe.text));
         Ok((asked, judgement))
     }
@@ -51,8 +51,8 @@ impl Call {
         let author = |(id, state): &Judged| Author {
             task: self.plan.task(*id).title.to_string(),
             agent: self.plan.agent(self.plan.task(*id).agent).name.to_string(),
-            attempt: state.attempt,
-            model: state.model.as_deref().map(str::to_owned),
+            attempt: state.attempt.number,
+            model: state.output.model.as_deref().map(str::to_owned),
         };
         let handoff = Handoff::new(Content {
             task: &self.plan.task(self.id.task).title,
@@ -98,7 +98,7 @@ impl Call {
             "schema": "quorum.review-request/v1",
             "task": task.title,
             "description": task.description,
-            "attempt": self.task.attempt,
+            "attempt": self.task.attempt.number,
             "round": round,
             "criteria": criteria,
             "acceptance": task.acceptance,

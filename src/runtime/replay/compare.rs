@@ -149,7 +149,7 @@ impl Ground {
             }
             _ => return None,
         };
-        Some(Self::new(task, state.task(task).attempt, stage, name))
+        Some(Self::new(task, state.task(task).attempt.number, stage, name))
     }
 }
 
@@ -173,7 +173,7 @@ impl Place {
                 .tasks
                 .get(id.index())
                 .map_or_else(String::new, |task| task.title.to_string()),
-            task: state.tasks.get(id.index()).map(|task| (id, task.attempt)),
+            task: state.tasks.get(id.index()).map(|task| (id, task.attempt.number)),
             stage,
             is_beside: ground.is_none(),
             ground,
