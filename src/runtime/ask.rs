@@ -181,9 +181,7 @@ impl Call {
             Purpose::Score(place) => ("judge", vec![place.seat, place.round]),
             Purpose::Resolve { dependency } => ("resolve", vec![dependency.0, self.resolutions()]),
             Purpose::Approve { number, approver } => ("approve", vec![number, approver]),
-            purpose @ (Purpose::Confirm | Purpose::Answer) => {
-                (purpose.as_str(), vec![self.task.attempt.turn])
-            }
+            Purpose::Confirm | Purpose::Answer => (self.purpose.as_str(), vec![self.task.attempt.turn]),
             purpose => (purpose.as_str(), purpose.round().into_iter().collect()),
         };
         cassette::Call {

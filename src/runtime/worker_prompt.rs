@@ -315,10 +315,8 @@ fn upstream(prompt: &mut String, state: &State, task: TaskId, said: &Said, warni
         let done = state.task(dependency);
         let _ = write!(prompt, "\n### {}\n", state.plan.task(dependency).title);
         if done.flag() == Some(QualityFlag::BelowThreshold) {
-            let score = done
-                .attempt
-                .points
-                .map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
+            let points = done.attempt.points;
+            let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
             let _ = writeln!(prompt, "[ACCEPTED BELOW QUALITY BAR, {score}]");
         }
         if done.flag() == Some(QualityFlag::Degraded) {
@@ -365,10 +363,8 @@ fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
         Some(Edge::Refer) => "could not be decided about",
         None => "was not decided about yet",
     };
-    let score = node
-        .attempt
-        .points
-        .map_or_else(String::new, |points| format!(", {points} of 100 points"));
+    let points = node.attempt.points;
+    let score = points.map_or_else(String::new, |points| format!(", {points} of 100 points"));
     let _ = writeln!(prompt, "What it judged {verdict}{score}: {}.", judged.join(", "));
     if node
         .edge()

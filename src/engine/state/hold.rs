@@ -3,11 +3,11 @@
 use crate::domain::{Cause, FailureMode, Stage, Step, Timestamp, WaitingReason};
 
 /// How an approval is resolved, as the journal says it: the person says yes.
-pub(in crate::engine) const APPROVED: &str = "approved";
+pub(crate) const APPROVED: &str = "approved";
 /// The person says no.
-pub(in crate::engine) const REJECTED: &str = "rejected";
+pub(crate) const REJECTED: &str = "rejected";
 /// The person answered a question.
-pub(in crate::engine) const ANSWERED: &str = "answered";
+pub(crate) const ANSWERED: &str = "answered";
 
 /// What a task waits for a person with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Hold {
 
 /// What an answer to a hold leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::engine) enum Resume {
+pub(crate) enum Resume {
     /// The task starts, once everybody has agreed.
     Start,
     /// Its agent goes on in a new turn of the attempt.
@@ -56,7 +56,7 @@ pub(in crate::engine) enum Resume {
 
 impl Hold {
     /// A hold that is asked about for this reason.
-    pub(in crate::engine) fn of(reason: WaitingReason) -> Self {
+    pub(crate) fn of(reason: WaitingReason) -> Self {
         Self {
             reason,
             cause: None,
@@ -71,7 +71,7 @@ impl Hold {
     }
 
     /// What a yes leads to.
-    pub(in crate::engine) fn on_yes(&self) -> Resume {
+    pub(crate) fn on_yes(&self) -> Resume {
         match self.reason {
             WaitingReason::Approval | WaitingReason::SideEffects => Resume::Start,
             WaitingReason::Question | WaitingReason::Auth => Resume::Turn,
@@ -82,7 +82,7 @@ impl Hold {
     }
 
     /// What a no leads to.
-    pub(in crate::engine) fn on_no(&self) -> Resume {
+    pub(crate) fn on_no(&self) -> Resume {
         match self.reason {
             WaitingReason::Approval | WaitingReason::SideEffects => Resume::Fail(FailureMode::Rejected),
             WaitingReason::Question | WaitingReason::Auth => Resume::Fail(FailureMode::Cancelled),
