@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Advice, AskId, BrokenAssumption, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId,
+    Advice, AgentId, AskId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, TaskId, Timestamp,
+    TurnId,
 };
 use crate::mission::{Plan, RunOptions, SubTask};
 
@@ -57,15 +58,7 @@ pub enum Fact {
         file: String,
     },
     /// A prompt is written.
-    PromptReady {
-        /// The turn it is for.
-        turn: TurnId,
-        /// Its digest; `None` where the agent gets no prompt.
-        #[serde(default, skip_serializing_if = "is_default")]
-        digest: Option<Digest>,
-        /// How often it speaks with authority.
-        cues: u32,
-    },
+    PromptReady(Prompt),
     /// What stands in the files that a turn is held against was written down, or could not be.
     FilesNoted {
         /// The turn it is for.
@@ -161,6 +154,10 @@ pub enum Fact {
     AskReplied {
         /// Which call.
         id: AskId,
+        /// What it was asked about.
+        purpose: Purpose,
+        /// The agent.
+        agent: AgentId,
         /// The raw reply.
         reply: ReplyRef,
         /// What could be read from it.
@@ -236,6 +233,19 @@ impl Fact {
                 | Self::Filed { .. }
         )
     }
+}
+
+/// The prompt of a turn, as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prompt {
+    /// The turn it is for.
+    pub turn: TurnId,
+    /// Its digest; `None` where the agent gets no prompt.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub digest: Option<Digest>,
+    /// How often it speaks with authority.
+    pub cues: u32,
 }
 
 /// A command from outside.

@@ -95,7 +95,7 @@ pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, wai
 pub use event::{
     AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
 };
-pub use fact::{AskFailure, Fact, OperatorInput, TurnEnd, Undelivered};
+pub use fact::{AskFailure, Fact, OperatorInput, Prompt, TurnEnd, Undelivered};
 pub use gate::{GateStanding, gate_view};
 pub use job::{ApproverSaid, Job, JobEnd};
 pub use ledger::{Call, CallId, Ceiling};

@@ -1,7 +1,7 @@
 //! Facts that are events: what came from outside is said once, by the fact, and a record does not repeat it.
 
-use super::event::{Event, RunEvent, TurnEvent, WorkEvent};
-use super::fact::{Fact, TurnEnd};
+use super::event::{AskEvent, Event, RunEvent, TurnEvent, WorkEvent};
+use super::fact::{Fact, Prompt, TurnEnd};
 use super::notice::NoticeEvent;
 
 impl Fact {
@@ -49,7 +49,7 @@ impl Fact {
 
     fn of_turn(&self) -> Option<Event> {
         Some(match self {
-            Self::PromptReady { turn, digest, .. } => {
+            Self::PromptReady(Prompt { turn, digest, .. }) => {
                 Event::Turn(*turn, TurnEvent::Started { prompt: *digest })
             }
             Self::FilesNoted {
@@ -97,8 +97,43 @@ impl Fact {
                     end: end.clone(),
                 },
             ),
+            Self::AskReplied {
+                id,
+                purpose,
+                agent,
+                reply,
+                advice,
+            } => Event::Ask(
+                *id,
+                AskEvent::Replied {
+                    purpose: *purpose,
+                    agent: *agent,
+                    reply: reply.clone(),
+                    advice: advice.clone(),
+                },
+            ),
             Self::StageVoided(voided) => Event::voided((**voided).clone()),
             _ => return None,
+        })
+    }
+}
+
+impl Prompt {
+    /// The prompt whose turn these events start, where a decision about it begins with them. Only such a decision begins with the
+    /// start of a turn, so a record in which it stands among what became due needs no fact for it.
+    #[must_use]
+    pub fn told_by(events: &[Event]) -> Option<Self> {
+        let [Event::Turn(turn, TurnEvent::Started { prompt }), rest @ ..] = events else {
+            return None;
+        };
+        let cues = rest.iter().find_map(|event| match event {
+            Event::Turn(of, TurnEvent::AuthorityCues { cues, result: false }) if of == turn => Some(*cues),
+            _ => None,
+        });
+        Some(Self {
+            turn: *turn,
+            digest: *prompt,
+            cues: cues.unwrap_or(0),
         })
     }
 }

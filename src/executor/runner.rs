@@ -7,7 +7,7 @@ use std::io;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::ProcessRef;
+use crate::engine::{ProcessRef, WorkKind, policy};
 use crate::store::no_links::scratch_folder;
 use crate::supervisor::{Client, Command, Event, Exit, Spawn};
 
@@ -20,8 +20,10 @@ pub enum Owner {
     Turn(TurnId),
     /// A call of a tool within a turn: it ends with that.
     Tool(TurnId),
-    /// A part of a task's judging, or an approver of it.
+    /// A command that judges a task or agrees to it.
     Task(TaskId),
+    /// An agent that is asked about a task.
+    Ask(TaskId),
     /// A look at work that was accepted: it ends with the session.
     Audit,
     /// Nobody's in a run, as a delivery: it ends within its own time-out.
@@ -33,8 +35,17 @@ impl Owner {
     pub fn task(self) -> Option<TaskId> {
         match self {
             Self::Turn(turn) | Self::Tool(turn) => Some(turn.task),
-            Self::Task(task) => Some(task),
+            Self::Task(task) | Self::Ask(task) => Some(task),
             Self::Audit | Self::Nobody => None,
+        }
+    }
+
+    /// How often it is started again here where it never came to be. Whatever else fails so is told, and begun anew by those
+    /// who asked for it.
+    fn start_retries(self) -> u32 {
+        match self {
+            Self::Task(_) | Self::Audit => policy(WorkKind::Command).start_retries,
+            Self::Turn(_) | Self::Tool(_) | Self::Ask(_) | Self::Nobody => 0,
         }
     }
 
@@ -42,7 +53,7 @@ impl Owner {
     pub fn as_turn(self) -> Option<TurnId> {
         match self {
             Self::Turn(turn) => Some(turn),
-            Self::Tool(_) | Self::Task(_) | Self::Audit | Self::Nobody => None,
+            Self::Tool(_) | Self::Task(_) | Self::Ask(_) | Self::Audit | Self::Nobody => None,
         }
     }
 
@@ -50,7 +61,7 @@ impl Owner {
     pub fn turn(self) -> Option<TurnId> {
         match self {
             Self::Turn(turn) | Self::Tool(turn) => Some(turn),
-            Self::Task(_) | Self::Audit | Self::Nobody => None,
+            Self::Task(_) | Self::Ask(_) | Self::Audit | Self::Nobody => None,
         }
     }
 }
@@ -63,7 +74,6 @@ pub struct CommandRequest {
     job: CommandJob,
     owner: Owner,
     then: Option<Then>,
-    start_retries: u32,
 }
 
 impl CommandRequest {
@@ -73,15 +83,6 @@ impl CommandRequest {
             job,
             owner,
             then: Some(then),
-            start_retries: 0,
-        }
-    }
-
-    /// The same, started again so many times where it never came to be.
-    pub fn with_start_retries(self, start_retries: u32) -> Self {
-        Self {
-            start_retries,
-            ..self
         }
     }
 
@@ -91,7 +92,6 @@ impl CommandRequest {
             job,
             owner: Owner::Turn(turn),
             then: None,
-            start_retries: 0,
         }
     }
 
@@ -165,12 +165,8 @@ impl Runner {
     pub fn start(&mut self, supervisor: &mut Client, request: CommandRequest) -> io::Result<Option<Ended>> {
         self.last_key += 1;
         let key = self.last_key;
-        let CommandRequest {
-            job,
-            owner,
-            then,
-            start_retries,
-        } = request;
+        let CommandRequest { job, owner, then } = request;
+        let start_retries = owner.start_retries();
         let mut started = Started {
             owner,
             process: None,

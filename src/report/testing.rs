@@ -5,12 +5,12 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Addressed, Advice, AgentId, AskId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass,
-    Millis, Points, PriorAnswer, RunId, TaskId, Timestamp,
+    Addressed, Advice, AgentId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, Millis,
+    Points, PriorAnswer, RunId, TaskId, Timestamp,
 };
 use crate::engine::{
-    AskFailure, CheckResult, Event, Exit, Fact, FileFact, FileRef, Job, JobEnd, ReplyRef, RunStarted, State,
-    StopCause, SupervisorRef, TurnEnd, TurnEvent, Usage, apply, decide,
+    AskFailure, CheckResult, Event, Exit, Fact, FileFact, FileRef, Job, JobEnd, Prompt, ReplyRef, RunStarted,
+    State, StopCause, SupervisorRef, TurnEnd, TurnEvent, Usage, apply, decide,
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
@@ -377,11 +377,11 @@ impl<'o> Scene<'o> {
             turn: current.turn + 1,
             ..current
         };
-        self.input(&Fact::PromptReady {
+        self.input(&Fact::PromptReady(Prompt {
             turn,
             digest: None,
             cues: 0,
-        });
+        }));
     }
 
     /// A check of the task comes back.
@@ -479,7 +479,9 @@ impl<'o> Scene<'o> {
                 .collect();
         }
         self.input(&Fact::AskReplied {
-            id: asked,
+            id: asked.id,
+            purpose: asked.purpose,
+            agent: asked.agent,
             reply: ReplyRef {
                 file: file(),
                 model: Some("judge-1".to_owned()),
@@ -498,7 +500,7 @@ impl<'o> Scene<'o> {
 
     /// A seat cannot be asked.
     pub fn unreachable(&mut self, task: u32, seat: usize, class: FailureClass) -> &mut Self {
-        let id = self.seat(task, seat);
+        let id = self.seat(task, seat).id;
         self.input(&Fact::AskFailed(Box::new(AskFailure {
             id,
             class,
@@ -524,10 +526,10 @@ impl<'o> Scene<'o> {
         self
     }
 
-    fn seat(&self, task: u32, seat: usize) -> AskId {
+    fn seat(&self, task: u32, seat: usize) -> crate::engine::Ask {
         let seat = u32::try_from(seat).expect("a panel is small");
         let asked = self.state.task(TaskId(task)).ask_of_seat(seat);
-        asked.expect("the seat was asked").id
+        asked.expect("the seat was asked").clone()
     }
 
     fn settled(&mut self, task: u32) -> &mut Self {

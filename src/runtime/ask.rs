@@ -342,6 +342,8 @@ impl Call {
         };
         let replied = Fact::AskReplied {
             id: self.id,
+            purpose: self.purpose,
+            agent: self.agent,
             reply: ReplyRef {
                 file: file.unwrap_or_else(nothing),
                 model: None,
@@ -483,10 +485,23 @@ impl Call {
     }
 
     async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Fact {
-        let (id, call) = (self.id, self.clone());
-        let parse = move |reply: Reply<'_>, said: &Quoted| call.read(reply, said);
+        let (id, reader) = (self.id, self.clone());
+        let parse = move |reply: Reply<'_>, said: &Quoted| reader.read(reply, said);
         let read = reply::of_model(answered, judgement, endpoint, place(&self.folder, id), parse).await;
-        said(id, read)
+        self.came_to(read)
+    }
+
+    fn came_to(&self, read: Result<(Advice, ReplyRef), Failed>) -> Fact {
+        match read {
+            Ok((advice, reply)) => Fact::AskReplied {
+                id: self.id,
+                purpose: self.purpose,
+                agent: self.agent,
+                reply,
+                advice,
+            },
+            Err(failed) => failure(self.id, failed),
+        }
     }
 
     fn failed(&self, message: String) -> Fact {
@@ -498,13 +513,6 @@ fn place(folder: &RunFolder, id: AskId) -> Place {
     Place {
         reply: folder.spool_file(&SpoolName::Ask(id, AskFile::Reply)),
         judgement: folder.spool_file(&SpoolName::Ask(id, AskFile::Judgement)),
-    }
-}
-
-fn said(id: AskId, read: Result<(Advice, ReplyRef), Failed>) -> Fact {
-    match read {
-        Ok((advice, reply)) => Fact::AskReplied { id, reply, advice },
-        Err(failed) => failure(id, failed),
     }
 }
 

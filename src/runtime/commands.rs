@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Effect, Fact, Job, JobEnd, ProcessRef, State, WorkKind, policy};
+use crate::engine::{Effect, Fact, Job, JobEnd, ProcessRef, State};
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::probes::Grading;
@@ -19,32 +19,16 @@ use crate::supervisor::Event;
 use super::error::RunError;
 use super::world::{Message, Ready, Sender, World};
 
-/// A command of a task whose end is one fact.
+/// A command whose end is one fact.
 pub(super) fn request(
     sender: Sender,
-    task: TaskId,
+    owner: Owner,
     command: CommandJob,
-    meaning: impl FnOnce(CommandEnd) -> Fact + Send + 'static,
+    meaning: impl FnOnce(&CommandEnd) -> Fact + Send + 'static,
 ) -> CommandRequest {
     // After the loop has ended nobody wants to know.
-    let then = move |end| drop(sender.send(Message::Fact(meaning(end))));
-    CommandRequest::new(Owner::Task(task), command, Box::new(then))
-}
-
-/// A command whose end is the end of a job.
-pub(super) fn request_job(
-    sender: Sender,
-    command: CommandJob,
-    turn: TurnId,
-    job: Job,
-    meaning: impl FnOnce(&CommandEnd) -> JobEnd + Send + 'static,
-) -> CommandRequest {
-    let request = request(sender, turn.task, command, move |end| Fact::JobEnded {
-        turn,
-        job,
-        end: meaning(&end),
-    });
-    request.with_start_retries(policy(WorkKind::Command).start_retries)
+    let then = move |end| drop(sender.send(Message::Fact(meaning(&end))));
+    CommandRequest::new(owner, command, Box::new(then))
 }
 
 fn finish(ended: Ended) {
@@ -91,7 +75,10 @@ impl World {
         job: Job,
         meaning: impl FnOnce(&CommandEnd) -> JobEnd + Send + 'static,
     ) -> Result<(), RunError> {
-        let request = request_job(self.sender.clone(), command, turn, job, meaning);
+        let request = request(self.sender.clone(), Owner::Task(turn.task), command, move |end| {
+            let end = meaning(end);
+            Fact::JobEnded { turn, job, end }
+        });
         self.start(&commands.plan, request)
     }
 
@@ -145,8 +132,8 @@ impl World {
             Owner::Turn(turn) => self.turn_ended(turn, ended.outputs, ended.result, inputs),
             Owner::Nobody => finish(ended),
             // What is dropped is done again by the next session.
-            Owner::Tool(_) | Owner::Task(_) | Owner::Audit if self.is_stopping() => {}
-            Owner::Tool(_) | Owner::Task(_) | Owner::Audit => finish(ended),
+            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(_) | Owner::Audit if self.is_stopping() => {}
+            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(_) | Owner::Audit => finish(ended),
         }
     }
 
@@ -203,7 +190,6 @@ impl World {
         let mut ends = Vec::new();
         for job in grading.jobs() {
             let (request, end) = CommandRequest::awaited(Owner::Task(turn.task), job);
-            let request = request.with_start_retries(policy(WorkKind::Command).start_retries);
             self.start(&state.plan, request)?;
             ends.push(end);
         }

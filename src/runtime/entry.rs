@@ -1,7 +1,9 @@
 //! A decision goes on record: the one way in which what was decided about a fact reaches the journal and the state.
 
+use std::collections::VecDeque;
+
 use crate::domain::{RunId, Timestamp};
-use crate::engine::{self, Event, Fact, RunEvent, State};
+use crate::engine::{self, Effect, Event, Fact, Prompt, RunEvent, State, effects};
 use crate::store::{Decision, FsLog, Journal, JournalError, OperatorKey};
 
 use super::origin;
@@ -18,56 +20,101 @@ pub(super) struct Entry<'a> {
     pub key: Option<&'a OperatorKey>,
 }
 
+/// Writes the prompts that are due, and takes them out of what is due.
+type WritePrompts<'a, E> = &'a mut dyn FnMut(&State, &mut Vec<Effect>) -> Result<Vec<Prompt>, E>;
+
 /// Whether what has become due by a decision is decided with it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
-    /// In the same record.
-    Now,
+pub(super) enum Due<'a, E> {
+    /// In the same record, with the prompts for it.
+    Now(WritePrompts<'a, E>),
     /// Other facts wait, or nobody works on the run: it is looked at later.
     Later,
 }
 
+/// What went on record, not yet durable.
+pub(super) struct Written {
+    /// The number of the first event.
+    pub seq: u64,
+    /// All events.
+    pub events: Vec<Event>,
+    /// What is to be done once it is durable.
+    pub due: Vec<Effect>,
+    /// Prompts that were written for it, and do not start their turns with it.
+    pub prompts: Vec<Prompt>,
+}
+
 impl Entry<'_> {
-    /// Applies what was decided about a fact, shows each event with the state that it leads to, and adds one record to the
-    /// batch. Nothing is durable before the journal's commit. Returns the number of the first event, and all events.
+    /// Applies what was decided about a fact, and adds one record to the batch. Nothing is durable before the journal's commit.
     ///
     /// # Errors
-    /// [`JournalError`], also where a step is none of the life cycle; the state is then ahead of the journal, and nothing may follow from it.
-    pub fn write(
+    /// [`JournalError`], also where a step is none of the life cycle; the state is then ahead of the journal, and nothing may
+    /// follow from it. Where prompts are written, what their writer says.
+    pub fn write<E: From<JournalError>>(
         self,
         (fact, mut events): (Fact, Vec<Event>),
         now: Timestamp,
-        due: Due,
-        mut see: impl FnMut(&State, &Event),
-    ) -> Result<(u64, Vec<Event>), JournalError> {
+        with: Due<'_, E>,
+    ) -> Result<Written, E> {
         origin::vouch(self.key, self.run, self.journal, now, &mut events)?;
         let (state, journal) = (self.state, self.journal);
-        let mut apply = |state: &mut State, journal: &mut Journal<FsLog>, events: &[Event]| {
-            engine::transitions_only(state, events).map_err(|illegal| journal.refuse(illegal))?;
-            for event in events {
-                engine::apply(state, event);
-                see(state, event);
-            }
-            Ok::<_, JournalError>(())
-        };
-        apply(state, journal, &events)?;
+        let mut due = Vec::new();
+        apply(state, journal, &events, &mut due)?;
         let mut decision = Decision::of(fact, events);
-        loop {
-            let events = match due {
-                Due::Now => engine::decide(state, &Fact::Advance, now),
-                Due::Later => Vec::new(),
-            };
-            // The end of the session has a record of its own: what vouches for it vouches for all that stands before.
-            if events.is_empty() || ends(&events) {
-                break;
+        let mut prompts = VecDeque::new();
+        if let Due::Now(write_prompts) = with {
+            while let Some(events) = next(state, now, || write_prompts(state, &mut due), &mut prompts)? {
+                apply(state, journal, &events, &mut due)?;
+                decision.and_due(events);
             }
-            apply(state, journal, &events)?;
-            decision.and_due(events);
         }
         let seq = journal.next_seq();
         journal.push(now, &decision)?;
-        Ok((seq, decision.events))
+        Ok(Written {
+            seq,
+            events: decision.events,
+            due,
+            prompts: prompts.into(),
+        })
     }
+}
+
+/// What becomes due next, and can stand in the same record: by the state, else by the next prompt.
+fn next<E>(
+    state: &State,
+    now: Timestamp,
+    write_prompts: impl FnOnce() -> Result<Vec<Prompt>, E>,
+    prompts: &mut VecDeque<Prompt>,
+) -> Result<Option<Vec<Event>>, E> {
+    let events = engine::decide(state, &Fact::Advance, now);
+    if !events.is_empty() {
+        // The end of the session has a record of its own: what vouches for it vouches for all that stands before.
+        return Ok((!ends(&events)).then_some(events));
+    }
+    prompts.extend(write_prompts()?);
+    let Some(prompt) = prompts.front() else {
+        return Ok(None);
+    };
+    let events = engine::decide(state, &Fact::PromptReady(*prompt), now);
+    // What does not tell of its prompt by itself has a record with it as the fact.
+    let is_told = Prompt::told_by(&events).as_ref() == Some(prompt);
+    Ok(is_told.then(|| {
+        prompts.pop_front();
+        events
+    }))
+}
+
+fn apply(
+    state: &mut State,
+    journal: &mut Journal<FsLog>,
+    events: &[Event],
+    due: &mut Vec<Effect>,
+) -> Result<(), JournalError> {
+    engine::transitions_only(state, events).map_err(|illegal| journal.refuse(illegal))?;
+    for event in events {
+        engine::apply(state, event);
+        due.extend(effects(state, event));
+    }
+    Ok(())
 }
 
 /// Whether a decision is the end of a session.

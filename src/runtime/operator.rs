@@ -230,7 +230,9 @@ impl Teller {
             journal: &mut self.journal,
             key: self.key.as_ref(),
         };
-        let (_, events) = entry.write((fact, events), now, Due::Later, |_, _| {})?;
+        let events = entry
+            .write::<JournalError>((fact, events), now, Due::Later)?
+            .events;
         let only_noted = |event: &Event| {
             matches!(
                 event,

@@ -20,7 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::domain::{Advice, AskId, Digest, Purpose, TaskId};
-use crate::engine::{self, AskEvent, Event, Fact, FileRef, RULES, ReplyRef, RunEvent, State, TurnEvent};
+use crate::engine::{
+    self, AskEvent, Event, Fact, FileRef, Prompt, RULES, ReplyRef, RunEvent, State, TurnEvent,
+};
 use crate::executor::spool::{Recorded, is_as_recorded, read_head};
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
@@ -169,15 +171,20 @@ struct Rejudge<'a> {
 
 impl Rejudge<'_> {
     /// Takes the events of a record from number `at` on, with the state before them: what was decided about the fact, or
-    /// what one more look at the state made due. Where the rules decide something else, that is what it goes on from: so
+    /// what one more look at the state, or a prompt that was written for it, made due. Where the rules decide something else, that is what it goes on from: so
     /// each change is told where it was made, and not by all that follows from it.
     fn take(&mut self, state: &State, record: &Record, at: usize) -> Taken {
         let (direct, due) = record.parts();
         let is_direct = at == 0;
         let read = if is_direct { self.open(state, record) } else { None };
-        let (recorded, fact) = match is_direct {
-            true => (direct, read.as_ref().unwrap_or(&record.fact)),
-            false => (&due[(at - direct.len()).min(due.len())..], &Fact::Advance),
+        let recorded = match is_direct {
+            true => direct,
+            false => &due[(at - direct.len()).min(due.len())..],
+        };
+        let prompt = Prompt::told_by(recorded).map_or(Fact::Advance, Fact::PromptReady);
+        let fact = match is_direct {
+            true => read.as_ref().unwrap_or(&record.fact),
+            false => &prompt,
         };
         if !self.is_comparable {
             return Taken {
@@ -209,8 +216,7 @@ impl Rejudge<'_> {
             }
         }
         record
-            .parts()
-            .0
+            .events
             .iter()
             .for_each(|event| self.look_at_files(state, event));
         if let Some(rules) = rules_of(&record.fact) {
@@ -223,7 +229,16 @@ impl Rejudge<'_> {
                 self.handed_over.insert(*id, (record.seq, attempt, file.clone()));
                 None
             }
-            Fact::AskReplied { id, reply, advice } => Some(self.replied(state, *id, reply, advice)),
+            Fact::AskReplied {
+                id, reply, advice, ..
+            } => {
+                let advice = self.replied(state, *id, reply, advice);
+                let mut read = record.fact.clone();
+                if let Fact::AskReplied { advice: said, .. } = &mut read {
+                    *said = advice;
+                }
+                Some(read)
+            }
             _ => None,
         }
     }
@@ -307,15 +322,10 @@ impl Rejudge<'_> {
     }
 
     /// What an agent replied, as it is read now.
-    fn replied(&mut self, state: &State, id: AskId, reply: &ReplyRef, advice: &Advice) -> Fact {
-        let recorded = |advice: Advice| Fact::AskReplied {
-            id,
-            reply: reply.clone(),
-            advice,
-        };
+    fn replied(&mut self, state: &State, id: AskId, reply: &ReplyRef, advice: &Advice) -> Advice {
         let task = state.task(id.task);
         let Some(open) = task.work.asks.iter().find(|open| open.id == id) else {
-            return recorded(advice.clone());
+            return advice.clone();
         };
         let agent = state.plan.agent(open.agent);
         let panel = panel_of(&state.plan, id.task);
@@ -365,7 +375,7 @@ impl Rejudge<'_> {
             derived: derived.as_ref().ok().map(said_by_advice),
             standing,
         });
-        recorded(derived.unwrap_or_else(|_| advice.clone()))
+        derived.unwrap_or_else(|_| advice.clone())
     }
 
     /// Reads a stored reply, if it and what is stored beside it are what was recorded.

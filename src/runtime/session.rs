@@ -16,10 +16,10 @@ use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 
 use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
 use crate::engine::{
-    self, Effect, Event, Fact, RunPhase, State, StopCause, TurnEvent, effects, pending_effects,
+    self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, pending_effects,
 };
 use crate::executor::runner::{CommandRequest, Commands};
-use crate::store::{FsLog, Journal, JournalError, OperatorKey, RunFolder};
+use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
 
@@ -28,7 +28,7 @@ use super::agent_backends::Programs;
 use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
 use super::dead_letters;
-use super::entry::{Due, Entry, ends};
+use super::entry::{Due, Entry, Written, ends};
 use super::error::RunError;
 use super::foreign_runs::ForeignRuns;
 use super::observer::Observer;
@@ -329,32 +329,35 @@ impl Session {
         }
         let (now, fact) = (Timestamp::now(), Fact::Foreign(what));
         let events = engine::decide(&self.state, &fact, now);
-        let written = self.write((fact, events), now, Due::Later, &mut Vec::new());
+        let written = self.write((fact, events), now, false);
         // Nobody hears of what is not durable; the state that it led to holds all the same.
-        if let Ok((seq, events)) = written
+        if let Ok(Written { seq, events, .. }) = written
             && self.journal.commit().is_ok()
         {
             self.show(seq, now, &events);
         }
     }
 
-    /// Puts a decision on record, not yet durable, and notes what is due by it.
+    /// Puts a decision on record, not yet durable.
     fn write(
         &mut self,
         decided: (Fact, Vec<Event>),
         now: Timestamp,
-        with: Due,
-        due: &mut Vec<Effect>,
-    ) -> Result<(u64, Vec<Event>), JournalError> {
+        is_last: bool,
+    ) -> Result<Written, RunError> {
         let entry = Entry {
             run: self.folder.id(),
             state: &mut self.state,
             journal: &mut self.journal,
             key: self.key.as_ref(),
         };
-        entry.write(decided, now, with, |state, event| {
-            due.extend(effects(state, event))
-        })
+        let world = &mut self.world;
+        let mut prompts = |state: &State, due: &mut Vec<Effect>| world.write_prompts(state, due);
+        let with = match is_last {
+            true => Due::Now(&mut prompts),
+            false => Due::Later,
+        };
+        entry.write(decided, now, with)
     }
 
     fn show(&mut self, seq: u64, at: Timestamp, events: &[Event]) {
@@ -418,7 +421,7 @@ impl Session {
             Message::UpstreamRead { turn, said } => {
                 // It may have been written meanwhile, and be in use.
                 if engine::waits_for_prompt(&self.state, turn) {
-                    inputs.push(self.world.write_prompt(&self.state, turn, &said)?);
+                    inputs.extend(facts_of([self.world.write_prompt(&self.state, turn, &said)?]));
                 }
             }
             Message::AuditLooked { number, looks } => self.world.audit_looked(&self.state, number, looks),
@@ -473,7 +476,7 @@ impl Session {
         let mut queue = VecDeque::from(inputs);
         let mut sync = false;
         // Prompts are harmless to write twice, so what is due from before a crash may be prepared right away.
-        self.prepare(&mut due, &mut queue)?;
+        queue.extend(facts_of(self.world.write_prompts(&self.state, &mut due)?));
         loop {
             let fact = queue.pop_front().unwrap_or(Fact::Advance);
             let advanced = matches!(fact, Fact::Advance);
@@ -494,8 +497,14 @@ impl Session {
                 }
                 continue;
             }
-            let with = if queue.is_empty() { Due::Now } else { Due::Later };
-            let (seq, events) = self.write((fact, events), now, with, &mut due)?;
+            let Written {
+                seq,
+                events,
+                due: more,
+                prompts,
+            } = self.write((fact, events), now, queue.is_empty())?;
+            due.extend(more);
+            queue.extend(facts_of(prompts));
             sync |= events.iter().any(|event| {
                 !matches!(
                     event,
@@ -503,7 +512,7 @@ impl Session {
                 )
             });
             self.show(seq, now, &events);
-            self.prepare(&mut due, &mut queue)?;
+            queue.extend(facts_of(self.world.write_prompts(&self.state, &mut due)?));
         }
         // `agent:spawned` alone needs no sync of its own: after a power loss there is no agent either.
         if sync {
@@ -529,24 +538,6 @@ impl Session {
             self.world.perform(&self.state, effect)?;
         }
         self.world.performed(&self.state);
-        Ok(())
-    }
-
-    /// Writes the prompts that are due; each is an input at once, so that its turn starts with this same commit, but for
-    /// those that quote so much that it is read beside the loop.
-    fn prepare(&mut self, due: &mut Vec<Effect>, queue: &mut VecDeque<Fact>) -> Result<(), RunError> {
-        let mut rest = Vec::with_capacity(due.len());
-        for effect in due.drain(..) {
-            match effect {
-                Effect::PreparePrompt(turn) => {
-                    if let Some(said) = self.world.read_for_prompt(&self.state, turn) {
-                        queue.push_back(self.world.write_prompt(&self.state, turn, &said)?);
-                    }
-                }
-                other => rest.push(other),
-            }
-        }
-        *due = rest;
         Ok(())
     }
 
@@ -614,6 +605,10 @@ impl Session {
             state: self.state,
         })
     }
+}
+
+fn facts_of(prompts: impl IntoIterator<Item = Prompt>) -> impl Iterator<Item = Fact> {
+    prompts.into_iter().map(Fact::PromptReady)
 }
 
 /// What a command that was taken met.

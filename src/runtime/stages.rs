@@ -6,7 +6,7 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, FindingsReport, Step, TaskId, TurnId};
 use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
-use crate::executor::runner::CommandRequest;
+use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
@@ -18,7 +18,7 @@ use crate::review::prompt::{JudgePrompt, Work};
 use crate::review::stages as prompt;
 use crate::store::{RunFolder, SpoolName};
 
-use super::commands::request_job;
+use super::commands::request;
 use super::review_context::Material;
 use super::world::{Sender, World};
 
@@ -112,8 +112,10 @@ impl StageCommand {
             Box::new(Fact::JobEnded { turn, job, end })
         })?;
         let plan = self.commands.plan;
-        let meaning = move |end: &CommandEnd| run.ended(&plan, end);
-        Ok(request_job(sender, command, turn, job, meaning))
+        Ok(request(sender, Owner::Task(turn.task), command, move |end| {
+            let end = run.ended(&plan, end);
+            Fact::JobEnded { turn, job, end }
+        }))
     }
 
     fn job(&self) -> Result<CommandJob, String> {

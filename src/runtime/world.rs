@@ -16,7 +16,8 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::transport::{Line, Network, Tape};
 use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Fact, JudgingPlace, Looks, ProcessRef, State, SupervisorRef, TurnEnd, gets_prompt, may_be_made,
+    Effect, Fact, JudgingPlace, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, gets_prompt,
+    may_be_made,
 };
 use crate::executor::command::GRACE;
 use crate::executor::runner::{CommandRequest, Commands, Owner, Runner};
@@ -212,9 +213,9 @@ impl World {
     }
 
     /// Composes and writes the prompt of a turn of what it quotes. Not synced: after a power loss the turn is lost with it and starts with a new one.
-    pub fn write_prompt(&mut self, state: &State, turn: TurnId, said: &Said) -> Result<Fact, RunError> {
+    pub fn write_prompt(&mut self, state: &State, turn: TurnId, said: &Said) -> Result<Prompt, RunError> {
         if !gets_prompt(state, turn.task) {
-            return Ok(Fact::PromptReady {
+            return Ok(Prompt {
                 turn,
                 digest: None,
                 cues: 0,
@@ -228,11 +229,26 @@ impl World {
         let (prompt, cues) = middleware::before(&state.plan, turn.task, prompt);
         let path = self.folder.spool_file(&SpoolName::Prompt(turn));
         write_file(&path, prompt.as_bytes())?;
-        Ok(Fact::PromptReady {
+        Ok(Prompt {
             turn,
             digest: Some(Digest::of(prompt.as_bytes())),
             cues,
         })
+    }
+
+    /// Writes the prompts that are due, and takes them out of what is due: each is a fact at once, so that its turn starts with
+    /// the same commit, but for those that quote so much that it is read beside the loop. Harmless to repeat.
+    pub fn write_prompts(&mut self, state: &State, due: &mut Vec<Effect>) -> Result<Vec<Prompt>, RunError> {
+        let is_prompt = |effect: &mut Effect| matches!(effect, Effect::PreparePrompt(_));
+        let mut written = Vec::new();
+        for effect in due.extract_if(.., is_prompt).collect::<Vec<_>>() {
+            if let Effect::PreparePrompt(turn) = effect
+                && let Some(said) = self.read_for_prompt(state, turn)
+            {
+                written.push(self.write_prompt(state, turn, &said)?);
+            }
+        }
+        Ok(written)
     }
 
     /// Performs an effect whose record is durable.

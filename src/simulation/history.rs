@@ -17,7 +17,7 @@ use crate::engine::random::{Random, grades, probes, random_answer, random_missio
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
     BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job,
-    OperatorInput, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer,
+    OperatorInput, Prompt, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer,
     TurnEnd, TurnEvent, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
@@ -332,11 +332,11 @@ impl History {
         loop {
             for effect in prompts.drain(..) {
                 match effect {
-                    Effect::PreparePrompt(turn) => queue.push_back(Fact::PromptReady {
+                    Effect::PreparePrompt(turn) => queue.push_back(Fact::PromptReady(Prompt {
                         turn,
                         digest: None,
                         cues: turn.turn % 2,
-                    }),
+                    })),
                     other => due.push(other),
                 }
             }

@@ -25,22 +25,39 @@ fn within(limit: u64, what: &str, work: impl FnOnce()) {
 }
 
 #[test]
-fn a_thousand_trivial_tasks_cost_three_records_each() {
+fn a_thousand_trivial_tasks_cost_two_records_each() {
     let tasks = (0..1000).map(|n| format!("{{title: t{n}}}"));
     let workspace = mission("  worker: {run: [/bin/true], input: none}\n", tasks);
     within(30, "the run", || {
         let document = workspace.run_json(0, &[]);
         assert_eq!(document["counts"]["done"], 1000);
     });
-    let journal = std::fs::read_to_string(workspace.journal()).unwrap();
-    assert!(
-        journal.lines().count() <= 3 * 1000 + 10,
-        "{} records",
-        journal.lines().count()
-    );
+    costs_two_records_each(&workspace, 1000);
     // No file for a task that said nothing.
     let spool = std::fs::read_dir(workspace.run_folder().join(journal::WORK)).unwrap();
     assert!(spool.count() <= 1000);
+}
+
+/// A prompt is on record with the decision that its turn starts.
+#[test]
+fn a_prompt_costs_no_record_of_its_own() {
+    let tasks = (0..200).map(|n| match n {
+        0..=99 => format!("{{title: t{n}}}"),
+        n => format!("{{title: t{n}, dependsOn: [t{}]}}", n - 1),
+    });
+    let workspace = mission("  worker: {run: [/bin/true]}\n", tasks);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(document["counts"]["done"], 200);
+    costs_two_records_each(&workspace, 200);
+    workspace.quorum(&["review", "--replay"]).exits(0);
+}
+
+/// What a task may cost in the journal: two records, with a little for the session, and 720 bytes.
+fn costs_two_records_each(workspace: &Workspace, tasks: usize) {
+    let journal = std::fs::read_to_string(workspace.journal()).unwrap();
+    let (records, bytes) = (journal.lines().count(), journal.len());
+    assert!(records * 100 <= 205 * tasks + 500, "{records} records");
+    assert!(bytes <= 720 * tasks + 4_000, "{bytes} bytes");
 }
 
 #[test]

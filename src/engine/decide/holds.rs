@@ -15,7 +15,7 @@ use crate::mission::HoldKind;
 use super::draft::Draft;
 use super::{admission, approvals, conclude, questions};
 
-/// What a person asks a task's agent to do who lets it make a call.
+/// What an agent is told whose tool call a person allows.
 const ALLOWED_ONCE: &str = "a person allows this call, once";
 
 /// What is said to a hold.

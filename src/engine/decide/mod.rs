@@ -30,7 +30,7 @@
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `preflight` | what plain evidence rejects before anybody is asked (6) |
 //! | `prior` | why a judge is asked once more, points of an earlier review (4) |
-//! | `questions` | what an agent asks instead of working, and who answers (5) |
+//! | `questions` | what an agent asks instead of working, what it says does not hold, and who answers (5, 17) |
 //! | `redo` | `--retry-failed` and `--redo`: failed and done work tried again by a person's word (5) |
 //! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
@@ -157,7 +157,7 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::Audited(report) => audit::audited(state, report, now),
         Fact::Stop(_) if state.phase != RunPhase::Running => Vec::new(),
         Fact::Stop(_) | Fact::ProtectionNoted(_) => fact.as_event().into_iter().collect(),
-        Fact::PromptReady { turn, digest, cues } => turns::prompt_ready(state, *turn, *digest, *cues),
+        Fact::PromptReady(prompt) => turns::prompt_ready(state, *prompt),
         Fact::FilesNoted { .. } => evidence::noted(state, fact),
         Fact::StageVoided(_) => evidence::voided(state, fact, now),
         Fact::TurnSpawned { turn, .. } | Fact::Activity { turn, .. } | Fact::Silent { turn, .. } => {
@@ -167,7 +167,9 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::TurnEnded(end) => turns::ended(state, end, now),
         Fact::JobEnded { .. } => jobs::ended(state, fact, now),
         Fact::HandedOver { id, file } => ask::handed_over(state, *id, file),
-        Fact::AskReplied { id, reply, advice } => ask::replied(state, *id, reply, advice, now),
+        Fact::AskReplied {
+            id, reply, advice, ..
+        } => ask::replied(state, *id, reply, advice, now),
         Fact::AskFailed(failure) => ask::failed(state, failure, now),
         Fact::Delivered {
             number,

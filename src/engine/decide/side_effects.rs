@@ -1,7 +1,7 @@
 //! Tasks with side effects: once their agent may have acted, only a person's answer makes it act again (section 5).
 //!
 //! Everything that would make it act again comes through here: a failed review or a failed agent in `conclude::rework`, a
-//! turn lost with its runner in `turns` and `resume`, a task that is done once more in `approvals::requests`, and
+//! turn lost with its runner in `turns` and `resume`, a task that is done once more in `approvals::go_on`, and
 //! whatever else starts a turn in `turns::start_turn`, which is the only place that does.
 
 use crate::domain::{TurnId, WaitingReason};

@@ -3,7 +3,7 @@
 
 use crate::domain::{Cause, Digest, FailureClass, Millis, Stage, Status, Timestamp, TurnId, Verdict};
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
-use crate::engine::fact::{Fact, TurnEnd};
+use crate::engine::fact::{Fact, Prompt, TurnEnd};
 use crate::engine::ledger::CallId;
 use crate::engine::payload::{Exit, StageReport};
 use crate::engine::policy::{WorkKind, policy};
@@ -18,7 +18,8 @@ use super::{budget, deferral, evidence, notify, questions, side_effects};
 const LONGEST_PAUSE: Millis = Millis::from_secs(600);
 
 /// The prompt of the next turn is written: the turn may start.
-pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>, cues: u32) -> Vec<Event> {
+pub(super) fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
+    let Prompt { turn, digest, cues } = prompt;
     // A halted run starts no task, but what has started may finish its attempts.
     // And none begins while it is not known whether what was accepted stands.
     let is_held =

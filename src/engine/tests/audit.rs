@@ -1,9 +1,12 @@
 //! What was accepted must still stand: of what an audit speaks, and of what it does not (semantics, section 6).
 
-use crate::domain::{AttemptKind, FailureMode, Millis, Status, TaskId};
-use crate::engine::{AuditReport, CheckResult, Effect, Event, Fact, Job, Looks, RunEvent};
+use crate::domain::{Advice, AttemptKind, FailureMode, Millis, Money, Status, TaskId, Timestamp};
+use crate::engine::{
+    AuditReport, BudgetEvent, CheckResult, Command, Effect, Event, Fact, Job, Looks, RunEvent, apply, decide,
+};
 
-use super::simulation::{Answer, Simulation, good, options, statuses};
+use super::operator::says;
+use super::simulation::{Answer, Simulation, good, inputs, options, statuses};
 
 const MISSION: &str = "name: m
 settings: {concurrency: 1}
@@ -130,4 +133,56 @@ tasks:
     );
     simulation.run(good);
     assert_eq!(simulation.state.plan.tasks.len(), 1, "nobody gets a fixup");
+}
+
+#[test]
+fn what_was_dropped_before_work_is_done_again_is_settled_and_refused() {
+    let mission = "name: m
+settings: {finalChecks: always}
+agents: {w: {run: [/bin/true]}, j: {run: [/bin/true]}}
+tasks:
+  - {title: only, assignTo: w, expectations: [{type: test, command: x}], requiresApproval: {approvers: [j]}}
+";
+    let mut simulation = Simulation::new(mission, options());
+    let is_ask = |effect: &Effect| matches!(effect, Effect::Ask { .. });
+    run_until(&mut simulation, is_ask);
+    let asked = simulation.todo.pop_front().expect("somebody is asked");
+    // A person is faster, and nobody waits for the agent any more.
+    simulation.feed(&says(Command::Approve {
+        task: FIRST,
+        number: 1,
+    }));
+    nothing_passes(&mut simulation);
+    let task = simulation.state.task(FIRST);
+    assert_eq!(
+        (task.attempt.number, task.course.regressions),
+        (2, 1),
+        "its work is done again"
+    );
+    let before = *simulation.state.ledger.spent();
+    let no = Advice::Reject {
+        reason: "no".to_owned(),
+    };
+    let mut late = inputs(&simulation.state, &asked, &Answer::Advice(no)).remove(0);
+    let cost: Option<Money> = Some("0.5".parse().unwrap());
+    if let Fact::AskReplied { reply, .. } = &mut late {
+        reply.usage.cost = cost;
+    }
+    let settled = decide(&simulation.state, &late, Timestamp(9));
+    assert!(
+        matches!(&settled[..], [Event::Budget(BudgetEvent::Settled { .. })]),
+        "{settled:?}"
+    );
+    apply(&mut simulation.state, &settled[0]);
+    assert_eq!(decide(&simulation.state, &late, Timestamp(9)), []);
+    let spent = simulation.state.ledger.spent();
+    assert_eq!((spent.requests, spent.cost), (before.requests, cost));
+    // The no was to another start than the one that is asked about now.
+    simulation.feed(&says(Command::Approve {
+        task: FIRST,
+        number: 2,
+    }));
+    simulation.run(good);
+    let task = simulation.state.task(FIRST);
+    assert_eq!((task.status(), task.attempt.number), (Status::Done, 2));
 }

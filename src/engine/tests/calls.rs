@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Advice, AskId, Digest, FailureClass, Millis, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    Advice, AgentId, AskId, Digest, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
+};
 use crate::engine::ledger::{CallId, Room, drop_what_nobody_waits_for};
 use crate::engine::{
     AskFailure, BudgetEvent, Call, Ceiling, Command, Effect, Event, Fact, FileRef, OperatorInput, ReplyRef,
@@ -156,6 +158,12 @@ fn judged_too_late() -> (State, Fact, CallId, Usage) {
             number,
             attempt_try,
         },
+        purpose: Purpose::Score(crate::domain::SeatPlace {
+            attempt: 1,
+            round: 1,
+            seat: 0,
+        }),
+        agent: AgentId(1),
         reply: ReplyRef {
             file: FileRef {
                 len: 1,

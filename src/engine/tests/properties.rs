@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use crate::domain::{AgentId, GateId, HoldId, OutcomeClass, QualityFlag, Status, TaskId, Timestamp, TurnId};
 use crate::engine::deadline;
 use crate::engine::{
-    AskEvent, Effect, Event, Fact, HoldStage, RunEvent, RunPhase, State, StopCause, Timer, TurnEvent, apply,
-    decide, outcome, pending_effects, worst_case,
+    AskEvent, Effect, Event, Fact, HoldStage, Prompt, RunEvent, RunPhase, State, StopCause, Timer, TurnEvent,
+    apply, decide, outcome, pending_effects, worst_case,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -164,11 +164,11 @@ fn is_awaited(state: &State, effect: &Effect) -> bool {
     let input = match effect {
         // The next session looks first at what was accepted, whether or not this one was about to.
         Effect::RunTurn { .. } | Effect::Audit { .. } => return false,
-        Effect::PreparePrompt(turn) => vec![Fact::PromptReady {
+        Effect::PreparePrompt(turn) => vec![Fact::PromptReady(Prompt {
             turn: *turn,
             digest: None,
             cues: 0,
-        }],
+        })],
         other => inputs(state, other, &Answer::Finished),
     };
     let now = Timestamp(9);

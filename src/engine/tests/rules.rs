@@ -6,7 +6,7 @@ use crate::domain::{
 };
 use crate::engine::decide::signature;
 use crate::engine::{
-    CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Job, JobEnd, Judging,
+    CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Job, JobEnd, Judging, Prompt,
     RunPhase, RunStarted, StageReport, State, StopCause, SupervisorRef, TaskEvent, Timer, ToolCalls,
     TurnEvent, Usage, WorkEvent, decide, outcome, worst_case,
 };
@@ -376,10 +376,12 @@ fn what_does_not_fit_the_moment_means_nothing() {
         attempt,
         turn,
     };
-    let ready = |turn| Fact::PromptReady {
-        turn,
-        digest: None,
-        cues: 0,
+    let ready = |turn| {
+        Fact::PromptReady(Prompt {
+            turn,
+            digest: None,
+            cues: 0,
+        })
     };
     let noted = |turn| Fact::FilesNoted {
         turn,
@@ -447,11 +449,19 @@ fn what_does_not_fit_the_moment_means_nothing() {
             }
         )
     });
-    let Effect::Ask { id: seat, .. } = seat else {
+    let Effect::Ask {
+        id: seat,
+        purpose,
+        agent,
+        ..
+    } = seat
+    else {
         unreachable!()
     };
     let reply = |id: AskId| Fact::AskReplied {
         id,
+        purpose,
+        agent,
         reply: crate::engine::ReplyRef {
             file: FileRef {
                 len: 1,

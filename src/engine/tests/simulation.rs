@@ -13,8 +13,9 @@ use crate::domain::{
 };
 use crate::engine::{
     ApproverSaid, AskFailure, Asked, AuditReport, CheckResult, Effect, Event, Exit, FORMAT, Fact, FileFact,
-    FileRef, Job, Looks, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, ToolCalls, TurnEnd, TurnFiles,
-    Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points, transitions_only,
+    FileRef, Job, Looks, Prompt, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, ToolCalls, TurnEnd,
+    TurnFiles, Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
+    transitions_only,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -243,11 +244,11 @@ impl Simulation {
         }
         let answer = match &effect {
             Effect::PreparePrompt(turn) => {
-                return self.feed(&Fact::PromptReady {
+                return self.feed(&Fact::PromptReady(Prompt {
                     turn: *turn,
                     digest: None,
                     cues: 0,
-                });
+                }));
             }
             Effect::RunTurn { .. } if stopping => Answer::Interrupted,
             _ => script(&self.state, &effect),

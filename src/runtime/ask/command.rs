@@ -4,7 +4,7 @@ use crate::agents::command::{ChildEnv, Program};
 use crate::domain::{Digest, Purpose};
 use crate::engine::Fact;
 use crate::executor::command::CommandJob;
-use crate::executor::runner::CommandRequest;
+use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::spool::write_told;
 use crate::judging::parser::Quoted;
 use crate::review::judgement::Judgement;
@@ -16,7 +16,7 @@ use crate::runtime::world::{Message, Sender};
 use crate::store::{AskFile, SpoolName};
 use crate::supervisor::Told;
 
-use super::{Call, place, said};
+use super::{Call, place};
 
 impl Call {
     /// What the agent is started with, its request written; and what is done with its reply. Blocks.
@@ -33,10 +33,10 @@ impl Call {
             let _ = sender.send(Message::Fact(handed_over));
         }
         let id = self.id;
-        Ok(request(sender, id.task, job, move |end| {
+        Ok(request(sender, Owner::Ask(id.task), job, move |end| {
             let parse = |reply: Reply<'_>, said: &Quoted| self.read(reply, said);
             let (who, place) = (format!("the {}", self.who()), place(&self.folder, id));
-            said(id, reply::of_command(&who, &end, judgement, &place, parse))
+            self.came_to(reply::of_command(&who, end, judgement, &place, parse))
         }))
     }
 

@@ -106,7 +106,8 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
         (
             Effect::Ask {
                 id,
-                purpose: Purpose::Score(_),
+                purpose: purpose @ Purpose::Score(_),
+                agent,
                 ..
             },
             answer,
@@ -154,6 +155,8 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
             };
             vec![Fact::AskReplied {
                 id: *id,
+                purpose: *purpose,
+                agent: *agent,
                 reply,
                 advice,
             }]
@@ -193,7 +196,12 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 never_began: false,
             }))]
         }
-        (Effect::Ask { id, purpose, .. }, answer) => {
+        (
+            Effect::Ask {
+                id, purpose, agent, ..
+            },
+            answer,
+        ) => {
             let (model, advice) = match answer {
                 Answer::Advice(advice) => (None, answering(state, id.task, advice.clone())),
                 Answer::AdviceOf(model, advice) => {
@@ -219,6 +227,8 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
             });
             let replied = Fact::AskReplied {
                 id: *id,
+                purpose: *purpose,
+                agent: *agent,
                 reply: ReplyRef {
                     file,
                     model,
