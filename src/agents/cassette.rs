@@ -280,6 +280,31 @@ pub enum CassetteError {
     },
 }
 
+/// A reply cannot be written down.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot record the reply in {0}: {1}")]
+pub(super) struct NotRecorded(PathBuf, #[source] io::Error);
+
+/// Why a recording has no reply to a question.
+#[derive(Debug, thiserror::Error)]
+enum NoEntry {
+    #[error("none was recorded")]
+    None,
+    /// The file could not be read when the recording was opened.
+    #[error("{0}")]
+    Unread(String),
+    #[error("its file cannot be read: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    #[error("its file has the form {0:?}")]
+    Form(String),
+    #[error("its file was changed since it was recorded")]
+    Changed,
+    #[error("it was recorded for agent '{0}', {1}")]
+    OtherCall(String, String),
+    #[error("another question was recorded: {0}")]
+    OtherQuestion(String),
+}
+
 /// The head of a recording.
 #[derive(Serialize, Deserialize)]
 struct Head {
@@ -426,14 +451,16 @@ impl Cassette {
     /// Writes down what came back. Blocks.
     ///
     /// # Errors
-    /// Why it is not on record, in words.
+    /// Why it is not on record.
     pub(super) fn put(
         &self,
         call: &Call,
         number: u32,
         asked: &Asked,
         result: &Result<ModelReply, ModelError>,
-    ) -> Result<(), String> {
+    ) -> Result<(), NotRecorded> {
+        let path = self.replies().join(call.file(number));
+        let lost = |error| NotRecorded(path.clone(), error);
         let answer = match result {
             Ok(reply) => Answer::Reply(reply.clone()),
             Err(error) => Answer::Error(RecordedError {
@@ -451,18 +478,16 @@ impl Cassette {
             question: asked.0.clone(),
             answer,
         };
-        let mut entry = serde_json::to_value(entry).map_err(|error| error.to_string())?;
+        let mut entry = serde_json::to_value(entry).map_err(|error| lost(error.into()))?;
         self.blot_out(&mut entry);
         let document = Document {
             schema: REPLY.to_owned(),
             checksum: Digest::of(entry.to_string().as_bytes()),
             entry,
         };
-        let mut text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
+        let mut text = serde_json::to_string_pretty(&document).map_err(|error| lost(error.into()))?;
         text.push('\n');
-        let path = self.replies().join(call.file(number));
-        replace_file(&path, text.as_bytes())
-            .map_err(|error| format!("cannot record the reply in {}: {error}", path.display()))
+        replace_file(&path, text.as_bytes()).map_err(lost)
     }
 
     /// What came back when the same question was recorded. Blocks.
@@ -476,18 +501,11 @@ impl Cassette {
         let entry = self.entry(&name).and_then(|entry| {
             if entry.call != *call || entry.request != number {
                 let was = &entry.call;
-                return Err(format!(
-                    "it was recorded for agent '{}', {}",
-                    was.agent,
-                    was.describe()
-                ));
+                return Err(NoEntry::OtherCall(was.agent.clone(), was.describe()));
             }
             let digests = self.digests(&asked.0);
             if !digests.iter().any(|digest| entry.digests.contains(digest)) {
-                return Err(format!(
-                    "another question was recorded: {}",
-                    asked.0.difference(&entry.question)
-                ));
+                return Err(NoEntry::OtherQuestion(asked.0.difference(&entry.question)));
             }
             Ok(entry)
         });
@@ -530,17 +548,17 @@ impl Cassette {
         }
     }
 
-    fn entry(&self, name: &str) -> Result<Entry, String> {
-        let bytes = self.held.get(name).ok_or("none was recorded")?.as_deref()?;
-        let document: Document =
-            serde_json::from_slice(bytes).map_err(|error| format!("its file cannot be read: {error}"))?;
+    fn entry(&self, name: &str) -> Result<Entry, NoEntry> {
+        let bytes = self.held.get(name).ok_or(NoEntry::None)?;
+        let bytes = bytes.as_deref().map_err(|why| NoEntry::Unread(why.clone()))?;
+        let document: Document = serde_json::from_slice(bytes)?;
         if document.schema != REPLY {
-            return Err(format!("its file has the form {:?}", document.schema));
+            return Err(NoEntry::Form(document.schema));
         }
         if document.checksum != Digest::of(document.entry.to_string().as_bytes()) {
-            return Err("its file was changed since it was recorded".to_owned());
+            return Err(NoEntry::Changed);
         }
-        serde_json::from_value(document.entry).map_err(|error| format!("its file cannot be read: {error}"))
+        Ok(serde_json::from_value(document.entry)?)
     }
 }
 

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{FailureClass, Millis, Timestamp};
 use crate::mission::model::ChannelType;
-use crate::mission::{self, ChannelPlan};
+use crate::mission::{self, ChannelPlan, UnsetVariable};
 
 use super::command::Program;
 use super::endpoint::http_client;
@@ -76,7 +76,6 @@ pub struct Refusal {
 
 impl Refusal {
     /// Without a pause.
-    #[must_use]
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
             class,
@@ -86,16 +85,39 @@ impl Refusal {
     }
 }
 
+/// Why a channel cannot be used, without secrets.
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    /// It lacks a key that its type needs.
+    #[error("it has no `{0}`")]
+    Lacks(&'static str),
+    /// The environment lacks a variable.
+    #[error(transparent)]
+    Variable(#[from] UnsetVariable),
+    /// Its program cannot be found.
+    #[error(transparent)]
+    Program(#[from] io::Error),
+    /// A header that HTTP does not allow.
+    #[error("'{0}' is not a header that can be sent")]
+    Header(String),
+    /// No address at all.
+    #[error("its `url` is not a URL")]
+    Url,
+    /// The address of something else.
+    #[error("its `url` must start with http:// or https://")]
+    Scheme,
+}
+
 impl Channel {
     /// The channel of a plan; relative paths in `folder`, variables as `variable` knows them.
     ///
     /// # Errors
-    /// What is missing or cannot be used, in words without secrets.
+    /// What is missing or cannot be used.
     pub fn of_plan(
         plan: &ChannelPlan,
         folder: &Path,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ChannelError> {
         let spec = &plan.spec;
         let secrets = RefCell::new(Vec::new());
         let expand = |text: &str| {
@@ -105,22 +127,24 @@ impl Channel {
                 secrets.borrow_mut().push(value.clone());
                 Some(value)
             };
-            mission::expand(text, lookup).map_err(|error| error.to_string())
+            mission::expand(text, lookup)
         };
         let way = match spec.kind {
-            ChannelType::File => Way::File(folder.join(spec.path.as_deref().ok_or("it has no `path`")?)),
+            ChannelType::File => {
+                Way::File(folder.join(spec.path.as_deref().ok_or(ChannelError::Lacks("path"))?))
+            }
             ChannelType::Command => {
-                let line = spec.run.as_ref().ok_or("it has no `run`")?;
-                Way::Command(Program::resolve(line, folder).map_err(|error| error.to_string())?)
+                let line = spec.run.as_ref().ok_or(ChannelError::Lacks("run"))?;
+                Way::Command(Program::resolve(line, folder)?)
             }
             form => {
-                let url = expand(spec.url.as_deref().ok_or("it has no `url`")?)?;
+                let url = expand(spec.url.as_deref().ok_or(ChannelError::Lacks("url"))?)?;
                 let url = web_address(&url)?;
                 let mut headers = HeaderMap::new();
                 for (name, text) in &spec.headers {
                     let value = expand(text)?;
-                    let (header, value) = header(name, &value)
-                        .ok_or_else(|| format!("'{name}' is not a header that can be sent"))?;
+                    let (header, value) =
+                        header(name, &value).ok_or_else(|| ChannelError::Header(name.clone()))?;
                     headers.insert(header, value);
                 }
                 Way::Http(Hook {
@@ -141,7 +165,6 @@ impl Channel {
     }
 
     /// `text` as people may see it: one short line without any of the channel's secrets.
-    #[must_use]
     pub fn presentable(&self, text: &str) -> String {
         let clean = self.secrets.redact(text);
         let plain = |c: char| if c.is_control() { ' ' } else { c };
@@ -261,12 +284,12 @@ impl Hook {
     }
 }
 
-fn web_address(text: &str) -> Result<Url, String> {
+fn web_address(text: &str) -> Result<Url, ChannelError> {
     // The text is not repeated: it may be a secret as a whole.
-    let url = Url::parse(text).map_err(|_| "its `url` is not a URL")?;
+    let url = Url::parse(text).map_err(|_| ChannelError::Url)?;
     match url.scheme() {
         "http" | "https" => Ok(url),
-        _ => Err("its `url` must start with http:// or https://".to_owned()),
+        _ => Err(ChannelError::Scheme),
     }
 }
 

@@ -45,14 +45,12 @@ impl Program {
     }
 
     /// Where the program is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The argument list with placeholders filled in. In a list they are text within one argument; in a shell string
     /// they become positional parameters, so that no task title is ever read as shell code.
-    #[must_use]
     pub fn argv(&self, placeholders: &Placeholders<'_>) -> Vec<String> {
         let program = self.path.to_string_lossy().into_owned();
         match &self.line {
@@ -75,7 +73,6 @@ impl Program {
 }
 
 /// The argument list of a check: one line runs under `sh -c`, several under `bash -euo pipefail`.
-#[must_use]
 pub fn check_argv(command: &str) -> Vec<String> {
     let command = command.trim();
     let argv: &[&str] = if command.contains('\n') {
@@ -88,7 +85,6 @@ pub fn check_argv(command: &str) -> Vec<String> {
 
 /// The argument list of a command that runs one test: `{test}` becomes a positional parameter, so that no name of a
 /// test is ever read as shell code.
-#[must_use]
 pub fn test_argv(command: &str, test: &str) -> Vec<String> {
     let mut argv = check_argv(&positional(command, &["{test}"]));
     argv.extend(["sh".to_owned(), test.to_owned()]);
@@ -199,7 +195,6 @@ pub struct ChildEnv {
 
 impl ChildEnv {
     /// With these variables of its own, over what is inherited.
-    #[must_use]
     pub fn of(own: &[(String, String)]) -> Self {
         let inherited = INHERITED
             .iter()
@@ -242,13 +237,11 @@ impl ChildEnv {
     }
 
     /// What must not be known of it.
-    #[must_use]
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
     /// The whole environment of one process: with what quorum tells it, over everything else.
-    #[must_use]
     pub fn with(&self, mut quorum: Vec<(String, String)>) -> Vec<(String, String)> {
         let told = quorum.len();
         quorum.reserve_exact(self.variables.len());
@@ -262,7 +255,6 @@ impl ChildEnv {
 }
 
 /// The clean environment of a child that is no agent's: what it inherits, and what quorum tells it.
-#[must_use]
 pub fn environment(quorum: Vec<(String, String)>) -> Vec<(String, String)> {
     ChildEnv::of(&[]).with(quorum)
 }

@@ -60,6 +60,9 @@ pub enum EndpointError {
         /// The variable's name.
         variable: String,
     },
+    /// No certificates can be read: where they were looked for.
+    #[error("https needs CA certificates, and none can be read from {0}")]
+    NoCertificates(String),
     /// A header that HTTP does not allow. Its value is not shown.
     #[error("'{header}' is not a header that can be sent")]
     Header {
@@ -128,25 +131,21 @@ impl Endpoint {
     }
 
     /// Key and headers of every request. The values are marked as sensitive.
-    #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
     /// Whether this is the service of the protocol's own provider.
-    #[must_use]
     pub fn is_own_service(&self) -> bool {
         self.protocol.is_own_service(&self.url)
     }
 
     /// `text` without any of the endpoint's secrets: providers repeat keys in their errors.
-    #[must_use]
     pub fn redact(&self, text: &str) -> String {
         self.secrets.redact(text)
     }
 
     /// What must not be known of it.
-    #[must_use]
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
@@ -163,8 +162,8 @@ impl Endpoint {
     /// Whether it could be talked to from this machine: TLS needs certificates. Nobody is contacted.
     ///
     /// # Errors
-    /// What is missing, in words.
-    pub fn is_fit(&self) -> Result<(), String> {
+    /// What is missing.
+    pub fn is_fit(&self) -> Result<(), EndpointError> {
         if self.url.scheme() != "https" {
             return Ok(());
         }
@@ -208,7 +207,7 @@ pub(super) fn http_client(url: &Url) -> Result<Client, reqwest::Error> {
 }
 
 /// Why no client can be made: no certificates can be read. Names where they were looked for.
-fn no_certificates(error: &reqwest::Error) -> String {
+fn no_certificates(error: &reqwest::Error) -> EndpointError {
     let told = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(|name| {
         let value = std::env::var(name).ok()?;
         Some(format!("{name}={value}"))
@@ -226,7 +225,7 @@ fn no_certificates(error: &reqwest::Error) -> String {
         why = format!(": {cause}");
         source = cause.source();
     }
-    format!("https needs CA certificates, and none can be read from {from}{why}")
+    EndpointError::NoCertificates(format!("{from}{why}"))
 }
 
 impl fmt::Debug for Endpoint {

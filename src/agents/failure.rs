@@ -29,7 +29,6 @@ pub enum Transport {
 }
 
 /// The class of a failure of the connection.
-#[must_use]
 pub fn classify_transport(transport: Transport) -> FailureClass {
     match transport {
         Transport::TimedOut => FailureClass::Timeout,
@@ -99,7 +98,6 @@ const TOLD: &[(&str, FailureClass)] = &[
 const SPEND_TEXT: &str = "credit balance is too low";
 
 /// The class of an answer with an error.
-#[must_use]
 pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
     let is_one_of = |known: &[&str]| {
         let mut codes = answer.codes.iter();
@@ -176,7 +174,6 @@ pub struct ToldFailure {
 
 /// What a command's end says: our timer, structured errors on standard output, the exit codes that its program is known
 /// for, structured errors on standard error, then words there.
-#[must_use]
 pub fn read_command(end: &FailedCommand) -> ToldFailure {
     let printed = last_error(end.stdout);
     let complained = words::last_object(end.stderr.trim_end())
@@ -274,7 +271,6 @@ fn message_of(error: &Value) -> Option<String> {
 }
 
 /// The class of what a program wrote to standard error before it failed.
-#[must_use]
 pub fn classify_stderr(stderr: &str) -> FailureClass {
     words::classify(stderr, &[])
 }
@@ -299,7 +295,6 @@ fn known_exit(program: &str, code: i32) -> Option<FailureClass> {
 
 /// The class that a structured error tells: the last object of an agent's event stream, or of its standard error.
 /// `None` if it has no field that says what went wrong.
-#[must_use]
 pub fn classify_error_object(error: &Value) -> Option<FailureClass> {
     // The same few fields stand at the top, below `error`, or below its `data`.
     let inner = error.get("error").unwrap_or(&Value::Null);

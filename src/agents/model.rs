@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::domain::{FailureClass, Millis, Timestamp};
+use crate::mission::model::Agent;
 
 use super::cassette::Asked;
 use super::endpoint::Endpoint;
@@ -39,7 +40,7 @@ const MAX_MESSAGE: usize = 500;
 const CUT_SHORT: [&str; 3] = ["length", "max_tokens", "model_context_window_exceeded"];
 
 /// One question to a model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelRequest {
     /// Who the model is to be.
     pub system: Option<String>,
@@ -57,6 +58,19 @@ pub struct ModelRequest {
     pub timeout: Duration,
 }
 
+impl ModelRequest {
+    /// A question to an agent, as its definition would have it asked.
+    pub fn to(agent: &Agent, prompt: impl Into<String>, timeout: Millis) -> Self {
+        Self {
+            prompt: prompt.into(),
+            temperature: agent.temperature,
+            max_tokens: agent.max_tokens,
+            timeout: timeout.as_duration(),
+            ..Self::default()
+        }
+    }
+}
+
 /// A picture for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
@@ -68,7 +82,6 @@ pub struct Image {
 
 impl Image {
     /// A picture from its bytes.
-    #[must_use]
     pub fn of(media_type: &'static str, bytes: &[u8]) -> Self {
         use base64::Engine as _;
         Self {
@@ -135,7 +148,6 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// What a call gave.
-    #[must_use]
     pub fn given(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -147,7 +159,6 @@ impl ToolResult {
     }
 
     /// Why a call gave nothing.
-    #[must_use]
     pub fn refused(why: impl Into<String>) -> Self {
         let why = why.into();
         Self {
@@ -180,7 +191,6 @@ pub struct Dialogue {
 
 impl ModelReply {
     /// Whether the reply ended because it ran into its limit, so that its end is missing.
-    #[must_use]
     pub fn is_cut_short(&self) -> bool {
         let reason = self.finish_reason.as_deref().unwrap_or_default();
         CUT_SHORT.iter().any(|cut| reason.eq_ignore_ascii_case(cut))
@@ -247,7 +257,6 @@ pub struct ModelError {
 
 impl ModelError {
     /// A failure on this side of the request.
-    #[must_use]
     pub fn here(message: impl Into<String>) -> Self {
         Self {
             ours: true,
@@ -269,7 +278,6 @@ impl ModelError {
     }
 
     /// Whether our own timer ended the wait for an answer: of whoever was asked nobody knows how far it came.
-    #[must_use]
     pub fn is_our_timer(&self) -> bool {
         self.class == FailureClass::Timeout && self.status.is_none() && !self.unsent
     }

@@ -35,7 +35,6 @@ pub struct KeyHeader {
 
 impl Protocol {
     /// The protocol of an adapter, if it is one that asks a model over HTTP.
-    #[must_use]
     pub fn of(adapter: Adapter) -> Option<Self> {
         match adapter {
             Adapter::Openai => Some(Self::Openai),

@@ -34,7 +34,6 @@ pub struct Secrets {
 
 impl Secrets {
     /// Those of `values` that are long enough to be told from words, and the long lines of those that have several.
-    #[must_use]
     pub fn of(values: impl IntoIterator<Item = String>) -> Self {
         let mut too_short = 0;
         let mut once = BTreeSet::new();
@@ -54,25 +53,21 @@ impl Secrets {
     }
 
     /// How many values are not searched for, because they are so short that they would be found in every word.
-    #[must_use]
     pub fn too_short(&self) -> usize {
         self.too_short
     }
 
     /// All of them together.
-    #[must_use]
     pub fn all<'a>(several: impl Iterator<Item = &'a Self>) -> Self {
         Self::of(several.flat_map(|secrets| secrets.values.iter().cloned()))
     }
 
     /// Whether there is nothing to look for.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
     /// The text without any of them.
-    #[must_use]
     pub fn redact(&self, text: &str) -> String {
         self.values.iter().fold(text.to_owned(), |text, secret| {
             text.replace(secret.as_str(), "[redacted]")

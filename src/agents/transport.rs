@@ -34,7 +34,6 @@ pub enum Line {
 impl Line {
     /// Whether what comes over it is recorded, or is from a record. Then the same must be asked again and again: nothing
     /// that only this session remembers may change a question.
-    #[must_use]
     pub fn is_on_record(&self) -> bool {
         matches!(self, Self::Recording(..) | Self::Recorded(_))
     }
@@ -51,7 +50,6 @@ pub struct Tape {
 
 impl Tape {
     /// The record of a call whose first request comes next.
-    #[must_use]
     pub fn new(cassette: Arc<Cassette>, call: Call) -> Self {
         Self {
             cassette,
@@ -81,7 +79,7 @@ impl Tape {
         let (tape, number) = (self.clone(), self.next());
         let written = tokio::task::spawn_blocking(move || {
             let written = tape.cassette.put(&tape.call, number, &asked, &result);
-            written.map_or_else(|why| Err(broken(&why)), |()| result)
+            written.map_or_else(|why| Err(broken(&why.to_string())), |()| result)
         });
         written
             .await

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::{bail, ensure};
 use clap::{ArgAction, Args, Parser, ValueEnum};
 
-use crate::domain::{Millis, Money, OutcomeClass, ParseMoneyError, Points, RunId};
+use crate::domain::{Millis, Money, OutcomeClass, Points, RunId};
 
 use super::agent_commands;
 use super::answer::{Answer, Approve, Reject};
@@ -37,34 +38,29 @@ pub struct Arguments {
 }
 
 /// Whether a text switches a flag on, as people and pipelines write it; clap alone takes `true` only.
-pub fn switch(text: &str) -> Result<bool, String> {
+pub fn switch(text: &str) -> anyhow::Result<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" | "y" | "t" => Ok(true),
         // Pipelines hand on variables that nobody has set.
         "" | "0" | "false" | "no" | "off" | "n" | "f" => Ok(false),
-        _ => Err("it is neither true nor false".to_owned()),
+        _ => bail!("it is neither true nor false"),
     }
 }
 
 /// What names the run that began last can name no other one.
-fn new_run_id(text: &str) -> Result<RunId, String> {
-    match RunId::new(text) {
-        Ok(id) if id.as_str() == super::project::LATEST => {
-            Err("it is the word for the run that began last".to_owned())
-        }
-        id => id.map_err(|error| error.to_string()),
-    }
+fn new_run_id(text: &str) -> anyhow::Result<RunId> {
+    let id = RunId::new(text)?;
+    ensure!(
+        id.as_str() != super::project::LATEST,
+        "it is the word for the run that began last"
+    );
+    Ok(id)
 }
 
 /// A ceiling of nothing would be no run.
-fn max_cost(text: &str) -> Result<Money, String> {
-    let amount: Money = text
-        .trim_start_matches('$')
-        .parse()
-        .map_err(|error: ParseMoneyError| error.to_string())?;
-    if amount == Money::ZERO {
-        return Err("it must be above 0".to_owned());
-    }
+fn max_cost(text: &str) -> anyhow::Result<Money> {
+    let amount: Money = text.trim_start_matches('$').parse()?;
+    ensure!(amount != Money::ZERO, "it must be above 0");
     Ok(amount)
 }
 
@@ -233,7 +229,7 @@ pub enum Json {
 }
 
 impl Json {
-    fn of_switch(text: &str) -> Result<Self, String> {
+    fn of_switch(text: &str) -> anyhow::Result<Self> {
         let said = switch(text)?;
         Ok(if said { Self::Document } else { Self::Unsaid })
     }

@@ -9,6 +9,7 @@ use crate::report::dead_letters as human;
 use crate::runtime::{RetryError, retry_now};
 use crate::store::{DeadLetters, QueueError};
 
+use super::event_loop::block_on;
 use super::failure::Failure;
 use super::operator_client::refuse_agents;
 use super::project::state_folder;
@@ -122,14 +123,11 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
         say(&letter, screen);
         return Ok(0);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
-    let retried = runtime.block_on(async {
+    let retried = block_on(async {
         let supervisor = supervisor.into_async().map_err(RetryError::Supervisor)?;
         retry_now(&folder, &letter, supervisor).await
-    });
-    runtime.shutdown_background();
+    })
+    .map_err(Failure::internal)?;
     let letter = retried.map_err(|error| match error {
         RetryError::Queue(error) => unusable(error),
         error @ RetryError::Busy => Failure::environment(error).help("wait a moment, then try again"),

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 
 use crate::mission::RunOptions;
 use crate::mission::model::{FailToPass, Mission, Task};
@@ -69,14 +69,15 @@ fn compiles(mission: &Mission, task: &Task, options: &RunOptions) -> Result<(), 
     .help("add `compileCommand` to its `verify`, for example `compileCommand: cargo check`"))
 }
 
-fn read(path: &Path) -> Result<Vec<String>, String> {
-    let size = fs::metadata(path).map_err(|error| error.to_string())?;
-    if !size.is_file() || size.len() > LARGEST_LIST {
-        return Err(format!("it is not a file of at most {LARGEST_LIST} bytes"));
-    }
-    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+fn read(path: &Path) -> anyhow::Result<Vec<String>> {
+    let size = fs::metadata(path)?;
+    ensure!(
+        size.is_file() && size.len() <= LARGEST_LIST,
+        "it is not a file of at most {LARGEST_LIST} bytes"
+    );
+    let text = fs::read_to_string(path)?;
     let tests: Vec<String> = if text.trim_start().starts_with('[') {
-        serde_json::from_str(&text).map_err(|error| format!("it is not a JSON list of texts: {error}"))?
+        serde_json::from_str(&text).map_err(|error| anyhow!("it is not a JSON list of texts: {error}"))?
     } else {
         text.lines().map(str::to_owned).collect()
     };
@@ -85,8 +86,6 @@ fn read(path: &Path) -> Result<Vec<String>, String> {
         .map(|test| test.trim().to_owned())
         .filter(|test| !test.is_empty())
         .collect();
-    if tests.is_empty() {
-        return Err("it names no test".to_owned());
-    }
+    ensure!(!tests.is_empty(), "it names no test");
     Ok(tests)
 }

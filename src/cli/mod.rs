@@ -16,6 +16,7 @@
 //! | `confirm` | questions to a person |
 //! | `dlq` | `quorum dlq`: what failed for good, and what becomes of it (13) |
 //! | `doctor` | `quorum doctor`: whether this machine can run the mission, before anything is spent |
+//! | `event_loop` | the event loop of a command: asynchronous work is waited for |
 //! | `events` | `quorum events`: what happened, under the public names |
 //! | `explain` | `quorum explain`: what a code, a flag or a word of a screen means |
 //! | `failure` | why a command could not do what it was asked: a message, what to do next, an exit code |
@@ -63,6 +64,7 @@ mod config;
 mod confirm;
 mod dlq;
 mod doctor;
+mod event_loop;
 mod events;
 mod explain;
 mod failure;

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::domain::Timestamp;
 use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, meets};
 use crate::report::sanitize;
-use crate::runtime::{Answer, Reply, TellError, ask, drain, tell};
+use crate::runtime::{Answer, NoWord, Reply, TellError, ask, drain, tell};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 use crate::supervisor;
 
@@ -207,13 +207,15 @@ pub fn told(error: TellError) -> Failure {
     match error {
         TellError::Recover(error) => refuse(error),
         error @ TellError::StillRuns(_) => Failure::environment(error),
-        TellError::Unsupervised(run) => {
-            let help = format!(
-                "`quorum resume {run}` ends what is left and makes a new supervisor; then say it again"
-            );
-            Failure::environment(TellError::Unsupervised(run)).help(help)
+        TellError::NoWord(why) => {
+            let help = match &why {
+                NoWord::Unsupervised(run) => format!(
+                    "`quorum resume {run}` ends what is left and makes a new supervisor; then say it again"
+                ),
+                NoWord::LeftAlive(_) => LEFT_ALIVE.to_owned(),
+            };
+            Failure::environment(why).help(help)
         }
-        error @ TellError::LeftAlive(_) => Failure::environment(error).help(LEFT_ALIVE),
         error => Failure::internal(error),
     }
 }

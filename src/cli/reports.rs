@@ -42,9 +42,9 @@ pub struct ReportTarget {
 pub struct ReportTargets(pub Vec<ReportTarget>);
 
 impl FromStr for ReportTargets {
-    type Err = String;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> anyhow::Result<Self> {
         let begins_target = |rest: &str| {
             let kind = rest.split('=').next().unwrap_or_default();
             rest.len() > kind.len() && !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphabetic())
@@ -91,10 +91,10 @@ impl ReportTarget {
 }
 
 impl FromStr for ReportTarget {
-    type Err = String;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is not KIND=PATH; the kinds are: junit, markdown, html, json");
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let wrong = || anyhow!("'{text}' is not KIND=PATH; the kinds are: junit, markdown, html, json");
         let (kind, path) = text.split_once('=').ok_or_else(wrong)?;
         let kind = match kind {
             "junit" => ReportKind::Junit,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::Read as _;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -17,6 +17,7 @@ use crate::runtime::ask_about_request;
 use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
 use crate::supervisor;
 
+use super::event_loop::block_on;
 use super::failure::Failure;
 use super::operator_client::{Given, Speaker, give, refuse_agents};
 use super::project::{find_run, open_run, state_folder};
@@ -247,7 +248,7 @@ fn approve(
     let wanted = found.run.as_ref().or(approve.run.as_ref());
     let run = find_run(folder, wanted)?;
     fits(folder, &run, &found)?;
-    let (by, id) = (approve.speaker.name(), run.id().clone());
+    let by = approve.speaker.name();
     let mut known = found;
     if let Some(supervisor) = supervisor.filter(|_| asks_agent(&known)) {
         known = triaged(requests, &run, known, approve, supervisor)?;
@@ -255,22 +256,7 @@ fn approve(
             return Ok(ended(&known, screen, 4));
         }
     }
-    while known
-        .status
-        .next()
-        .is_some_and(|next| next != RequestStatus::TaskCreated)
-    {
-        let (from, to) = (known.status, known.status.next());
-        let reason = (to == Some(RequestStatus::Triaging)).then_some("strategy: direct");
-        known = requests
-            .change(known.number, |request| {
-                let to = to.filter(|_| request.status == from);
-                if to.is_some_and(|to| request.step(to, Timestamp::now(), &by, reason)) {
-                    request.run = Some(id.clone());
-                }
-            })
-            .map_err(unusable)?;
-    }
+    let known = advanced(requests, known, &by, run.id())?;
     if known.status != RequestStatus::Approved {
         // Somebody else was faster.
         let code = if known.status == RequestStatus::TaskCreated {
@@ -300,6 +286,21 @@ fn approve(
             )
         }
     }
+}
+
+/// The request, as far on its way to a task of the run as one word brings it.
+fn advanced(requests: &Requests, mut known: Request, by: &str, run: &RunId) -> Result<Request, Failure> {
+    while let Some(to) = known.status.next().filter(|to| *to != RequestStatus::TaskCreated) {
+        let from = known.status;
+        let reason = (to == RequestStatus::Triaging).then_some("strategy: direct");
+        let step = |request: &mut Request| {
+            if request.status == from && request.step(to, Timestamp::now(), by, reason) {
+                request.run = Some(run.clone());
+            }
+        };
+        known = requests.change(known.number, step).map_err(unusable)?;
+    }
+    Ok(known)
 }
 
 /// Whether no agent has looked at it yet.
@@ -343,13 +344,18 @@ fn triaged(
     };
     let reply = asked(&state, agent, &subject, supervisor)?;
     let refined = parse_triage(&reply)
-        .map_err(|why| format!("the reply of '{name}' says nothing: {why}"))
+        .map_err(|why| anyhow!("the reply of '{name}' says nothing: {why}"))
         .and_then(|said| refined(&state, &request.task, said));
     let conclude = |request: &mut Request| match &refined {
         Ok(task) if asks_agent(request) => request.task = task.clone(),
         Ok(_) => {}
         Err(why) => {
-            let _ = request.step(RequestStatus::Cancelled, Timestamp::now(), &name, Some(why));
+            let _ = request.step(
+                RequestStatus::Cancelled,
+                Timestamp::now(),
+                &name,
+                Some(&why.to_string()),
+            );
         }
     };
     requests.change(request.number, conclude).map_err(unusable)
@@ -362,14 +368,11 @@ fn asked(
     subject: &Subject<'_>,
     supervisor: supervisor::Handle,
 ) -> Result<String, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
-    let reply = runtime.block_on(async {
-        let supervisor = supervisor.into_async().map_err(|error| error.to_string())?;
+    let reply = block_on(async {
+        let supervisor = supervisor.into_async()?;
         ask_about_request(state, agent, subject.title, &prompt::triage(subject), supervisor).await
-    });
-    runtime.shutdown_background();
+    })
+    .map_err(Failure::internal)?;
     reply.map_err(|why| {
         let name = &state.plan.agent(agent).name;
         Failure::environment(anyhow!("agent '{name}' cannot be asked: {why}"))
@@ -378,9 +381,9 @@ fn asked(
 }
 
 /// The task as the agent would have it; else why the request is cancelled.
-fn refined(state: &State, task: &SubTask, said: Triage) -> Result<SubTask, String> {
+fn refined(state: &State, task: &SubTask, said: Triage) -> anyhow::Result<SubTask> {
     let (title, description) = match said {
-        Triage::Refused(reason) => return Err(reason),
+        Triage::Refused(reason) => bail!(reason),
         Triage::Accepted { title, description } => (title, description),
     };
     let mut wanted = json!(task);
@@ -391,12 +394,10 @@ fn refined(state: &State, task: &SubTask, said: Triage) -> Result<SubTask, Strin
         wanted["description"] = Value::String(description);
     }
     let task =
-        read_sub_task(&wanted).map_err(|why| format!("what the agent made of it is no task: {why}"))?;
+        read_sub_task(&wanted).map_err(|why| anyhow!("what the agent made of it is no task: {why}"))?;
     match cannot_add(state, &task) {
         None => Ok(task),
-        Some(why) => Err(format!(
-            "what the agent made of it cannot be a task of the run: {why}"
-        )),
+        Some(why) => bail!("what the agent made of it cannot be a task of the run: {why}"),
     }
 }
 

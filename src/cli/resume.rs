@@ -68,17 +68,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     refuse_changed_mission(&run, &recovered)?;
     // One that ended because somebody touched what it rests on ends anew, with what it rests on then.
     if recovered.finished.is_some() && !recovered.state.is_unfinished() && !recovered.state.foreign {
-        // What it ended with says nothing of a folder in which its work is not.
-        refuse_missing_files(&recovered.state)?;
-        screen.error(&format!(
-            "run {} has ended; there is nothing to resume\n",
-            run.id()
-        ));
-        let view = view.into_view(&recovered.state);
-        let outcome = crate::engine::outcome(&recovered.state);
-        let reported = reports.write(&run, &recovered.state, &view, Some(&outcome), screen);
-        screen.report(&recovered.state, &view);
-        return Ok(exit_code(outcome.class.exit_code(), reported));
+        return over(&run, &recovered.state, view, &reports, screen);
     }
     let mut options = recovered.state.options.clone();
     options.forget_session();
@@ -118,6 +108,27 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     )
     .map_err(|failure| reports.after_failure(&run, failure, screen))?;
     Ok(screen.finish(&run, ending, watchers.view, &reports))
+}
+
+/// A run that has ended is reported once more.
+fn over(
+    run: &RunFolder,
+    state: &State,
+    view: LiveView,
+    reports: &Reports,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    // What it ended with says nothing of a folder in which its work is not.
+    refuse_missing_files(state)?;
+    screen.error(&format!(
+        "run {} has ended; there is nothing to resume\n",
+        run.id()
+    ));
+    let view = view.into_view(state);
+    let outcome = crate::engine::outcome(state);
+    let reported = reports.write(run, state, &view, Some(&outcome), screen);
+    screen.report(state, &view);
+    Ok(exit_code(outcome.class.exit_code(), reported))
 }
 
 /// A folder that is gone is not made anew: the work that was done in it is not there.

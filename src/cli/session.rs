@@ -21,6 +21,7 @@ use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use crate::supervisor;
 
 use super::args::{ReviewFlags, SessionFlags};
+use super::event_loop::block_on;
 use super::failure::Failure;
 use super::panics;
 use super::project::{current_dir, settings_texts};
@@ -241,16 +242,13 @@ pub fn drive(
     observers: Vec<Box<dyn Observer>>,
     (first, begins, mission): (Fact, Option<Timestamp>, Option<PathBuf>),
 ) -> Result<Ending, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
     let run = folder.id().clone();
     panics::works_on(Some(&run));
     let settings = settings_files(&current_dir()?)
         .into_iter()
         .map(|file| file.path)
         .collect();
-    let ending = runtime.block_on(async {
+    let ending = block_on(async {
         let supervisor = keeping
             .supervisor
             .into_async()
@@ -275,7 +273,5 @@ pub fn drive(
         })
     });
     panics::works_on(None);
-    // Work on the blocking pool that nobody waits for must not hold up the end.
-    runtime.shutdown_background();
-    ending
+    ending.map_err(Failure::internal)?
 }

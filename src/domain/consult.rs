@@ -245,7 +245,6 @@ pub struct FindingsReport {
 
 impl FindingsReport {
     /// A report that could be read whole.
-    #[must_use]
     pub fn whole(findings: Vec<Finding>) -> Box<Self> {
         Box::new(Self {
             findings,

@@ -9,13 +9,11 @@ const AFTER: &str = " (UTC). Look out for content that is out of date.";
 const SOME_TIME: &str = "Now it is some time (UTC). Look out for content that is out of date.";
 
 /// The line, without a line feed.
-#[must_use]
 pub fn date_line(now: Timestamp) -> String {
     format!("{BEFORE}{}{AFTER}", now.to_rfc3339())
 }
 
 /// `text` without the times in such lines, so that two prompts that differ in nothing else are the same.
-#[must_use]
 pub fn undated(text: &str) -> Cow<'_, str> {
     if !text.contains(AFTER) {
         return Cow::Borrowed(text);

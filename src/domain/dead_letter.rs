@@ -86,7 +86,6 @@ impl LetterStatus {
 
 impl DeadLetter {
     /// A letter that was just written.
-    #[must_use]
     pub fn new(
         id: String,
         run: RunId,
@@ -114,31 +113,26 @@ impl DeadLetter {
     }
 
     /// The operation of a channel.
-    #[must_use]
     pub fn notify(channel: &str) -> String {
         format!("{NOTIFY}{channel}")
     }
 
     /// The operation of a judge.
-    #[must_use]
     pub fn judge(agent: &str) -> String {
         format!("judge:{agent}")
     }
 
     /// The operation of a tool.
-    #[must_use]
     pub fn tool(name: &str) -> String {
         format!("tool:{name}")
     }
 
     /// The channel that was to be told something, if it was that.
-    #[must_use]
     pub fn channel(&self) -> Option<&str> {
         self.operation.strip_prefix(NOTIFY)
     }
 
     /// Whether it is due to be tried again by itself: notifications of a class that may pass, in their time.
-    #[must_use]
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.status == LetterStatus::Pending && self.next_retry.is_some_and(|due| due <= now)
     }

@@ -12,7 +12,6 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// The digest of `bytes`.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::default();
         hasher.update(bytes);
@@ -20,7 +19,6 @@ impl Digest {
     }
 
     /// The first eight hexadecimal digits: enough for people.
-    #[must_use]
     pub fn short(&self) -> String {
         self.to_string()[..8].to_owned()
     }

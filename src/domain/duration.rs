@@ -14,7 +14,6 @@ pub struct Millis(pub u64);
 
 impl Millis {
     /// So many seconds.
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
     }
@@ -82,7 +81,6 @@ pub struct Timestamp(pub u64);
 
 impl Timestamp {
     /// This moment by the system clock. Only the edges of the program may ask.
-    #[must_use]
     pub fn now() -> Self {
         Self(u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0))
     }

@@ -13,7 +13,6 @@ pub enum ShellFailure {
 
 impl ShellFailure {
     /// What an exit code says of that; `None` for a command's own.
-    #[must_use]
     pub const fn of(code: i32) -> Option<Self> {
         match code {
             126 => Some(Self::CannotExecute),

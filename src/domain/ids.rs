@@ -22,7 +22,6 @@ macro_rules! index_id {
             ///
             /// # Panics
             /// Never for a loaded mission: the loader refuses more than `u32::MAX` elements.
-            #[must_use]
             pub fn from_index(index: usize) -> Self {
                 Self(u32::try_from(index).expect("the loader limits a mission to u32::MAX elements"))
             }
@@ -111,7 +110,6 @@ impl RunId {
     }
 
     /// The id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

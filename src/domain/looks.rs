@@ -6,7 +6,6 @@ use unicode_security::confusable_detection::skeleton;
 
 /// Whether a character makes others be read as something else than what they are: it turns their direction, breaks their
 /// line, or spells a text that nobody sees (tags).
-#[must_use]
 pub fn is_misleading(c: char) -> bool {
     matches!(c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}' | '\u{feff}'
@@ -15,7 +14,6 @@ pub fn is_misleading(c: char) -> bool {
 
 /// Whether a character is not seen, or is misleading: soft hyphens, fillers, joiners, zero-width and bidirectional marks,
 /// variation selectors, tags.
-#[must_use]
 pub fn is_invisible(c: char) -> bool {
     is_misleading(c)
         || matches!(c,
@@ -31,7 +29,6 @@ pub fn is_invisible(c: char) -> bool {
 
 /// The first character of a name that nobody would see, as `U+200B`. Within an emoji (behind a symbol) the joiner and the
 /// selector of its picture are part of what is seen.
-#[must_use]
 pub fn invisible_in(name: &str) -> Option<String> {
     let mut before = ' ';
     for c in name.chars() {
@@ -46,26 +43,22 @@ pub fn invisible_in(name: &str) -> Option<String> {
 }
 
 /// A name in the one form in which names are compared (NFC): two ways to write `é` are one name. Case is kept.
-#[must_use]
 pub fn folded(name: &str) -> String {
     name.nfc().collect()
 }
 
 /// Whether two names are the same one, however they are written.
-#[must_use]
 pub fn is_same_name(one: &str, other: &str) -> bool {
     one == other || (!(is_nfc(one) && is_nfc(other)) && folded(one) == folded(other))
 }
 
 /// Whether two different names look alike: the same letters of other alphabets, other spaces, other dashes. Names of plain
 /// ASCII are told apart by whoever types them (`Part I`, `Part l`).
-#[must_use]
 pub fn look_alike(one: &str, other: &str) -> bool {
     one != other && !(one.is_ascii() && other.is_ascii()) && skeleton_of(one) == skeleton_of(other)
 }
 
 /// The form that all names that look alike share; some that do not look alike share it too, see [`look_alike`].
-#[must_use]
 pub fn skeleton_of(name: &str) -> String {
     let shown: String = name.nfkc().filter(|c| !is_invisible(*c)).collect();
     let skeleton: String = skeleton(&shown).collect();

@@ -20,7 +20,6 @@ impl Money {
     pub const ZERO: Self = Self(Decimal::ZERO);
 
     /// An amount; `None` for a negative or an absurd one.
-    #[must_use]
     pub fn new(amount: Decimal) -> Option<Self> {
         (Decimal::ZERO..=Decimal::from(MOST))
             .contains(&amount)
@@ -28,7 +27,6 @@ impl Money {
     }
 
     /// What so many tokens cost at a price for a million of them.
-    #[must_use]
     pub fn of_tokens(tokens: u64, per_million: Decimal) -> Option<Self> {
         let million = Decimal::from(1_000_000);
         Self::new(

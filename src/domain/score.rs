@@ -26,19 +26,16 @@ impl Points {
     pub const FULL: Self = Self(Decimal::ONE_HUNDRED);
 
     /// Points, if they are from 0 to 100.
-    #[must_use]
     pub fn new(points: Decimal) -> Option<Self> {
         (Decimal::ZERO <= points && points <= Decimal::ONE_HUNDRED).then(|| Self(points.normalize()))
     }
 
     /// Whole points; more than 100 count as 100.
-    #[must_use]
     pub fn whole(points: u8) -> Self {
         Self(Decimal::from(points.min(100)))
     }
 
     /// The points of a score on the scale 1 to 5; `None` off the scale.
-    #[must_use]
     pub fn from_score(score: Decimal) -> Option<Self> {
         (Decimal::ONE <= score && score <= Decimal::from(5))
             .then(|| Self((score * Decimal::from(20)).normalize()))
@@ -72,7 +69,6 @@ impl Points {
     ///
     /// Points that are themselves quotients, such as a mean of three, end in rounded digits: without the rounding a
     /// mean of exactly 60 could stand at 59.99…9 and miss the bar that it equals.
-    #[must_use]
     pub fn weighted_mean(parts: impl IntoIterator<Item = (Self, Decimal)>) -> Option<Self> {
         let (mut sum, mut weights) = (Decimal::ZERO, Decimal::ZERO);
         for (points, weight) in parts {
@@ -106,7 +102,6 @@ pub struct Bar {
 
 impl Bar {
     /// The bar that holds when nothing else is said: 60 points, 3.0 of 5.
-    #[must_use]
     pub fn default_bar() -> Self {
         Self {
             points: Points::whole(60),
@@ -115,7 +110,6 @@ impl Bar {
     }
 
     /// Whether `points` reach the bar.
-    #[must_use]
     pub fn is_reached_by(&self, points: Points) -> bool {
         points >= self.points
     }

@@ -200,7 +200,6 @@ pub struct CriterionGrade {
 
 impl CriterionGrade {
     /// `passed`, `failed`, `partial` or `unchecked`, as JSON and people read it.
-    #[must_use]
     pub fn result(&self) -> &'static str {
         match self.points {
             None => "unchecked",

@@ -14,6 +14,7 @@ use crate::review::checks::CommandOutcome;
 use crate::supervisor::{Exit, Spawn, Told};
 use crate::test_clock::scaled_ms;
 
+use super::error::WorkError;
 use super::spool::{ResultClaims, clean_file, is_as_printed, read_claims, read_tail};
 use super::workspace::make_folder;
 
@@ -83,7 +84,7 @@ impl Outputs {
     }
 
     /// What is left of a command that has ended, or never began: without secrets, and only what it printed itself. Blocks.
-    pub fn end(self, result: Result<Exit, String>) -> CommandEnd {
+    pub fn end(self, result: Result<Exit, WorkError>) -> CommandEnd {
         let mut exit = match result {
             Ok(exit) => exit,
             Err(why) => return CommandEnd::not_started(why),
@@ -93,7 +94,7 @@ impl Outputs {
         if let Some(stdout) = &self.stdout {
             let cleaned = is_as_printed(stdout, &exit).and_then(|()| clean_file(&self.secrets, stdout));
             if let Err(why) = cleaned {
-                exit.output_lost.get_or_insert(why);
+                exit.output_lost.get_or_insert(why.into());
             }
         }
         // What it complained of is no evidence: where that cannot be cleaned, there is none.
@@ -106,6 +107,7 @@ impl Outputs {
         }
         let result = self.result.as_ref();
         let unclean = result.and_then(|result| clean_file(&self.secrets, result).err());
+        let unclean = unclean.map(String::from);
         if !self.secrets.is_empty() {
             // Without what nobody may read it is not what was printed.
             exit.stdout_digest = None;
@@ -154,8 +156,8 @@ impl CommandJob {
     /// Makes its working folder. What the supervisor is asked for, under a name that is unique for the supervisor's life.
     ///
     /// # Errors
-    /// Why it cannot be started, in words.
-    pub(super) fn spawn(self, key: u64) -> Result<Spawn, String> {
+    /// Why it cannot be started.
+    pub(super) fn spawn(self, key: u64) -> Result<Spawn, WorkError> {
         if let Some(within) = &self.within {
             make_folder(&self.cwd, within)?;
         }
@@ -209,9 +211,9 @@ pub struct CommandEnd {
 
 impl CommandEnd {
     /// There never was a process.
-    pub fn not_started(why: String) -> Self {
+    pub fn not_started(why: impl Into<String>) -> Self {
         Self {
-            not_started: Some(why),
+            not_started: Some(why.into()),
             ..Self::default()
         }
     }
@@ -254,10 +256,10 @@ impl CommandEnd {
     /// What it claims of its work, if anything. Claims, not evidence. Blocks.
     ///
     /// # Errors
-    /// Why that cannot be read, in words.
-    pub fn claims(&self) -> Result<Option<(FileRef, ResultClaims)>, String> {
+    /// Why that cannot be read.
+    pub fn claims(&self) -> Result<Option<(FileRef, ResultClaims)>, WorkError> {
         match (&self.unclean, &self.outputs.result) {
-            (Some(why), _) => Err(why.clone()),
+            (Some(why), _) => Err(why.clone().into()),
             (None, Some(result)) => read_claims(result),
             (None, None) => Ok(None),
         }
@@ -381,7 +383,7 @@ mod tests {
             ..Exit::default()
         };
         assert_eq!(how(killed), "Killed(9)");
-        let never = Outputs::default().end(Err("no such program".to_owned()));
+        let never = Outputs::default().end(Err("no such program".into()));
         assert_eq!(never.how(), How::NotStarted("no such program"));
     }
 
@@ -400,7 +402,10 @@ mod tests {
         job(&elsewhere).spawn(2).unwrap();
         assert!(!elsewhere.exists());
         fs::write(folder.path().join("file"), "").unwrap();
-        let refused = job(&folder.path().join("file/below")).spawn(3).unwrap_err();
+        let refused = job(&folder.path().join("file/below"))
+            .spawn(3)
+            .unwrap_err()
+            .to_string();
         assert!(refused.starts_with("cannot make the workspace"), "{refused}");
     }
 }

@@ -7,6 +7,7 @@
 //! | `approver` | approvers that are commands (5) |
 //! | `check` | checks: how the command of one is started, and what its end says (6.4) |
 //! | `command` | one command: what it is started with, what its end leaves |
+//! | `error` | why work cannot be begun, or what it left cannot be used |
 //! | `finish_gate` | commands of finish gates: run like checks, in the same clean environment (6.3) |
 //! | `probes` | the heuristic grader at work: runs the commands that a task's criteria name, looks at the files, and grades |
 //! | `runner` | starts commands below the supervisor and hands their ends on |
@@ -17,6 +18,7 @@
 pub mod approver;
 pub mod check;
 pub mod command;
+pub mod error;
 pub mod finish_gate;
 pub mod probes;
 pub mod runner;

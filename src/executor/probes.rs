@@ -12,6 +12,7 @@ use crate::review::facts::{MOST_SEARCHED, look_at};
 use crate::store::SpoolName;
 
 use super::command::{CommandEnd, CommandJob, How, built_in_timeout};
+use super::error::WorkError;
 use super::spool::{preview, read_output};
 use super::task_command::TaskCommands;
 
@@ -55,10 +56,10 @@ impl Grading {
 
     /// The grades, once all of its commands have ended. Blocks.
     pub fn graded(&self, ends: &[CommandEnd]) -> JobEnd {
-        JobEnd::Graded(self.grades(ends))
+        JobEnd::Graded(self.grades(ends).map_err(String::from))
     }
 
-    fn grades(&self, ends: &[CommandEnd]) -> Result<Vec<CriterionGrade>, String> {
+    fn grades(&self, ends: &[CommandEnd]) -> Result<Vec<CriterionGrade>, WorkError> {
         let criteria = &self.verification().ok_or("the task has no criteria")?.criteria;
         let named = heuristic::named_commands(criteria);
         let facts = Facts {
@@ -76,7 +77,7 @@ impl Grading {
     }
 
     /// What the work says. Of a long one only the beginning.
-    fn output(&self) -> Result<Text, String> {
+    fn output(&self) -> Result<Text, WorkError> {
         let most = usize::try_from(MOST_SEARCHED).unwrap_or(usize::MAX);
         let mut all = Text {
             text: String::new(),
@@ -84,7 +85,7 @@ impl Grading {
         };
         for (turn, output) in &self.judged {
             let read = read_output(&self.commands.folder, *turn, output, most)
-                .map_err(|error| format!("the work's output is lost: {error}"))?;
+                .map_err(WorkError::lost("the work's output is lost"))?;
             all.text.push_str(&read.head);
             all.whole &= read.missing == 0;
         }
@@ -92,21 +93,21 @@ impl Grading {
     }
 }
 
-fn command_facts(command: &str, end: &CommandEnd) -> Result<CommandFacts, String> {
+fn command_facts(command: &str, end: &CommandEnd) -> Result<CommandFacts, WorkError> {
     let exit = match end.how() {
-        How::NotStarted(why) => return Err(format!("`{command}` could not be started: {why}")),
+        How::NotStarted(why) => return Err(format!("`{command}` could not be started: {why}").into()),
         How::Exited(code) => Some(code),
         How::TimedOut | How::Killed(_) => None,
     };
     if let Some(lost) = end.lost() {
-        return Err(format!("the output of `{command}` is lost: {lost}"));
+        return Err(format!("the output of `{command}` is lost: {lost}").into());
     }
     let len = end.exit.stdout_len.max(end.exit.stderr_len);
     let printed = end.outputs().stdout.as_ref();
     let text = match printed.and_then(|output| preview(output, MOST_SEARCHED)) {
         Some((text, found)) if found == len => text,
         None if len == 0 => String::new(),
-        _ => return Err(format!("the output of `{command}` is not what it printed")),
+        _ => return Err(format!("the output of `{command}` is not what it printed").into()),
     };
     // What a killed command would have printed later is not known.
     let whole = exit.is_some() && len <= MOST_SEARCHED;
@@ -138,7 +139,8 @@ mod tests {
             output_lost: Some("the folder is gone".to_owned()),
             ..good.clone()
         };
-        assert!(facts(lost).unwrap_err().contains("the folder is gone"));
+        let lost = facts(lost).unwrap_err().to_string();
+        assert!(lost.contains("the folder is gone"));
         let gone = Exit {
             stdout_len: 3,
             ..good.clone()
@@ -150,6 +152,6 @@ mod tests {
         };
         let killed = facts(killed).unwrap();
         assert_eq!((killed.exit, killed.output.whole), (None, false));
-        assert!(command_facts("x", &CommandEnd::not_started("no sh".to_owned())).is_err());
+        assert!(command_facts("x", &CommandEnd::not_started("no sh")).is_err());
     }
 }

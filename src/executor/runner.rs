@@ -12,6 +12,7 @@ use crate::store::no_links::scratch_folder;
 use crate::supervisor::{Client, Command, Event, Exit, Spawn};
 
 use super::command::{CommandEnd, CommandJob, Outputs};
+use super::error::WorkError;
 
 /// Whose work a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +101,7 @@ impl CommandRequest {
         let (reply, end) = oneshot::channel();
         // Who no longer waits does not want to know.
         let then = Box::new(move |end| drop(reply.send(end)));
-        let nobody = |_| CommandEnd::not_started("there is nobody left to start it".to_owned());
+        let nobody = |_| CommandEnd::not_started("there is nobody left to start it");
         let end = async move { end.await.unwrap_or_else(nobody) };
         (Self::new(owner, job, then), end)
     }
@@ -111,7 +112,7 @@ impl CommandRequest {
     }
 
     /// It is not started: why.
-    pub fn refused(self, why: String) -> Ended {
+    pub fn refused(self, why: WorkError) -> Ended {
         Ended {
             owner: self.owner,
             result: Err(why),
@@ -126,7 +127,7 @@ pub struct Ended {
     /// Whose work it was.
     pub owner: Owner,
     /// What the supervisor says of its end, or why it never began.
-    pub result: Result<Exit, String>,
+    pub result: Result<Exit, WorkError>,
     /// What it may have left.
     pub outputs: Outputs,
     then: Option<Then>,
@@ -187,7 +188,7 @@ impl Runner {
         };
         match sent {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                Ok(self.ended(key, Err(error.to_string())))
+                Ok(self.ended(key, Err(error.into())))
             }
             other => other.map(|()| None),
         }
@@ -221,7 +222,7 @@ impl Runner {
     }
 
     /// A command could not be started: it is started again under another name where that is wanted, else it has ended.
-    pub fn not_started(&mut self, supervisor: &mut Client, key: u64, why: String) -> Option<Ended> {
+    pub fn not_started(&mut self, supervisor: &mut Client, key: u64, why: WorkError) -> Option<Ended> {
         let mut started = self.started.remove(&key)?;
         let Some((mut spawn, left)) = started.again.take() else {
             self.started.insert(key, started);
@@ -239,7 +240,7 @@ impl Runner {
     }
 
     /// A command has ended. `None` for one that nobody knows.
-    pub fn ended(&mut self, key: u64, result: Result<Exit, String>) -> Option<Ended> {
+    pub fn ended(&mut self, key: u64, result: Result<Exit, WorkError>) -> Option<Ended> {
         let Started {
             owner, outputs, then, ..
         } = self.started.remove(&key)?;
@@ -316,7 +317,7 @@ pub async fn with_commands<T>(
                 Some(request) = requests.recv() => runner.start(&mut supervisor, request)?,
                 event = supervisor.recv() => match event? {
                     Event::Exited(exit) => runner.ended(exit.key, Ok(exit)),
-                    Event::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message),
+                    Event::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message.into()),
                     Event::Spawned { .. } | Event::Warning { .. } | Event::Alive | Event::Farewell => None,
                 },
             };

@@ -14,6 +14,8 @@ use crate::review::fence::Excerpt;
 use crate::store::{self, RunFolder, SpoolName};
 use crate::supervisor::{Exit, Told};
 
+use super::error::WorkError;
+
 /// The largest result file that is read.
 const LARGEST_RESULT: u64 = 1024 * 1024;
 /// The largest file that is taken for what somebody said. A file may claim to be far larger than the disk, and taking
@@ -51,87 +53,71 @@ impl ClaimedUsage {
     }
 }
 
-/// What is at a path of the spool, made durable.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sealed {
-    /// Nothing, or an empty file.
-    Nothing,
-    /// A file that is durable now.
-    File(FileRef),
-    /// Something that is not a regular file, or cannot be read.
-    Refused(String),
-}
-
-impl Sealed {
-    pub fn file(self) -> Option<FileRef> {
-        match self {
-            Self::File(file) => Some(file),
-            Self::Nothing | Self::Refused(_) => None,
-        }
-    }
-}
-
 /// Takes out of a file of the spool what nobody may read. One that cannot be cleaned is not kept. Blocks.
 ///
 /// # Errors
-/// Why it is gone, in words.
-pub fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), String> {
+/// Why it is gone.
+pub fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), WorkError> {
     secrets.blot_out_file(path).map_err(|error| {
         let kept = store::remove_file(path).err();
         let kept = kept.map_or_else(String::new, |error| format!(", nor can it be removed: {error}"));
-        format!("keys cannot be taken out of {}: {error}{kept}", path.display())
+        format!("keys cannot be taken out of {}: {error}{kept}", path.display()).into()
     })
 }
 
 /// Whether a file is still what the supervisor took in of it, where that is known. Blocks.
 ///
 /// # Errors
-/// That it is not, in words.
-pub fn is_as_printed(path: &Path, exit: &Exit) -> Result<(), String> {
+/// That it is not.
+pub fn is_as_printed(path: &Path, exit: &Exit) -> Result<(), WorkError> {
     let Some(printed) = exit.stdout_digest.filter(|_| exit.output_lost.is_none()) else {
         return Ok(());
     };
-    let found = digest(path, LARGEST_SAID).map_err(|error| error.to_string())?;
+    let found = digest(path, LARGEST_SAID)?;
     match found.map_or_else(|| Digest::of(b""), |(_, found)| found.digest) == printed {
         true => Ok(()),
-        false => Err(format!("{} is not what was printed", path.display())),
+        false => Err(format!("{} is not what was printed", path.display()).into()),
     }
 }
 
 /// Makes sure that there is nothing at a path of the spool. Blocks.
 ///
 /// # Errors
-/// Why something is left, in words.
-pub fn clear(path: &Path) -> Result<(), String> {
-    store::remove_all(path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
+/// Why something is left.
+pub fn clear(path: &Path) -> Result<(), WorkError> {
+    store::remove_all(path).map_err(WorkError::file("remove", path))
+}
+
+/// Writes a file of the spool anew. Blocks.
+///
+/// # Errors
+/// Why it cannot be written.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
+    store::write_new(path, bytes).map_err(WorkError::file("write", path))
 }
 
 /// Writes a file by which somebody is asked. Blocks.
 ///
 /// # Errors
-/// Why it cannot be written, in words.
-pub fn write_told(path: &Path, bytes: &[u8]) -> Result<Told, String> {
-    store::write_new(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+/// Why it cannot be written.
+pub fn write_told(path: &Path, bytes: &[u8]) -> Result<Told, WorkError> {
+    write(path, bytes)?;
     Ok(Told {
         path: path.to_owned(),
         digest: Digest::of(bytes),
     })
 }
 
-/// Makes a file durable and takes its length and digest, so that a record can name it. Blocks.
-pub fn seal(path: &Path) -> Sealed {
+/// Makes a file durable and takes its length and digest, so that a record can name it; `None` if there is nothing, or an
+/// empty file. Blocks.
+///
+/// # Errors
+/// When it is not a regular file, or cannot be read.
+pub fn seal(path: &Path) -> io::Result<Option<FileRef>> {
     seal_within(path, LARGEST_SAID)
 }
 
-fn seal_within(path: &Path, largest: u64) -> Sealed {
-    match try_seal(path, largest) {
-        Ok(None) => Sealed::Nothing,
-        Ok(Some(file)) => Sealed::File(file),
-        Err(error) => Sealed::Refused(error.to_string()),
-    }
-}
-
-fn try_seal(path: &Path, largest: u64) -> io::Result<Option<FileRef>> {
+fn seal_within(path: &Path, largest: u64) -> io::Result<Option<FileRef>> {
     let Some((file, found)) = digest(path, largest)? else {
         return Ok(None);
     };
@@ -173,15 +159,13 @@ pub fn open_regular_len(path: &Path) -> Option<u64> {
 /// Reads a result file: regular, at most 1 MiB, links not followed. `Ok(None)` if there is none.
 ///
 /// # Errors
-/// In words, what is wrong with it.
-pub fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, String> {
-    let file = match seal_within(path, LARGEST_RESULT) {
-        Sealed::Nothing => return Ok(None),
-        Sealed::Refused(why) => return Err(format!("the result file cannot be read: {why}")),
-        Sealed::File(file) => file,
+/// What is wrong with it.
+pub fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, WorkError> {
+    let unreadable = || WorkError::lost("the result file cannot be read");
+    let Some(file) = seal_within(path, LARGEST_RESULT).map_err(unreadable())? else {
+        return Ok(None);
     };
-    let text = read_head(path, LARGEST_RESULT)
-        .map_err(|error| format!("the result file cannot be read: {error}"))?;
+    let text = read_head(path, LARGEST_RESULT).map_err(unreadable())?;
     let claims =
         parse_claims(&text).map_err(|error| format!("the result file is not what it should be: {error}"))?;
     Ok(Some((file, claims)))
@@ -340,12 +324,9 @@ fn starts_char(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
 
+/// Whether a file is the one that a record vouches for.
 pub fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
-    let recorded = Recorded {
-        len: Some(expected.len),
-        digest: expected.digest,
-    };
-    is_as_recorded(path, &recorded)
+    is_as_recorded(path, &expected.into())
 }
 
 /// What a record says of a file's content.
@@ -354,6 +335,15 @@ pub struct Recorded {
     pub len: Option<u64>,
     /// Its digest.
     pub digest: Digest,
+}
+
+impl From<&FileRef> for Recorded {
+    fn from(file: &FileRef) -> Self {
+        Self {
+            len: Some(file.len),
+            digest: file.digest,
+        }
+    }
 }
 
 /// Whether a file is what was recorded.

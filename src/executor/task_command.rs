@@ -12,6 +12,7 @@ use crate::store::{RunFolder, SpoolName};
 use crate::supervisor::Told;
 
 use super::command::{CommandJob, Outputs};
+use super::error::WorkError;
 use super::spool::clear;
 use super::workspace::workspace;
 
@@ -91,14 +92,14 @@ impl TaskCommands {
     /// standard error and claim something in a file; `told` are more variables. Blocks.
     ///
     /// # Errors
-    /// When there is no room for that file, in words.
+    /// When there is no room for that file.
     pub fn asking(
         &self,
         agent: (&Program, &ChildEnv),
         asked: (Told, Option<Told>),
         [reply, stderr, result]: [SpoolName; 3],
         told: Vec<(String, String)>,
-    ) -> Result<CommandJob, String> {
+    ) -> Result<CommandJob, WorkError> {
         let result = self.file(&result);
         clear(&result)?;
         let mut variables = self.variables();

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::domain::TaskId;
 use crate::mission::Plan;
 
+use super::error::WorkError;
+
 /// The folder that a task works in, absolute.
 pub fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
     match &plan.task(task).workspace {
@@ -17,11 +19,10 @@ pub fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
 /// workspace may be needed by a check, a reviewer or a stage before any agent has worked there. Blocks.
 ///
 /// # Errors
-/// That it cannot be made, in words.
-pub fn make_folder(path: &Path, within: &Path) -> Result<(), String> {
+/// That it cannot be made.
+pub fn make_folder(path: &Path, within: &Path) -> Result<(), WorkError> {
     if path == within || !path.starts_with(within) {
         return Ok(());
     }
-    std::fs::create_dir_all(path)
-        .map_err(|error| format!("cannot make the workspace {}: {error}", path.display()))
+    std::fs::create_dir_all(path).map_err(WorkError::file("make the workspace", path))
 }

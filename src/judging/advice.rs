@@ -16,7 +16,6 @@ const REVIEW_CHARS: usize = 2_000;
 
 /// What a reply says about what was asked; of a reviewer by the dimensions of its panel, where it sits on one. `work` is what a judge was shown of the work; of other questions nothing is
 /// held.
-#[must_use]
 pub fn parse_advice(purpose: Purpose, panel: Option<&Panel>, reply: &str, work: &Quoted) -> Advice {
     let read = match purpose {
         Purpose::Score(_) => match panel {
@@ -51,7 +50,6 @@ pub fn parse_advice(purpose: Purpose, panel: Option<&Panel>, reply: &str, work: 
 }
 
 /// A reply that says nothing, and why.
-#[must_use]
 pub fn unreadable(purpose: Purpose, why: impl Into<String>, reply: &str) -> Advice {
     let is_report = matches!(
         purpose,

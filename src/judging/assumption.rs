@@ -70,7 +70,6 @@ const DEALT_WITH: [&str; 9] = [
 ];
 
 /// The first broken assumption that the end of an agent's last message speaks of.
-#[must_use]
 pub fn broken(message: &str) -> Option<BrokenAssumption> {
     let text = ESCAPES.replace_all(last_chars(message), "");
     let found = COMPILED.iter().filter_map(|(kind, pattern)| {
@@ -131,7 +130,6 @@ fn sentence_before(before: &str) -> &str {
 }
 
 /// The last lines of a text that is no message: what comes before them may be anything.
-#[must_use]
 pub fn last_lines(text: &str) -> &str {
     let text = text.trim_end();
     let mut ends = text.rmatch_indices('\n').map(|(at, _)| at + 1);

@@ -28,7 +28,6 @@ impl Sum {
     }
 
     /// The mean; `None` without any pixel.
-    #[must_use]
     pub fn mean(&self) -> Option<[Decimal; 3]> {
         (self.pixels > 0).then(|| {
             let pixels = Decimal::from(self.pixels);
@@ -38,7 +37,6 @@ impl Sum {
 }
 
 /// Whether a mean colour is as near to `expected` as `tolerance`, a share of the greatest distance there is, allows.
-#[must_use]
 pub fn is_near(mean: [Decimal; 3], expected: Color, tolerance: Points) -> bool {
     let share = tolerance.value() / Decimal::ONE_HUNDRED;
     distance_square(mean, expected) <= share * share * Decimal::from(LARGEST_SQUARE)
@@ -54,7 +52,6 @@ fn distance_square(mean: [Decimal; 3], expected: Color) -> Decimal {
 }
 
 /// A mean colour as it is written: `#a0b1c2`.
-#[must_use]
 pub fn written(mean: [Decimal; 3]) -> String {
     let channel = |value: Decimal| u8::try_from(value.round()).unwrap_or(u8::MAX);
     Color(mean.map(channel)).to_string()

@@ -50,7 +50,6 @@ struct Vote<'a> {
 }
 
 /// Joins the seats' scores, dimension by dimension, and weighs the dimensions.
-#[must_use]
 pub fn merge(seats: &[SeatScores], dimensions: &[Dimension], consensus: Consensus) -> Merged {
     let mut merged = Merged {
         dimensions: Vec::with_capacity(dimensions.len()),
@@ -69,7 +68,6 @@ pub fn merge(seats: &[SeatScores], dimensions: &[Dimension], consensus: Consensu
 
 /// Whether the verdict at `bar` stands whatever `more` further seats say, and which it is (`panel: adaptive`). `None`
 /// where they could change it, or where the rule does not promise that a higher score never lowers the result.
-#[must_use]
 pub fn is_decided(
     seats: &[SeatScores],
     more: usize,
@@ -102,7 +100,6 @@ pub fn is_decided(
 /// the spread being the standard deviation of the seats' weighted scores (`referBelow`).
 ///
 /// A seat's outlier counts as the consensus: it is excluded from confidence. Compared in squares, so that it is exact.
-#[must_use]
 pub fn is_unsure(
     seats: &[SeatScores],
     merged: &Merged,

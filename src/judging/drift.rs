@@ -8,7 +8,6 @@ const LITTLE: f64 = 0.35;
 
 /// How much two texts have in common, by the cosine of how often they use each word, where that is little; `None` where they
 /// are near enough or one of them says nothing.
-#[must_use]
 pub fn drift(said: &str, asked: &str) -> Option<f64> {
     let (said, asked) = (counts(said), counts(asked));
     let length =

@@ -56,7 +56,6 @@ impl fmt::Display for Why {
 /// is not independent of it.
 ///
 /// `named` are the agents that the mission names for this review. Within a rule, agents keep the order of the file.
-#[must_use]
 pub fn reviewers(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
     let mut able = able(plan, task, named);
     able.retain(|eligible| dependence(plan, task, eligible.agent).is_none());
@@ -64,7 +63,6 @@ pub fn reviewers(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<El
 }
 
 /// Those who would judge `task` if they were independent of its author, and what keeps them from it.
-#[must_use]
 pub fn excluded(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<(AgentId, Dependence)> {
     let able = able(plan, task, named).into_iter();
     able.filter_map(|eligible| Some((eligible.agent, dependence(plan, task, eligible.agent)?)))
@@ -72,9 +70,8 @@ pub fn excluded(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<(Ag
 }
 
 /// The reviewers that the mission names for a task.
-#[must_use]
 pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
-    let panel = plan.task(task).expectations.as_deref()?.panel.as_ref()?;
+    let panel = plan.task(task).panel()?;
     match &panel.reviewers {
         Reviewers::Named(agents) => Some(agents.as_slice()),
         Reviewers::Seats(_) => None,
@@ -83,7 +80,6 @@ pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
 
 /// The judge that grades a task by its rubric: the first who may. None where plain facts grade, or nobody may. A person
 /// is asked by an approval, not for grades.
-#[must_use]
 pub fn grader(plan: &Plan, task: TaskId) -> Option<AgentId> {
     plan.task(task).verification.as_deref()?.rubric.as_ref()?;
     if plan.route(task).is_some() {
@@ -113,7 +109,6 @@ pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ 
 
 /// Who is asked instead of a judge that cannot be reached: the next after `current` of those who stand in for `first`, if it
 /// may judge the task in this step, where it is one.
-#[must_use]
 pub fn next_judge(
     plan: &Plan,
     task: TaskId,
@@ -127,7 +122,6 @@ pub fn next_judge(
 }
 
 /// How many may be asked, one after the other, where `first` cannot be reached.
-#[must_use]
 pub fn stand_ins(plan: &Plan, task: TaskId, first: AgentId, step: Option<Step>) -> usize {
     let others = plan.fallbacks(first).into_iter();
     others
@@ -146,7 +140,6 @@ fn may_stand_in(plan: &Plan, task: TaskId, agent: AgentId, step: Option<Step>) -
 
 /// What keeps an agent from cutting the criteria of `task` into what its judge is asked, in words: whoever did the work, or
 /// is not independent of them, would choose its own questions. `None` where nothing does.
-#[must_use]
 pub fn keeps_from_cutting(plan: &Plan, task: TaskId, agent: AgentId) -> Option<String> {
     if authors(plan, task).any(|author| author == agent) {
         return Some("did the work itself".to_owned());
@@ -155,18 +148,12 @@ pub fn keeps_from_cutting(plan: &Plan, task: TaskId, agent: AgentId) -> Option<S
 }
 
 /// What the mission wants a reviewer of `task` not to share with its author.
-#[must_use]
 pub fn independence(plan: &Plan, task: TaskId) -> Independence {
-    let panel = plan
-        .task(task)
-        .expectations
-        .as_deref()
-        .and_then(|e| e.panel.as_ref());
+    let panel = plan.task(task).panel();
     panel.map_or(plan.rules.independence, |panel| panel.independence)
 }
 
 /// What keeps an agent that the mission names from judging `task`, in words; `None` where nothing does.
-#[must_use]
 pub fn depends_on_author(plan: &Plan, task: TaskId, agent: AgentId) -> Option<String> {
     if agent == plan.task(task).agent {
         return Some("did the work itself".to_owned());
@@ -230,7 +217,6 @@ fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
 /// Fills `seats` in order. Those whom the mission names come first; of the others, one whose family has no seat yet goes
 /// before one whose family has. With fewer eligible agents than seats they repeat, each time in a fresh context; the
 /// task then carries a finding. Nobody eligible fills nothing.
-#[must_use]
 pub fn seat_agents(plan: &Plan, eligible: &[Eligible], seats: usize) -> Vec<AgentId> {
     let mut waiting: Vec<(&Eligible, Mind<'_>)> = eligible
         .iter()

@@ -16,7 +16,6 @@ pub enum Watched<'p> {
 }
 
 /// Which files a task's rules ask about.
-#[must_use]
 pub fn watched(plan: &Plan, id: TaskId) -> Watched<'_> {
     let task = plan.task(id);
     let targets = task.target_files.iter().map(|path| &**path);
@@ -47,7 +46,6 @@ pub fn watched(plan: &Plan, id: TaskId) -> Watched<'_> {
 
 /// Whether the files of a task are looked at before and after each of its turns. A model behind HTTP has no hands: what
 /// happens to files meanwhile was not done by it.
-#[must_use]
 pub fn is_watched(plan: &Plan, id: TaskId) -> bool {
     let task = plan.task(id);
     let has_rules =
@@ -58,7 +56,6 @@ pub fn is_watched(plan: &Plan, id: TaskId) -> bool {
 /// Whether a task is about files: it declares some, or its agent changed some or may have. What an agent without hands
 /// did is in its answer alone, and so is that of one that is known to have done nothing else. `calls` are the tool calls
 /// of its attempt, `changed` whether a watched file changed, where that is known.
-#[must_use]
 pub fn is_file_task(plan: &Plan, id: TaskId, calls: Option<u32>, changed: Option<bool>) -> bool {
     let task = plan.task(id);
     let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
@@ -88,7 +85,6 @@ const NO_FILES: [&str; 12] = [
 /// Whether a description asks for a file to be written: a verb that makes something and, later, something that is a
 /// file, both as whole words in any case; such a verb, or one that puts something in, and later the name of a file; or words
 /// that say it by themselves.
-#[must_use]
 pub fn asks_for_file(description: &str) -> bool {
     let text = description.to_lowercase();
     let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
@@ -154,7 +150,6 @@ pub struct PreflightReject {
 /// The artifacts check: of the files that the task must produce, not one has any content.
 ///
 /// One filled file is enough to let the judges decide; a task that declares no files has nothing to check.
-#[must_use]
 pub fn artifacts(files: &[TargetFile]) -> Option<PreflightReject> {
     if files.is_empty() || files.iter().any(|file| file.state == FileState::Filled) {
         return None;
@@ -176,7 +171,6 @@ pub fn artifacts(files: &[TargetFile]) -> Option<PreflightReject> {
 }
 
 /// Whether work without any tool call counts as not done: as the task says, else by the kind of work.
-#[must_use]
 pub fn requires_tool_calls(task: &TaskPlan) -> bool {
     let acts = matches!(
         task.kind,
@@ -186,7 +180,6 @@ pub fn requires_tool_calls(task: &TaskPlan) -> bool {
 }
 
 /// The agent's own ledger shows that it called no tool, and the work needs some.
-#[must_use]
 pub fn zero_tool_calls() -> PreflightReject {
     PreflightReject {
         points: Points::ZERO,
@@ -198,7 +191,6 @@ pub fn zero_tool_calls() -> PreflightReject {
 }
 
 /// The description asks for a file to be written, and none was: nobody wrote to these.
-#[must_use]
 pub fn nothing_written(targets: &[Box<str>]) -> PreflightReject {
     let files = match targets {
         [] => "no file was written".to_owned(),
@@ -214,7 +206,6 @@ pub fn nothing_written(targets: &[Box<str>]) -> PreflightReject {
 }
 
 /// The agent called no tool, wrote no file, and its answer stands for no work.
-#[must_use]
 pub fn hollow_work(why: &str) -> PreflightReject {
     PreflightReject {
         points: Points::whole(20),

@@ -50,7 +50,6 @@ const ADMITTED: [&str; 11] = [
 ];
 
 /// Why an answer stands for no work; `None` if it may be the work itself.
-#[must_use]
 pub fn hollow(answer: &str) -> Option<&'static str> {
     let length = answer.trim().chars().count();
     if length < SHORT {

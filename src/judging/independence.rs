@@ -107,7 +107,6 @@ pub struct Mind<'a> {
 
 impl<'a> Mind<'a> {
     /// By what the mission declares and, where a provider has said it, by the model that was really used.
-    #[must_use]
     pub fn of(agent: &'a AgentPlan, returned: Option<&'a str>) -> Self {
         let spec = &agent.spec;
         let declared = spec.model.as_deref();
@@ -130,13 +129,11 @@ impl<'a> Mind<'a> {
     }
 
     /// The family, where it is known.
-    #[must_use]
     pub fn family(&self) -> Option<&str> {
         self.family.as_deref()
     }
 
     /// What keeps this reviewer from judging the author's work; `None`: nothing.
-    #[must_use]
     pub fn depends_on(&self, author: &Self, rule: Independence) -> Option<Dependence> {
         if rule == Independence::Identity || !self.has_model || !author.has_model {
             return None;

@@ -10,7 +10,6 @@ pub const MOST_POINTS: usize = 25;
 
 /// The points that a review left: what it found, but for remarks; where it found nothing in so many words, each dimension
 /// that fell short.
-#[must_use]
 pub fn points(findings: &[Finding], dimensions: &[DimensionScore]) -> Vec<Finding> {
     let mut points: Vec<Finding> = Vec::new();
     for finding in findings
@@ -40,7 +39,6 @@ pub fn points(findings: &[Finding], dimensions: &[DimensionScore]) -> Vec<Findin
 }
 
 /// Why a reviewer is asked once more who left some of so many points without an answer; `None` if it left none.
-#[must_use]
 pub fn unanswered(points: usize, answers: &[PriorAnswer]) -> Option<String> {
     let numbers =
         (1..=points).filter(|number| !answers.iter().any(|answer| answer.point as usize == *number));
@@ -59,7 +57,6 @@ pub fn unanswered(points: usize, answers: &[PriorAnswer]) -> Option<String> {
 
 /// The points that are still open by what the reviewers that count answered: one of them says no, or none says anything and
 /// nothing else has shown that it was addressed.
-#[must_use]
 pub fn open(points: Vec<Finding>, reviewers: &[&[PriorAnswer]], unless_answered: bool) -> Vec<Finding> {
     let still_open = |(index, mut point): (usize, Finding)| {
         let answers = reviewers.iter().flat_map(|answers| answers.iter());
@@ -78,7 +75,6 @@ pub fn open(points: Vec<Finding>, reviewers: &[&[PriorAnswer]], unless_answered:
 }
 
 /// Those of the open points that a reviewer itself says were not addressed.
-#[must_use]
 pub fn denied(points: &[Finding], answers: &[PriorAnswer]) -> Vec<Finding> {
     let is_denied = |(index, _): &(usize, &Finding)| {
         let mut answers = answers.iter();

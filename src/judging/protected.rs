@@ -17,7 +17,6 @@ const BETWEEN: &[char] = &[
 
 /// Paths that commands which judge may mean, absolute, each with the command that names it first. Whether anything is there
 /// is for others to see. `judges` are the agents who judge.
-#[must_use]
 pub fn judging_paths(plan: &Plan, judges: &BTreeSet<AgentId>) -> BTreeMap<PathBuf, String> {
     let mut found = Paths::default();
     let mut folders = BTreeSet::from([plan.rules.workspace.clone()]);
@@ -45,7 +44,6 @@ pub fn judging_paths(plan: &Plan, judges: &BTreeSet<AgentId>) -> BTreeMap<PathBu
 }
 
 /// Paths that one command in a folder may mean, absolute.
-#[must_use]
 pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
     let mut found = Paths::default();
     found.shell(folder, command);
@@ -53,7 +51,6 @@ pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
 }
 
 /// The files that a task is to make, absolute: its commands may name them, and it may change them all the same.
-#[must_use]
 pub fn own_targets(plan: &Plan, id: TaskId) -> Vec<PathBuf> {
     let task = plan.task(id);
     let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);

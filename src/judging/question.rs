@@ -7,7 +7,6 @@ pub const MAX_CHARS: usize = 2_000;
 const LAST_LINES: usize = 3;
 
 /// Whether a text is short enough and ends like a question.
-#[must_use]
 pub fn may_be_question(text: &str) -> bool {
     let mut last = text
         .lines()

@@ -110,7 +110,6 @@ fn is_legal(kind: GradeKind, points: Points) -> bool {
 
 /// What the grades mean. The order is fixed: not sure enough refers, whatever was declared; a failed required criterion
 /// fails, the weighted points against the bar decide the rest; a verdict of the judge that is stricter than that wins.
-#[must_use]
 pub fn decide(
     rubric: &Rubric,
     grades: &[CriterionGrade],

@@ -201,7 +201,6 @@ fn is_denied(words: &[String], at: usize) -> bool {
 }
 
 /// Whether a finding keeps work from being accepted.
-#[must_use]
 pub fn blocks(severity: Severity, autonomy: Autonomy) -> bool {
     match severity {
         Severity::Critical | Severity::High => true,
@@ -211,7 +210,6 @@ pub fn blocks(severity: Severity, autonomy: Autonomy) -> bool {
 }
 
 /// What findings lead to: `fail` if any of them blocks. A pass may carry the others.
-#[must_use]
 pub fn route(findings: &[Finding], autonomy: Autonomy) -> Verdict {
     if findings.iter().any(|finding| blocks(finding.severity, autonomy)) {
         Verdict::Fail

@@ -23,7 +23,6 @@ pub struct Decision {
 }
 
 /// Decides about `criteria`, each of which is required: they are what the work is accepted by.
-#[must_use]
 pub fn decide(criteria: &[String], grades: &[CriterionGrade], bar: Bar, min_confidence: Points) -> Decision {
     let confidence = confidence(grades);
     let points = points(grades);

@@ -37,6 +37,17 @@ const FIELDS: [&str; 19] = [
     "mission.qualityThreshold",
 ];
 
+/// Why an expression says neither yes nor no about a task.
+#[derive(Debug, thiserror::Error)]
+pub enum ConditionError {
+    /// It cannot be evaluated.
+    #[error("{}", .0.detail().unwrap_or("it cannot be evaluated"))]
+    Evaluation(#[from] minijinja::Error),
+    /// It is of another kind.
+    #[error("it is {0}, which is neither true nor false")]
+    NeitherNor(Value),
+}
+
 /// What is wrong with an expression, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wrong {
@@ -146,16 +157,15 @@ impl<'m> Conditions<'m> {
     /// Whether an expression holds for a task.
     ///
     /// # Errors
-    /// What keeps it from being true or false, in words.
-    pub fn holds(&self, when: &str, task: &Task) -> Result<bool, String> {
-        let said = |error: minijinja::Error| error.detail().unwrap_or("it cannot be evaluated").to_owned();
-        let expression = self.environment.compile_expression(when).map_err(said)?;
+    /// What keeps it from being true or false.
+    pub fn holds(&self, when: &str, task: &Task) -> Result<bool, ConditionError> {
+        let expression = self.environment.compile_expression(when)?;
         let about = context! { task => self.about(task), mission => self.about_mission.clone() };
-        let value = expression.eval(about).map_err(said)?;
+        let value = expression.eval(about)?;
         bool::try_from(value.clone())
             .ok()
             .filter(|_| value.kind() == minijinja::value::ValueKind::Bool)
-            .ok_or_else(|| format!("it is {value}, which is neither true nor false"))
+            .ok_or(ConditionError::NeitherNor(value))
     }
 
     fn about(&self, task: &Task) -> Value {
@@ -194,7 +204,7 @@ mod tests_of_conditions {
     use crate::mission::model::Agent;
     use crate::mission::read::Named;
 
-    fn holds(when: &str) -> Result<bool, String> {
+    fn holds(when: &str) -> Result<bool, ConditionError> {
         let mission = Mission {
             name: "m".into(),
             agents: Named(vec![("a".into(), Agent::default())]),
@@ -223,13 +233,10 @@ mod tests_of_conditions {
             ("task.description == \"\" and task.assignTo != \"a\"", false),
         ] {
             assert_eq!(check(when), Ok(()), "{when}");
-            assert_eq!(holds(when), Ok(expected), "{when}");
+            assert_eq!(holds(when).unwrap(), expected, "{when}");
         }
-        assert!(
-            holds("task.title")
-                .unwrap_err()
-                .contains("neither true nor false")
-        );
+        let why = holds("task.title").unwrap_err().to_string();
+        assert!(why.contains("neither true nor false"), "{why}");
         assert!(holds("task.title > task.tags + 1").is_err());
     }
 

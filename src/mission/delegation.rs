@@ -8,7 +8,7 @@ use crate::domain::folded;
 
 use super::keys::FINISH_GATE;
 use super::model::{FailToPass, FinishGate, TaskType};
-use super::scalar::{InnerPath, Name, Positive, Scalar};
+use super::scalar::{Fault, InnerPath, Name, Positive, Scalar};
 
 /// The longest description that is taken, in characters.
 const DESCRIPTION: usize = 16_000;
@@ -123,50 +123,95 @@ pub fn read_delegations(value: &Value) -> (Vec<SubTask>, Vec<String>) {
     (read, refused)
 }
 
+/// What is wrong with a sub-task.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubTaskError {
+    /// It is none at all.
+    #[error("it is no object with a `title`")]
+    NoObject,
+    /// It, or its `verify`, has a key that is not known: those that are.
+    #[error("{0} has a key {1:.100?}, which it may not have; known are {2}")]
+    UnknownKey(&'static str, String, String),
+    /// It has no title.
+    #[error("it has no `title`")]
+    NoTitle,
+    /// A value of this key is of another kind than this.
+    #[error("`{0}` is no {1}")]
+    NotA(String, &'static str),
+    /// The value of a key is not one that missions take.
+    #[error("{0}")]
+    Value(String),
+    /// It says too much.
+    #[error("its description is longer than {DESCRIPTION} characters; put it into a file")]
+    LongDescription,
+    /// It is no work.
+    #[error("a verification node belongs in the mission")]
+    Verification,
+    /// A criterion says nothing.
+    #[error("a criterion of `acceptance` is empty")]
+    EmptyCriterion,
+    /// There are too many criteria, or too long ones.
+    #[error("`acceptance` may have {CRITERIA} criteria of {LONGEST} characters each")]
+    Criteria,
+    /// Its finish gate is not one of a mission.
+    #[error("its `verify` cannot be read: {0}")]
+    Gate(String),
+    /// Nothing runs the tests of its finish gate.
+    #[error("its `verify` names tests and no `testCommand` with `{{test}}`, which runs one of them")]
+    NoTestCommand,
+    /// Nothing compiles for its finish gate.
+    #[error("its `verify` requires compilation and names no `compileCommand`")]
+    NoCompileCommand,
+    /// Its finish gate nudges too often.
+    #[error("its `verify` may have at most {NUDGES} `maxAttempts` and `compilationMaxAttempts`")]
+    Nudges,
+    /// Its finish gate has too many tests and commands, or too long ones.
+    #[error("its `verify` may have {COMMANDS} tests and commands of {LONGEST} characters each")]
+    Commands,
+}
+
+impl From<Fault> for SubTaskError {
+    fn from(fault: Fault) -> Self {
+        Self::Value(fault.message)
+    }
+}
+
 /// Reads one sub-task.
 ///
 /// # Errors
-/// What is wrong with it, in words.
-pub fn read_sub_task(item: &Value) -> Result<SubTask, String> {
+/// What is wrong with it.
+pub fn read_sub_task(item: &Value) -> Result<SubTask, SubTaskError> {
     let Value::Object(map) = item else {
-        return Err("it is no object with a `title`".to_owned());
+        return Err(SubTaskError::NoObject);
     };
     if let Some(key) = map.keys().find(|key| !KEYS.contains(&key.as_str())) {
-        let known = KEYS.join(", ");
-        return Err(format!(
-            "it has a key {key:.100?}, which it may not have; known are {known}"
-        ));
+        return Err(SubTaskError::UnknownKey("it", key.clone(), KEYS.join(", ")));
     }
-    let title = text(map, "title")?.ok_or("it has no `title`")?;
-    Name::parse(&title).map_err(|fault| fault.message)?;
+    let title = text(map, "title")?.ok_or(SubTaskError::NoTitle)?;
+    Name::parse(&title)?;
     let title = folded(&title);
     let description = text(map, "description")?;
     if description
         .as_ref()
         .is_some_and(|text| text.chars().count() > DESCRIPTION)
     {
-        return Err(format!(
-            "its description is longer than {DESCRIPTION} characters; put it into a file"
-        ));
+        return Err(SubTaskError::LongDescription);
     }
     let kind = match text(map, "type")? {
         None => TaskType::Other,
-        Some(word) => TaskType::parse(&word).map_err(|fault| fault.message)?,
+        Some(word) => TaskType::parse(&word)?,
     };
     if kind == TaskType::Verification {
-        return Err("a verification node belongs in the mission".to_owned());
+        return Err(SubTaskError::Verification);
     }
     let priority = match map.get("priority") {
         None | Some(Value::Null) => None,
-        Some(Value::Number(number)) => {
-            let positive = Positive::parse(&number.to_string()).map_err(|fault| fault.message)?;
-            Some(positive.get())
-        }
-        Some(_) => return Err("`priority` is no number".to_owned()),
+        Some(Value::Number(number)) => Some(Positive::parse(&number.to_string())?.get()),
+        Some(_) => return Err(SubTaskError::NotA("priority".to_owned(), "number")),
     };
     let target_files = texts(map, "targetFiles")?;
     for path in &target_files {
-        InnerPath::parse(path).map_err(|fault| fault.message)?;
+        InnerPath::parse(path)?;
     }
     Ok(SubTask {
         title,
@@ -181,42 +226,43 @@ pub fn read_sub_task(item: &Value) -> Result<SubTask, String> {
     })
 }
 
-fn criteria(map: &Map<String, Value>) -> Result<Vec<String>, String> {
+fn criteria(map: &Map<String, Value>) -> Result<Vec<String>, SubTaskError> {
     let criteria = texts(map, "acceptance")?;
     if criteria.iter().any(|criterion| criterion.trim().is_empty()) {
-        return Err("a criterion of `acceptance` is empty".to_owned());
+        return Err(SubTaskError::EmptyCriterion);
     }
     let is_long = |text: &String| text.chars().count() > LONGEST;
     if criteria.len() > CRITERIA || criteria.iter().any(is_long) {
-        return Err(format!(
-            "`acceptance` may have {CRITERIA} criteria of {LONGEST} characters each"
-        ));
+        return Err(SubTaskError::Criteria);
     }
     Ok(criteria)
 }
 
 /// `verify`, which must stand for itself: no file of the mission is read for it.
-fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, String> {
+fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, SubTaskError> {
     let declared = match map.get("verify") {
         None | Some(Value::Null) => return Ok(None),
         Some(declared) => declared,
     };
     let Value::Object(keys) = declared else {
-        return Err("`verify` is no object".to_owned());
+        return Err(SubTaskError::NotA("verify".to_owned(), "object"));
     };
     if let Some(key) = keys.keys().find(|key| FINISH_GATE.key(key).is_none()) {
         let known: Vec<&str> = FINISH_GATE.keys.iter().map(|key| key.name).collect();
-        return Err(format!(
-            "its `verify` has a key {key:.100?}, which it may not have; known are {}",
-            known.join(", ")
+        return Err(SubTaskError::UnknownKey(
+            "its `verify`",
+            key.clone(),
+            known.join(", "),
         ));
     }
     let gate = gate_by_value::read(declared.clone());
-    let gate = gate.map_err(|error| format!("its `verify` cannot be read: {error}"))?;
+    let gate = gate.map_err(|error| SubTaskError::Gate(error.to_string()))?;
     let more = match &gate.fail_to_pass {
         None => &[][..],
         Some(FailToPass::Tests(tests)) => tests,
-        Some(FailToPass::File(_)) => return Err("`failToPass` is no list of tests".to_owned()),
+        Some(FailToPass::File(_)) => {
+            return Err(SubTaskError::NotA("failToPass".to_owned(), "list of tests"));
+        }
     };
     let tests = gate.required_tests.iter().chain(more);
     if tests.clone().next().is_some()
@@ -225,18 +271,14 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, Stri
             .as_deref()
             .is_some_and(|run| run.contains("{test}"))
     {
-        return Err(
-            "its `verify` names tests and no `testCommand` with `{test}`, which runs one of them".to_owned(),
-        );
+        return Err(SubTaskError::NoTestCommand);
     }
     if gate.require_compilation && gate.compile_command.is_none() {
-        return Err("its `verify` requires compilation and names no `compileCommand`".to_owned());
+        return Err(SubTaskError::NoCompileCommand);
     }
     let nudges = [gate.max_attempts, gate.compilation_max_attempts];
     if nudges.into_iter().flatten().any(|most| most > NUDGES) {
-        return Err(format!(
-            "its `verify` may have at most {NUDGES} `maxAttempts` and `compilationMaxAttempts`"
-        ));
+        return Err(SubTaskError::Nudges);
     }
     let own = [&gate.test_command, &gate.compile_command];
     let own = own.into_iter().flatten().map(String::as_str);
@@ -245,29 +287,27 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, Stri
         texts.clone().count() > COMMANDS || texts.clone().any(|text| text.chars().count() > LONGEST);
     drop(texts);
     if is_too_much {
-        return Err(format!(
-            "its `verify` may have {COMMANDS} tests and commands of {LONGEST} characters each"
-        ));
+        return Err(SubTaskError::Commands);
     }
     Ok(Some(gate))
 }
 
-fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, SubTaskError> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("`{key}` is no text")),
+        Some(_) => Err(SubTaskError::NotA(key.to_owned(), "text")),
     }
 }
 
-fn texts(map: &Map<String, Value>, key: &str) -> Result<Vec<String>, String> {
+fn texts(map: &Map<String, Value>, key: &str) -> Result<Vec<String>, SubTaskError> {
     let item = |value: &Value| value.as_str().map(str::to_owned);
     let list = match map.get(key) {
         None | Some(Value::Null) => Some(Vec::new()),
         Some(Value::Array(items)) => items.iter().map(item).collect(),
         Some(one) => item(one).map(|text| vec![text]),
     };
-    list.ok_or_else(|| format!("`{key}` is no list of texts"))
+    list.ok_or_else(|| SubTaskError::NotA(key.to_owned(), "list of texts"))
 }
 
 #[cfg(test)]

@@ -107,24 +107,15 @@ impl Loosening {
 
 /// All that does, of files, variables and flags.
 pub(in crate::mission) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening> {
-    let by_file = |key: &str, what: String| {
-        let mut files = mission.written.iter().enumerate();
-        let (index, place) = files.find_map(|(index, file)| Some((index, file.place(key)?)))?;
-        Some(Loosening {
-            what,
-            place,
-            is_beneath: index > 0,
-            is_off: false,
-        })
-    };
     let settings = &mission.settings;
     let mut found = Vec::new();
-    found.extend(off(mission, options, by_file("evaluate", String::new())));
+    let evaluate = by_file(mission, "evaluate", String::new());
+    found.extend(off(mission, options, evaluate));
     found.extend(lowered(settings.eval_threshold, options, |what| {
-        by_file("evalThreshold", what)
+        by_file(mission, "evalThreshold", what)
     }));
     let mut switch = |is_loose: bool, key: &str, what: &str| {
-        found.extend(is_loose.then(|| by_file(key, what.to_owned())).flatten());
+        found.extend(is_loose.then(|| by_file(mission, key, what.to_owned())).flatten());
     };
     switch(
         settings.fail_open_on_unparsed_eval == Some(true),
@@ -149,22 +140,43 @@ pub(in crate::mission) fn loosened(mission: &Mission, options: &RunOptions) -> V
         );
     }
     let usual = defaults::checks_may_write();
-    let more: Vec<&str> = settings
-        .checks_may_write
-        .iter()
-        .flatten()
-        .map(AsRef::as_ref)
-        .collect();
+    let more = settings.checks_may_write.iter().flatten().map(AsRef::as_ref);
     let more: Vec<&str> = more
-        .into_iter()
-        .filter(|glob| usual.iter().all(|known| **known != **glob))
+        .filter(|glob: &&str| usual.iter().all(|known| **known != **glob))
         .collect();
     switch(
         !more.is_empty(),
         "checksMayWrite",
         &format!("checks may write below protected folders: {}", more.join(", ")),
     );
-    let chains = &settings.middleware;
+    found.extend(silenced(mission));
+    found.extend(options.said_by.allow.as_ref().map(|variable| {
+        let classes: Vec<&str> = options.allow.iter().map(|class| class.as_str()).collect();
+        Loosening {
+            what: format!("not counted for the exit code: {}", classes.join(", ")),
+            place: variable.clone(),
+            is_beneath: true,
+            is_off: false,
+        }
+    }));
+    found
+}
+
+/// What a key of a settings or mission file does, where one of them says it.
+fn by_file(mission: &Mission, key: &str, what: String) -> Option<Loosening> {
+    let mut files = mission.written.iter().enumerate();
+    let (index, place) = files.find_map(|(index, file)| Some((index, file.place(key)?)))?;
+    Some(Loosening {
+        what,
+        place,
+        is_beneath: index > 0,
+        is_off: false,
+    })
+}
+
+/// Chains of middleware that leave out what asks a person.
+fn silenced(mission: &Mission) -> impl Iterator<Item = Loosening> {
+    let chains = &mission.settings.middleware;
     let no_plan = |chain: &CoordinationChain| !chain.has(CoordinationMiddleware::PlanReviewGate);
     let no_doubt = |chain: &AgentChain| !chain.has(AgentMiddleware::AssumptionViolation);
     let silent = [
@@ -178,19 +190,9 @@ pub(in crate::mission) fn loosened(mission: &Mission, options: &RunOptions) -> V
         ),
     ];
     let silent = silent.into_iter().filter(|(is_left_out, _)| *is_left_out);
-    let silent = silent.filter_map(|(_, what)| by_file("middleware", what.to_owned()));
+    let silent = silent.filter_map(|(_, what)| by_file(mission, "middleware", what.to_owned()));
     // A mission that leaves them out has said so itself.
-    found.extend(silent.filter(|loosening| loosening.is_beneath));
-    found.extend(options.said_by.allow.as_ref().map(|variable| {
-        let classes: Vec<&str> = options.allow.iter().map(|class| class.as_str()).collect();
-        Loosening {
-            what: format!("not counted for the exit code: {}", classes.join(", ")),
-            place: variable.clone(),
-            is_beneath: true,
-            is_off: false,
-        }
-    }));
-    found
+    silent.filter(|loosening| loosening.is_beneath)
 }
 
 /// Reviews that are switched off.

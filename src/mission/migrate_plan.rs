@@ -15,44 +15,114 @@ use crate::domain::{AgentId, GateId, HoldId, TaskId};
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
 #[must_use]
 pub fn succeed(old: &Plan, new: Plan) -> Plan {
-    let agents = Places::new(
-        old.agents.iter().map(|a| &*a.name),
-        new.agents.iter().map(|a| &*a.name),
-    );
-    let tasks = Places::new(
-        old.tasks.iter().map(|t| &*t.title),
-        new.tasks.iter().map(|t| &*t.title),
-    );
-    let gates = Places::new(
-        old.gates.iter().map(|g| &*g.name),
-        new.gates.iter().map(|g| &*g.name),
-    );
-    let kind = |hold: &HoldPlan| match hold.kind {
-        HoldKind::Checkpoint => "checkpoint",
-        HoldKind::Delay(_) => "delay",
+    let ids = Ids {
+        agents: Places::new(
+            old.agents.iter().map(|a| &*a.name),
+            new.agents.iter().map(|a| &*a.name),
+        ),
+        tasks: Places::new(
+            old.tasks.iter().map(|t| &*t.title),
+            new.tasks.iter().map(|t| &*t.title),
+        ),
     };
-    let names = |plan: &Plan| -> Vec<String> {
-        let names = plan
-            .holds
-            .iter()
-            .map(|hold| format!("{} {}", kind(hold), hold.name));
-        names.collect()
+    let alive = alive(old, &new, &ids);
+    let added: Vec<TaskId> = old.every_task_id().filter(|id| alive.added(*id)).collect();
+    let pairs = pairs(old, &new, &ids, (&alive, &added));
+    // One for all tasks that share it, as before.
+    let shared = Arc::new(new.rules.scrutiny.with_agents(|id| ids.agent(id)));
+    let moved = |of: &Arc<Scrutiny>| match Arc::ptr_eq(of, &new.rules.scrutiny) {
+        true => Arc::clone(&shared),
+        false => Arc::new(of.with_agents(|id| ids.agent(id))),
     };
-    let (old_holds, new_holds) = (names(old), names(&new));
-    let holds = Places::new(
-        old_holds.iter().map(String::as_str),
-        new_holds.iter().map(String::as_str),
-    );
-    let agent = |id: AgentId| AgentId::from_index(agents.of(id.index()));
-    let task = |id: TaskId| TaskId::from_index(tasks.of(id.index()));
+    let new_agents = new.agents.iter().cloned().map(|plan| AgentPlan {
+        reports_to: plan.reports_to.map(|id| ids.agent(id)),
+        ..plan
+    });
+    let agents = ids.agents.fill(new_agents, |index| AgentPlan {
+        removed: true,
+        ..old.agents[index].clone()
+    });
+    let new_tasks = new.tasks.iter().map(|plan| TaskPlan {
+        scrutiny: moved(&plan.scrutiny),
+        ..ids.task_plan(plan.clone())
+    });
+    let tasks = ids.tasks.fill(new_tasks, |index| TaskPlan {
+        part: if alive.added(TaskId::from_index(index)) {
+            Part::Selected
+        } else {
+            Part::Removed
+        },
+        ..old.tasks[index].clone()
+    });
+    let rules = Rules {
+        orchestrator: new.rules.orchestrator.map(|id| ids.agent(id)),
+        scrutiny: Arc::clone(&shared),
+        ..new.rules.clone()
+    };
+    let (gates, holds) = (gates(old, &new, &ids), holds(old, &new, &ids));
+    let plan = Plan::new(new.name, agents, tasks, gates, &pairs, rules);
+    let mut plan = plan.with_holds(holds).with_returns();
+    plan.recipe = new.recipe;
+    plan.channels = new.channels;
+    for id in added {
+        plan.refresh(id);
+        plan.note_fixup(id);
+    }
+    plan
+}
+
+/// The ids of the old plan, for those of the new one.
+struct Ids {
+    agents: Places,
+    tasks: Places,
+}
+
+impl Ids {
+    fn agent(&self, id: AgentId) -> AgentId {
+        AgentId::from_index(self.agents.of(id.index()))
+    }
+
+    fn task(&self, id: TaskId) -> TaskId {
+        TaskId::from_index(self.tasks.of(id.index()))
+    }
+
+    fn tasks(&self, ids: &[TaskId]) -> Vec<TaskId> {
+        ids.iter().map(|id| self.task(*id)).collect()
+    }
+
+    /// A task of the new plan, but for its stages, which it may share with others.
+    fn task_plan(&self, mut plan: TaskPlan) -> TaskPlan {
+        plan.agent = self.agent(plan.agent);
+        plan.delegated_by = plan.delegated_by.map(|id| self.agent(id));
+        if let Some(verification) = plan.verification.as_deref_mut() {
+            verification.decomposer = verification.decomposer.map(|id| self.agent(id));
+        }
+        plan.route = plan.route.map(|route| Box::new(route.map(|id| self.task(id))));
+        for approval in &mut plan.approvals {
+            let mut moved = (**approval).clone();
+            for approver in &mut moved.approvers {
+                if let ApproverPlan::Agent(id) = approver {
+                    *id = self.agent(*id);
+                }
+            }
+            *approval = Arc::new(moved);
+        }
+        let panel = plan.expectations.as_deref_mut().and_then(|e| e.panel.as_mut());
+        if let Some(Reviewers::Named(named)) = panel.map(|panel| &mut panel.reviewers) {
+            named.iter_mut().for_each(|id| *id = self.agent(*id));
+        }
+        plan
+    }
+}
+
+/// What waits for what: as the new mission says, and what was added for itself.
+fn pairs(old: &Plan, new: &Plan, ids: &Ids, (alive, added): (&Alive, &[TaskId])) -> Vec<(u32, TaskId)> {
     let mut pairs = Vec::new();
     for id in new.every_task_id() {
         let needed = new.dependencies.of(id.index()).iter();
-        pairs.extend(needed.map(|needed| (task(id).0, task(*needed))));
+        pairs.extend(needed.map(|needed| (ids.task(id).0, ids.task(*needed))));
     }
-    let alive = alive(old, &new, &agents, &tasks);
-    let added: Vec<TaskId> = old.every_task_id().filter(|id| alive.added(*id)).collect();
-    for id in &added {
+    for id in added {
         let needed = old.dependencies.of(id.index()).iter();
         let needed = needed.filter(|on| alive.any(**on));
         pairs.extend(needed.map(|on| (id.0, *on)));
@@ -61,87 +131,46 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         let waiting = waiting.filter(|task| alive.any(**task) && !alive.added(**task));
         pairs.extend(waiting.map(|task| (task.0, *id)));
     }
-    // One for all tasks that share it, as before.
-    let shared = Arc::new(new.rules.scrutiny.with_agents(agent));
-    let moved = |of: &Arc<Scrutiny>| match Arc::ptr_eq(of, &new.rules.scrutiny) {
-        true => Arc::clone(&shared),
-        false => Arc::new(of.with_agents(agent)),
-    };
-    let new_agents = new.agents.iter().cloned().map(|plan| AgentPlan {
-        reports_to: plan.reports_to.map(agent),
-        ..plan
-    });
-    let new_tasks = new.tasks.iter().cloned().map(|mut plan| {
-        plan.agent = agent(plan.agent);
-        plan.delegated_by = plan.delegated_by.map(agent);
-        if let Some(verification) = plan.verification.as_deref_mut() {
-            verification.decomposer = verification.decomposer.map(agent);
-        }
-        plan.route = plan.route.map(|route| Box::new(route.map(task)));
-        for approval in &mut plan.approvals {
-            let mut moved = (**approval).clone();
-            for approver in &mut moved.approvers {
-                if let ApproverPlan::Agent(id) = approver {
-                    *id = agent(*id);
-                }
-            }
-            *approval = Arc::new(moved);
-        }
-        plan.scrutiny = moved(&plan.scrutiny);
-        let panel = plan.expectations.as_deref_mut().and_then(|e| e.panel.as_mut());
-        if let Some(Reviewers::Named(named)) = panel.map(|panel| &mut panel.reviewers) {
-            named.iter_mut().for_each(|id| *id = agent(*id));
-        }
-        plan
-    });
-    let new_gates = new.gates.iter().cloned().map(|plan| GatePlan {
-        after: plan.after.into_iter().map(task).collect(),
-        blocks: plan.blocks.into_iter().map(task).collect(),
-        ..plan
-    });
-    let new_holds = new.holds.iter().map(|plan| HoldPlan {
-        after: plan.after.iter().copied().map(task).collect(),
-        blocks: plan.blocks.iter().copied().map(task).collect(),
+    pairs
+}
+
+fn gates(old: &Plan, new: &Plan, ids: &Ids) -> Vec<GatePlan> {
+    let moved = new.gates.iter().map(|plan| GatePlan {
+        after: ids.tasks(&plan.after),
+        blocks: ids.tasks(&plan.blocks),
         ..plan.clone()
     });
-    let all_holds = holds.fill(new_holds, |index| HoldPlan {
-        part: Part::Removed,
-        after: Vec::new(),
-        blocks: Vec::new(),
-        ..old.hold(HoldId::from_index(index)).clone()
-    });
-    let all_agents = agents.fill(new_agents, |index| AgentPlan {
-        removed: true,
-        ..old.agents[index].clone()
-    });
-    let all_tasks = tasks.fill(new_tasks, |index| TaskPlan {
-        part: if alive.added(TaskId::from_index(index)) {
-            Part::Selected
-        } else {
-            Part::Removed
-        },
-        ..old.tasks[index].clone()
-    });
-    let all_gates = gates.fill(new_gates, |index| GatePlan {
+    let places = Places::new(
+        old.gates.iter().map(|g| &*g.name),
+        new.gates.iter().map(|g| &*g.name),
+    );
+    places.fill(moved, |index| GatePlan {
         part: Part::Removed,
         after: Vec::new(),
         blocks: Vec::new(),
         ..old.gate(GateId::from_index(index)).clone()
-    });
-    let rules = Rules {
-        orchestrator: new.rules.orchestrator.map(agent),
-        scrutiny: Arc::clone(&shared),
-        ..new.rules.clone()
+    })
+}
+
+fn holds(old: &Plan, new: &Plan, ids: &Ids) -> Vec<HoldPlan> {
+    let name = |hold: &HoldPlan| match hold.kind {
+        HoldKind::Checkpoint => format!("checkpoint {}", hold.name),
+        HoldKind::Delay(_) => format!("delay {}", hold.name),
     };
-    let plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, rules);
-    let mut plan = plan.with_holds(all_holds).with_returns();
-    plan.recipe = new.recipe;
-    plan.channels = new.channels;
-    for id in added {
-        plan.refresh(id);
-        plan.note_fixup(id);
-    }
-    plan
+    let names = |plan: &Plan| plan.holds.iter().map(name).collect::<Vec<String>>();
+    let (was, is) = (names(old), names(new));
+    let moved = new.holds.iter().map(|plan| HoldPlan {
+        after: ids.tasks(&plan.after),
+        blocks: ids.tasks(&plan.blocks),
+        ..plan.clone()
+    });
+    let places = Places::new(was.iter().map(String::as_str), is.iter().map(String::as_str));
+    places.fill(moved, |index| HoldPlan {
+        part: Part::Removed,
+        after: Vec::new(),
+        blocks: Vec::new(),
+        ..old.hold(HoldId::from_index(index)).clone()
+    })
 }
 
 /// What of an old plan a new one still has.
@@ -163,7 +192,7 @@ impl Alive {
 }
 
 /// Added tasks stay as long as their agent and what they come from do.
-fn alive(old: &Plan, new: &Plan, agents: &Places, tasks: &Places) -> Alive {
+fn alive(old: &Plan, new: &Plan, Ids { agents, tasks }: &Ids) -> Alive {
     let mut alive = Alive {
         tasks: vec![false; old.tasks.len()],
         added: vec![false; old.tasks.len()],

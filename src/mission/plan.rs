@@ -353,6 +353,14 @@ pub struct Silence {
     pub killed_after: Option<Millis>,
 }
 
+impl TaskPlan {
+    /// The panel of its reviewers, where it has one.
+    #[must_use]
+    pub fn panel(&self) -> Option<&Panel> {
+        self.expectations.as_deref()?.panel.as_ref()
+    }
+}
+
 impl Silence {
     /// By the threshold of the task or its agent, else by the one of all.
     #[must_use]

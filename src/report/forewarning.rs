@@ -62,13 +62,7 @@ impl GivenThreshold {
 fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
     let task = state.plan.task(id);
     let of_review = match engine::judged_by(state, id) {
-        JudgedBy::Panel(_) => {
-            let panel = task
-                .expectations
-                .as_deref()
-                .and_then(|declared| declared.panel.as_ref());
-            panel.map(|panel| panel.bar)
-        }
+        JudgedBy::Panel(_) => task.panel().map(|panel| panel.bar),
         JudgedBy::Evaluation(_) => Some(state.plan.rules.eval_bar),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => None,
     };

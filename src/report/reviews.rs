@@ -11,7 +11,7 @@ use crate::judging::eligibility::grader;
 use super::stages::{judge_of, stage_name};
 use super::view::{SeatDimension, SeatView};
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct ReviewRow<'a> {
     stage: &'static str,
     reviewer: &'a str,
@@ -50,13 +50,7 @@ impl<'a> ReviewRow<'a> {
             model: seat.model.as_deref(),
             points: seat.points.map(Points::to_f64),
             dimensions: seat.dimensions.iter().map(row).collect(),
-            verdict: None,
-            confidence: None,
-            criteria: Vec::new(),
-            name: None,
-            cause: None,
-            reason: None,
-            findings: None,
+            ..Self::default()
         }
     }
 
@@ -65,16 +59,7 @@ impl<'a> ReviewRow<'a> {
         Self {
             stage: Stage::Judge.as_str(),
             reviewer: name,
-            model: None,
-            points: None,
-            dimensions: Vec::new(),
-            verdict: None,
-            confidence: None,
-            criteria: Vec::new(),
-            name: None,
-            cause: None,
-            reason: None,
-            findings: None,
+            ..Self::default()
         }
     }
 
@@ -91,14 +76,10 @@ impl<'a> ReviewRow<'a> {
             reviewer: judge.map_or(HEURISTIC, |judge| &*state.plan.agent(judge).name),
             model: asked.and_then(|(_, model)| model.as_deref()),
             points: report.points.map(Points::to_f64),
-            dimensions: Vec::new(),
             verdict: Some(report.verdict.as_str()),
             confidence: report.confidence.map(share),
             criteria: criterion_rows(state, id, report),
-            name: None,
-            cause: None,
-            reason: None,
-            findings: None,
+            ..Self::default()
         }
     }
 
@@ -108,15 +89,12 @@ impl<'a> ReviewRow<'a> {
             stage: report.stage.as_str(),
             reviewer: judge_of(state, id, report),
             model: report.model.as_deref(),
-            points: None,
-            dimensions: Vec::new(),
             verdict: Some(report.verdict.as_str()),
-            confidence: None,
-            criteria: Vec::new(),
             name: Some(stage_name(report)),
             cause: report.cause.map(Cause::as_str),
             reason: report.reason.as_deref(),
             findings: Some(&report.findings),
+            ..Self::default()
         }
     }
 }

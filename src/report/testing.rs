@@ -343,26 +343,12 @@ impl<'o> Scene<'o> {
 
     fn ends(&mut self, task: u32, exit: Exit) -> &mut Self {
         self.input(&Fact::TurnEnded(Box::new(TurnEnd {
-            turn: self.state.current_turn(TaskId(task)),
             exit,
-            interrupted: false,
             output: Some(file()),
-            stderr: None,
             duration: Millis(2_500),
-            result: None,
-            usage: Usage::default(),
-            model: None,
-            files: None,
-            tool_calls: None,
-            failed_tools: Vec::new(),
-            tools: None,
-            asked: None,
-            broken: None,
-            cues: 0,
-            delegate: Vec::new(),
             // Scenes know no connections that time out.
             killed: true,
-            jitter: 0,
+            ..TurnEnd::clean(self.state.current_turn(TaskId(task)))
         })));
         self.advance();
         // Prompts are written as soon as they are asked for.

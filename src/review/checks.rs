@@ -36,7 +36,6 @@ pub struct CommandOutcome {
 }
 
 /// What the end of a check's command says about the check.
-#[must_use]
 pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
     let (name, command) = match check {
         Check::Command {
@@ -138,7 +137,6 @@ fn only_number(output: &str) -> Option<Decimal> {
 }
 
 /// Whether all the files of a `file_exists` check are there, as large and as filled as it says. Blocks.
-#[must_use]
 pub fn files_result(
     workspace: &Path,
     paths: &[String],

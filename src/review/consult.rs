@@ -20,7 +20,6 @@ pub struct Subject<'a> {
 }
 
 /// Whether what the agent of a task said is a question.
-#[must_use]
 pub fn confirm(task: &Subject<'_>, said: &Excerpt) -> String {
     let mut prompt = format!(
         "You coordinate the work of other agents. One of them was given the task below and ended its turn with the \
@@ -40,7 +39,6 @@ pub fn confirm(task: &Subject<'_>, said: &Excerpt) -> String {
 }
 
 /// What another agent asked.
-#[must_use]
 pub fn answer(task: &Subject<'_>, question: &str, earlier: &[(String, String)]) -> String {
     let mut prompt = format!(
         "You coordinate the work of other agents. One of them asks you something about its task. Decide for it, \
@@ -79,7 +77,6 @@ pub struct Failed<'a> {
 }
 
 /// What becomes of a task whose dependency failed.
-#[must_use]
 pub fn resolve(task: &Subject<'_>, failed: &Failed<'_>) -> String {
     let mut prompt = format!(
         "You coordinate the work of other agents. A task cannot start, because one that it needs has failed for good. \
@@ -109,7 +106,6 @@ pub fn resolve(task: &Subject<'_>, failed: &Failed<'_>) -> String {
 }
 
 /// Whether a task may start.
-#[must_use]
 pub fn approve(task: &Subject<'_>, agent: &str, message: &str) -> String {
     let mut prompt = format!(
         "You are asked whether another agent may start on the task below. Approve it if nothing speaks against it, \
@@ -125,7 +121,6 @@ pub fn approve(task: &Subject<'_>, agent: &str, message: &str) -> String {
 }
 
 /// Which yes-or-no questions the criteria of a task come to.
-#[must_use]
 pub fn decompose(task: &Subject<'_>, criteria: &[Box<str>], most: usize, unread: Option<&str>) -> String {
     let mut prompt = format!(
         "Work on the task below will be judged by its acceptance criteria. Cut each criterion into atomic questions that \
@@ -147,7 +142,6 @@ pub fn decompose(task: &Subject<'_>, criteria: &[Box<str>], most: usize, unread:
 }
 
 /// Whether somebody's request from outside becomes a task, and what it then says.
-#[must_use]
 pub fn triage(request: &Subject<'_>) -> String {
     let mut prompt = String::from(
         "Somebody outside of this project asks for work. Decide whether it becomes a task as it stands, or with a clearer \

@@ -25,7 +25,6 @@ const DEEPEST: usize = 32;
 
 /// Looks at each path or pattern; a path that is not there is reported as such, a pattern that matches nothing
 /// likewise under its own text.
-#[must_use]
 pub fn scan<'a>(workspace: &Path, patterns: impl IntoIterator<Item = &'a str>) -> Vec<FileFact> {
     let mut facts: Vec<FileFact> = Vec::new();
     for pattern in patterns {
@@ -48,7 +47,6 @@ pub fn scan<'a>(workspace: &Path, patterns: impl IntoIterator<Item = &'a str>) -
 }
 
 /// The files that a path or pattern names, relative to the workspace, sorted.
-#[must_use]
 pub fn expand(workspace: &Path, pattern: &str) -> Vec<String> {
     if !pattern.contains(['*', '?', '[', '{']) || open_beneath(workspace, pattern).is_ok() {
         return vec![pattern.to_owned()];
@@ -93,7 +91,6 @@ fn walk(root: &Path, below: &Path, matcher: &GlobMatcher, depth: usize, found: &
 }
 
 /// Looks at one path. Blocks.
-#[must_use]
 pub fn look(workspace: &Path, path: String) -> FileFact {
     match open_beneath(workspace, &path).and_then(|file| hash(file, MOST_HASHED)) {
         Ok((size, digest)) => FileFact {
@@ -113,7 +110,6 @@ pub fn look(workspace: &Path, path: String) -> FileFact {
 
 /// Why something that stands at a path could not be looked at; `None` if nothing stands there. What is a link that leads
 /// nowhere or out of the workspace, a folder or a FIFO is no file, but neither is it nothing.
-#[must_use]
 pub fn obstacle(workspace: &Path, path: &str, error: &io::Error) -> Option<String> {
     match fs::symlink_metadata(workspace.join(path)) {
         Err(gone) if matches!(gone.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
@@ -202,7 +198,6 @@ pub enum Preview {
 
 /// The beginning of the very file that a fact is about, at most `most` bytes: what is shown of a file and what was
 /// recorded of it are about the same bytes. What is too large to be hashed is the same as long as it stays so.
-#[must_use]
 pub fn preview(workspace: &Path, fact: &FileFact, most: u64) -> Preview {
     match (open_beneath(workspace, &fact.path), fact.size) {
         (Err(_), None) => fact.obstacle.clone().map_or(Preview::Nothing, Preview::Obstacle),

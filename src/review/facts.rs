@@ -4,7 +4,7 @@
 //! outside of the workspace) is left out: unknown is not absent. What ought to be readable and is not is a fault.
 
 use std::io::{self, Read};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use crate::judging::heuristic::{Content, FileFacts, Text};
 
@@ -13,17 +13,28 @@ use super::evidence::open_beneath;
 /// How much of a text is searched, in bytes.
 pub const MOST_SEARCHED: u64 = 16 * 1024 * 1024;
 
+/// Why nothing may be said about a file.
+#[derive(Debug, thiserror::Error)]
+pub enum FactsError {
+    /// It is there and cannot be read.
+    #[error("cannot read {0}: {1}")]
+    Unreadable(String, #[source] io::Error),
+    /// There is no workspace any more.
+    #[error("the workspace {0} is gone")]
+    NoWorkspace(PathBuf),
+}
+
 /// Looks at the files. Blocks.
 ///
 /// # Errors
-/// When a file that is there cannot be read, in words: then nothing may be said about it.
-pub fn look_at(workspace: &Path, paths: &[String]) -> Result<Vec<FileFacts>, String> {
+/// When a file that is there cannot be read: then nothing may be said about it.
+pub fn look_at(workspace: &Path, paths: &[String]) -> Result<Vec<FileFacts>, FactsError> {
     let looked = paths.iter().filter_map(|path| look(workspace, path).transpose());
     looked.collect()
 }
 
-fn look(workspace: &Path, path: &str) -> Result<Option<FileFacts>, String> {
-    let fault = |error: io::Error| format!("cannot read {path}: {error}");
+fn look(workspace: &Path, path: &str) -> Result<Option<FileFacts>, FactsError> {
+    let fault = |error: io::Error| FactsError::Unreadable(path.to_owned(), error);
     let fact = |content| {
         Some(FileFacts {
             path: path.to_owned(),
@@ -41,7 +52,7 @@ fn look(workspace: &Path, path: &str) -> Result<Option<FileFacts>, String> {
         }
         Err(error) if is_not_there(&error) => {
             if !workspace.is_dir() {
-                return Err(format!("the workspace {} is gone", workspace.display()));
+                return Err(FactsError::NoWorkspace(workspace.to_owned()));
             }
             match workspace.join(path).symlink_metadata() {
                 Ok(_) => Ok(None),

@@ -33,7 +33,6 @@ impl Excerpt {
     }
 
     /// Whether there is nothing to read.
-    #[must_use]
     pub fn is_blank(&self) -> bool {
         self.missing == 0 && self.head.trim().is_empty()
     }
@@ -42,13 +41,11 @@ impl Excerpt {
 /// `text` between tags, with what it is, at most `max_chars` characters of it. A cut takes out of the middle, because
 /// beginnings say what a text is and ends say how it went, and is announced inside and, where the text itself cannot
 /// forge it, outside the fence.
-#[must_use]
 pub fn fence(label: &str, text: &str, max_chars: usize) -> String {
     fence_excerpt(label, &Excerpt::whole(text), max_chars)
 }
 
 /// The same for a text of which the middle may be missing already.
-#[must_use]
 pub fn fence_excerpt(label: &str, text: &Excerpt, max_chars: usize) -> String {
     let (text, cut) = shorten(text, max_chars);
     let mut fenced = format!("<{UNTRUSTED_TAG} label=\"{}\">\n", clean_label(label));

@@ -151,7 +151,6 @@ impl<'a> Handoff<'a> {
     }
 
     /// As it is kept.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).expect("texts and numbers can always be written")
     }

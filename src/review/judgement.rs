@@ -47,7 +47,6 @@ pub struct Content {
 
 impl Content {
     /// Of a text in memory.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         Self {
             bytes: text.len() as u64,
@@ -128,7 +127,6 @@ pub struct Parameters {
 
 impl Judgement {
     /// Before the reply.
-    #[must_use]
     pub fn asked(prompt: &str, inputs: Inputs, work: Quoted, now: Timestamp) -> Self {
         Self {
             schema: SCHEMA.to_owned(),

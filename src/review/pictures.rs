@@ -1,10 +1,11 @@
 //! Screenshots: regular files of the workspace, of bounded size, PNG or JPEG by what they hold. Whatever they hold comes
 //! from the worker.
 
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 
 use rust_decimal::Decimal;
+use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
@@ -33,40 +34,84 @@ pub struct Picture {
     pub bytes: Vec<u8>,
 }
 
+/// Why a screenshot of the workspace cannot be used: its path, and what is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum PictureError {
+    /// It is no regular file of the workspace.
+    #[error("{0} cannot be opened: {1}")]
+    Obstacle(String, String),
+    /// It cannot be read.
+    #[error("{0} cannot be read: {1}")]
+    Unreadable(String, #[source] io::Error),
+    /// It is too large.
+    #[error("{0} has more than {LARGEST_FILE} bytes")]
+    TooLarge(String),
+    /// It is of another kind.
+    #[error("{0} is neither a PNG nor a JPEG")]
+    Kind(String),
+    /// It is no whole picture.
+    #[error("{0} cannot be decoded: {1}")]
+    Broken(String, #[source] DecodeError),
+}
+
+/// Why bytes are no picture.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// As a PNG.
+    #[error(transparent)]
+    Png(#[from] png::DecodingError),
+    /// As a JPEG.
+    #[error(transparent)]
+    Jpeg(#[from] DecodeErrors),
+    /// It has no size.
+    #[error("it has no size")]
+    NoSize,
+    /// Its bytes would not fit into memory.
+    #[error("it is too large")]
+    TooLarge,
+    /// It has too many pixels: its width and height.
+    #[error("it has {0} by {1} pixels, which is more than {MOST_PIXELS}")]
+    Pixels(usize, usize),
+}
+
 /// Those of `paths` that are there. Blocks.
 ///
 /// # Errors
 /// When one of them is there and cannot be used: it is no regular file of the workspace, cannot be read, is too large, or
 /// neither PNG nor JPEG.
-pub fn read_all<'p>(workspace: &Path, paths: impl Iterator<Item = &'p str>) -> Result<Vec<Picture>, String> {
+pub fn read_all<'p>(
+    workspace: &Path,
+    paths: impl Iterator<Item = &'p str>,
+) -> Result<Vec<Picture>, PictureError> {
     let found = paths.filter_map(|path| read(workspace, path).transpose());
     found.collect()
 }
 
-fn read(workspace: &Path, path: &str) -> Result<Option<Picture>, String> {
-    let file = match open_beneath(workspace, path) {
+fn read(workspace: &Path, path: &str) -> Result<Option<Picture>, PictureError> {
+    let path = path.to_owned();
+    let file = match open_beneath(workspace, &path) {
         Ok(file) => file,
         Err(error) => {
-            let obstacle = obstacle(workspace, path, &error);
-            return obstacle.map_or(Ok(None), |why| Err(format!("{path} cannot be opened: {why}")));
+            let obstacle = obstacle(workspace, &path, &error);
+            return obstacle.map_or(Ok(None), |why| Err(PictureError::Obstacle(path, why)));
         }
     };
     let mut bytes = Vec::new();
-    file.take(LARGEST_FILE + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("{path} cannot be read: {error}"))?;
+    if let Err(error) = file.take(LARGEST_FILE + 1).read_to_end(&mut bytes) {
+        return Err(PictureError::Unreadable(path, error));
+    }
     if bytes.len() as u64 > LARGEST_FILE {
-        return Err(format!("{path} has more than {LARGEST_FILE} bytes"));
+        return Err(PictureError::TooLarge(path));
     }
     let media_type = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         "image/png"
     } else if bytes.starts_with(b"\xff\xd8\xff") {
         "image/jpeg"
     } else {
-        return Err(format!("{path} is neither a PNG nor a JPEG"));
+        return Err(PictureError::Kind(path));
     };
     Ok(Some(Picture {
-        path: path.to_owned(),
+        path,
         media_type,
         digest: Digest::of(&bytes),
         bytes,
@@ -81,7 +126,7 @@ pub fn violations(
     picture: &Picture,
     expected: &[Expected],
     tolerance: Points,
-) -> Result<Vec<Finding>, String> {
+) -> Result<Vec<Finding>, PictureError> {
     let pixels = decode(picture)?;
     let violated = expected
         .iter()
@@ -157,26 +202,26 @@ impl Pixels {
     }
 }
 
-fn decode(picture: &Picture) -> Result<Pixels, String> {
+fn decode(picture: &Picture) -> Result<Pixels, PictureError> {
     let pixels = match picture.media_type {
         "image/png" => png(&picture.bytes),
         _ => jpeg(&picture.bytes),
     };
-    pixels.map_err(|why| format!("{} cannot be decoded: {why}", picture.path))
+    pixels.map_err(|error| PictureError::Broken(picture.path.clone(), error))
 }
 
-fn png(bytes: &[u8]) -> Result<Pixels, String> {
+fn png(bytes: &[u8]) -> Result<Pixels, DecodeError> {
     let limits = png::Limits {
         bytes: 4 * MOST_PIXELS,
     };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
     decoder.set_transformations(png::Transformations::normalize_to_color8());
-    let mut reader = decoder.read_info().map_err(|error| error.to_string())?;
+    let mut reader = decoder.read_info()?;
     let (width, height) = reader.info().size();
     is_bounded(width as usize, height as usize)?;
-    let size = reader.output_buffer_size().ok_or("it is too large")?;
+    let size = reader.output_buffer_size().ok_or(DecodeError::TooLarge)?;
     let mut data = vec![0; size];
-    let frame = reader.next_frame(&mut data).map_err(|error| error.to_string())?;
+    let frame = reader.next_frame(&mut data)?;
     Ok(Pixels {
         width: frame.width as usize,
         height: frame.height as usize,
@@ -185,15 +230,15 @@ fn png(bytes: &[u8]) -> Result<Pixels, String> {
     })
 }
 
-fn jpeg(bytes: &[u8]) -> Result<Pixels, String> {
+fn jpeg(bytes: &[u8]) -> Result<Pixels, DecodeError> {
     let options = DecoderOptions::default()
         .set_strict_mode(true)
         .jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode_headers().map_err(|error| error.to_string())?;
-    let (width, height) = decoder.dimensions().ok_or("it has no size")?;
+    decoder.decode_headers()?;
+    let (width, height) = decoder.dimensions().ok_or(DecodeError::NoSize)?;
     is_bounded(width, height)?;
-    let data = decoder.decode().map_err(|error| error.to_string())?;
+    let data = decoder.decode()?;
     Ok(Pixels {
         width,
         height,
@@ -202,12 +247,10 @@ fn jpeg(bytes: &[u8]) -> Result<Pixels, String> {
     })
 }
 
-fn is_bounded(width: usize, height: usize) -> Result<(), String> {
+fn is_bounded(width: usize, height: usize) -> Result<(), DecodeError> {
     match width.checked_mul(height) {
         Some(pixels) if pixels <= MOST_PIXELS => Ok(()),
-        _ => Err(format!(
-            "it has {width} by {height} pixels, which is more than {MOST_PIXELS}"
-        )),
+        _ => Err(DecodeError::Pixels(width, height)),
     }
 }
 
@@ -230,7 +273,7 @@ mod tests {
         bytes
     }
 
-    fn picture(bytes: &[u8]) -> Result<Picture, String> {
+    fn picture(bytes: &[u8]) -> Result<Picture, PictureError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("shot.png"), bytes).unwrap();
         read_all(folder.path(), ["shot.png"].into_iter()).map(|mut found| found.remove(0))
@@ -311,7 +354,9 @@ mod tests {
         link("loop.png", "loop.png");
         std::fs::write(root.join("shot.png"), png_of([1; 3], [2; 3])).unwrap();
         for path in ["folder.png", "out.png", "dangling.png", "loop.png"] {
-            let why = read_all(root, ["shot.png", path].into_iter()).unwrap_err();
+            let why = read_all(root, ["shot.png", path].into_iter())
+                .unwrap_err()
+                .to_string();
             assert!(why.starts_with(&format!("{path} cannot be opened")), "{why}");
         }
         picture(b"GIF89a").unwrap_err();

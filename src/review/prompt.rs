@@ -108,7 +108,6 @@ pub struct JudgePrompt {
 
 impl JudgePrompt {
     /// A question without a system prompt.
-    #[must_use]
     pub fn alone(user: String) -> Self {
         Self {
             system: String::new(),
@@ -117,7 +116,6 @@ impl JudgePrompt {
     }
 
     /// Both parts as one text, for agents that know no system prompt.
-    #[must_use]
     pub fn joined(&self) -> String {
         match self.system.as_str() {
             "" => self.user.clone(),
@@ -128,7 +126,6 @@ impl JudgePrompt {
 
 /// Asks one seat of a panel for a score from 1 to 5 on each of `dimensions`. With `unread`, the seat is asked again
 /// after a reply that could not be read, and told why.
-#[must_use]
 pub fn panel(work: &Work, dimensions: &[Dimension], unread: Option<&str>) -> JudgePrompt {
     let mut user = String::new();
     describe_task(&mut user, work);
@@ -152,7 +149,6 @@ pub fn panel(work: &Work, dimensions: &[Dimension], unread: Option<&str>) -> Jud
 
 /// Asks for an evaluation that ends in a `SCORE: n` line. With `unread`, the reviewer is asked again after a reply
 /// that could not be read, and told why.
-#[must_use]
 pub fn evaluation(work: &Work, unread: Option<&str>) -> JudgePrompt {
     let mut user = String::new();
     describe_task(&mut user, work);
@@ -193,7 +189,6 @@ pub fn evaluation(work: &Work, unread: Option<&str>) -> JudgePrompt {
 
 /// The JSON Schema of a panel's reply, for providers that can hold a model to it. Every dimension is spelled out, every
 /// object is closed, and reasons stand before the score that they lead to.
-#[must_use]
 pub fn panel_schema(dimensions: &[Dimension], asks_for_answers: bool) -> Value {
     let score = json!({
         "type": "object",

@@ -24,7 +24,6 @@ pub struct Acceptance<'a> {
 }
 
 /// Asks for the grades of `work`. With `unread` the judge is asked once more, and told why.
-#[must_use]
 pub fn grades(work: &Work, rubric: &Rubric, acceptance: Acceptance<'_>, unread: Option<&str>) -> JudgePrompt {
     let mut user = String::new();
     describe_task(&mut user, work);
@@ -171,7 +170,6 @@ fn ask_for_grades(text: &mut String, work: &Work, rubric: &Rubric) {
 
 /// The JSON Schema of a reply, for providers that can hold a model to it. Which grades a criterion knows is not in it: not
 /// every provider takes numbers as words.
-#[must_use]
 pub fn schema(rubric: &Rubric, asks_for_answers: bool) -> Value {
     let grade = json!({
         "type": "object",

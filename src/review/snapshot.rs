@@ -72,7 +72,6 @@ pub struct Stamp(u64, (i64, i64), (i64, i64));
 
 impl Stamp {
     /// The stamp of a file.
-    #[must_use]
     pub fn of(found: &Metadata) -> Self {
         Self(
             found.ino(),
@@ -120,13 +119,11 @@ pub const SHOWS_AFTER: Duration = Duration::from_millis(20);
 
 impl Known {
     /// What a record says of files: only what they held.
-    #[must_use]
     pub fn recorded(marks: Marks) -> Self {
         Self { marks, taken: (0, 0) }
     }
 
     /// Whether this is what a record says of the file at this path.
-    #[must_use]
     pub fn is_record_of(&self, path: &str) -> bool {
         self.taken == (0, 0) && self.marks.contains_key(path)
     }
@@ -153,7 +150,6 @@ impl Known {
 
     /// Whether each of these files, and whether one is there at all, is as it was. Reads none: what cannot be told so is
     /// not as it was.
-    #[must_use]
     pub fn is_untouched<'p>(&self, files: impl IntoIterator<Item = &'p PathBuf>) -> bool {
         files.into_iter().all(|path| match fs::symlink_metadata(path) {
             Ok(found) => self.still(path, &found).is_some(),
@@ -257,7 +253,6 @@ pub fn restored_paths<'m>(
 }
 
 /// What is not as it was, one sentence a file.
-#[must_use]
 pub fn changes(before: &Marks, after: &Marks, root: &Path) -> Vec<String> {
     let mut said: Vec<String> = changed_paths(before, after, root).map(|(_, said)| said).collect();
     said.sort();
@@ -265,7 +260,6 @@ pub fn changes(before: &Marks, after: &Marks, root: &Path) -> Vec<String> {
 }
 
 /// How much of it is not as it was.
-#[must_use]
 pub fn difference(before: &Marks, after: &Marks) -> Difference {
     let mut difference = Difference::default();
     let one = |count: &mut u32, yes: bool| *count = count.saturating_add(u32::from(yes));
@@ -312,6 +306,17 @@ fn shown<'p>(path: &'p str, root: &Path) -> std::borrow::Cow<'p, str> {
     beneath.map_or_else(|_| path.into(), Path::to_string_lossy)
 }
 
+/// A pattern of files cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PatternError {
+    /// By itself.
+    #[error("the pattern {0} cannot be read: {1}")]
+    One(String, #[source] globset::Error),
+    /// Together with others.
+    #[error(transparent)]
+    Together(#[from] globset::Error),
+}
+
 /// What the patterns of some scopes name, for a path that is about to be written.
 #[derive(Debug, Default)]
 pub struct Guarded(Vec<(PathBuf, GlobSet)>);
@@ -321,16 +326,15 @@ impl Guarded {
     ///
     /// # Errors
     /// When one cannot be read.
-    pub fn of(scopes: &[Scope]) -> Result<Self, String> {
+    pub fn of(scopes: &[Scope]) -> Result<Self, PatternError> {
         let ready = |scope: &Scope| {
             let root = fs::canonicalize(&scope.root).unwrap_or_else(|_| scope.root.clone());
             Ok((root, Patterns::of(&scope.patterns)?.globs))
         };
-        scopes.iter().map(ready).collect::<Result<_, String>>().map(Self)
+        scopes.iter().map(ready).collect::<Result<_, _>>().map(Self)
     }
 
     /// Whether any of them names this absolute path, or a folder that it lies in.
-    #[must_use]
     pub fn holds(&self, path: &Path) -> bool {
         self.0
             .iter()
@@ -357,7 +361,7 @@ struct Patterns {
 }
 
 impl Patterns {
-    fn of(patterns: &[String]) -> Result<Self, String> {
+    fn of(patterns: &[String]) -> Result<Self, PatternError> {
         let mut globs = GlobSetBuilder::new();
         let mut deepest = 0;
         let mut beginnings = Vec::new();
@@ -365,7 +369,7 @@ impl Patterns {
             let parts = parts(pattern);
             for text in [parts.join("/"), format!("{}/**", parts.join("/"))] {
                 let glob = GlobBuilder::new(&text).literal_separator(true).build();
-                globs.add(glob.map_err(|error| format!("the pattern {pattern} cannot be read: {error}"))?);
+                globs.add(glob.map_err(|error| PatternError::One(pattern.clone(), error))?);
             }
             let depth = if parts.iter().any(|part| part.contains("**")) {
                 DEEPEST
@@ -380,7 +384,7 @@ impl Patterns {
         }
         beginnings.sort();
         beginnings.dedup_by(|later, earlier| later.starts_with(&*earlier));
-        let globs = globs.build().map_err(|error| error.to_string())?;
+        let globs = globs.build()?;
         Ok(Self {
             globs,
             deepest,
@@ -425,7 +429,7 @@ impl<'k> Look<'k> {
     fn scope(&mut self, scope: &Scope) {
         let patterns = match Patterns::of(&scope.patterns) {
             Ok(patterns) => patterns,
-            Err(why) => return self.unknown.push(why),
+            Err(why) => return self.unknown.push(why.to_string()),
         };
         let root = match fs::canonicalize(&scope.root) {
             Ok(root) => root,

@@ -19,7 +19,6 @@ use super::prompt::{
 
 /// Asks the agent of one of the mission's own stages for its verdict. With `unread` it is asked once more, and told why: its
 /// earlier reply said nothing.
-#[must_use]
 pub fn stage(work: &Work, name: &str, criteria: Option<&str>, unread: Option<&str>) -> JudgePrompt {
     let mut user = String::new();
     // Writing to a String cannot fail, so results of `write!` are dropped here and below.
@@ -30,11 +29,7 @@ pub fn stage(work: &Work, name: &str, criteria: Option<&str>, unread: Option<&st
     if let Some(criteria) = criteria {
         let _ = write!(user, "# What you look at\n\n{}\n\n", criteria.trim());
     }
-    describe_task(&mut user, work);
-    describe_acceptance(&mut user, work);
-    show_material(&mut user, work);
-    ask_for_answers(&mut user, work, IN_JSON);
-    let answers = answers_form(work);
+    let answers = show_work(&mut user, work);
     let _ = write!(
         user,
         "# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n\
@@ -47,12 +42,20 @@ pub fn stage(work: &Work, name: &str, criteria: Option<&str>, unread: Option<&st
     finish(user, unread)
 }
 
+/// Shows the work with all that it is judged by. The form of the answers that are asked for.
+fn show_work(user: &mut String, work: &Work) -> &'static str {
+    describe_task(user, work);
+    describe_acceptance(user, work);
+    show_material(user, work);
+    ask_for_answers(user, work, IN_JSON);
+    answers_form(work)
+}
+
 /// The form of a finding.
 const FINDING: &str = "{\"severity\": <\"critical\", \"high\", \"medium\", \"low\" or \"info\">, \"description\": <what \
                        is wrong>, \"evidence\": <where it shows>, \"suggestedFix\": <how to mend it>}";
 
 /// Asks a red team for what is wrong with the work.
-#[must_use]
 pub fn red_team(work: &Work, unread: Option<&str>) -> JudgePrompt {
     let mut user = String::from(
         "Other reviewers have let the work below pass. You are the red team: try to break it. Look for what they may \
@@ -62,11 +65,7 @@ pub fn red_team(work: &Work, unread: Option<&str>) -> JudgePrompt {
          - requirements: something that the task asks for is missing or different\n\
          - grounding: it states things that nothing supports\n\n",
     );
-    describe_task(&mut user, work);
-    describe_acceptance(&mut user, work);
-    show_material(&mut user, work);
-    ask_for_answers(&mut user, work, IN_JSON);
-    let answers = answers_form(work);
+    let answers = show_work(&mut user, work);
     let _ = write!(
         user,
         "# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n\
@@ -83,7 +82,6 @@ pub fn red_team(work: &Work, unread: Option<&str>) -> JudgePrompt {
 
 /// Asks an agent that can look at pictures whether they show what they should. The pictures come as pictures, beside the
 /// text; here is what each of them is.
-#[must_use]
 pub fn vision(
     work: &Work,
     expected: &[Expected],
@@ -164,7 +162,6 @@ fn finish(mut user: String, unread: Option<&str>) -> JudgePrompt {
 }
 
 /// The JSON Schema of a reply, for providers that can hold a model to it.
-#[must_use]
 pub fn schema(step: Step, asks_for_answers: bool) -> Value {
     let verdict = json!({"type": "string", "enum": ["pass", "fail", "refer"]});
     let report = |kind, words: &[&str]| {
@@ -205,29 +202,54 @@ fn shell_failure(code: i32) -> Option<String> {
     }
 }
 
+/// Why the end of a stage's command says nothing about the work. All begin with what the command is.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandFault {
+    /// It never started: why.
+    #[error("{0} could not be started: {1}")]
+    NotStarted(String, String),
+    /// It took too long.
+    #[error("{0} was killed after its time-out")]
+    TimedOut(String),
+    /// What it printed is lost: why.
+    #[error("the output of {0} is lost: {1}")]
+    Lost(String, String),
+    /// A signal ended it.
+    #[error("{0} was killed by signal {1}")]
+    Killed(String, i32),
+    /// It could not run what it calls: its exit code, what that means, and the last line that it printed.
+    #[error("{0} exited {1}: {2}; it said: {3}")]
+    Shell(String, i32, String, String),
+}
+
 /// What the end of a stage's command says about the work.
 ///
 /// # Errors
 /// When the command itself failed: it never started, could not run what it calls, was killed, or what it printed is
 /// lost. That says nothing about the work.
-pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Advice, String> {
+pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Advice, CommandFault> {
     let what = format!("`{}`", command.trim().lines().next().unwrap_or_default());
     if let Some(why) = &outcome.not_started {
-        return Err(format!("{what} could not be started: {why}"));
+        return Err(CommandFault::NotStarted(what, why.clone()));
     }
     if outcome.timed_out {
-        return Err(format!("{what} was killed after its time-out"));
+        return Err(CommandFault::TimedOut(what));
     }
     if let Some(lost) = &outcome.output_lost {
-        return Err(format!("the output of {what} is lost: {lost}"));
+        return Err(CommandFault::Lost(what, lost.clone()));
     }
     let Some(code) = outcome.code else {
-        let signal = outcome.signal.unwrap_or_default();
-        return Err(format!("{what} was killed by signal {signal}"));
+        return Err(CommandFault::Killed(what, outcome.signal.unwrap_or_default()));
     };
     if let Some(why) = shell_failure(code) {
-        let said = outcome.output.trim().lines().last().unwrap_or_default();
-        return Err(format!("{what} exited {code}: {why}; it said: {said}"));
+        let said = outcome
+            .output
+            .trim()
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .to_owned();
+        return Err(CommandFault::Shell(what, code, why, said));
     }
     let printed = outcome.output.trim();
     let findings = match (code, printed) {
@@ -324,7 +346,7 @@ mod tests {
         let opinion = |outcome: &CommandOutcome| match command_opinion("make lint\nmore", outcome) {
             Ok(Advice::Opinion(opinion)) => Ok(*opinion),
             Ok(other) => panic!("{other:?}"),
-            Err(why) => Err(why),
+            Err(why) => Err(why.to_string()),
         };
         let passed = opinion(&ended(Some(0), "fine")).unwrap();
         assert_eq!(

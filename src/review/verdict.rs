@@ -23,7 +23,6 @@ pub struct Reply<'a> {
 
 /// What an agent said that was asked: a reviewer on a panel by its dimensions, without a panel in one number, anybody else
 /// in the form of its purpose. `work` is what a judge was shown of the work; of other questions nothing is held.
-#[must_use]
 pub fn of_ask(purpose: Purpose, panel: Option<&Panel>, reply: Reply<'_>, work: &Quoted) -> Advice {
     // Of a reply that was cut, half a number could be read as a whole one.
     if reply.cut_short {
@@ -37,7 +36,6 @@ pub fn of_ask(purpose: Purpose, panel: Option<&Panel>, reply: Reply<'_>, work: &
 }
 
 /// What an echo agent said: it repeats its question, and a score in it would be the worker's own.
-#[must_use]
 pub fn of_echo(purpose: Purpose) -> Advice {
     let why = match purpose {
         Purpose::Score(_) => "an echo agent repeats its question and gives no verdict",

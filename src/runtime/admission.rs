@@ -20,7 +20,6 @@ pub struct Unfinished {
 
 impl Unfinished {
     /// The run.
-    #[must_use]
     pub fn id(&self) -> &RunId {
         self.run.id()
     }

@@ -69,7 +69,6 @@ impl Left {
     }
 
     /// The turns that still work below their supervisor.
-    #[must_use]
     pub fn at_work(&self) -> Vec<TurnId> {
         if self.processes.is_empty() || !supervisor::alive(&self.identity()) {
             return Vec::new();
@@ -83,7 +82,6 @@ impl Left {
 
     /// Whether the supervisor holds turns that a next session could take over. The caller holds the lock of the state folder.
     /// Blocks.
-    #[must_use]
     pub fn holds_turns(&self, run: &RunFolder) -> bool {
         match self.reconnect(run) {
             Ok((_, holding)) => !holding.children.is_empty(),
@@ -140,7 +138,6 @@ impl Left {
     }
 
     /// Why the supervisor cannot be found, as it had nobody to tell.
-    #[must_use]
     pub fn note(&self, run: &RunFolder) -> Option<String> {
         let identity = self.identity();
         let log = supervisor::read_exits(&run.exits())
@@ -185,7 +182,6 @@ pub struct Adopted {
 
 impl Adopted {
     /// The turns that are not lost.
-    #[must_use]
     pub fn turns(&self) -> Vec<TurnId> {
         let ended = self.ended.iter().map(|(turn, _)| *turn);
         self.running
@@ -207,7 +203,6 @@ pub struct Keeping {
 
 impl Keeping {
     /// A supervisor that was just forked, for a run that just begins.
-    #[must_use]
     pub fn fresh(supervisor: Handle) -> Self {
         Self {
             supervisor,

@@ -4,13 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::agents::channel::{Channel, Way};
+use crate::agents::channel::Way;
 use crate::agents::command::{ChildEnv, Program};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::secrets::Secrets;
 use crate::agents::transport::Network;
 use crate::domain::AgentId;
 use crate::engine::{State, agents_needed};
+use crate::executor::error::WorkError;
 use crate::mission::AgentPlan;
 use crate::mission::model::Adapter;
 use crate::runtime::notices::{self, Channels};
@@ -28,9 +29,9 @@ pub struct Programs {
     secrets: Arc<Secrets>,
     /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
     others: HashMap<AgentId, Reach>,
-    channels: Channels,
-    network: Network,
-    mission_folder: PathBuf,
+    pub(super) channels: Channels,
+    pub(super) network: Network,
+    pub(super) mission_folder: PathBuf,
 }
 /// How an agent is reached.
 #[derive(Clone)]
@@ -68,7 +69,7 @@ impl Programs {
                 }
                 Err(problem) => problems.push(EnvironmentProblem {
                     who: format!("agent '{}'", agent.name),
-                    problem,
+                    problem: problem.into(),
                 }),
             }
         }
@@ -113,14 +114,6 @@ impl Programs {
         })
     }
 
-    pub(super) fn channel(&self, name: &str) -> Option<Arc<Channel>> {
-        self.channels.get(name).cloned()
-    }
-
-    pub(super) fn channels(&self) -> &Channels {
-        &self.channels
-    }
-
     pub(super) fn secrets(&self) -> Arc<Secrets> {
         self.secrets.clone()
     }
@@ -146,16 +139,7 @@ impl Programs {
         short.collect()
     }
 
-    pub(super) fn network(&self) -> &Network {
-        &self.network
-    }
-
-    pub(super) fn mission_folder(&self) -> &Path {
-        &self.mission_folder
-    }
-
     /// Where each agent is, in the order of the mission: see [`locate`].
-    #[must_use]
     pub fn places(&self, state: &State) -> Vec<(String, String)> {
         let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         agents
@@ -170,8 +154,8 @@ impl Programs {
 /// Where an agent is: the path of its program, or the address of its model. Nothing is started and nobody contacted.
 ///
 /// # Errors
-/// What is missing, in words.
-pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, String> {
+/// What is missing.
+pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, WorkError> {
     reach(agent, folder, &Network::Open).map(|reach| reach.place())
 }
 impl Reach {
@@ -192,20 +176,19 @@ impl Reach {
         }
     }
 }
-pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Reach, String> {
+pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Reach, WorkError> {
     // The key that speaks for the user reaches no agent, even one whose mission asks for it.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter {
         Adapter::Command => {
             let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
-            let program = Program::resolve(line, folder).map_err(|error| error.to_string())?;
-            let env = ChildEnv::of_agent(agent.spec.env.iter(), variable);
-            let env = env.map_err(|error| error.to_string())?;
+            let program = Program::resolve(line, folder)?;
+            let env = ChildEnv::of_agent(agent.spec.env.iter(), variable)?;
             Ok(Reach::Command(Arc::new(program), Arc::new(env)))
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
             let offline = match network {
-                Network::Offline(None) => return Err(OFFLINE.to_owned()),
+                Network::Offline(None) => return Err(OFFLINE.into()),
                 Network::Offline(Some(_)) => true,
                 Network::Open | Network::Recording(_) => false,
             };
@@ -217,14 +200,14 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
                     variable(name)
                 }
             };
-            let endpoint = Endpoint::of_agent(agent, variable).map_err(|error| error.to_string())?;
+            let endpoint = Endpoint::of_agent(agent, variable)?;
             if !offline {
                 endpoint.is_fit()?;
             }
             Ok(Reach::Model(Box::new(endpoint)))
         }
         Adapter::Echo => Ok(Reach::Echo),
-        Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".to_owned()),
+        Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".into()),
         // The key table refuses a mission that has them before this is asked; a new adapter must be named here.
         adapter @ (Adapter::Acp
         | Adapter::Claude
@@ -233,6 +216,6 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
         | Adapter::Opencode
         | Adapter::Qwen
         | Adapter::Pi
-        | Adapter::Aider) => Err(format!("adapter {adapter:?} is not supported yet")),
+        | Adapter::Aider) => Err(format!("adapter {adapter:?} is not supported yet").into()),
     }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, TurnId};
 use crate::engine::{Asked, Fact};
+use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
 use crate::executor::spool::{clean_file, open_regular_len, read_head};
 use crate::executor::workspace::workspace;
@@ -81,13 +82,12 @@ impl World {
 ///
 /// # Errors
 /// What cannot be cleaned.
-pub(super) fn clean(folder: &Path, secrets: &Secrets) -> Result<(), String> {
+pub(super) fn clean(folder: &Path, secrets: &Secrets) -> Result<(), WorkError> {
     // Most missions have none, and the end of a turn is no place for a look that nobody needs.
     if secrets.is_empty() || !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
-    let names = Folder::open(folder).and_then(|folder| folder.names());
-    for name in names.map_err(|error| error.to_string())?.iter().take(MOST_FILES) {
+    for name in Folder::open(folder)?.names()?.iter().take(MOST_FILES) {
         clean_file(secrets, &folder.join(name))?;
     }
     Ok(())

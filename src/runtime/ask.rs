@@ -10,8 +10,6 @@ mod command;
 mod grading;
 mod scoring;
 
-pub(super) use scoring::panel_of;
-
 use std::sync::Arc;
 
 use crate::agents::cassette;
@@ -21,7 +19,8 @@ use crate::agents::secrets::Secrets;
 use crate::agents::transport::Line;
 use crate::domain::{Advice, AgentId, AskId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
-use crate::executor::spool::read_output;
+use crate::executor::error::WorkError;
+use crate::executor::spool::{self, read_output};
 use crate::executor::task_command::TaskCommands;
 use crate::judging::parser::Quoted;
 use crate::judging::probes::MOST_PROBES;
@@ -33,7 +32,7 @@ use crate::review::pictures::Picture;
 use crate::review::prompt::{JudgePrompt, panel_schema};
 use crate::review::verdict::{self, Reply};
 use crate::review::{self, rubric};
-use crate::store::{self, AskFile, RunFolder, SpoolName};
+use crate::store::{AskFile, RunFolder, SpoolName};
 
 use super::agent_backends::{Reach, Toolless};
 use super::calls::review_timeout;
@@ -72,6 +71,39 @@ struct Asked {
 }
 
 impl World {
+    /// What a call is about, as it stands now.
+    fn call(
+        &self,
+        state: &State,
+        (id, purpose, agent): (AskId, Purpose, AgentId),
+        strict: Option<String>,
+    ) -> Call {
+        Call {
+            id,
+            purpose,
+            agent,
+            strict,
+            plan: state.plan.clone(),
+            folder: self.folder.clone(),
+            secrets: self.programs.secrets(),
+            task: state.task(id.task).clone(),
+            other: match purpose {
+                Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
+                Purpose::Score(_)
+                | Purpose::Confirm
+                | Purpose::Answer
+                | Purpose::Approve { .. }
+                | Purpose::Grade { .. }
+                | Purpose::Decompose { .. }
+                | Purpose::Scrutinise { .. } => None,
+            },
+            judged: match purpose {
+                Purpose::Grade { .. } => judged(state, id.task),
+                _ => Vec::new(),
+            },
+        }
+    }
+
     /// Asks an agent.
     pub(super) fn ask(&mut self, state: &State, effect: Effect) {
         let Effect::Ask {
@@ -84,38 +116,11 @@ impl World {
         else {
             return;
         };
-        let other = match purpose {
-            Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
-            Purpose::Score(_)
-            | Purpose::Confirm
-            | Purpose::Answer
-            | Purpose::Approve { .. }
-            | Purpose::Grade { .. }
-            | Purpose::Decompose { .. }
-            | Purpose::Scrutinise { .. } => None,
-        };
-        let call = Call {
-            id,
-            purpose,
-            agent,
-            strict: strict.clone(),
-            plan: state.plan.clone(),
-            folder: self.folder.clone(),
-            secrets: self.programs.secrets(),
-            task: state.task(id.task).clone(),
-            other,
-            judged: match purpose {
-                Purpose::Grade { .. } => judged(state, id.task),
-                _ => Vec::new(),
-            },
-        };
+        let call = self.call(state, (id, purpose, agent), strict.clone());
         match self.programs.get(agent).cloned() {
             None => {
-                let message = format!(
-                    "{} '{}' cannot be reached",
-                    call.who(),
-                    call.plan.agent(agent).name
-                );
+                let name = &call.plan.agent(agent).name;
+                let message = format!("{} '{name}' cannot be reached", call.who());
                 let failed = Failed {
                     never_began: true,
                     ..Failed::of(FailureClass::Unknown, message)
@@ -142,7 +147,7 @@ impl World {
                                     .into_iter()
                                     .for_each(tell);
                             }
-                            Err(message) => tell(call.failed(message)),
+                            Err(why) => tell(call.failed(why)),
                         }
                     });
                     self.keep_track(work.abort_handle());
@@ -213,7 +218,7 @@ impl Call {
     }
 
     /// The pictures that it is to look at. Blocks.
-    fn pictures(&self) -> Result<Vec<Picture>, String> {
+    fn pictures(&self) -> Result<Vec<Picture>, WorkError> {
         match self.purpose {
             Purpose::Scrutinise { step, .. } => stages::pictures_of(&self.plan, self.id.task, step),
             _ => Ok(Vec::new()),
@@ -221,7 +226,7 @@ impl Call {
     }
 
     /// What it is asked, and the record of that; written to the spool. Of pictures the spool knows digests only. Blocks.
-    fn write_request(&self, pictures: &[Picture]) -> Result<(JudgePrompt, Judgement), String> {
+    fn write_request(&self, pictures: &[Picture]) -> Result<(JudgePrompt, Judgement), WorkError> {
         let (asked, judgement) = match self.purpose {
             Purpose::Score(_) => self.scoring()?,
             Purpose::Grade { round } => {
@@ -248,12 +253,11 @@ impl Call {
             }
         };
         let path = self.path(SpoolName::Ask(self.id, AskFile::Request));
-        store::write_new(&path, asked.joined().as_bytes())
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        spool::write(&path, asked.joined().as_bytes())?;
         Ok((asked, judgement))
     }
 
-    fn compose(&self) -> Result<String, String> {
+    fn compose(&self) -> Result<String, WorkError> {
         let subject = |id| {
             let plan = self.plan.task(id);
             Subject {
@@ -280,7 +284,7 @@ impl Call {
                 prompt::decompose(&task, criteria, MOST_PROBES, self.reprompt().as_deref())
             }
             (Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. }, _) => {
-                return Err("a judge is asked with the work before it".to_owned());
+                return Err("a judge is asked with the work before it".into());
             }
             (Purpose::Approve { .. }, _) => {
                 let plan = self.plan.task(self.id.task);
@@ -311,19 +315,19 @@ impl Call {
                     },
                 )
             }
-            (Purpose::Resolve { .. }, None) => return Err("the task it is about is unknown".to_owned()),
+            (Purpose::Resolve { .. }, None) => return Err("the task it is about is unknown".into()),
         })
     }
 
     /// What the agent of a task said last.
-    fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, String> {
+    fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, WorkError> {
         let turn = TurnId {
             task,
             attempt: state.attempt.number,
             turn: state.attempt.turn,
         };
         read_output(&self.folder, turn, &state.output, 4 * MAX_SAID)
-            .map_err(|error| format!("what the agent said is lost: {error}"))
+            .map_err(WorkError::lost("what the agent said is lost"))
     }
 
     /// An agent that repeats its question has no word of its own. Blocks.
@@ -338,7 +342,7 @@ impl Call {
         });
         let (file, judgement) = match written {
             Ok(written) => written,
-            Err(message) => return vec![self.failed(message)],
+            Err(why) => return vec![self.failed(why)],
         };
         let replied = Fact::AskReplied {
             id: self.id,
@@ -371,12 +375,9 @@ impl Call {
             endpoint,
             request: ModelRequest {
                 system,
-                prompt,
                 images,
                 schema: self.schema(),
-                temperature: agent.spec.temperature,
-                max_tokens: agent.spec.max_tokens,
-                timeout: self.timeout().as_duration(),
+                ..ModelRequest::to(&agent.spec, prompt, self.timeout())
             },
             request_file: self.path(SpoolName::Ask(self.id, AskFile::Request)),
         };
@@ -407,7 +408,11 @@ impl Call {
     }
 
     /// What it is asked and may look with, and the record of handing it over.
-    async fn prepare(&self, toolless: Toolless, is_on_record: bool) -> Result<(Option<Fact>, Asked), String> {
+    async fn prepare(
+        &self,
+        toolless: Toolless,
+        is_on_record: bool,
+    ) -> Result<(Option<Fact>, Asked), WorkError> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
             let pictures = call.pictures()?;
@@ -430,7 +435,7 @@ impl Call {
             };
             Ok((call.handed_over(), asked))
         });
-        prepared.await.unwrap_or_else(|error| Err(error.to_string()))
+        prepared.await?
     }
 
     /// Whether it judges work. Whoever cuts criteria into probes sees none, so no work can tell it what to ask.
@@ -447,7 +452,7 @@ impl Call {
         toolless: &Toolless,
         is_on_record: bool,
         judgement: &Judgement,
-    ) -> Result<Option<Looking>, String> {
+    ) -> Result<Option<Looking>, WorkError> {
         let own = [(self.id.task, self.task.clone())];
         let offer = Offer {
             plan: &self.plan,
@@ -504,8 +509,8 @@ impl Call {
         }
     }
 
-    fn failed(&self, message: String) -> Fact {
-        failure(self.id, Failed::unasked(message))
+    fn failed(&self, why: WorkError) -> Fact {
+        failure(self.id, Failed::unasked(why))
     }
 }
 

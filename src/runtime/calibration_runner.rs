@@ -14,6 +14,7 @@ use crate::agents::model::{self, ModelRequest};
 use crate::agents::transport::{Line, Network};
 use crate::domain::{AgentId, Digest, Dimension, Purpose, SeatPlace, Timestamp, undated};
 use crate::engine::WorkKind;
+use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, with_commands};
 use crate::judging::parser::{Quoted, parse_scores};
 use crate::mission::model::Adapter;
@@ -129,7 +130,7 @@ impl Jury {
                 })),
                 Err(problem) => problems.push(EnvironmentProblem {
                     who: format!("agent '{}'", agent.name),
-                    problem,
+                    problem: problem.into(),
                 }),
             }
         }
@@ -147,7 +148,6 @@ impl Jury {
     }
 
     /// As what a juror is asked about a piece; `None` if there is no such juror.
-    #[must_use]
     pub fn asked_as(&self, juror: usize, piece: &Piece) -> Option<AskedAs> {
         let spec = &self.jurors.get(juror)?.agent.spec;
         let all = serde_json::json!({
@@ -176,7 +176,7 @@ impl Jury {
         questions: Vec<(usize, Piece)>,
         at_once: usize,
         supervisor: supervisor::Client,
-        mut tell: impl FnMut(usize, Result<Said, String>) -> Result<(), E>,
+        mut tell: impl FnMut(usize, Result<Said, WorkError>) -> Result<(), E>,
     ) -> Result<(), E> {
         let work = async |commands: Commands| {
             let room = Arc::new(Semaphore::new(at_once.max(1)));
@@ -211,7 +211,7 @@ impl Juror {
         piece: &Piece,
         commands: &Commands,
         place: &std::path::Path,
-    ) -> Result<Said, String> {
+    ) -> Result<Said, WorkError> {
         let dimensions = piece.dimensions.iter().map(|dimension| dimension.name.as_str());
         let mut quoted = Quoted::scored_on(dimensions);
         take_in(&mut quoted, &piece.work);
@@ -233,7 +233,7 @@ impl Juror {
         unread: Option<&str>,
         commands: &Commands,
         place: &std::path::Path,
-    ) -> Result<Heard, String> {
+    ) -> Result<Heard, WorkError> {
         let asked = piece.question(unread);
         let mut retries = Retries::of(WorkKind::Ask(Purpose::Score(SeatPlace::default())));
         loop {
@@ -246,7 +246,7 @@ impl Juror {
                     self.ask_command((program, env), &asked, piece, commands, place)
                         .await
                 }
-                Reach::Echo => return Err("an echo agent repeats its question".to_owned()),
+                Reach::Echo => return Err("an echo agent repeats its question".into()),
             };
             let failed = match heard {
                 Ok(heard) => return Ok(heard),
@@ -265,12 +265,8 @@ impl Juror {
     ) -> Result<Heard, Failed> {
         let mut request = ModelRequest {
             system: Some(asked.system.clone()),
-            prompt: asked.user.clone(),
-            images: Vec::new(),
             schema: Some(prompt::panel_schema(dimensions, false)),
-            temperature: self.agent.spec.temperature,
-            max_tokens: self.agent.spec.max_tokens,
-            timeout: review_timeout(&self.agent).as_duration(),
+            ..ModelRequest::to(&self.agent.spec, asked.user.clone(), review_timeout(&self.agent))
         };
         let mut result = model::complete(line, endpoint, &request, Timestamp::now()).await;
         if matches!(&result, Err(error) if error.schema_unsupported) {

@@ -35,21 +35,12 @@ impl World {
         };
         let line = match self.line(agent_id, &endpoint, on_record) {
             Ok(line) => line,
-            Err(message) => return self.post(not_reachable(turn, message)),
+            Err(why) => return self.post(not_reachable(turn, why)),
         };
         if agent.spec.works_with_tools() {
             return self.work_with_tools(state, turn, line, endpoint);
         }
-        let timeout = state.plan.task(turn.task).turn_timeout;
-        let request = ModelRequest {
-            system: None,
-            prompt: String::new(),
-            images: Vec::new(),
-            schema: None,
-            temperature: agent.spec.temperature,
-            max_tokens: agent.spec.max_tokens,
-            timeout: timeout.as_duration(),
-        };
+        let request = ModelRequest::to(&agent.spec, "", state.plan.task(turn.task).turn_timeout);
         let sender = self.sender.clone();
         let work = ModelTurn {
             plan: state.plan.clone(),
@@ -94,13 +85,8 @@ impl ModelTurn {
             // Our own timer ended the turn: that is the turn's end, not a request to repeat.
             Err(error) if error.is_our_timer() => {
                 let message = format!("no reply within {}", Millis::from(request.timeout));
-                let exit = Exit {
-                    failure: Some(FailureClass::Timeout),
-                    message: Some(message),
-                    ..Exit::default()
-                };
                 vec![Fact::TurnEnded(Box::new(TurnEnd {
-                    exit,
+                    exit: failed(FailureClass::Timeout, message),
                     duration,
                     killed: true,
                     ..TurnEnd::clean(turn)
@@ -123,14 +109,9 @@ impl ModelTurn {
         let output = match reply::store(&self.out, &text).await {
             Ok(output) => output,
             // The model has replied, and that was paid for.
-            Err(message) => {
-                let exit = Exit {
-                    failure: Some(FailureClass::Unknown),
-                    message: Some(message),
-                    ..Exit::default()
-                };
+            Err(why) => {
                 return vec![Fact::TurnEnded(Box::new(TurnEnd {
-                    exit,
+                    exit: failed(FailureClass::Unknown, why),
                     duration,
                     usage: usage_of(reply),
                     model: reply.model.clone(),
@@ -146,8 +127,7 @@ impl ModelTurn {
             } else {
                 "the model's reply is empty"
             };
-            exit.failure = Some(FailureClass::Unknown);
-            exit.message = Some(message.to_owned());
+            exit = failed(FailureClass::Unknown, message);
         }
         let can_confirm = plan.rules.orchestrator.is_some() && exit.failure.is_none();
         let asked = (can_confirm && may_be_question(&text)).then(|| Asked {
@@ -173,6 +153,15 @@ impl ModelTurn {
             .chain(heard.warning.map(Fact::Warn))
             .chain([Fact::TurnEnded(Box::new(end))])
             .collect()
+    }
+}
+
+/// The end of a turn that came to nothing.
+pub(super) fn failed(class: FailureClass, message: impl Into<String>) -> Exit {
+    Exit {
+        failure: Some(class),
+        message: Some(message.into()),
+        ..Exit::default()
     }
 }
 

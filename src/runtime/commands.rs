@@ -51,7 +51,7 @@ impl World {
     pub fn start(&mut self, plan: &Arc<Plan>, request: CommandRequest) -> Result<(), RunError> {
         let owner = request.owner();
         if matches!(owner, Owner::Tool(turn) if !self.is_at_work(turn)) {
-            finish(request.refused("its turn has ended".to_owned()));
+            finish(request.refused("its turn has ended".into()));
             return Ok(());
         }
         if let Some(task) = owner.task() {
@@ -108,11 +108,11 @@ impl World {
                 }
                 None
             }
-            Event::SpawnFailed { key, message, .. } if self.is_stopping() => {
-                self.runner.ended(key, Err(message))
+            Event::SpawnFailed { key, message, .. } if self.stopping => {
+                self.runner.ended(key, Err(message.into()))
             }
             Event::SpawnFailed { key, message, .. } => {
-                self.runner.not_started(&mut self.supervisor, key, message)
+                self.runner.not_started(&mut self.supervisor, key, message.into())
             }
             Event::Exited(exit) => self.runner.ended(exit.key, Ok(exit)),
             Event::Warning { message } => {
@@ -132,7 +132,7 @@ impl World {
             Owner::Turn(turn) => self.turn_ended(turn, ended.outputs, ended.result, inputs),
             Owner::Nobody => finish(ended),
             // What is dropped is done again by the next session.
-            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(_) | Owner::Audit if self.is_stopping() => {}
+            Owner::Tool(_) | Owner::Task(_) | Owner::Ask(_) | Owner::Audit if self.stopping => {}
             Owner::Tool(_) | Owner::Task(_) | Owner::Ask(_) | Owner::Audit => finish(ended),
         }
     }

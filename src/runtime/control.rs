@@ -276,7 +276,6 @@ pub enum Reply {
 }
 
 /// Asks the live runner of a state folder.
-#[must_use]
 pub fn ask(folder: &StateFolder, queued: &Queued, within: Duration) -> Reply {
     let exchange = async {
         let address = SocketAddress::of(&folder.control()).map_err(|_| Reply::Nobody)?;

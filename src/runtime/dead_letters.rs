@@ -10,6 +10,7 @@ use crate::agents::channel::{Channel, Refusal};
 use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent, RunStarted, State};
+use crate::executor::error::WorkError;
 use crate::executor::runner::with_commands;
 use crate::mission::{Plan, variables_of};
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
@@ -79,7 +80,7 @@ fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
 }
 
 /// Puts letters into the queue. Says what went wrong: then the journal still has them.
-fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), String> {
+fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), WorkError> {
     let refused = queue
         .add(letters, Timestamp::now())
         .map_err(|error| error.to_string())?;
@@ -90,7 +91,8 @@ fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), String> {
     Err(format!(
         "{path} is full of open letters, so these are not in it: {}",
         refused.join(", ")
-    ))
+    )
+    .into())
 }
 
 /// Everything that the journal of a run has for the queue, at the end of a session. What cannot be written is tried
@@ -101,7 +103,8 @@ pub(super) fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
         return None;
     }
     let letters = letters_of(state, folder.id(), &ids).collect();
-    file(&DeadLetters::of(&folder.state_folder()), letters).err()
+    let filed = file(&DeadLetters::of(&folder.state_folder()), letters);
+    filed.err().map(String::from)
 }
 
 impl World {
@@ -110,7 +113,7 @@ impl World {
         let letters: Vec<DeadLetter> = letters_of(state, self.folder.id(), &ids).collect();
         let queue = DeadLetters::of(&self.folder.state_folder());
         self.blocking(move || {
-            let warning = file(&queue, letters).err();
+            let warning = file(&queue, letters).err().map(String::from);
             // The journal has them, whatever happened: nothing waits for a queue that cannot be written.
             let filed = Fact::Filed { ids };
             warning.map(Fact::Warn).into_iter().chain([filed]).collect()
@@ -131,7 +134,7 @@ impl World {
         if !letters.iter().any(|letter| concerns_a_session(letter, now)) {
             return None;
         }
-        let (own, channels) = (self.folder.id().clone(), self.programs.channels().clone());
+        let (own, channels) = (self.folder.id().clone(), self.programs.channels.clone());
         let (context, sender) = (self.delivery_context(), self.sender.clone());
         let work = tokio::spawn(async move {
             if let Err(error) = drain(&queue, &folder, &own, &channels, context).await {
@@ -246,7 +249,7 @@ async fn retry(
 
 /// Whether a journal of the folder tells of the same operation: the queue is an index of them, and nothing that somebody
 /// else put into it is delivered.
-fn is_named(folder: &StateFolder, letter: &DeadLetter) -> Result<(), String> {
+fn is_named(folder: &StateFolder, letter: &DeadLetter) -> Result<(), WorkError> {
     let run = folder.run(&letter.run);
     let is_same = |plan: &Plan, failed: &FailedOperation| {
         let told = letter_of(plan, &letter.run, failed);
@@ -269,15 +272,15 @@ fn is_named(folder: &StateFolder, letter: &DeadLetter) -> Result<(), String> {
     // It may have been filed by a later session, under another mission's names.
     match named || last.is_some_and(|failed| is_same(&recovered.state.plan, &failed)) {
         true => Ok(()),
-        false => Err("no journal of this state folder tells of it, so it is not delivered".to_owned()),
+        false => Err("no journal of this state folder tells of it, so it is not delivered".into()),
     }
 }
 
 /// The channel as the run that failed to use it knows it: another mission may mean something else by the name.
-fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<Channel>, String> {
+fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<Channel>, WorkError> {
     let name = letter.channel().ok_or("it is no notification")?;
     if !letter.args["notification"].is_object() {
-        return Err("what was to be delivered is not known any more".to_owned());
+        return Err("what was to be delivered is not known any more".into());
     }
     let run = folder.run(&letter.run);
     let started = started(&run).ok_or_else(|| format!("run '{}' is not there any more", letter.run))?;
@@ -293,7 +296,11 @@ fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<Ch
         }
     }
     let plan = plan.map_err(|error| error.to_string())?;
-    channel_of(&plan, name, &started.options.mission_folder).map(Arc::new)
+    Ok(Arc::new(channel_of(
+        &plan,
+        name,
+        &started.options.mission_folder,
+    )?))
 }
 
 fn started(run: &RunFolder) -> Option<RunStarted> {

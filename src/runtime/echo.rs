@@ -33,7 +33,7 @@ impl World {
             };
             let output = match reply::write(&out, &text) {
                 Ok(output) => output,
-                Err(message) => return vec![not_reachable(turn, message)],
+                Err(why) => return vec![not_reachable(turn, why)],
             };
             let end = TurnEnd {
                 output,

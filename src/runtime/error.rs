@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::executor::error::WorkError;
 use crate::store::JournalError;
 
 /// Why a session could not go on. The state that was durable is safe, and the run can be resumed.
@@ -17,13 +18,8 @@ pub enum RunError {
     #[error("the process that holds the agents gave no sign of life in time and was ended")]
     Silent,
     /// A prompt or request cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Spool {
-        /// What was to be written.
-        path: std::path::PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Spool(#[from] WorkError),
     /// Signals cannot be listened to.
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),

@@ -29,7 +29,7 @@ pub struct Inspection {
     /// Prompts that are gone. They are not synced, so a power loss may take them.
     pub prompts_gone: usize,
     /// What is wrong with the snapshot, which nobody needs.
-    pub snapshot: Result<(), String>,
+    pub snapshot: io::Result<()>,
     /// The supervisor's record of exits.
     pub exits: io::Result<ExitsLog>,
     /// Why the supervisor of a session that died, which still lives, cannot be reached.
@@ -37,7 +37,6 @@ pub struct Inspection {
 }
 
 /// Looks at everything of a run. Takes no lock and changes nothing.
-#[must_use]
 pub fn inspect(run: &RunFolder) -> Inspection {
     let mut named = Vec::new();
     let journal = read_all(run, |event| name_files(event, &mut named));
@@ -98,7 +97,6 @@ impl Vouched {
     }
 
     /// Whether a file is not what was recorded of it. What nobody vouches for is as it is. Blocks.
-    #[must_use]
     pub fn is_changed(&self, path: &Path) -> bool {
         let recorded = self.0.get(path);
         recorded.is_some_and(|recorded| spool::is_as_recorded(path, recorded).is_err())
@@ -107,10 +105,7 @@ impl Vouched {
 
 /// The files that an event vouches for. An empty one is not kept.
 fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
-    let whole = |file: &FileRef| Recorded {
-        len: Some(file.len),
-        digest: file.digest,
-    };
+    let whole = |file: &FileRef| file.into();
     match event {
         Event::Turn(turn, TurnEvent::Started { prompt: Some(digest) }) => named.push((
             SpoolName::Prompt(*turn),

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::domain::TurnId;
+use crate::executor::error::WorkError;
 use crate::review::snapshot::SHOWS_AFTER;
 use crate::store::SpoolName;
 use crate::store::no_links::{Folder, Times};
@@ -80,11 +81,10 @@ impl World {
     /// what this one will say.
     ///
     /// # Errors
-    /// In words, why it cannot have one.
-    pub(super) fn give_message_folder(&mut self, turn: TurnId) -> Result<(), String> {
+    /// Why it cannot have one.
+    pub(super) fn give_message_folder(&mut self, turn: TurnId) -> Result<(), WorkError> {
         let path = self.folder.spool_file(&SpoolName::Drop(turn));
-        let given = self.messages.give(&path);
-        given.map_err(|error| format!("cannot make {}: {error}", path.display()))
+        self.messages.give(&path).map_err(WorkError::file("make", &path))
     }
 
     /// Takes the folder of a turn back that has ended, if it stayed empty. Whether there is anything in it or in its place, or

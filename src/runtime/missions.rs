@@ -50,13 +50,11 @@ impl Missions {
     }
 
     /// The number of the mission that holds.
-    #[must_use]
     pub fn number(&self) -> u32 {
         self.number
     }
 
     /// The digest of the mission that holds.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }

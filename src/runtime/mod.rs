@@ -136,5 +136,5 @@ pub use replay::{Decision, Reading, Replay, Standing, replay};
 pub use session::{Ending, Session, SessionSetup};
 pub use settings_files::{CONFIG, SettingsError, settings_files, user_settings};
 pub use snapshots::{Tail, told_by_snapshot};
-pub use supervision::supervisors;
+pub use supervision::{NoWord, supervisors};
 pub use triage::ask_about_request;

@@ -12,7 +12,6 @@ use crate::mission::RunOptions;
 use crate::store::{RunFolder, StateFolder};
 
 /// The folder in which a state folder lies, without links on the way.
-#[must_use]
 pub fn state_base(folder: &StateFolder) -> Option<PathBuf> {
     let parent = |path: PathBuf| path.parent().map(Path::to_owned);
     match fs::canonicalize(folder.path()) {
@@ -22,7 +21,6 @@ pub fn state_base(folder: &StateFolder) -> Option<PathBuf> {
 }
 
 /// The folder that is meant, by a path that shows that it lies below `base`, where it does.
-#[must_use]
 pub fn below(base: Option<&Path>, path: PathBuf) -> PathBuf {
     match (base, fs::canonicalize(&path)) {
         (Some(base), Ok(real)) if !path.starts_with(base) && real.starts_with(base) => real,

@@ -16,6 +16,7 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Points, RunId, Timestamp};
 use crate::engine::{Fact, Notice, OpenNotice, State, Topic, Undelivered};
 use crate::executor::command::{CommandEnd, CommandJob, How, Outputs};
+use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
 use crate::mission::Plan;
 use crate::store::{self, no_links};
@@ -38,7 +39,7 @@ pub(super) fn resolve(plan: &Plan, folder: &Path) -> Result<Channels, Vec<(Strin
     for name in plan.notified_channels() {
         match channel_of(plan, name, folder) {
             Ok(channel) => drop(channels.insert(name.into(), Arc::new(channel))),
-            Err(problem) => problems.push((name.to_owned(), problem)),
+            Err(problem) => problems.push((name.to_owned(), problem.into())),
         }
     }
     if problems.is_empty() {
@@ -49,11 +50,11 @@ pub(super) fn resolve(plan: &Plan, folder: &Path) -> Result<Channels, Vec<(Strin
 }
 
 /// One channel, ready to be used; relative paths in `folder`.
-pub(super) fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Channel, String> {
+pub(super) fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Channel, WorkError> {
     // The key that speaks for the user reaches nobody.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     let channel = plan.channel(name).ok_or("the mission has no such channel")?;
-    Channel::of_plan(channel, folder, variable)
+    Ok(Channel::of_plan(channel, folder, variable)?)
 }
 
 /// The document that a channel is given: `quorum.notification/v1`. Fields are only ever added.
@@ -258,7 +259,7 @@ impl World {
         DeliveryContext {
             commands: self.commands.clone(),
             state_folder: self.folder.state_folder().path().to_owned(),
-            cwd: self.programs.mission_folder().to_owned(),
+            cwd: self.programs.mission_folder.clone(),
             secrets: self.programs.secrets(),
         }
     }
@@ -269,7 +270,7 @@ impl World {
         let Some(open) = state.notices.open(number) else {
             return;
         };
-        let Some(channel) = self.programs.channel(&open.channel) else {
+        let Some(channel) = self.programs.channels.get(&*open.channel).cloned() else {
             let failure = Undelivered {
                 class: FailureClass::Unknown,
                 message: format!("the mission has no channel '{}' any more", open.channel),

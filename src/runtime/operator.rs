@@ -12,7 +12,7 @@ use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queue
 use super::entry::{Due, Entry};
 use super::recover::{RecoverError, Recovered, recover};
 use super::scan;
-use super::supervision;
+use super::supervision::{self, NoWord};
 
 /// Why a run could not be told.
 #[derive(Debug, thiserror::Error)]
@@ -26,12 +26,9 @@ pub enum TellError {
     /// What still runs of it cannot be ended.
     #[error("processes of the earlier session still run and cannot be ended: {0}")]
     StillRuns(io::Error),
-    /// The supervisor of its last session was killed.
-    #[error("{}", supervision::unsupervised(.0))]
-    Unsupervised(RunId),
-    /// Something that was left behind by a session whose supervisor was killed still lives.
-    #[error("{}", supervision::left_alive(*.0))]
-    LeftAlive(u32),
+    /// Nobody's word is taken for it now.
+    #[error(transparent)]
+    NoWord(#[from] NoWord),
     /// The inbox cannot be read or emptied.
     #[error("cannot use {path}: {source}")]
     Inbox {

@@ -58,13 +58,11 @@ impl Origin {
 }
 
 /// The key of this machine's operator, if there is one that can be used.
-#[must_use]
 pub fn operator_key() -> Option<OperatorKey> {
     OperatorKey::existing().ok().flatten()
 }
 
 /// The code of the beginning of a run.
-#[must_use]
 pub fn code_of_start(key: &OperatorKey, run: &RunId, at: Timestamp, mission: Digest) -> OriginCode {
     code(key, &text_of_start(run, at, mission))
 }
@@ -150,7 +148,6 @@ fn of_start(key: &OperatorKey, run: &RunFolder, first: &Record) -> Origin {
 
 /// What a key says of all of a run: the worst that it says of its beginning and of the end of each session. What cannot
 /// be read is for whoever folds the journal to complain about.
-#[must_use]
 pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
     let Some(key) = key else {
         return Origin::Unknown;
@@ -190,7 +187,6 @@ pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
 }
 
 /// Whether every record of a journal can be read.
-#[must_use]
 pub fn is_whole(run: &RunFolder) -> bool {
     let Ok(mut reader) = Reader::open(&run.journal()) else {
         return false;
@@ -251,7 +247,6 @@ pub struct Newest {
 
 /// The run that began last. Where this machine's key verifies any run, one that it does not verify is passed over; where
 /// it verifies none, because the folder was carried here without its key, only what is plainly forged is.
-#[must_use]
 pub fn newest(runs: Vec<KnownRun>, key: Option<&OperatorKey>) -> Newest {
     let (begins, needed) = beginnings(&runs, key);
     let mut passed_over = Vec::new();
@@ -274,7 +269,6 @@ pub fn newest(runs: Vec<KnownRun>, key: Option<&OperatorKey>) -> Newest {
 
 /// The moment that the beginning of the next run gets: now, but behind that of every run of the folder, whatever the
 /// clocks of those who made them said (semantics, section 22). A planted run moves no clock.
-#[must_use]
 pub fn next_start(folder: &StateFolder, key: Option<&OperatorKey>) -> Timestamp {
     let runs = folder.known_runs().unwrap_or_default();
     let (begins, needed) = beginnings(&runs, key);

@@ -17,8 +17,6 @@ use crate::review::snapshot::{
     Guarded, Known, Mark, Marks, Scope, Stamp, changed_paths, look_again, restored_paths,
 };
 
-use super::watch::protected_scopes;
-
 /// The group of what is protected by default.
 const BY_DEFAULT: usize = 0;
 /// So many files are looked at by the loop itself, where none of them has changed.
@@ -33,6 +31,21 @@ pub struct ReadBefore {
     pub mission: Option<PathBuf>,
     /// Where settings were read from, or would have been.
     pub settings: Vec<PathBuf>,
+}
+
+/// What the mission and a task protect.
+pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
+    let scope = |root: PathBuf, patterns: &[Box<str>]| Scope {
+        root,
+        patterns: patterns.iter().map(|pattern| pattern.to_string()).collect(),
+    };
+    let all = [
+        scope(plan.rules.workspace.clone(), &plan.rules.protect),
+        scope(workspace(plan, task), &plan.task(task).protect),
+    ];
+    all.into_iter()
+        .filter(|scope| !scope.patterns.is_empty())
+        .collect()
 }
 
 /// All of it.
@@ -427,7 +440,6 @@ fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> V
 }
 
 /// The files that are protected because commands that judge name them, each with the command, as they are now. Blocks.
-#[must_use]
 pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, String> {
     let plan = &state.plan;
     let folders: Vec<PathBuf> = [&plan.rules.workspace, &options.mission_folder]

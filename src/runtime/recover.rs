@@ -303,13 +303,11 @@ impl Recovered {
     }
 
     /// The supervisor of the last session.
-    #[must_use]
     pub fn supervisor(&self) -> &SupervisorRef {
         &self.last.supervisor
     }
 
     /// What the last session may have left running.
-    #[must_use]
     pub fn left(&self) -> Left {
         // What runs belongs to the original, which somebody may go on with.
         if self.is_copy {

@@ -23,7 +23,8 @@ use crate::domain::{Advice, AskId, Digest, Purpose, TaskId};
 use crate::engine::{
     self, AskEvent, Event, Fact, FileRef, Prompt, RULES, ReplyRef, RunEvent, State, TurnEvent,
 };
-use crate::executor::spool::{Recorded, is_as_recorded, read_head};
+use crate::executor::error::WorkError;
+use crate::executor::spool::{check, is_as_recorded, read_head};
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
@@ -34,7 +35,6 @@ use compare::{Ground, Place, advice_difference, differing, essence, is_decisive,
 
 use shown::Shown;
 
-use super::ask::panel_of;
 use super::inspect::vouched;
 use super::origin::{Origin, operator_key, origin};
 use super::recover::{RecoverError, Recovered, Taken, retell};
@@ -111,7 +111,6 @@ pub struct Decision {
 
 impl Replay {
     /// Whether everything was derived again and is as it is recorded. What other rules decided was not derived.
-    #[must_use]
     pub fn is_equal(&self) -> bool {
         self.of_other_rules == 0 && self.standings().all(|standing| *standing == Standing::Equal)
     }
@@ -261,7 +260,7 @@ impl Rejudge<'_> {
         let of = (task, attempt, stage);
         for (name, recorded) in vouched(event) {
             if let Err(error) = is_as_recorded(&self.run.spool_file(&name), &recorded) {
-                self.lost(&state.plan, of, self.record, &recorded.digest, error.to_string());
+                self.lost(&state.plan, of, self.record, &recorded.digest, error.into());
             }
         }
     }
@@ -273,7 +272,7 @@ impl Rejudge<'_> {
         (task, attempt, stage): (TaskId, u32, &'static str),
         record: u64,
         digest: &Digest,
-        why: String,
+        why: WorkError,
     ) {
         self.decisions.push(Decision {
             record: Some(record),
@@ -282,7 +281,7 @@ impl Rejudge<'_> {
             stage,
             recorded: json!(digest.to_string()),
             derived: Value::Null,
-            standing: Standing::Lost(why),
+            standing: Standing::Lost(why.into()),
         });
     }
 
@@ -328,7 +327,7 @@ impl Rejudge<'_> {
             return advice.clone();
         };
         let agent = state.plan.agent(open.agent);
-        let panel = panel_of(&state.plan, id.task);
+        let panel = state.plan.task(id.task).panel();
         let (judgement, derived) = self.read(reply, id, |said, judgement| match agent.spec.adapter {
             Adapter::Echo => verdict::of_echo(open.purpose),
             _ => verdict::of_ask(open.purpose, panel, said, &judgement.work),
@@ -344,7 +343,7 @@ impl Rejudge<'_> {
             let name = SpoolName::Ask(id, AskFile::Handoff);
             match (open.purpose, handed_over) {
                 (_, Some((_, _, file))) => self.vouched(&name, &file).map(|()| derived),
-                (Purpose::Grade { .. }, None) => Err("nothing is on record as handed over".to_owned()),
+                (Purpose::Grade { .. }, None) => Err("nothing is on record as handed over".into()),
                 _ => Ok(derived),
             }
         });
@@ -384,7 +383,7 @@ impl Rejudge<'_> {
         reply: &ReplyRef,
         id: AskId,
         parse: impl FnOnce(Reply<'_>, &Judgement) -> T,
-    ) -> (Option<Judgement>, Result<T, String>) {
+    ) -> (Option<Judgement>, Result<T, WorkError>) {
         let judgement = match self.judgement(
             reply.judgement.as_deref(),
             &SpoolName::Ask(id, AskFile::Judgement),
@@ -408,11 +407,10 @@ impl Rejudge<'_> {
             )
             .and_then(|()| match reply.file.len {
                 0 => Ok(String::new()),
-                _ => read_head(
+                _ => Ok(read_head(
                     &self.run.spool_file(&SpoolName::Ask(id, AskFile::Reply)),
                     LARGEST_REPLY,
-                )
-                .map_err(|error| error.to_string()),
+                )?),
             });
         let read = text.map(|text| {
             let said = Reply {
@@ -425,28 +423,27 @@ impl Rejudge<'_> {
         (Some(judgement), read)
     }
 
-    fn judgement(&self, file: Option<&FileRef>, name: &SpoolName) -> Result<Judgement, String> {
+    fn judgement(&self, file: Option<&FileRef>, name: &SpoolName) -> Result<Judgement, WorkError> {
         let file = file.ok_or("an older version of quorum did not store what the verdict rests on")?;
         self.vouched(name, file)?;
         let path = self.run.spool_file(name);
-        let text = read_head(&path, LARGEST_JUDGEMENT).map_err(|error| error.to_string())?;
-        serde_json::from_str(&text).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+        let text = read_head(&path, LARGEST_JUDGEMENT)?;
+        serde_json::from_str(&text)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()).into())
     }
 
     /// Whether a file is what was recorded; empty ones are not kept.
-    fn vouched(&self, name: &SpoolName, file: &FileRef) -> Result<(), String> {
+    fn vouched(&self, name: &SpoolName, file: &FileRef) -> Result<(), WorkError> {
         let path = self.run.spool_file(name);
         if file.len == 0 {
             return match path.metadata() {
-                Ok(found) if found.len() > 0 => Err(format!("{} was recorded as empty", path.display())),
+                Ok(found) if found.len() > 0 => {
+                    Err(format!("{} was recorded as empty", path.display()).into())
+                }
                 _ => Ok(()),
             };
         }
-        let recorded = Recorded {
-            len: Some(file.len),
-            digest: file.digest,
-        };
-        is_as_recorded(&path, &recorded).map_err(|error| error.to_string())
+        Ok(check(&path, file)?)
     }
 
     fn doubt(&mut self, ground: Ground, standing: &Standing) {

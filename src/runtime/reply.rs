@@ -8,11 +8,11 @@ use crate::agents::model::ModelError;
 use crate::domain::{Digest, FailureClass, Millis};
 use crate::engine::{FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
 use crate::executor::command::{CommandEnd, How, LONGEST_QUOTE};
-use crate::executor::spool::{Sealed, read_head_bytes, seal};
+use crate::executor::error::WorkError;
+use crate::executor::spool::{self, read_head_bytes, seal};
 use crate::judging::parser::Quoted;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{LARGEST_REPLY, Reply};
-use crate::store;
 
 use super::reviewer_tools::Answered;
 
@@ -37,10 +37,10 @@ pub(super) struct Failed {
 
 impl Failed {
     /// A failure of whoever was asked.
-    pub fn of(class: FailureClass, message: String) -> Self {
+    pub fn of(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
             class,
-            message,
+            message: message.into(),
             retry_after: None,
             used: None,
             ours: false,
@@ -58,7 +58,7 @@ impl Failed {
     }
 
     /// A failure of this program.
-    pub fn ours(message: String) -> Self {
+    pub fn ours(message: impl Into<String>) -> Self {
         Self {
             ours: true,
             ..Self::of(FailureClass::Unknown, message)
@@ -66,7 +66,7 @@ impl Failed {
     }
 
     /// A failure of this program before anybody was asked.
-    pub fn unasked(message: String) -> Self {
+    pub fn unasked(message: impl Into<String>) -> Self {
         Self {
             never_began: true,
             ..Self::ours(message)
@@ -85,7 +85,7 @@ pub(super) fn no_reply(who: &str, end: &CommandEnd) -> Option<Failed> {
         How::NotStarted(why) => {
             return Some(Failed {
                 never_began: true,
-                ..Failed::of(FailureClass::Unknown, why.to_owned())
+                ..Failed::of(FailureClass::Unknown, why)
             });
         }
         How::TimedOut => {
@@ -190,12 +190,9 @@ fn read<T>(
 ) -> Result<(T, ReplyRef), Failed> {
     // It is there and vouched for, and we cannot read it: that says nothing about the work.
     let unreadable = |why: String| Failed::ours(format!("the reply cannot be read: {why}"));
-    let file = match seal(&place.reply) {
-        Sealed::File(file) => file,
-        // An empty reply is a reply, and says nothing.
-        Sealed::Nothing => nothing(),
-        Sealed::Refused(why) => return Err(unreadable(why)),
-    };
+    let file = seal(&place.reply).map_err(|error| unreadable(error.to_string()))?;
+    // An empty reply is a reply, and says nothing.
+    let file = file.unwrap_or_else(nothing);
     if file.len < least {
         return Err(unreadable(format!("it has {} bytes, and had {least}", file.len)));
     }
@@ -226,25 +223,20 @@ fn read<T>(
 }
 
 /// Writes a reply to the spool, durable before any record names it.
-pub(super) async fn store(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
+pub(super) async fn store(path: &Path, text: &str) -> Result<Option<FileRef>, WorkError> {
     let (path, text) = (path.to_owned(), text.to_owned());
-    let stored = tokio::task::spawn_blocking(move || write(&path, &text));
-    stored.await.map_err(|error| error.to_string())?
+    tokio::task::spawn_blocking(move || write(&path, &text)).await?
 }
 
 /// The same, blocking.
-pub(super) fn write(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
-    store::write_new(path, text.as_bytes())
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    match seal(path) {
-        Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
-        sealed => Ok(sealed.file()),
-    }
+pub(super) fn write(path: &Path, text: &str) -> Result<Option<FileRef>, WorkError> {
+    spool::write(path, text.as_bytes())?;
+    seal(path).map_err(WorkError::file("store", path))
 }
 
 /// Writes what a verdict rests on beside the reply, durable before any record names it. Blocks.
-pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, String> {
-    let mut text = serde_json::to_string_pretty(judgement).map_err(|error| error.to_string())?;
+pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, WorkError> {
+    let mut text = serde_json::to_string_pretty(judgement)?;
     text.push('\n');
     Ok(write(path, &text)?.map(Box::new))
 }

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, Timestamp, TurnId};
-use crate::engine::{FileFact, State, TaskState, prior_points};
+use crate::engine::{CheckResult, FileFact, Known, State, TaskState, prior_points};
+use crate::executor::error::WorkError;
 use crate::executor::spool::{check, read_head, read_output};
 use crate::executor::workspace::workspace;
+use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
 use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
@@ -15,9 +17,6 @@ use crate::review::fence::{Excerpt, take_in};
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
 use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, Work};
 use crate::store::{RunFolder, SpoolName};
-
-use super::ask::panel_of;
-use super::reviewer_tools::is_about_files;
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
 const LARGEST_QUOTED: u64 = 1024 * 1024;
@@ -29,6 +28,18 @@ pub(super) type Judged = (TaskId, TaskState);
 pub(super) fn judged(state: &State, task: TaskId) -> Vec<Judged> {
     let judged = state.judged(task);
     judged.map(|id| (id, state.task(id).clone())).collect()
+}
+
+/// Whether who judges a task judges files, by what is known of its work.
+pub(super) fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
+    let evidence = &task_state.course.evidence;
+    let calls = task_state.attempt.calls.known().map(|calls| calls.calls);
+    let changed = match evidence.changed {
+        Known::No => Some(false),
+        Known::Yes => Some(true),
+        Known::Unknown => None,
+    };
+    is_file_task(plan, task, calls, changed)
 }
 
 /// The material of one review.
@@ -61,7 +72,7 @@ impl Material {
         task: TaskId,
         task_state: &TaskState,
         judged: &[Judged],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, WorkError> {
         let is_node = plan.route(task).is_some();
         let mut output = outputs(folder, plan, judged)?;
         secrets.blot_out_of(&mut output.head);
@@ -78,32 +89,19 @@ impl Material {
         shown.retain(|(artifact, _)| !is_picture(&artifact.path));
         facts.retain(|fact| !is_picture(&fact.path));
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
-        let judging = task_state.judging();
-        let results = judging
-            .into_iter()
-            .flat_map(|judging| judging.checks.iter().flatten());
-        let checks: Vec<CheckReport> = (1..)
-            .zip(results)
-            .map(|(n, result)| CheckReport {
-                name: format!("check {n}"),
-                passed: result.passed,
-                output: secrets.redact(&result.message),
-            })
-            .collect();
+        let checks = check_reports(task_state, secrets);
         let course = match judged {
             [one] if !is_node => course((folder, secrets), plan, one)?,
             _ => None,
         };
+        let input_check = |check: &CheckReport| InputCheck {
+            passed: check.passed,
+            output: Content::of(&check.output),
+        };
         let inputs = Inputs {
             outputs: judged.iter().map(|judged| input_output(plan, judged)).collect(),
             files,
-            checks: checks
-                .iter()
-                .map(|check| InputCheck {
-                    passed: check.passed,
-                    output: Content::of(&check.output),
-                })
-                .collect(),
+            checks: checks.iter().map(input_check).collect(),
             prior_findings: 0,
         };
         let mut said = Quoted::scored_on(scored(plan, task));
@@ -125,19 +123,8 @@ impl Material {
             course.said.iter().for_each(|text| take_in(&mut said, text));
         }
         let course = course.map(|course| course.shown);
-        let is_handed_down = |id: TaskId| {
-            let from = plan.task(id).provenance.as_deref();
-            from.is_some_and(|from| from.origin == Origin::Delegated)
-        };
-        // An agent wrote what these tasks are about.
-        for (id, _) in judged.iter().filter(|(id, _)| is_handed_down(*id)) {
-            let handed = plan.task(*id);
-            take_in(&mut said, &handed.title);
-            take_in(&mut said, handed.description.as_deref().unwrap_or_default());
-            handed
-                .acceptance
-                .iter()
-                .for_each(|criterion| take_in(&mut said, criterion));
+        for handed_down in judged.iter().filter(|(id, _)| is_handed_down(plan, *id)) {
+            take_in_task(&mut said, plan, handed_down.0);
         }
         Ok(Self {
             output,
@@ -147,7 +134,7 @@ impl Material {
             checks,
             inputs,
             about: is_node.then(|| about(plan, task, judged)),
-            handed_down: judged.iter().any(|(id, _)| is_handed_down(*id)),
+            handed_down: judged.iter().any(|(id, _)| is_handed_down(plan, *id)),
             prior: prior(plan, task, task_state),
             said,
         })
@@ -165,7 +152,7 @@ impl Material {
     /// The work as a prompt shows it.
     pub(super) fn work<'a>(&'a self, plan: &'a Plan, task: TaskId) -> Work<'a> {
         let task_plan = plan.task(task);
-        let panel = panel_of(plan, task);
+        let panel = task_plan.panel();
         Work {
             title: &task_plan.title,
             description: self.about.as_deref().or(task_plan.description.as_deref()),
@@ -180,6 +167,34 @@ impl Material {
             now: Timestamp::now(),
         }
     }
+}
+
+/// What checks said of the work, without what nobody may read.
+fn check_reports(task_state: &TaskState, secrets: &Secrets) -> Vec<CheckReport> {
+    let judging = task_state.judging().into_iter();
+    let results = judging.flat_map(|judging| judging.checks.iter().flatten());
+    let report = |(n, result): (u32, &CheckResult)| CheckReport {
+        name: format!("check {n}"),
+        passed: result.passed,
+        output: secrets.redact(&result.message),
+    };
+    (1..).zip(results).map(report).collect()
+}
+
+/// Whether an agent wrote what a task is about.
+fn is_handed_down(plan: &Plan, task: TaskId) -> bool {
+    let from = plan.task(task).provenance.as_deref();
+    from.is_some_and(|from| from.origin == Origin::Delegated)
+}
+
+/// What a task is about is no word of a reviewer's.
+fn take_in_task(said: &mut Quoted, plan: &Plan, task: TaskId) {
+    let task = plan.task(task);
+    take_in(said, &task.title);
+    take_in(said, task.description.as_deref().unwrap_or_default());
+    task.acceptance
+        .iter()
+        .for_each(|criterion| take_in(said, criterion));
 }
 
 /// What the review said that sent the work back, where whoever judges it must answer for that.
@@ -204,7 +219,7 @@ const LARGEST_RECORD: u64 = 1024 * 1024;
 
 /// What a task's work is scored on.
 fn scored(plan: &Plan, task: TaskId) -> impl Iterator<Item = &str> {
-    let dimensions = panel_of(plan, task).map_or(&[][..], |panel| &panel.dimensions);
+    let dimensions = plan.task(task).panel().map_or(&[][..], |panel| &panel.dimensions);
     dimensions.iter().map(|dimension| dimension.name.as_str())
 }
 
@@ -222,7 +237,7 @@ fn course(
     (folder, secrets): (&RunFolder, &Secrets),
     plan: &Plan,
     (task, task_state): &Judged,
-) -> Result<Option<Told>, String> {
+) -> Result<Option<Told>, WorkError> {
     if is_about_files(plan, *task, task_state) {
         return Ok(None);
     }
@@ -255,10 +270,10 @@ fn course(
     let steps = match &task_state.output.tools {
         Some(record) => {
             let path = folder.spool_file(&SpoolName::TurnTools(turn));
-            let lost = |error: std::io::Error| format!("the record of its tool calls is lost: {error}");
-            check(&path, record).map_err(lost)?;
+            let lost = || WorkError::lost("the record of its tool calls is lost");
+            check(&path, record).map_err(lost())?;
             let is_cut = record.len > LARGEST_RECORD;
-            let mut record = read_head(&path, LARGEST_RECORD).map_err(lost)?;
+            let mut record = read_head(&path, LARGEST_RECORD).map_err(lost())?;
             secrets.blot_out_of(&mut record);
             steps(&record, is_cut, &mut said)
         }
@@ -324,15 +339,14 @@ fn texts_in(value: &serde_json::Value, found: &mut Vec<String>) {
 }
 
 /// What the judged tasks said. Of several each has its part of what a prompt can hold.
-pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Excerpt, String> {
+pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Excerpt, WorkError> {
     let read = |(task, state): &Judged, most: usize| {
         let turn = TurnId {
             task: *task,
             attempt: state.attempt.number,
             turn: state.attempt.turn,
         };
-        read_output(folder, turn, &state.output, most)
-            .map_err(|error| format!("the work's output is lost: {error}"))
+        read_output(folder, turn, &state.output, most).map_err(WorkError::lost("the work's output is lost"))
     };
     if let [one] = judged {
         return read(one, 4 * MAX_OUTPUT);

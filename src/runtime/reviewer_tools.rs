@@ -13,20 +13,21 @@ use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::agents::transport::Line;
-use crate::domain::{AgentId, FailureClass, TaskId, Timestamp};
-use crate::engine::{Known, TaskState, ToolLedgerRef, Usage, Used};
+use crate::domain::{AgentId, FailureClass, Timestamp};
+use crate::engine::{ToolLedgerRef, Usage, Used};
+use crate::executor::error::WorkError;
+use crate::executor::spool;
 use crate::executor::workspace::{make_folder, workspace};
-use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
 use crate::mission::Plan;
 use crate::review::fence::{fence, take_in};
 use crate::review::judgement::{Content, Judgement};
 use crate::review::prompt::TOOLS_HINT;
-use crate::store::{self, RunFolder};
+use crate::store::RunFolder;
 
 use super::agent_backends::Toolless;
 use super::calls::usage_of;
-use super::review_context::Judged;
+use super::review_context::{Judged, is_about_files};
 use super::tool_ledger::{ToolLedger, unkept};
 
 /// Whether a reply has the form that was asked for, given what the work says.
@@ -86,18 +87,6 @@ pub(super) struct Offer<'a> {
     pub is_on_record: bool,
 }
 
-/// Whether who judges a task judges files, by what is known of its work.
-pub(super) fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
-    let evidence = &task_state.course.evidence;
-    let calls = task_state.attempt.calls.known().map(|calls| calls.calls);
-    let changed = match evidence.changed {
-        Known::No => Some(false),
-        Known::Yes => Some(true),
-        Known::Unknown => None,
-    };
-    is_file_task(plan, task, calls, changed)
-}
-
 impl Offer<'_> {
     fn is_about_files(&self) -> bool {
         let mut judged = self.judged.iter();
@@ -122,7 +111,7 @@ impl Offer<'_> {
     ///
     /// # Errors
     /// When the workspace cannot be opened.
-    pub fn looking(self, said: Quoted, has_form: HasForm) -> Result<Option<Looking>, String> {
+    pub fn looking(self, said: Quoted, has_form: HasForm) -> Result<Option<Looking>, WorkError> {
         let known = self.toolless.lock().unwrap_or_else(PoisonError::into_inner);
         let lacks_tools = !self.is_on_record && known.contains(&self.agent);
         drop(known);
@@ -132,8 +121,7 @@ impl Offer<'_> {
         }
         let (folder, apart) = self.workspace();
         make_folder(&folder, &self.plan.rules.workspace)?;
-        let toolbox = Toolbox::new(&folder, &FOR_REVIEWERS)
-            .map_err(|error| format!("cannot look into {}: {error}", folder.display()))?;
+        let toolbox = Toolbox::new(&folder, &FOR_REVIEWERS).map_err(WorkError::file("look into", &folder))?;
         Ok(Some(Looking {
             agent: self.agent,
             name: self.plan.agent(self.agent).name.to_string(),
@@ -358,14 +346,10 @@ fn text_of(request: &ModelRequest) -> String {
 }
 
 /// Writes down what a judge is asked.
-async fn keep(path: &Path, request: &ModelRequest) -> Result<(), String> {
+async fn keep(path: &Path, request: &ModelRequest) -> Result<(), WorkError> {
     let text = text_of(request);
     let path = path.to_owned();
-    let written = tokio::task::spawn_blocking(move || {
-        store::write_new(&path, text.as_bytes())
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))
-    });
-    written.await.unwrap_or_else(|error| Err(error.to_string()))
+    tokio::task::spawn_blocking(move || spool::write(&path, text.as_bytes())).await?
 }
 
 impl Answered {
@@ -380,8 +364,8 @@ impl Answered {
         }
     }
 
-    fn failed(message: String, request: ModelRequest) -> Self {
-        Self::of(Err(ModelError::here(message)), request)
+    fn failed(why: WorkError, request: ModelRequest) -> Self {
+        Self::of(Err(ModelError::here(why)), request)
     }
 
     /// The record of what its verdict rests on, with what was really asked and how it was answered.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
 use crate::engine::{
@@ -139,7 +139,6 @@ pub struct Session {
 
 impl Session {
     /// Joins what a session needs. Nothing happens yet.
-    #[must_use]
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
         let (commands, requests) = Commands::new();
@@ -199,64 +198,14 @@ impl Session {
     async fn work(&mut self, first: Fact) -> Result<(), RunError> {
         self.signals = Some(Signals::listen().map_err(RunError::Signals)?);
         let begin = Instant::now();
-        let heartbeat = scaled(HEARTBEAT);
-        let mut heartbeat = interval_at(begin + heartbeat, heartbeat);
-        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut looks = interval_at(begin, INBOX_LOOK);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let sign = scaled(SIGN_OF_LIFE).max(SHORTEST_SIGN);
-        let mut signs = interval_at(begin + sign, sign);
-        signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let recovered = if self.state.phase == RunPhase::New {
-            Vec::new()
-        } else {
-            pending_effects(&self.state)
-        };
-
-        for observer in &mut self.observers {
-            observer.on_start(&self.state);
-        }
-        super::notices::sweep(self.folder.state_folder().path());
-        let protected = self.world.protect(&self.state, &first, &self.read);
-        let goes_on = matches!(first, Fact::Resume { .. });
-        let mut beginning = vec![first];
-        beginning.extend(protected);
-        if goes_on {
-            beginning.push(Fact::Audit);
-        }
-        match Door::open(&self.folder.state_folder()) {
-            Ok(door) => self.door = Some(door),
-            Err(error) => beginning.push(Fact::Warn(format!(
-                "operators' commands are taken from the inbox only: cannot open {}: {error}",
-                self.folder.state_folder().control().display()
-            ))),
-        }
-        // Letters that were there before: their senders found nobody.
-        let mut taken = Vec::new();
-        self.look_into_inbox(&mut beginning, &mut taken);
-        self.listens = self.door.is_some();
-        let adopted = std::mem::take(&mut self.adopted);
-        beginning.extend(adopted.warnings.iter().cloned().map(Fact::Warn));
-        beginning.extend(self.world.warnings(&self.state).into_iter().map(Fact::Warn));
-        // Before any work, and on record: what is switched off elsewhere is seen by nobody who reads the mission.
-        let loosened = self.state.plan.rules.loosened.iter();
-        let loosened = loosened.filter(|found| found.is_beneath);
-        beginning.extend(loosened.map(|found| Fact::Warn(found.words())));
-        self.world.adopt(&self.state, adopted, &mut beginning);
-        // What became due while nobody worked on the run comes before anything is concluded from the state.
+        let (heartbeat, sign) = (scaled(HEARTBEAT), scaled(SIGN_OF_LIFE).max(SHORTEST_SIGN));
+        let mut heartbeat = every(heartbeat, begin + heartbeat);
+        let mut looks = every(INBOX_LOOK, begin);
+        let mut signs = every(sign, begin + sign);
         let mut clock = Clock::default();
-        beginning.extend(clock.due(&self.state, Timestamp::now()));
-        beginning.extend(self.world.drain_dead_letters());
-        let due = self.record(beginning, recovered)?;
-        // Not before the beginning is durable: whoever finds a record of exits knows that there was one.
-        self.world.open()?;
-        self.perform(due)?;
-        self.remove(taken)?;
-        let limit = self
-            .state
-            .options
-            .timeout
-            .map(|timeout| begin + timeout.as_duration());
+        self.begin(first, &mut clock)?;
+        let limit = self.state.options.timeout;
+        let limit = limit.map(|timeout| begin + timeout.as_duration());
         let mut overdue = None;
         let mut impatient = None;
         while self.state.phase != RunPhase::Finished {
@@ -319,6 +268,54 @@ impl Session {
             self.remove(taken)?;
         }
         Ok(())
+    }
+
+    /// Records what the session begins with and what it finds, and performs what is due by that.
+    fn begin(&mut self, first: Fact, clock: &mut Clock) -> Result<(), RunError> {
+        let recovered = if self.state.phase == RunPhase::New {
+            Vec::new()
+        } else {
+            pending_effects(&self.state)
+        };
+
+        for observer in &mut self.observers {
+            observer.on_start(&self.state);
+        }
+        super::notices::sweep(self.folder.state_folder().path());
+        let protected = self.world.protect(&self.state, &first, &self.read);
+        let goes_on = matches!(first, Fact::Resume { .. });
+        let mut beginning = vec![first];
+        beginning.extend(protected);
+        if goes_on {
+            beginning.push(Fact::Audit);
+        }
+        match Door::open(&self.folder.state_folder()) {
+            Ok(door) => self.door = Some(door),
+            Err(error) => beginning.push(Fact::Warn(format!(
+                "operators' commands are taken from the inbox only: cannot open {}: {error}",
+                self.folder.state_folder().control().display()
+            ))),
+        }
+        // Letters that were there before: their senders found nobody.
+        let mut taken = Vec::new();
+        self.look_into_inbox(&mut beginning, &mut taken);
+        self.listens = self.door.is_some();
+        let adopted = std::mem::take(&mut self.adopted);
+        beginning.extend(adopted.warnings.iter().cloned().map(Fact::Warn));
+        beginning.extend(self.world.warnings(&self.state).into_iter().map(Fact::Warn));
+        // Before any work, and on record: what is switched off elsewhere is seen by nobody who reads the mission.
+        let loosened = self.state.plan.rules.loosened.iter();
+        let loosened = loosened.filter(|found| found.is_beneath);
+        beginning.extend(loosened.map(|found| Fact::Warn(found.words())));
+        self.world.adopt(&self.state, adopted, &mut beginning);
+        // What became due while nobody worked on the run comes before anything is concluded from the state.
+        beginning.extend(clock.due(&self.state, Timestamp::now()));
+        beginning.extend(self.world.drain_dead_letters());
+        let due = self.record(beginning, recovered)?;
+        // Not before the beginning is durable: whoever finds a record of exits knows that there was one.
+        self.world.open()?;
+        self.perform(due)?;
+        self.remove(taken)
     }
 
     /// Puts on record that somebody else touched what this session rests on. It ends as internal, recorded or not. A run
@@ -614,6 +611,13 @@ fn facts_of(prompts: impl IntoIterator<Item = Prompt>) -> impl Iterator<Item = F
 /// What a command that was taken met.
 fn answer_from(state: &State, asked: &Asked) -> Answer {
     Answer::of(state.commands.get(&asked.queued.id).copied())
+}
+
+/// Ticks from a moment on. Those that were missed are not made up for.
+fn every(period: Duration, first: Instant) -> Interval {
+    let mut ticks = interval_at(first, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 async fn next_signal(signals: &mut Option<Signals>) -> Heard {

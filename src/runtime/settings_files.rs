@@ -38,7 +38,6 @@ pub struct SettingsError {
 
 /// All places that a command reads which is started in `here`: the project's from there upwards, the nearest first and
 /// none above a file that is there, then the user's.
-#[must_use]
 pub fn settings_files(here: &Path) -> Vec<SettingsFile> {
     let mut places = Vec::new();
     for folder in here.ancestors() {
@@ -57,7 +56,6 @@ pub fn settings_files(here: &Path) -> Vec<SettingsFile> {
 pub const CONFIG: &str = "QUORUM_CONFIG";
 
 /// Where the user's settings are or would be.
-#[must_use]
 pub fn user_settings() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os(CONFIG).filter(|named| !named.is_empty()) {
         return std::path::absolute(named).ok();

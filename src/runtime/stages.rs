@@ -6,6 +6,7 @@ use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, FindingsReport, Step, TaskId, TurnId};
 use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
+use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
@@ -45,7 +46,9 @@ impl StepRun {
     fn ended(self, plan: &Plan, end: &CommandEnd) -> JobEnd {
         let outcome = end.outcome();
         let result = match command_of(plan, self.turn.task, self.step) {
-            Some((_, command)) => prompt::command_opinion(command, &outcome),
+            Some((_, command)) => {
+                prompt::command_opinion(command, &outcome).map_err(|fault| fault.to_string())
+            }
             None => Err("the mission has no such stage any more".to_owned()),
         };
         JobEnd::Judged(result)
@@ -89,7 +92,7 @@ impl World {
                     files: evidence::scan(&workspace(&plan, task), plan.task(task).scrutiny.screenshots()),
                     hollow: None,
                 },
-                _ => JobEnd::Judged(look(&plan, task)),
+                _ => JobEnd::Judged(look(&plan, task).map_err(String::from)),
             });
         }
         let command = StageCommand {
@@ -108,7 +111,7 @@ impl StageCommand {
     fn prepare(self, sender: Sender) -> Result<CommandRequest, Box<Fact>> {
         let (run, turn, job) = (self.run, self.run.turn, self.run.job());
         let command = self.job().map_err(|why| {
-            let end = JobEnd::Judged(Err(why));
+            let end = JobEnd::Judged(Err(why.into()));
             Box::new(Fact::JobEnded { turn, job, end })
         })?;
         let plan = self.commands.plan;
@@ -118,11 +121,11 @@ impl StageCommand {
         }))
     }
 
-    fn job(&self) -> Result<CommandJob, String> {
+    fn job(&self) -> Result<CommandJob, WorkError> {
         let (run, commands, plan) = (self.run, &self.commands, &self.commands.plan);
         let task = run.turn.task;
         let Some((stage, command)) = command_of(plan, task, run.step) else {
-            return Err("the mission has no such stage any more".to_owned());
+            return Err("the mission has no such stage any more".into());
         };
         let from = (&commands.folder, &*commands.secrets);
         let (asked, _) = compose(from, plan, &self.task_state, task, (run.step, None), &[])?;
@@ -157,7 +160,7 @@ pub(super) fn compose(
     task: TaskId,
     (step, unread): (Step, Option<&str>),
     pictures: &[Picture],
-) -> Result<(JudgePrompt, Judgement), String> {
+) -> Result<(JudgePrompt, Judgement), WorkError> {
     let judged = [(task, task_state.clone())];
     let material = Material::gather((folder, secrets), plan, task, task_state, &judged)?;
     let work: Work<'_> = material.work(plan, task);
@@ -190,27 +193,26 @@ pub(super) fn compose(
 ///
 /// # Errors
 /// When there is none any more, or one of them cannot be used.
-pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<Picture>, String> {
+pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<Picture>, WorkError> {
     if step != Step::Vision {
         return Ok(Vec::new());
     }
     let paths = plan.task(task).scrutiny.screenshots();
     let found = pictures::read_all(&workspace(plan, task), paths)?;
     if found.is_empty() {
-        return Err("the screenshots are gone".to_owned());
+        return Err("the screenshots are gone".into());
     }
     Ok(found)
 }
 
 /// The heuristic check: the last screenshot against all that it must show. Blocks.
-fn look(plan: &Plan, task: TaskId) -> Result<Advice, String> {
+fn look(plan: &Plan, task: TaskId) -> Result<Advice, WorkError> {
     let vision = plan.task(task).scrutiny.vision.as_ref();
     let vision = vision.ok_or("the mission has no vision check any more")?;
     let found = pictures_of(plan, task, Step::Vision)?;
     let last = found.last().ok_or("the screenshots are gone")?;
-    pictures::violations(last, &vision.expectations, vision.tolerance)
-        .map(FindingsReport::whole)
-        .map(Advice::Findings)
+    let found = pictures::violations(last, &vision.expectations, vision.tolerance)?;
+    Ok(Advice::Findings(FindingsReport::whole(found)))
 }
 
 /// The review request as JSON, for commands that would rather not read prose.

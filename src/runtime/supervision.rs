@@ -10,8 +10,18 @@ use crate::engine::{Command, Fact, SupervisorRef};
 use crate::store::RunFolder;
 use crate::supervisor::{self, ExitsLog, ProcessIdentity};
 
-use super::operator::TellError;
 use super::recover::Recovered;
+
+/// Why nobody's word is taken for a run.
+#[derive(Debug, thiserror::Error)]
+pub enum NoWord {
+    /// The supervisor of its last session was killed.
+    #[error("{}", unsupervised(.0))]
+    Unsupervised(RunId),
+    /// Something that was left behind by a session whose supervisor was killed still lives.
+    #[error("{}", left_alive(*.0))]
+    LeftAlive(u32),
+}
 
 /// A supervisor of the run, and whether the session that it served has put its end on record.
 pub(super) type Served = (SupervisorRef, bool);
@@ -61,19 +71,19 @@ pub fn supervisors(recovered: &Recovered) -> Vec<ProcessIdentity> {
 /// Whether what a person says may be put down for a run that nobody works on.
 ///
 /// # Errors
-/// [`TellError::Unsupervised`] or [`TellError::LeftAlive`]
-pub(super) fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) -> Result<(), TellError> {
+/// [`NoWord`]
+pub(super) fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) -> Result<(), NoWord> {
     let is_word = |input: &Fact| matches!(input, Fact::Operator(said) if said.command.is_a_persons_word());
     if !inputs.iter().any(is_word) {
         return Ok(());
     }
     let killed = killed(run, recovered);
     if killed.last() == Some(&identity(recovered.supervisor())) {
-        return Err(TellError::Unsupervised(run.id().clone()));
+        return Err(NoWord::Unsupervised(run.id().clone()));
     }
     let at_terminal = || supervisor::is_at_terminal(std::process::id());
     match supervisor::something_left_of(&killed) {
-        Some(pid) if !at_terminal() => Err(TellError::LeftAlive(pid)),
+        Some(pid) if !at_terminal() => Err(NoWord::LeftAlive(pid)),
         _ => Ok(()),
     }
 }
@@ -99,7 +109,7 @@ pub(super) fn left_alive(pid: u32) -> String {
 }
 
 /// What is wrong with a run whose last supervisor was killed.
-pub(super) fn unsupervised(run: &RunId) -> String {
+fn unsupervised(run: &RunId) -> String {
     format!(
         "the process that held the agents of run '{run}' was killed, and what they started may live on: nobody's word is \
          taken until the run is resumed"

@@ -11,7 +11,8 @@ use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Spent, ToolRecord};
 use crate::domain::Timestamp;
 use crate::engine::ToolLedgerRef;
-use crate::executor::spool::{Sealed, seal};
+use crate::executor::error::WorkError;
+use crate::executor::spool::seal;
 use crate::store;
 
 /// A record that is being written. Its file is made with the first call.
@@ -120,28 +121,25 @@ impl ToolLedger {
     ///
     /// # Errors
     /// When a call is not on it.
-    pub async fn seal(self: Arc<Self>, spent: &Spent) -> Result<ToolLedgerRef, String> {
+    pub async fn seal(self: Arc<Self>, spent: &Spent) -> Result<ToolLedgerRef, WorkError> {
         let spent = *spent;
-        let sealed = tokio::task::spawn_blocking(move || self.seal_blocking(&spent)).await;
-        sealed.unwrap_or_else(|error| Err(error.to_string()))
+        tokio::task::spawn_blocking(move || self.seal_blocking(&spent)).await?
     }
 
-    fn seal_blocking(&self, spent: &Spent) -> Result<ToolLedgerRef, String> {
+    fn seal_blocking(&self, spent: &Spent) -> Result<ToolLedgerRef, WorkError> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let lost = |why: &str| {
             let path = self.path.display();
-            Err(format!(
-                "the record of its tool calls, {path}, is not whole: {why}"
-            ))
+            Err(format!("the record of its tool calls, {path}, is not whole: {why}").into())
         };
         if let Some(why) = &kept.lost {
             return lost(why);
         }
         let file = match (&kept.file, seal(&self.path)) {
             (None, _) => None,
-            (Some(_), Sealed::File(file)) => Some(file),
-            (Some(_), Sealed::Nothing) => return lost("it is gone"),
-            (Some(_), Sealed::Refused(why)) => return lost(&why),
+            (Some(_), Ok(None)) => return lost("it is gone"),
+            (Some(_), Ok(file)) => file,
+            (Some(_), Err(error)) => return lost(&error.to_string()),
         };
         Ok(ToolLedgerRef {
             file,

@@ -20,27 +20,27 @@ use crate::agents::transport::Line;
 use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Fact, FailedTool, State, ToolCalls, TurnEnd};
 use crate::executor::command::{CommandEnd, CommandJob, How};
+use crate::executor::error::WorkError;
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool::{read_ends, read_head};
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::make_folder;
 use crate::judging::question::may_be_question;
-use crate::mission::Plan;
 use crate::mission::model::{ToolKind, ToolPolicy, Tools};
+use crate::mission::{Plan, SubTask};
 use crate::review::fence::Excerpt;
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
 use super::agent_messages::handed_down;
-use super::calls::usage_of;
+use super::calls::{failed, usage_of};
 use super::middleware::{self, Heard};
 use super::permission::Permission;
-use super::protection::Protection;
+use super::protection::{Protection, protected_scopes};
 use super::reply;
 use super::reviewer_tools::usage_until;
 use super::tool_ledger::{ToolLedger, unkept};
-use super::watch::protected_scopes;
 use super::world::{Message, World, jitter, not_reachable};
 
 /// Bytes of either end of a command's output that the model is given.
@@ -88,12 +88,7 @@ impl World {
             endpoint,
             request: ModelRequest {
                 system: Some(HINT.to_owned()),
-                prompt: String::new(),
-                images: Vec::new(),
-                schema: None,
-                temperature: agent.spec.temperature,
-                max_tokens: agent.spec.max_tokens,
-                timeout: state.plan.task(turn.task).turn_timeout.as_duration(),
+                ..ModelRequest::to(&agent.spec, "", state.plan.task(turn.task).turn_timeout)
             },
             task: self.task_commands(&state.plan, turn.task, turn.attempt),
             protection: self.protection.clone(),
@@ -143,18 +138,17 @@ impl Work {
         let _ = sender.send(message);
     }
 
-    async fn prepare(&mut self) -> Result<ToolContext, String> {
+    async fn prepare(&mut self) -> Result<ToolContext, WorkError> {
         let prompt = self.task.folder.spool_file(&SpoolName::Prompt(self.turn));
         let (plan, folder, turn) = (self.task.plan.clone(), self.task.folder.clone(), self.turn);
         let (protection, cwd) = (self.protection.clone(), self.task.workspace());
         let prepared = tokio::task::spawn_blocking(move || {
             make_folder(&cwd, &plan.rules.workspace)?;
-            let prompt =
-                read_head(&prompt, u64::MAX).map_err(|error| format!("cannot read the prompt: {error}"))?;
+            let prompt = read_head(&prompt, u64::MAX).map_err(WorkError::lost("cannot read the prompt"))?;
             let toolbox = toolbox(&plan, &folder, &protection, (turn, &cwd))?;
-            Ok::<_, String>((prompt, toolbox))
+            Ok::<_, WorkError>((prompt, toolbox))
         });
-        let (prompt, toolbox) = prepared.await.unwrap_or_else(|error| Err(error.to_string()))?;
+        let (prompt, toolbox) = prepared.await??;
         self.request.prompt = prompt;
         Ok(ToolContext {
             turn,
@@ -212,10 +206,10 @@ impl Work {
         let output = match reply::store(&self.task.folder.spool_file(&SpoolName::Out(self.turn)), &text).await
         {
             Ok(output) => output,
-            Err(message) => {
+            Err(why) => {
                 let end = TurnEnd {
                     usage,
-                    ..self.failed(FailureClass::Unknown, message)
+                    ..self.failed(FailureClass::Unknown, why.into())
                 };
                 return self.end(context, end, &spent, begin).await;
             }
@@ -228,13 +222,7 @@ impl Work {
         if let Some(warning) = heard.warning {
             let _ = self.sender.send(Message::Fact(Fact::Warn(warning)));
         }
-        let delegated = Value::Array(said.delegated);
-        let (delegate, refused) = handed_down(&self.task.plan, self.turn.task, &delegated);
-        let title = &self.task.plan.task(self.turn.task).title;
-        for why in refused {
-            let warning = Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
-            let _ = self.sender.send(Message::Fact(warning));
-        }
+        let delegate = self.delegated(said.delegated);
         let end = TurnEnd {
             exit,
             output,
@@ -247,6 +235,18 @@ impl Work {
             ..TurnEnd::clean(self.turn)
         };
         self.end(context, end, &spent, begin).await
+    }
+
+    /// The sub-tasks that it hands down; whoever watches is told of those that cannot be read.
+    fn delegated(&self, items: Vec<Value>) -> Vec<SubTask> {
+        let plan = &self.task.plan;
+        let (sub_tasks, refused) = handed_down(plan, self.turn.task, &Value::Array(items));
+        for why in refused {
+            let title = &plan.task(self.turn.task).title;
+            let warning = Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
+            let _ = self.sender.send(Message::Fact(warning));
+        }
+        sub_tasks
     }
 
     fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
@@ -322,7 +322,7 @@ impl Work {
             Err(why) => TurnEnd {
                 usage: end.usage,
                 tools: Some(Box::new(unkept(spent))),
-                ..self.failed(FailureClass::Unknown, why)
+                ..self.failed(FailureClass::Unknown, why.into())
             },
         };
         Message::Worked(Box::new(TurnEnd {
@@ -337,14 +337,6 @@ impl Work {
             exit: failed(class, message),
             ..TurnEnd::clean(self.turn)
         }
-    }
-}
-
-fn failed(class: FailureClass, message: String) -> Exit {
-    Exit {
-        failure: Some(class),
-        message: Some(message),
-        ..Exit::default()
     }
 }
 
@@ -369,7 +361,7 @@ fn toolbox(
     folder: &RunFolder,
     protection: &Protection,
     (turn, cwd): (TurnId, &Path),
-) -> Result<Toolbox, String> {
+) -> Result<Toolbox, WorkError> {
     let tools = tools_of(plan, turn);
     let mut kinds = Vec::new();
     let looks = tools.offers(ToolKind::Read).then_some(FOR_REVIEWERS);
@@ -377,8 +369,7 @@ fn toolbox(
     kinds.extend(tools.offers(ToolKind::Write).then_some(Tool::Write));
     let guarded = Guarded::of(&protected_scopes(plan, turn.task))?;
     let by_default = protection.guards(plan, turn.task);
-    let toolbox =
-        Toolbox::new(cwd, &kinds).map_err(|error| format!("cannot look into {}: {error}", cwd.display()))?;
+    let toolbox = Toolbox::new(cwd, &kinds).map_err(WorkError::file("look into", cwd))?;
     Ok(toolbox
         .hiding(folder.state_folder().path())
         .guarding(move |path| guarded.holds(path) || by_default(path)))
@@ -548,7 +539,7 @@ impl ToolContext {
     }
 
     /// A call in which an agent speaks, without what nobody may read: its words go to others and on record.
-    fn without_secrets(&self, call: &ToolCall) -> Result<ToolCall, String> {
+    fn without_secrets(&self, call: &ToolCall) -> Result<ToolCall, WorkError> {
         let clean = self.secrets.redact(&call.arguments.to_string());
         let arguments =
             serde_json::from_str(&clean).map_err(|error| format!("it cannot be read: {error}"))?;
@@ -653,7 +644,7 @@ impl ToolContext {
     }
 }
 
-fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Result<Vec<String>, String> {
+fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Result<Vec<String>, WorkError> {
     let path = env.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or("", |(_, value)| value.as_str());
     let program = argv.first_mut().ok_or("there is no program")?;

@@ -6,6 +6,7 @@ use crate::agents::model::{self, ModelRequest};
 use crate::agents::transport::Network;
 use crate::domain::{AgentId, Timestamp};
 use crate::engine::{State, WorkKind};
+use crate::executor::error::WorkError;
 use crate::executor::runner::with_commands;
 use crate::mission::AgentPlan;
 use crate::store::no_links::scratch_folder;
@@ -26,7 +27,7 @@ pub async fn ask_about_request(
     title: &str,
     prompt: &str,
     supervisor: supervisor::Client,
-) -> Result<String, String> {
+) -> Result<String, WorkError> {
     // What is asked here is on no record.
     let network = match state.options.offline {
         true => Network::Offline(None),
@@ -34,7 +35,7 @@ pub async fn ask_about_request(
     };
     let agent = state.plan.agent(agent);
     let reached = reach(agent, &state.options.mission_folder, &network)?;
-    let folder = scratch_folder().map_err(|error| error.to_string())?;
+    let folder = scratch_folder()?;
     let question = Question {
         label: "triage",
         title,
@@ -69,23 +70,15 @@ pub async fn ask_about_request(
             }
         }
     });
-    let asked: Result<String, Failed> = asked.await.map_err(|error| error.to_string())?;
-    asked.map_err(|failed| failed.message)
+    let asked: Result<String, Failed> = asked.await?;
+    asked.map_err(|failed| failed.message.into())
 }
 
 async fn ask_model(endpoint: &Endpoint, agent: &AgentPlan, prompt: &str) -> Result<String, Failed> {
     let line = endpoint
         .line()
         .map_err(|error| Failed::unasked(error.to_string()))?;
-    let request = ModelRequest {
-        system: None,
-        prompt: prompt.to_owned(),
-        images: Vec::new(),
-        schema: None,
-        temperature: agent.spec.temperature,
-        max_tokens: agent.spec.max_tokens,
-        timeout: review_timeout(agent).as_duration(),
-    };
+    let request = ModelRequest::to(&agent.spec, prompt, review_timeout(agent));
     let reply = model::complete(&line, endpoint, &request, Timestamp::now()).await;
     let reply = reply.map_err(Failed::of_model)?;
     // What is cut short says nothing, whatever its beginning looks like.

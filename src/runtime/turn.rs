@@ -9,8 +9,9 @@ use crate::agents::failure::{FailedCommand, Moment, ToldFailure, read_command};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{AfterCrash, Exit, Fact, State, TurnEnd, WorkKind, policy};
 use crate::executor::command::{CommandJob, LONGEST_QUOTE, Outputs};
+use crate::executor::error::WorkError;
 use crate::executor::runner::CommandRequest;
-use crate::executor::spool::{Sealed, read_head, read_tail, seal};
+use crate::executor::spool::{read_head, read_tail, seal};
 use crate::mission::Plan;
 use crate::mission::model::{Check, CommandLine, Input as PromptInput};
 use crate::store::{RunFolder, SpoolName};
@@ -108,7 +109,7 @@ impl World {
         &mut self,
         turn: TurnId,
         outputs: Outputs,
-        result: Result<supervisor::Exit, String>,
+        result: Result<supervisor::Exit, WorkError>,
         inputs: &mut Vec<Fact>,
     ) {
         match (result, self.newest_plan.clone()) {
@@ -117,13 +118,13 @@ impl World {
                 self.turn_exited(turn, plan, outputs, exit, inputs);
             }
             (Ok(_), None) => {}
-            (Err(message), _) => {
+            (Err(why), _) => {
                 self.take_message_folder(turn);
                 inputs.push(Fact::TurnRequestFailed {
                     turn,
                     class: FailureClass::Unknown,
                     before_effect: true,
-                    message,
+                    message: why.into(),
                     retry_after: None,
                     jitter: jitter(),
                 });
@@ -269,12 +270,12 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     };
     let mut end = turn_end(turn, exit, limit, failure);
     match seal(&err) {
-        Sealed::Refused(why) => inputs.push(Fact::Warn(format!("{}: {why}", err.display()))),
-        sealed => end.stderr = sealed.file(),
+        Ok(file) => end.stderr = file,
+        Err(why) => inputs.push(Fact::Warn(format!("{}: {why}", err.display()))),
     }
     match seal(&out) {
-        Sealed::Refused(why) => lose_output(&mut end.exit, &why),
-        sealed => end.output = sealed.file(),
+        Ok(file) => end.output = file,
+        Err(why) => lose_output(&mut end.exit, &why.to_string()),
     }
     // It may have grown since, but what is gone of it may have been the work.
     let found = end.output.as_ref().map_or(0, |out| out.len);
@@ -302,23 +303,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
     if end.exit.failure.is_none() {
         if middleware::listens(&files.plan, turn.task) {
-            let printed = match (&said, &end.output) {
-                (None, Some(_)) => read_tail(&out, LAST_MESSAGE),
-                _ => Ok(String::new()),
-            };
-            let printed = printed.unwrap_or_else(|error| {
-                let why = format!("turn {turn}: its last words cannot be heard: {error}");
-                inputs.push(Fact::Warn(why));
-                String::new()
-            });
-            let message = match &said {
-                Some(claimed) => Said::Message(claimed),
-                None => Said::Printed(&printed),
-            };
-            let heard = middleware::after(&files.plan, turn.task, &end.exit, message);
-            end.broken = heard.broken;
-            end.cues = heard.cues;
-            inputs.extend(heard.warning.map(Fact::Warn));
+            inputs.extend(listen(&files.plan, &mut end, said.as_deref(), &out).map(Fact::Warn));
         }
         let can_confirm = files.plan.rules.orchestrator.is_some();
         if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
@@ -329,6 +314,27 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Fact::TurnEnded(Box::new(end)));
     inputs
+}
+
+/// What is heard in the last message of a turn: what it claims to have said, else the end of what it printed. What a person
+/// should know of that. Blocks.
+fn listen(plan: &Plan, end: &mut TurnEnd, claimed: Option<&str>, out: &Path) -> Option<String> {
+    let printed = match (claimed, &end.output) {
+        (None, Some(_)) => read_tail(out, LAST_MESSAGE),
+        _ => Ok(String::new()),
+    };
+    let (printed, unheard) = match printed {
+        Ok(printed) => (printed, None),
+        Err(error) => {
+            let why = format!("turn {}: its last words cannot be heard: {error}", end.turn);
+            (String::new(), Some(why))
+        }
+    };
+    let message = claimed.map_or(Said::Printed(&printed), Said::Message);
+    let heard = middleware::after(plan, end.turn.task, &end.exit, message);
+    end.broken = heard.broken;
+    end.cues = heard.cues;
+    unheard.or(heard.warning)
 }
 
 fn turn_end(

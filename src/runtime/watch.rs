@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{TaskId, TurnId};
 use crate::engine::{Fact, FileRef, Noted, OutputRefs, State, TurnFiles};
+use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
-use crate::executor::spool::{Recorded, Sealed, is_as_recorded, read_output, seal};
+use crate::executor::spool::{check, read_output, seal, write};
 use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::{Watched, watched};
 use crate::judging::hollow::hollow;
@@ -22,7 +23,7 @@ use crate::mission::Plan;
 use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::protection::{Protection, ReadBefore, Seen};
+use super::protection::{Protection, ReadBefore, Seen, protected_scopes};
 use super::world::World;
 
 /// How many changes a record holds; the others are counted.
@@ -60,7 +61,7 @@ impl World {
         let plan = state.plan.clone();
         let folder = self.folder.clone();
         self.blocking(move || {
-            let result = note(&plan, &folder, turn);
+            let result = note(&plan, &folder, turn).map_err(String::from);
             vec![Fact::FilesNoted {
                 turn,
                 starts,
@@ -248,20 +249,6 @@ fn cut(changes: &mut Vec<String>) {
     }
 }
 
-pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
-    let scope = |root: PathBuf, patterns: &[Box<str>]| Scope {
-        root,
-        patterns: patterns.iter().map(|pattern| pattern.to_string()).collect(),
-    };
-    let all = [
-        scope(plan.rules.workspace.clone(), &plan.rules.protect),
-        scope(workspace(plan, task), &plan.task(task).protect),
-    ];
-    all.into_iter()
-        .filter(|scope| !scope.patterns.is_empty())
-        .collect()
-}
-
 fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<Marks> {
     let patterns = match watched(plan, task) {
         Watched::Nothing => return Some(Marks::new()),
@@ -275,7 +262,7 @@ fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<Mark
     look(&[scope], folder.state_folder().path()).ok()
 }
 
-fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, String> {
+fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, WorkError> {
     let protected = look(&protected_scopes(plan, turn.task), folder.state_folder().path());
     let record = Record {
         protected: protected.map_err(|mut unknown| {
@@ -285,27 +272,20 @@ fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, String
         watched: look_at_watched(plan, folder, turn.task),
     };
     let path = folder.spool_file(&SpoolName::Before(turn));
-    let mut bytes = serde_json::to_vec(&record).map_err(|error| error.to_string())?;
+    let mut bytes = serde_json::to_vec(&record)?;
     if bytes.len() as u64 > LARGEST_RECORD {
-        return Err("the patterns name too much: narrow them".to_owned());
+        return Err("the patterns name too much: narrow them".into());
     }
     bytes.push(b'\n');
-    store::write_new(&path, &bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    match seal(&path) {
-        Sealed::File(file) => Ok(file),
-        Sealed::Nothing => Err(format!("{} is gone", path.display())),
-        Sealed::Refused(why) => Err(format!("{}: {why}", path.display())),
-    }
+    write(&path, &bytes)?;
+    let file = seal(&path).map_err(WorkError::lost(path.display().to_string()))?;
+    file.ok_or_else(|| format!("{} is gone", path.display()).into())
 }
 
-fn read_record(path: &Path, expected: &FileRef) -> Result<Record, String> {
-    let recorded = Recorded {
-        len: Some(expected.len),
-        digest: expected.digest,
-    };
-    is_as_recorded(path, &recorded).map_err(|error| error.to_string())?;
-    let bytes = store::read_regular(path, store::LONGEST_FILE).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+fn read_record(path: &Path, expected: &FileRef) -> Result<Record, WorkError> {
+    check(path, expected)?;
+    let bytes = store::read_regular(path, store::LONGEST_FILE)?;
+    Ok(serde_json::from_slice(&bytes)?)
 }
 
 fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected: &FileRef) -> TurnFiles {

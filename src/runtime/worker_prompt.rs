@@ -124,7 +124,7 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
         Requirement::Compilation | Requirement::Command => exits_0(&command.command),
     });
     list(&mut told, "Before you are finished, these must hold", finish);
-    if let Some(panel) = expectations.and_then(|expectations| expectations.panel.as_ref()) {
+    if let Some(panel) = task.panel() {
         if let Some(criteria) = &panel.criteria {
             let _ = write!(told, "\nReviewers judge it by this:\n\n{}\n", criteria.trim());
         }

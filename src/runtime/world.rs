@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,9 +19,11 @@ use crate::engine::{
     may_be_made,
 };
 use crate::executor::command::GRACE;
+use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandRequest, Commands, Owner, Runner};
+use crate::executor::spool;
 use crate::mission::Plan;
-use crate::store::{self, RunFolder, SpoolName};
+use crate::store::{RunFolder, SpoolName};
 use crate::supervisor::{self, Command};
 use crate::test_clock::scaled;
 
@@ -130,7 +131,7 @@ pub(super) struct World {
     pub(super) supervisor: supervisor::Client,
     /// Signs of life that the supervisor was asked for since it said anything.
     unanswered: u32,
-    stopping: bool,
+    pub(super) stopping: bool,
 }
 
 impl World {
@@ -228,7 +229,7 @@ impl World {
         }
         let (prompt, cues) = middleware::before(&state.plan, turn.task, prompt);
         let path = self.folder.spool_file(&SpoolName::Prompt(turn));
-        write_file(&path, prompt.as_bytes())?;
+        spool::write(&path, prompt.as_bytes())?;
         Ok(Prompt {
             turn,
             digest: Some(Digest::of(prompt.as_bytes())),
@@ -343,19 +344,24 @@ impl World {
     }
 
     /// The line to an agent for one call.
-    pub(super) fn line(&mut self, agent: AgentId, endpoint: &Endpoint, call: Call) -> Result<Line, String> {
-        match self.programs.network().clone() {
+    pub(super) fn line(
+        &mut self,
+        agent: AgentId,
+        endpoint: &Endpoint,
+        call: Call,
+    ) -> Result<Line, WorkError> {
+        match self.programs.network.clone() {
             Network::Open => self.http(agent, endpoint).map(Line::Direct),
             Network::Recording(cassette) => self
                 .http(agent, endpoint)
                 .map(|client| Line::Recording(client, Tape::new(cassette, call))),
             Network::Offline(Some(cassette)) => Ok(Line::Recorded(Tape::new(cassette, call))),
-            Network::Offline(None) => Err("it needs the network, and the run is offline".to_owned()),
+            Network::Offline(None) => Err("it needs the network, and the run is offline".into()),
         }
     }
 
     /// The HTTP client of an agent, made when it is first needed.
-    fn http(&mut self, agent: AgentId, endpoint: &Endpoint) -> Result<reqwest::Client, String> {
+    fn http(&mut self, agent: AgentId, endpoint: &Endpoint) -> Result<reqwest::Client, WorkError> {
         if let Some(client) = self.http.get(&agent) {
             return Ok(client.clone());
         }
@@ -508,10 +514,6 @@ impl World {
             boot_id: self.supervisor.identity().boot_id.clone(),
         }
     }
-
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stopping
-    }
 }
 
 /// Takes from an effect the moment before which it is not to be performed.
@@ -522,26 +524,18 @@ fn not_before(effect: &mut Effect) -> Option<Timestamp> {
     }
 }
 
-/// Writes a file of the spool.
-pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
-    store::write_new(path, bytes).map_err(|source| RunError::Spool {
-        path: path.to_owned(),
-        source,
-    })
-}
-
 /// Randomness for a back-off, 0 to 1000: calls that failed in the same moment must not come back in the same moment.
 pub(super) fn jitter() -> u16 {
     fastrand::u16(0..=1000)
 }
 
 /// An environment problem in the middle of a run: nothing was started.
-pub(super) fn not_reachable(turn: TurnId, message: String) -> Fact {
+pub(super) fn not_reachable(turn: TurnId, why: impl Into<String>) -> Fact {
     Fact::TurnRequestFailed {
         turn,
         class: FailureClass::Unknown,
         before_effect: false,
-        message,
+        message: why.into(),
         retry_after: None,
         jitter: 0,
     }

@@ -63,7 +63,6 @@ pub enum QueueError {
 
 impl DeadLetters {
     /// The queue of a state folder, whether it exists or not.
-    #[must_use]
     pub fn of(folder: &StateFolder) -> Self {
         let at = |name: &str| folder.path().join(name);
         Self {
@@ -74,7 +73,6 @@ impl DeadLetters {
     }
 
     /// Its file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

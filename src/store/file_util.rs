@@ -20,7 +20,6 @@ fn unfit(why: impl Into<String>) -> io::Error {
 }
 
 /// Whether an error says that a link, a FIFO, a device, a folder or a file full of holes is in the place of a file.
-#[must_use]
 pub fn is_unfit(error: &io::Error) -> bool {
     // The system's own "invalid argument" has nothing inside.
     error.kind() == io::ErrorKind::InvalidInput && error.get_ref().is_some()

@@ -99,7 +99,7 @@ pub fn waiting(
             false => Found::Stranger(path),
             true => match opened(&path, key.as_ref()) {
                 Ok(queued) => Found::Command(path, Box::new(queued)),
-                Err(why) => Found::Refused(path, why),
+                Err(why) => Found::Refused(path, why.to_string()),
             },
         });
     }
@@ -112,20 +112,22 @@ fn is_letter(folder: &Folder, name: &OsStr) -> io::Result<bool> {
     Ok(is_named && folder.kind(name)? != Some(FileType::Directory))
 }
 
-fn opened(path: &Path, key: Option<&OperatorKey>) -> Result<Queued, String> {
-    let said = |error: io::Error| error.to_string();
-    let file = open_regular(path).map_err(said)?;
-    if file.metadata().map_err(said)?.len() > LONGEST_COMMAND {
-        return Err("it is not a small plain file".to_owned());
+fn opened(path: &Path, key: Option<&OperatorKey>) -> io::Result<Queued> {
+    let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    let file = open_regular(path)?;
+    if file.metadata()?.len() > LONGEST_COMMAND {
+        return refused("it is not a small plain file");
     }
     let mut text = Vec::new();
-    file.take(LONGEST_COMMAND).read_to_end(&mut text).map_err(said)?;
-    let envelope: Envelope = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-    let key = key.ok_or("there is no key that it could be checked with")?;
+    file.take(LONGEST_COMMAND).read_to_end(&mut text)?;
+    let envelope: Envelope = serde_json::from_slice(&text)?;
+    let Some(key) = key else {
+        return refused("there is no key that it could be checked with");
+    };
     if !key.verifies(&envelope.body, &envelope.code) {
-        return Err("it does not carry the code of the user's key".to_owned());
+        return refused("it does not carry the code of the user's key");
     }
-    serde_json::from_str(&envelope.body).map_err(|error| error.to_string())
+    Ok(serde_json::from_str(&envelope.body)?)
 }
 
 /// Removes the letter of a command that was taken.

@@ -8,7 +8,7 @@ use crate::domain::Timestamp;
 
 use super::file_util::open_regular;
 use super::log_file::LogFile;
-use super::record::{Decision, Record};
+use super::record::{BadRecord, Decision, Record};
 use super::snapshot::JournalEnd;
 
 /// No record is longer, in bytes: so a reader needs no more memory than this, whatever is in the place of a journal.
@@ -116,7 +116,6 @@ impl<F: LogFile> Journal<F> {
     }
 
     /// How far it goes: what was written, and the number that the next event gets.
-    #[must_use]
     pub fn end(&self) -> JournalEnd {
         JournalEnd {
             seq: self.next_seq,
@@ -126,13 +125,11 @@ impl<F: LogFile> Journal<F> {
     }
 
     /// The number that the next event gets.
-    #[must_use]
     pub fn next_seq(&self) -> u64 {
         self.next_seq
     }
 
     /// Bytes written so far.
-    #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -149,7 +146,6 @@ impl<F: LogFile> Journal<F> {
     }
 
     /// What was decided cannot be put on record: nothing is written any more.
-    #[must_use]
     pub fn refuse(&mut self, why: impl std::error::Error + Send + Sync + 'static) -> JournalError {
         self.poison(io::Error::other(why))
     }
@@ -234,7 +230,6 @@ pub enum DamagedJournal {
 
 impl DamagedJournal {
     /// The journal.
-    #[must_use]
     pub fn path(&self) -> &Path {
         match self {
             Self::Damaged { path, .. }
@@ -246,7 +241,6 @@ impl DamagedJournal {
     }
 
     /// Line and byte of the damage; `None` where the file system is to blame.
-    #[must_use]
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
             Self::Damaged { line, byte, .. }
@@ -347,12 +341,11 @@ impl<R: BufRead> Reader<R> {
                 self.next_seq = record.seq + record.events.len() as u64;
                 Ok(Some(record))
             }
-            Err(what) => self.tail_or_damage(what).map(|()| None),
+            Err(what) => self.tail_or_damage(&what).map(|()| None),
         }
     }
 
     /// The end of the last good record, and the number that the next event gets.
-    #[must_use]
     pub fn end(&self) -> JournalEnd {
         JournalEnd {
             seq: self.next_seq,
@@ -362,7 +355,6 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// The damage that the last good record is, where its reader knows that it is none of this run's.
-    #[must_use]
     pub fn not_of_mission(&self, what: String) -> DamagedJournal {
         DamagedJournal::NotOfMission {
             path: self.path.clone(),
@@ -373,7 +365,6 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// Length of the torn tail that was found, if any.
-    #[must_use]
     pub fn torn(&self) -> Option<u64> {
         self.torn
     }
@@ -397,17 +388,14 @@ impl<R: BufRead> Reader<R> {
         Ok(read > 0)
     }
 
-    fn decode_line(&self) -> Result<Record, String> {
+    fn decode_line(&self) -> Result<Record, BadRecord> {
         let line = self
             .line
             .strip_suffix(b"\n")
-            .ok_or("it ends in the middle of a record")?;
+            .ok_or(BadRecord::Line("it ends in the middle of a record"))?;
         let record = Record::of_line(line)?;
         if record.seq != self.next_seq {
-            return Err(format!(
-                "it holds event {} where {} should follow",
-                record.seq, self.next_seq
-            ));
+            return Err(BadRecord::Order(record.seq, self.next_seq));
         }
         Ok(record)
     }
@@ -415,7 +403,7 @@ impl<R: BufRead> Reader<R> {
     /// A line cannot be read. It is the tail of an interrupted write if no later batch was written: a batch is only
     /// begun once everything before it is synced. Even then the line must look torn, that is cut short or with blocks
     /// that never reached the disk; a complete line with changed bytes is damage.
-    fn tail_or_damage(&mut self, what: String) -> Result<(), DamagedJournal> {
+    fn tail_or_damage(&mut self, what: &BadRecord) -> Result<(), DamagedJournal> {
         let (line, byte) = (self.line_number, self.offset);
         let mut tail = self.line.len() as u64;
         let mut looks_torn = looks_torn(&self.line, byte);
@@ -434,7 +422,7 @@ impl<R: BufRead> Reader<R> {
                 path: self.path.clone(),
                 line,
                 byte,
-                what,
+                what: what.to_string(),
                 after,
             });
         }

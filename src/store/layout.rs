@@ -100,7 +100,6 @@ impl StateFolder {
     }
 
     /// The folder's path, absolute.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.root
     }
@@ -162,25 +161,21 @@ impl StateFolder {
     }
 
     /// The lock file of the one writer.
-    #[must_use]
     pub fn lock_path(&self) -> PathBuf {
         self.root.join("lock")
     }
 
     /// Where a live writer is asked.
-    #[must_use]
     pub fn control(&self) -> PathBuf {
         self.root.join("control.sock")
     }
 
     /// Where operators' commands wait for the writer.
-    #[must_use]
     pub fn inbox(&self) -> PathBuf {
         self.root.join("commands")
     }
 
     /// The folder of one run.
-    #[must_use]
     pub fn run(&self, id: &RunId) -> RunFolder {
         RunFolder {
             root: self.root.join("runs").join(id.as_str()),
@@ -219,7 +214,6 @@ impl StateFolder {
     }
 
     /// The names of all folders that are taken for runs; none where that cannot be told.
-    #[must_use]
     pub fn run_names(&self) -> Vec<String> {
         let names = self
             .names_of_runs()
@@ -301,19 +295,16 @@ pub struct RunFolder {
 
 impl RunFolder {
     /// The run.
-    #[must_use]
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
     /// The folder's path, absolute.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.root
     }
 
     /// The state folder that it is in.
-    #[must_use]
     pub fn state_folder(&self) -> StateFolder {
         let root = self.root.ancestors().nth(2).unwrap_or(&self.root);
         StateFolder {
@@ -363,7 +354,6 @@ impl RunFolder {
     }
 
     /// What shows, beside the journal, that the run has worked: children of it have ended, or a session has.
-    #[must_use]
     pub fn trace_of_work(&self) -> Option<PathBuf> {
         let is_trace = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|file| file.len() > 0);
         [self.exits(), self.snapshot()].into_iter().find(is_trace)
@@ -382,7 +372,6 @@ impl RunFolder {
     }
 
     /// A frozen mission: 1 is the one that the run started with, the others were accepted later.
-    #[must_use]
     pub fn mission(&self, number: u32) -> PathBuf {
         match number {
             0 | 1 => self.root.join("mission.yaml"),
@@ -391,43 +380,36 @@ impl RunFolder {
     }
 
     /// The append-only truth.
-    #[must_use]
     pub fn journal(&self) -> PathBuf {
         self.root.join("journal.jsonl")
     }
 
     /// The snapshot for readers.
-    #[must_use]
     pub fn snapshot(&self) -> PathBuf {
         self.root.join("state.json")
     }
 
     /// What says that somebody else wrote to the journal while a session did. Nothing in it can be trusted then.
-    #[must_use]
     pub fn foreign_write(&self) -> PathBuf {
         foreign_write_mark(&self.journal())
     }
 
     /// The supervisor's record of exits.
-    #[must_use]
     pub fn exits(&self) -> PathBuf {
         self.root.join("exits.log")
     }
 
     /// Where the next runner finds a supervisor whose runner died.
-    #[must_use]
     pub fn supervisor_socket(&self) -> PathBuf {
         self.root.join("supervisor.sock")
     }
 
     /// The folder of prompts, outputs and replies.
-    #[must_use]
     pub fn spool(&self) -> PathBuf {
         self.root.join(SPOOL)
     }
 
     /// One file of the spool.
-    #[must_use]
     pub fn spool_file(&self, name: &SpoolName) -> PathBuf {
         // One of the few things that are done several times for every task, hence in one piece.
         let mut path = OsString::with_capacity(self.root.as_os_str().len() + LONGEST_NAME);

@@ -45,7 +45,6 @@ pub struct Holder {
 
 impl Holder {
     /// Whether it is a process of this machine.
-    #[must_use]
     pub fn is_here(&self) -> bool {
         self.host == host()
     }

@@ -156,7 +156,6 @@ pub struct Times {
 
 impl Times {
     /// Whether its content was changed last before a moment.
-    #[must_use]
     pub fn modified_before(&self, moment: SystemTime) -> bool {
         let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
@@ -348,7 +347,6 @@ impl Folder {
 
     /// A path to something in it that leads through the opened folder, where the system has such paths. Valid in this
     /// process, as long as this lives.
-    #[must_use]
     pub fn through(&self, name: &OsStr) -> PathBuf {
         if cfg!(target_os = "linux") {
             let mut path = PathBuf::from(format!("/proc/self/fd/{}", self.opened.as_raw_fd()));

@@ -45,7 +45,6 @@ impl OperatorKey {
     }
 
     /// The key of `QUORUM_OPERATOR_KEY` alone, which agents are never given.
-    #[must_use]
     pub fn of_environment() -> Option<Self> {
         let key = std::env::var_os("QUORUM_OPERATOR_KEY").filter(|key| !key.is_empty())?;
         Some(Self(key.into_encoded_bytes()))
@@ -71,20 +70,17 @@ impl OperatorKey {
     }
 
     /// What tells this key from others, and tells nothing of it.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         self.code("fingerprint")[..16].to_owned()
     }
 
     /// The code of a text.
-    #[must_use]
     pub fn code(&self, text: &str) -> String {
         let bytes = self.mac(text).finalize().into_bytes();
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Whether the code is this key's code of the text. Takes as long for a wrong one.
-    #[must_use]
     pub fn verifies(&self, text: &str, code: &str) -> bool {
         let digits = code.as_bytes().chunks(2);
         let bytes: Option<Vec<u8>> = digits

@@ -75,7 +75,6 @@ pub struct Decision {
 
 impl Decision {
     /// A decision by which nothing became due.
-    #[must_use]
     pub fn of(fact: Fact, events: Vec<Event>) -> Self {
         let direct = events.len();
         Self { fact, events, direct }
@@ -94,13 +93,11 @@ impl Decision {
 
 impl Record {
     /// Whether everything before it was synced when it was written.
-    #[must_use]
     pub fn starts_batch(&self) -> bool {
         self.starts_batch
     }
 
     /// What was decided about the fact itself, and what became due by that.
-    #[must_use]
     pub fn parts(&self) -> (&[Event], &[Event]) {
         self.events.split_at(self.direct.min(self.events.len()))
     }
@@ -135,11 +132,25 @@ impl Record {
     /// Reads a line without its line feed.
     ///
     /// # Errors
-    /// In words, what is wrong with it.
-    pub fn of_line(line: &[u8]) -> Result<Self, String> {
-        checked_line::verify(line)?;
-        serde_json::from_slice(line).map_err(|error| format!("its checksum matches, but {error}"))
+    /// What is wrong with it.
+    pub fn of_line(line: &[u8]) -> Result<Self, BadRecord> {
+        checked_line::verify(line).map_err(BadRecord::Line)?;
+        Ok(serde_json::from_slice(line)?)
     }
+}
+
+/// What is wrong with a line of a journal.
+#[derive(Debug, thiserror::Error)]
+pub enum BadRecord {
+    /// It is cut short, or its checksum is not that of what it holds.
+    #[error("{0}")]
+    Line(&'static str),
+    /// It holds no record.
+    #[error("its checksum matches, but {0}")]
+    Json(#[from] serde_json::Error),
+    /// Another record belongs there: the number that it has, and that it should have.
+    #[error("it holds event {0} where {1} should follow")]
+    Order(u64, u64),
 }
 
 impl TryFrom<Line> for Record {
@@ -181,7 +192,7 @@ mod tests {
     use crate::engine::RunEvent;
     use crate::store::checked_line;
 
-    fn of(body: &str) -> Result<Record, String> {
+    fn of(body: &str) -> Result<Record, BadRecord> {
         let value: serde_json::Value = serde_json::from_str(body).unwrap();
         let mut line = Vec::new();
         checked_line::encode(&mut line, &value).unwrap();
@@ -222,13 +233,15 @@ mod tests {
             (format!(r#""events":[{EVENT}],"more":1"#), "unknown field `more`"),
             (r#""events":[]"#.to_owned(), "too few events"),
         ] {
-            let error = of(&format!(r#"{{"seq":1,"at":1,"fact":{{"warn":"x"}},{rest}}}"#)).unwrap_err();
+            let error = of(&format!(r#"{{"seq":1,"at":1,"fact":{{"warn":"x"}},{rest}}}"#))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(why), "{rest}: {error}");
         }
         let error = of(&format!(
             r#"{{"seq":1,"at":1,"fact":"advance","events":[{EVENT}],"told":1}}"#
         ));
-        assert!(error.unwrap_err().contains("its fact is no event"));
+        assert!(error.unwrap_err().to_string().contains("its fact is no event"));
         let whole =
             format!(r#"{{"seq":1,"at":1,"fact":"advance","events":[{EVENT},{EVENT}],"due":1,"b":1}}"#);
         assert_eq!(of(&whole).unwrap().parts().1.len(), 1);

@@ -62,19 +62,16 @@ pub struct RequestStep {
 
 impl Request {
     /// How people name it: `req-7`.
-    #[must_use]
     pub fn id(&self) -> String {
         format!("{NAME}{}", self.number)
     }
 
     /// Why it was cancelled, where that was said.
-    #[must_use]
     pub fn reason(&self) -> Option<&str> {
         self.history.last()?.reason.as_deref()
     }
 
     /// Takes a step, if it may be taken. Returns whether it was.
-    #[must_use]
     pub fn step(&mut self, to: RequestStatus, at: Timestamp, by: &str, reason: Option<&str>) -> bool {
         let may = self.status.may_become(to);
         if may {
@@ -128,7 +125,6 @@ pub enum RequestsError {
 
 impl Requests {
     /// The requests of a state folder, whether there are any or not.
-    #[must_use]
     pub fn of(folder: &StateFolder) -> Self {
         Self {
             folder: folder.path().join("requests"),

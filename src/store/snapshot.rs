@@ -99,7 +99,6 @@ pub type Row = (String, Status, Option<QualityFlag>, Option<Points>, u32);
 
 impl Snapshot {
     /// The snapshot of a state.
-    #[must_use]
     pub fn of(run: &RunId, state: &State, end: JournalEnd, front: Front) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -130,7 +129,6 @@ impl Snapshot {
     }
 
     /// The snapshot of a run, if there is one that the key vouches for and it is of exactly the journal as it is now.
-    #[must_use]
     pub fn read(run: &RunFolder, key: Option<&OperatorKey>) -> Option<Self> {
         Self::compare(run, key).ok().flatten()
     }
@@ -139,10 +137,10 @@ impl Snapshot {
     /// since, or it carries the code of another key.
     ///
     /// # Errors
-    /// In words, what is wrong with it.
-    pub fn compare(run: &RunFolder, key: Option<&OperatorKey>) -> Result<Option<Self>, String> {
+    /// What is wrong with it.
+    pub fn compare(run: &RunFolder, key: Option<&OperatorKey>) -> io::Result<Option<Self>> {
         match Genuine::read(run, key)? {
-            Some(genuine) if genuine.is_whole => genuine.parse().map(Some).map_err(|error| error.to_string()),
+            Some(genuine) if genuine.is_whole => Ok(Some(genuine.parse()?)),
             _ => Ok(None),
         }
     }
@@ -151,7 +149,6 @@ impl Snapshot {
 impl Front {
     /// The front of a run's snapshot and the end of the journal that it is of, if the key vouches for it and the journal goes
     /// on from there. The rows are passed over.
-    #[must_use]
     pub fn read(run: &RunFolder, key: Option<&OperatorKey>) -> Option<(JournalEnd, Self)> {
         let genuine = Genuine::read(run, key).ok()??;
         Some((genuine.end, genuine.parse().ok()?))
@@ -183,7 +180,7 @@ struct Genuine {
 
 impl Genuine {
     /// `Ok(None)` where there is none, or nobody here can say whether it is.
-    fn read(run: &RunFolder, key: Option<&OperatorKey>) -> Result<Option<Self>, String> {
+    fn read(run: &RunFolder, key: Option<&OperatorKey>) -> io::Result<Option<Self>> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Head {
@@ -197,28 +194,31 @@ impl Genuine {
         let text = match read_regular(&run.snapshot(), LONGEST_FILE) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error),
         };
-        let members = checked_line::members(&text)?;
-        let head: Head = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+        let members = checked_line::members(&text).map_err(|why| wrong(why.to_owned()))?;
+        let head: Head = serde_json::from_slice(&text)?;
         if head.schema != SCHEMA {
-            return Err(format!("it is a {}", head.schema));
+            return Err(wrong(format!("it is a {}", head.schema)));
         }
         let Some(key) = key.filter(|key| key.fingerprint() == head.key) else {
             return Ok(None);
         };
         if !is_vouched_for(members, key) {
-            return Err("it carries a wrong code: somebody else changed it".to_owned());
+            return Err(wrong(
+                "it carries a wrong code: somebody else changed it".to_owned(),
+            ));
         }
         if head.run_id != *run.id() {
-            return Err(format!("it is of run {}", head.run_id));
+            return Err(wrong(format!("it is of run {}", head.run_id)));
         }
         let end = JournalEnd {
             seq: head.seq,
             offset: head.offset,
             checksum: head.checksum,
         };
-        let is_whole = ends_at(run, end).map_err(|error| error.to_string())?;
+        let is_whole = ends_at(run, end)?;
         Ok(Some(Self { text, end, is_whole }))
     }
 
@@ -318,11 +318,11 @@ mod tests {
         );
         // A key that is not here, or another one, says nothing about it.
         for key in [None, Some(&other)] {
-            assert_eq!(Snapshot::compare(&run, key), Ok(None));
+            assert_eq!(Snapshot::compare(&run, key).unwrap(), None);
             assert!(Front::read(&run, key).is_none());
         }
         std::fs::write(run.journal(), "records and more").unwrap();
-        assert_eq!(Snapshot::compare(&run, key), Ok(None));
+        assert_eq!(Snapshot::compare(&run, key).unwrap(), None);
         assert_eq!(Front::read(&run, key).unwrap().0, snapshot(b"records").end);
         for changed in ["record", "recordS and more"] {
             std::fs::write(run.journal(), changed).unwrap();

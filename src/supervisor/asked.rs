@@ -51,13 +51,13 @@ impl Request {
     ///
     /// # Errors
     /// Which file is not what was written, or cannot be read.
-    pub(super) fn open(told: &[Told], input: Option<&Path>) -> Result<Request, String> {
+    pub(super) fn open(told: &[Told], input: Option<&Path>) -> io::Result<Request> {
         let mut request = Request::default();
         for Told { path, digest } in told {
-            let (bytes, stamp) =
-                read(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+            let unreadable = |error| format!("cannot read `{}`: {error}", path.display());
+            let (bytes, stamp) = read(path).map_err(|error| io::Error::other(unreadable(error)))?;
             if Digest::of(&bytes) != *digest {
-                return Err(changed(path));
+                return Err(io::Error::other(changed(path)));
             }
             if input == Some(path.as_path()) {
                 request.input = platform::sealed(&bytes).ok();
@@ -93,6 +93,11 @@ fn read(path: &Path) -> io::Result<(Vec<u8>, Stamp)> {
     let mut bytes = Vec::new();
     file.take(LARGEST_ASKED).read_to_end(&mut bytes)?;
     Ok((bytes, stamp(&found)))
+}
+
+/// That what was written for this path is lost.
+pub(super) fn not_kept(path: &Path, why: &io::Error) -> io::Error {
+    io::Error::other(format!("`{}` could not be kept: {why}", path.display()))
 }
 
 /// An answer on its way.
@@ -148,10 +153,10 @@ impl Answer {
     /// file, and its digest.
     ///
     /// # Errors
-    /// It is lost; the message says why.
-    pub(super) fn settle(mut self) -> Result<(u64, Digest), String> {
+    /// It is lost.
+    pub(super) fn settle(mut self) -> io::Result<(u64, Digest)> {
         self.take_in();
-        let lost = |error| format!("`{}` could not be kept: {error}", self.path.display());
+        let lost = |error| not_kept(&self.path, &error);
         match remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(lost(error)),
             _ => {}

@@ -141,7 +141,8 @@ impl Child {
             most: spawn.max_output,
             ..Streams::default()
         };
-        let mut request = Request::open(&spawn.told, spawn.stdin.as_deref()).map_err(SpawnError::refused)?;
+        let mut request = Request::open(&spawn.told, spawn.stdin.as_deref())
+            .map_err(|error| SpawnError::refused(error.to_string()))?;
         let input = request.input.take();
         let pid = match start(&spawn, marker, input, &mut streams, outputs, starter) {
             Ok(pid) => pid,
@@ -376,7 +377,7 @@ impl Streams {
             None => (0, None),
             Some(Ok(settled)) => settled,
             Some(Err(why)) => {
-                lost.push(why);
+                lost.push(why.to_string());
                 (0, None)
             }
         };

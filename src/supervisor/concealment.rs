@@ -6,7 +6,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use super::orphans::TURN_KEY_VARIABLE;
+use super::protocol::TURN_KEY_VARIABLE;
 
 /// What an outer run recognises its turns by, which is no secret.
 const SHOWN: [&str; 2] = [TURN_KEY_VARIABLE, "QUORUM_RUN_ID"];

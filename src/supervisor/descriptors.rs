@@ -20,7 +20,6 @@ extern "C" fn look() {
 static LOOK: extern "C" fn() = look;
 
 /// Whether this process was started without a standard output (`>&-`): nothing that is printed reaches anybody.
-#[must_use]
 pub fn stdout_was_closed() -> bool {
     STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
 }

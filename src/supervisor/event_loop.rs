@@ -23,12 +23,12 @@ use super::concealment;
 use super::exits::{ExitRecord, Writer};
 use super::farewell::Secret;
 use super::identity::{ProcessIdentity, SUPERVISOR_NAME, number};
-use super::orphans::{Found, Marker, Orphans, TURN_KEY_VARIABLE, Turns};
+use super::orphans::{Found, Marker, Orphans, Turns};
 use super::outputs::Outputs;
 use super::platform;
 use super::platform::Signals;
 use super::posix::{self, Waited};
-use super::protocol::{Command, Event, Frames, Outgoing, Spawn, encode};
+use super::protocol::{Command, Event, Frames, Outgoing, Spawn, TURN_KEY_VARIABLE, encode};
 use super::starter::Starter;
 
 /// How long an exit waits for the rest of its tree to die after SIGKILL.

@@ -137,7 +137,6 @@ fn of_kind<'a>(log: &'a mut ExitsLog, record: &ExitRecord) -> &'a mut Vec<ExitRe
 
 /// Whether a supervisor holds this record of exits open: one lives then, though it may not be seen from here, as from another
 /// namespace of processes. False where there is no record, or the file system has no locks.
-#[must_use]
 pub fn is_held(path: &Path) -> bool {
     let file = open_regular(OFlags::RDONLY, path, OFlags::empty());
     file.is_ok_and(|file| matches!(fs2::FileExt::try_lock(&file), Err(fs2::TryLockError::WouldBlock)))
@@ -145,14 +144,12 @@ pub fn is_held(path: &Path) -> bool {
 
 impl ExitsLog {
     /// What one supervisor said last and had nobody to tell, unless it took that back.
-    #[must_use]
     pub fn last_note_of(&self, supervisor: &ProcessIdentity) -> Option<&str> {
         let last = self.notes.iter().rfind(|note| note.is_of(supervisor))?;
         last.note.as_deref().filter(|note| !note.is_empty())
     }
 
     /// Whether a supervisor said the good-bye that it promised; `promised` is the digest of it.
-    #[must_use]
     pub fn said_farewell(&self, supervisor: &ProcessIdentity, promised: &str) -> bool {
         let mut last_words = self.notes.iter().filter(|note| note.is_of(supervisor));
         last_words.any(|note| {

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::belonging;
 use super::forebears::any_forebear;
-use super::orphans::{Marker, TURN_KEY_VARIABLE};
+use super::orphans::Marker;
 use super::platform;
+use super::protocol::TURN_KEY_VARIABLE;
 
 /// How supervisors are called in `/proc`: the kernel keeps 15 characters of a name.
 pub(super) const SUPERVISOR_NAME: &str = "quorum-supervis";
@@ -52,7 +53,6 @@ pub fn alive(identity: &ProcessIdentity) -> bool {
 
 /// Whether this process was started by an agent, a check or a judge of some run, however far down its tree: such a one
 /// must not speak for a person.
-#[must_use]
 pub fn is_of_an_agent() -> bool {
     // A process that cannot even see itself shall not speak for a person either.
     !belonging::knows_itself() || is_an_agents(std::process::id()).unwrap_or(true)
@@ -76,7 +76,6 @@ pub fn is_an_agents(pid: u32) -> io::Result<bool> {
 
 /// Whether this process belongs to a run whose sessions had these supervisors: by what it carries, by its session, by whom it
 /// descends from, or because it hides in namespaces of its own. Such a one must not begin the next session of that run.
-#[must_use]
 pub fn is_of_the_run(run: &str, supervisors: &[ProcessIdentity]) -> bool {
     let own = rustix::process::getpid();
     let here = supervisors
@@ -112,19 +111,16 @@ fn shares_session(supervisor: &ProcessIdentity) -> bool {
 
 /// A process that still lives of what these supervisors, which were killed, have started: it carries the mark of one, or a
 /// limit that may have been one. Blocks.
-#[must_use]
 pub fn something_left_of(supervisors: &[ProcessIdentity]) -> Option<u32> {
     platform::something_left_of(supervisors)
 }
 
 /// Whether this is the boot of that name, so that process ids and start times of it mean something.
-#[must_use]
 pub fn is_this_boot(boot_id: &str) -> bool {
     platform::boot_id().is_ok_and(|current| current == boot_id)
 }
 
 /// The id of this boot of the system; empty where it has none.
-#[must_use]
 pub fn this_boot() -> String {
     platform::boot_id().unwrap_or_default()
 }
@@ -132,7 +128,6 @@ pub fn this_boot() -> String {
 /// What a running process writes to its standard output (1) or error (2), from the beginning, where that is a file: it
 /// may have no name yet. `None` where the process is gone, its output is no file, or the system cannot tell (all but
 /// Linux).
-#[must_use]
 pub fn open_output(identity: &ProcessIdentity, descriptor: std::os::fd::RawFd) -> Option<std::fs::File> {
     platform::open_output(identity, descriptor)
 }

@@ -19,8 +19,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 
 use super::belonging;
 use super::identity::{ProcessIdentity, number};
-use super::orphans::{Marker, TURN_KEY_VARIABLE};
+use super::orphans::Marker;
 use super::posix;
+use super::protocol::TURN_KEY_VARIABLE;
 use crate::store::no_links;
 
 /// How long processes that were sent SIGKILL may take to be gone; more means that the kernel holds them.

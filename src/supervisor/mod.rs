@@ -90,8 +90,7 @@ pub use identity::{
     ProcessIdentity, alive, end, end_group, end_some, is_an_agents, is_of_an_agent, is_of_the_run,
     is_this_boot, open_output, something_left_of, this_boot,
 };
-pub use orphans::TURN_KEY_VARIABLE;
 pub use posix::{exit_now, is_ignored, survive_file_size_limit};
-pub use protocol::{Command, Event, Exit, Spawn, Told};
+pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Told};
 pub use resolve::resolve;
 pub use socket::{Refusal, SocketAddress, is_at_terminal, may_command, may_speak};

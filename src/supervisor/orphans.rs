@@ -15,11 +15,7 @@ use rustix::process::{Pid, Signal, getpgid, kill_process};
 use super::identity::ProcessIdentity;
 use super::platform;
 
-/// The variable that the supervisor adds to every child's environment. Its value says which supervisor and which turn the
-/// child belongs to: a comma-separated list, from the outermost run to the innermost, of `PID.STARTTIME.KEY`.
-pub const TURN_KEY_VARIABLE: &str = "QUORUM_TURN_KEY";
-
-/// Writes and reads the values of [`TURN_KEY_VARIABLE`] for one supervisor.
+/// Writes and reads the values of [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE) for one supervisor.
 pub(super) struct Marker {
     /// `PID.STARTTIME.`
     supervisor: String,

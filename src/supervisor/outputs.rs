@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, OFlags, access, fcntl_setfl};
 use rustix::process::{Resource, getrlimit};
 
-use super::asked::Answer;
+use super::asked::{Answer, not_kept};
 use super::platform::{Reopen, Unnamed};
 use crate::domain::Digest;
 use crate::store::{open_with, remove_file};
@@ -168,8 +168,8 @@ impl Outputs {
     ///
     /// # Errors
     ///
-    /// What was written is lost; the message says why.
-    pub(super) fn settle(&mut self, output: Output) -> Result<(u64, Option<Digest>), String> {
+    /// What was written is lost.
+    pub(super) fn settle(&mut self, output: Output) -> io::Result<(u64, Option<Digest>)> {
         match output {
             Output::Piped(answer) => answer.settle().map(|(length, digest)| (length, Some(digest))),
             Output::Named(path) => settle_named(&path).map(|length| (length, None)),
@@ -185,8 +185,8 @@ impl Outputs {
                     0 => Ok(0),
                     _ => file.give_name(&path).map(|()| length),
                 });
-                let named = named.map_err(|error| format!("`{}` could not be kept: {error}", path.display()));
-                named.map(|length| (length, None))
+                let length = named.map_err(|error| not_kept(&path, &error))?;
+                Ok((length, None))
             }
         }
     }
@@ -205,8 +205,8 @@ impl Folder {
 }
 
 /// The length of an output that had its name from the start; an empty one is removed.
-fn settle_named(path: &Path) -> Result<u64, String> {
-    let lost = |why: &str| Err(format!("`{}` is lost: {why}", path.display()));
+fn settle_named(path: &Path) -> io::Result<u64> {
+    let lost = |why: &str| Err(io::Error::other(format!("`{}` is lost: {why}", path.display())));
     match fs::symlink_metadata(path) {
         Err(error) => lost(&error.to_string()),
         Ok(metadata) if !metadata.is_file() => lost("something else took its place"),
@@ -264,7 +264,7 @@ mod tests {
             assert_eq!(fs::read(&path).unwrap(), b"");
             file.write_all(text.as_bytes()).unwrap();
             drop(file);
-            assert_eq!(outputs.settle(output), Ok((length, None)));
+            assert_eq!(outputs.settle(output).unwrap(), (length, None));
             assert_eq!(
                 fs::read_to_string(&path).ok(),
                 (length > 0).then(|| text.to_owned())
@@ -278,14 +278,14 @@ mod tests {
         let path = place.path().join("out");
         let mut outputs = Outputs::new();
         let (output, held) = outputs.open(&path, &mut Checked::default()).unwrap();
-        assert_eq!(outputs.settle(output), Ok((0, None)));
+        assert_eq!(outputs.settle(output).unwrap(), (0, None));
         assert!(outputs.idle.is_empty());
         assert_eq!(outputs.open, 0);
         drop(held);
         for _ in 0..2 {
             let (output, file) = outputs.open(&path, &mut Checked::default()).unwrap();
             drop(file);
-            assert_eq!(outputs.settle(output), Ok((0, None)));
+            assert_eq!(outputs.settle(output).unwrap(), (0, None));
         }
         let linux = usize::from(cfg!(target_os = "linux"));
         assert_eq!((outputs.idle.len(), outputs.open), (linux, linux));

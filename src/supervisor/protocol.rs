@@ -17,6 +17,10 @@ const MAX_FRAME: usize = 16 << 20;
 
 const HEADER: usize = size_of::<u32>();
 
+/// The variable that the supervisor adds to every child's environment. Its value says which supervisor and which turn the
+/// child belongs to: a comma-separated list, from the outermost run to the innermost, of `PID.STARTTIME.KEY`.
+pub const TURN_KEY_VARIABLE: &str = "QUORUM_TURN_KEY";
+
 /// What the runner asks of the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
@@ -175,15 +179,13 @@ pub(super) fn encode<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result
     frame(out, |out| {
         let written = postcard::serialize_with_flavor(message, AtTheEnd(out));
         // All else that a message holds has a form.
-        written.map_err(|_| "a path in it is not UTF-8".to_owned())
+        written.map_err(|_| io::Error::other("a path in it is not UTF-8"))
     })
 }
 
 /// The same as JSON.
 fn encode_for_ever<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
-    frame(out, |out| {
-        serde_json::to_writer(out, message).map_err(|error| error.to_string())
-    })
+    frame(out, |out| Ok(serde_json::to_writer(out, message)?))
 }
 
 /// Where `postcard` writes: behind what is there already.
@@ -207,23 +209,25 @@ impl postcard::ser_flavors::Flavor for AtTheEnd<'_> {
     }
 }
 
-fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), String>) -> io::Result<()> {
+fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER]);
     let written = write(out);
     let length = out.len() - start - HEADER;
     let checked = written.and_then(|()| match u32::try_from(length) {
         Ok(header) if length <= MAX_FRAME => Ok(header),
-        _ => Err(format!("a message of {length} bytes is too long")),
+        _ => Err(io::Error::other(format!(
+            "a message of {length} bytes is too long"
+        ))),
     });
     match checked {
         Ok(header) => {
             out[start..start + HEADER].copy_from_slice(&header.to_le_bytes());
             Ok(())
         }
-        Err(message) => {
+        Err(error) => {
             out.truncate(start);
-            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+            Err(io::Error::new(io::ErrorKind::InvalidInput, error))
         }
     }
 }
@@ -255,28 +259,30 @@ impl Frames {
     /// The next whole message, if one has arrived. After an error the stream is of no use any more.
     pub(super) fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         self.next_by(|payload| {
-            let (message, rest) = postcard::take_from_bytes(payload).map_err(|error| error.to_string())?;
+            let (message, rest) = postcard::take_from_bytes(payload).map_err(io::Error::other)?;
             match rest {
                 [] => Ok(message),
-                _ => Err(format!("{} bytes too many", rest.len())),
+                _ => Err(io::Error::other(format!("{} bytes too many", rest.len()))),
             }
         })
     }
 
     /// The same for the message that every version understands.
     pub(super) fn next_for_ever<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
-        self.next_by(|payload| serde_json::from_slice(payload).map_err(|error| error.to_string()))
+        self.next_by(|payload| Ok(serde_json::from_slice(payload)?))
     }
 
-    fn next_by<T>(&mut self, decode: impl FnOnce(&[u8]) -> Result<T, String>) -> io::Result<Option<T>> {
-        let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
+    fn next_by<T>(&mut self, decode: impl FnOnce(&[u8]) -> io::Result<T>) -> io::Result<Option<T>> {
+        let invalid = |error: io::Error| io::Error::new(io::ErrorKind::InvalidData, error);
         let bytes = &self.bytes[self.start..];
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
             return Ok(None);
         };
         let length = u32::from_le_bytes(*header) as usize;
         if length > MAX_FRAME {
-            return Err(invalid(format!("a frame of {length} bytes is too long")));
+            return Err(invalid(io::Error::other(format!(
+                "a frame of {length} bytes is too long"
+            ))));
         }
         let Some(payload) = rest.get(..length) else {
             return Ok(None);

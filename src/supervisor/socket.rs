@@ -44,7 +44,6 @@ impl SocketAddress {
     }
 
     /// What to bind or connect to, as long as this lives.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -150,7 +149,6 @@ pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(),
 }
 
 /// Whether a process is in the foreground of a terminal that controls it (all but Linux: not known, so not).
-#[must_use]
 pub fn is_at_terminal(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(platform::is_at_terminal)

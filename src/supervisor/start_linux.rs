@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use rustix::process::Pid;
 
 use super::child::Start;
-use super::orphans::TURN_KEY_VARIABLE;
+use super::protocol::TURN_KEY_VARIABLE;
 
 /// Enough for a few system calls and one signal's frame, on any processor.
 const STACK_WORDS: usize = 8 << 10;

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Pid;
 
 use super::child::Start;
-use super::orphans::TURN_KEY_VARIABLE;
+use super::protocol::TURN_KEY_VARIABLE;
 
 /// Starts programs one after the other.
 pub(super) struct Starter;

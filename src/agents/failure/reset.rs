@@ -22,7 +22,6 @@ pub struct Moment {
 
 impl Moment {
     /// This moment at this place.
-    #[must_use]
     pub fn here() -> Self {
         Self {
             now: Timestamp::now(),
@@ -73,7 +72,6 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// How long it is until the moment that a text tells; `None` if it tells none.
-#[must_use]
 pub fn told(text: &str, at: Moment) -> Option<Millis> {
     let text = plain(text);
     let spans = SPAN
@@ -93,7 +91,6 @@ pub fn told(text: &str, at: Moment) -> Option<Millis> {
 }
 
 /// The same of a structured error: its fields first, then its words.
-#[must_use]
 pub fn told_by_object(error: &Value, at: Moment) -> Option<Millis> {
     field(error, at, 0)
 }

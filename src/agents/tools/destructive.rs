@@ -14,7 +14,6 @@ const ROOTS: [&str; 15] = [
 ];
 
 /// What a command would destroy, if it is one of those.
-#[must_use]
 pub fn destructive(argv: &[String]) -> Option<&'static str> {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let program = name_of(words.first()?);

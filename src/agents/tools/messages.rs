@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::agents::model::{ToolCall, ToolSpec};
 
-use super::arguments;
+use super::{ToolError, arguments};
 
 /// What a model says.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,6 @@ struct Words {
 }
 
 /// What a model is told it may say.
-#[must_use]
 pub fn specs() -> Vec<ToolSpec> {
     let words = |what: &str| {
         json!({
@@ -81,14 +80,14 @@ pub fn specs() -> Vec<ToolSpec> {
 ///
 /// # Errors
 /// Why it cannot be understood, for the model.
-pub fn said(call: &ToolCall) -> Option<Result<Said, String>> {
+pub fn said(call: &ToolCall) -> Option<Result<Said, ToolError>> {
     let words = |of: fn(String) -> Said| arguments::<Words>(call).map(|words| of(words.text));
     Some(match call.name.as_str() {
         "ask" => words(Said::Ask),
         "progress" => words(Said::Progress),
         "result" => words(Said::Result),
         "delegate" if call.arguments.is_object() => Ok(Said::Delegate(call.arguments.clone())),
-        "delegate" => Err("the arguments are not a JSON object".to_owned()),
+        "delegate" => Err(ToolError::NoObject),
         _ => return None,
     })
 }

@@ -14,6 +14,7 @@ mod destructive;
 pub mod messages;
 pub mod run;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use regex::{Regex, RegexBuilder};
@@ -198,17 +199,15 @@ impl Toolbox {
     }
 
     /// What the model is told it may use.
-    #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|tool| tool.spec()).collect()
     }
 
     /// Does what the model asks for, or says why not. Blocks.
-    #[must_use]
     pub fn call(&self, call: &ToolCall) -> ToolResult {
         match self.attempt(call) {
             Ok(text) => ToolResult::given(text),
-            Err(text) => ToolResult::refused(text),
+            Err(why) => ToolResult::refused(why),
         }
     }
 
@@ -216,31 +215,27 @@ impl Toolbox {
     ///
     /// # Errors
     /// Why not, for the model.
-    pub fn check(&self, call: &ToolCall) -> Result<(), String> {
+    pub fn check(&self, call: &ToolCall) -> Result<(), ToolError> {
         match self.tool(call)? {
             Tool::List => arguments::<ListArguments>(call).map(drop),
             Tool::Read => arguments::<ReadArguments>(call).map(drop),
             Tool::Search => arguments::<SearchArguments>(call).map(drop),
             Tool::Write => {
                 let arguments = arguments::<WriteArguments>(call)?;
-                self.folder.check_write(&arguments.path).map_err(said)
+                Ok(self.folder.check_write(&arguments.path)?)
             }
         }
     }
 
-    fn tool(&self, call: &ToolCall) -> Result<&Tool, String> {
+    fn tool(&self, call: &ToolCall) -> Result<&Tool, ToolError> {
         let tool = self.tools.iter().find(|tool| tool.name() == call.name);
         tool.ok_or_else(|| {
             let names: Vec<_> = self.tools.iter().map(|tool| tool.name()).collect();
-            format!(
-                "there is no tool '{}'; there are: {}",
-                call.name,
-                names.join(", ")
-            )
+            ToolError::Unknown(call.name.clone(), names.join(", "))
         })
     }
 
-    fn attempt(&self, call: &ToolCall) -> Result<String, String> {
+    fn attempt(&self, call: &ToolCall) -> Result<String, ToolError> {
         match self.tool(call)? {
             Tool::List => self.list(&arguments::<ListArguments>(call)?),
             Tool::Read => self.read(&arguments::<ReadArguments>(call)?),
@@ -249,8 +244,8 @@ impl Toolbox {
         }
     }
 
-    fn list(&self, arguments: &ListArguments) -> Result<String, String> {
-        let found = self.folder.list(&arguments.path, MOST_ENTRIES).map_err(said)?;
+    fn list(&self, arguments: &ListArguments) -> Result<String, ToolError> {
+        let found = self.folder.list(&arguments.path, MOST_ENTRIES)?;
         let mut lines: Vec<String> = found
             .entries
             .iter()
@@ -271,15 +266,15 @@ impl Toolbox {
         Ok(lines.join("\n"))
     }
 
-    fn read(&self, arguments: &ReadArguments) -> Result<String, String> {
+    fn read(&self, arguments: &ReadArguments) -> Result<String, ToolError> {
         use std::io::{Seek, SeekFrom};
-        let mut file = self.folder.read(&arguments.path).map_err(said)?;
-        let failed = |error: std::io::Error| format!("'{}' cannot be read: {error}", arguments.path);
+        let mut file = self.folder.read(&arguments.path)?;
+        let failed = |error: std::io::Error| ToolError::Unreadable(arguments.path.clone(), error);
         let size = file.metadata().map_err(failed)?.len();
         file.seek(SeekFrom::Start(arguments.offset)).map_err(failed)?;
         let (bytes, more) = read_at_most(file, MOST_READ).map_err(failed)?;
         if is_binary(&bytes) {
-            return Err(format!("'{}' is a binary file of {size} bytes", arguments.path));
+            return Err(ToolError::Binary(arguments.path.clone(), size));
         }
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         if more {
@@ -289,11 +284,11 @@ impl Toolbox {
         Ok(text)
     }
 
-    fn search(&self, arguments: &SearchArguments) -> Result<String, String> {
+    fn search(&self, arguments: &SearchArguments) -> Result<String, ToolError> {
         let pattern = RegexBuilder::new(&arguments.pattern)
             .size_limit(PATTERN_SIZE)
             .build();
-        let pattern = pattern.map_err(|error| format!("the pattern cannot be used: {error}"))?;
+        let pattern = pattern.map_err(ToolError::Pattern)?;
         let mut search = Search {
             pattern,
             files: 0,
@@ -311,26 +306,60 @@ impl Toolbox {
         };
         match self.folder.list(path, 0) {
             Ok(_) => search.folder(&self.folder, path, 0),
-            Err(Refused::NotA(..)) => search.file(&self.folder, path).map_err(said)?,
-            Err(refused) => return Err(said(refused)),
+            Err(Refused::NotA(..)) => search.file(&self.folder, path)?,
+            Err(refused) => return Err(refused.into()),
         }
         Ok(search.told())
     }
 
-    fn write(&self, arguments: &WriteArguments) -> Result<String, String> {
+    fn write(&self, arguments: &WriteArguments) -> Result<String, ToolError> {
         if arguments.content.len() > MOST_WRITTEN {
-            return Err(format!(
-                "more than {MOST_WRITTEN} bytes cannot be written at once"
-            ));
+            return Err(ToolError::TooMuch);
         }
-        self.folder
-            .write(&arguments.path, arguments.content.as_bytes())
-            .map_err(said)?;
+        self.folder.write(&arguments.path, arguments.content.as_bytes())?;
         Ok(format!(
             "{} bytes written to '{}'",
             arguments.content.len(),
             arguments.path
         ))
+    }
+}
+
+/// Why a call gives nothing: a text for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// No such tool was offered: those that were.
+    #[error("there is no tool '{0}'; there are: {1}")]
+    Unknown(String, String),
+    /// The arguments of a call are an object.
+    #[error("the arguments are not a JSON object")]
+    NoObject,
+    /// Not those that the tool takes.
+    #[error("the arguments cannot be used: {0}")]
+    Arguments(serde_json::Error),
+    /// The path is refused.
+    #[error(transparent)]
+    Path(#[from] Refused),
+    /// A file that the system does not read.
+    #[error("'{0}' cannot be read: {1}")]
+    Unreadable(String, #[source] std::io::Error),
+    /// A file that is no text, and its size.
+    #[error("'{0}' is a binary file of {1} bytes")]
+    Binary(String, u64),
+    /// No regular expression, or too large a one.
+    #[error("the pattern cannot be used: {0}")]
+    Pattern(regex::Error),
+    /// A file of that size is not written.
+    #[error("more than {MOST_WRITTEN} bytes cannot be written at once")]
+    TooMuch,
+    /// A command that is not run.
+    #[error("{0}")]
+    Command(Cow<'static, str>),
+}
+
+impl From<ToolError> for String {
+    fn from(why: ToolError) -> Self {
+        why.to_string()
     }
 }
 
@@ -458,17 +487,11 @@ impl Search {
     }
 }
 
-fn arguments<'a, T: Deserialize<'a>>(call: &'a ToolCall) -> Result<T, String> {
+fn arguments<'a, T: Deserialize<'a>>(call: &'a ToolCall) -> Result<T, ToolError> {
     if !call.arguments.is_object() {
-        return Err("the arguments are not a JSON object".to_owned());
+        return Err(ToolError::NoObject);
     }
-    T::deserialize(&call.arguments).map_err(|error| format!("the arguments cannot be used: {error}"))
-}
-
-// `map_err` hands the error over by value.
-#[allow(clippy::needless_pass_by_value, reason = "the signature of map_err")]
-fn said(refused: Refused) -> String {
-    refused.to_string()
+    T::deserialize(&call.arguments).map_err(ToolError::Arguments)
 }
 
 /// Text has no NUL at its beginning.
@@ -477,7 +500,6 @@ fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// The arguments of a call as they are shown and kept: cut, and never longer than [`LONGEST_ARGUMENTS`].
-#[must_use]
 pub fn brief(arguments: &Value) -> Value {
     const LONGEST: usize = 200;
     let Some(object) = arguments.as_object() else {

@@ -1,5 +1,7 @@
 //! The tool that runs a command: what it is told and what a model is told of it. Whoever starts it is not here.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::json;
 
@@ -7,8 +9,8 @@ use crate::agents::command::check_argv;
 use crate::agents::model::{ToolCall, ToolSpec};
 use crate::domain::Millis;
 
-use super::arguments;
 use super::destructive::destructive;
+use super::{ToolError, arguments};
 
 /// Its name.
 pub const RUN: &str = "run";
@@ -35,7 +37,6 @@ struct RunArguments {
 }
 
 /// What a model is told of it.
-#[must_use]
 pub fn spec() -> ToolSpec {
     ToolSpec {
         name: RUN,
@@ -57,7 +58,7 @@ pub fn spec() -> ToolSpec {
 ///
 /// # Errors
 /// Why it cannot be run, for the model.
-pub fn wanted(call: &ToolCall) -> Result<Wanted, String> {
+pub fn wanted(call: &ToolCall) -> Result<Wanted, ToolError> {
     let RunArguments {
         argv,
         shell,
@@ -66,20 +67,24 @@ pub fn wanted(call: &ToolCall) -> Result<Wanted, String> {
     let argv = match (argv, shell) {
         (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => argv,
         (None, Some(script)) if !script.trim().is_empty() => check_argv(&script),
-        (Some(_), Some(_)) => return Err("give either `argv` or `shell`, not both".to_owned()),
-        _ => return Err("give `argv`, with the program first, or `shell`".to_owned()),
+        (Some(_), Some(_)) => return refused("give either `argv` or `shell`, not both"),
+        _ => return refused("give `argv`, with the program first, or `shell`"),
     };
     if argv.len() > MOST_WORDS {
-        return Err(format!("a command has at most {MOST_WORDS} words"));
+        return refused(format!("a command has at most {MOST_WORDS} words"));
     }
     if argv.iter().any(|word| word.contains('\0')) {
-        return Err("a command cannot hold NUL".to_owned());
+        return refused("a command cannot hold NUL");
     }
     if let Some(why) = destructive(&argv) {
-        return Err(format!("this command is refused: {why}"));
+        return refused(format!("this command is refused: {why}"));
     }
     let timeout = timeout_seconds.map_or(DEFAULT_TIMEOUT, |seconds| Millis(seconds.saturating_mul(1000)));
     Ok(Wanted { argv, timeout })
+}
+
+fn refused<T>(why: impl Into<Cow<'static, str>>) -> Result<T, ToolError> {
+    Err(ToolError::Command(why.into()))
 }
 
 #[cfg(test)]
@@ -88,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    fn read(arguments: Value) -> Result<Wanted, String> {
+    fn read(arguments: Value) -> Result<Wanted, ToolError> {
         wanted(&ToolCall {
             id: String::new(),
             name: RUN.to_owned(),

@@ -100,12 +100,12 @@ impl Kept {
 }
 
 /// The row of a line; `None` if nothing stands there.
-fn whole_row(line: &[u8], collector: &mut Collector) -> Result<Option<Value>, String> {
-    let line = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+fn whole_row(line: &[u8], collector: &mut Collector) -> anyhow::Result<Option<Value>> {
+    let line = std::str::from_utf8(line).map_err(|_| anyhow!("it is not UTF-8"))?;
     if line.trim().is_empty() {
         return Ok(None);
     }
-    let row = serde_json::from_str(line).map_err(|error| format!("it keeps no replies: {error}"))?;
+    let row = serde_json::from_str(line).map_err(|error| anyhow!("it keeps no replies: {error}"))?;
     collector.push(line)?;
     Ok(Some(row))
 }

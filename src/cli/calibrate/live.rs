@@ -14,6 +14,7 @@ use anyhow::anyhow;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::cli::event_loop::block_on;
 use crate::cli::failure::Failure;
 use crate::cli::project::current_dir;
 use crate::cli::review::defined_agents;
@@ -21,6 +22,7 @@ use crate::cli::run::load;
 use crate::cli::screen::Screen;
 use crate::cli::session::{fork_supervisor, options_with_config};
 use crate::domain::AgentId;
+use crate::executor::error::WorkError;
 use crate::judging::calibration::{Collector, Shown, shown};
 use crate::mission::model::Adapter;
 use crate::mission::{Plan, Source, compile};
@@ -87,6 +89,33 @@ struct Row {
     piece: Piece,
 }
 
+fn not_to_be_had(problems: &[EnvironmentProblem]) -> Failure {
+    let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
+    Failure::environment(anyhow!(list.join("\n       ")))
+        .help("nobody was asked; correct the agents, then try again")
+}
+
+/// What nobody has answered yet: who is asked about what, and where the reply belongs.
+fn open_questions(jury: &Jury, rows: &[Row], asked: &mut [AskedRow]) -> (Vec<(usize, Piece)>, Vec<Place>) {
+    let mut questions = Vec::new();
+    let mut places = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        for (juror, asked) in asked.iter_mut().enumerate() {
+            if reply_of(&row.value, &asked.judge).is_some() {
+                asked.kept += 1;
+                continue;
+            }
+            places.push(Place {
+                row: at,
+                juror,
+                asked_as: jury.asked_as(juror, &row.piece),
+            });
+            questions.push((juror, row.piece.clone()));
+        }
+    }
+    (questions, places)
+}
+
 /// Asks the reviewers about all rows that they have not judged yet.
 pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answered, Failure> {
     refuse_labels(&arguments.labels, record)?;
@@ -103,11 +132,7 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
     let names: Vec<String> = reviewers.iter().map(|(_, name)| name.clone()).collect();
     refuse_what_will_fail(arguments, &rows, &names)?;
     let ids: Vec<AgentId> = reviewers.iter().map(|(id, _)| *id).collect();
-    let jury = Jury::of(&plan, &ids, &folder).map_err(|problems| {
-        let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
-        Failure::environment(anyhow!(list.join("\n       ")))
-            .help("nobody was asked; correct the agents, then try again")
-    })?;
+    let jury = Jury::of(&plan, &ids, &folder).map_err(|problems| not_to_be_had(&problems))?;
     refuse_other_judges(&jury, &rows, &names, record)?;
     let mut asked: Vec<AskedRow> = names
         .iter()
@@ -116,22 +141,7 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
             ..AskedRow::default()
         })
         .collect();
-    let mut questions = Vec::new();
-    let mut places = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
-        for (juror, name) in names.iter().enumerate() {
-            if reply_of(&row.value, name).is_some() {
-                asked[juror].kept += 1;
-                continue;
-            }
-            places.push(Place {
-                row: at,
-                juror,
-                asked_as: jury.asked_as(juror, &row.piece),
-            });
-            questions.push((juror, row.piece.clone()));
-        }
-    }
+    let (questions, places) = open_questions(&jury, &rows, &mut asked);
     let mut log = known.open_log(record)?;
     let all = questions.len();
     let progress = super::progress(all, "replies", screen);
@@ -142,10 +152,7 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
         done: 0,
         last: Instant::now(),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
-    let told = runtime.block_on(async {
+    let told = block_on(async {
         let supervisor = supervisor.into_async()?;
         let at_once = arguments.jobs as usize;
         jury.ask(questions, at_once, supervisor, |number, said| {
@@ -160,8 +167,8 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
             }
         })
         .await
-    });
-    runtime.shutdown_background();
+    })
+    .map_err(Failure::internal)?;
     progress.finish_and_clear();
     told.map_err(|error: io::Error| Failure::internal(anyhow!("cannot keep the replies: {error}")))?;
     for row in &mut asked {
@@ -251,14 +258,14 @@ struct Heard<'a> {
 
 impl Heard<'_> {
     /// The row with the reply, to be kept.
-    fn take(&mut self, number: usize, said: Result<Said, String>) -> Option<String> {
+    fn take(&mut self, number: usize, said: Result<Said, WorkError>) -> Option<String> {
         self.done += 1;
         let place = self.places.get(number)?;
         let asked = self.asked.get_mut(place.juror)?;
         let said = match said {
             Ok(said) => said,
             Err(why) => {
-                asked.why = Some(why);
+                asked.why = Some(why.into());
                 return None;
             }
         };
@@ -347,7 +354,7 @@ fn rows(path: &Path) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     super::each_line(path, |number, line| {
         let shown = shown(line).map_err(|why| bad_row(path, number, &why))?;
-        let value = serde_json::from_str(line).map_err(|error| bad_row(path, number, &error.to_string()))?;
+        let value = serde_json::from_str(line).map_err(|error| bad_row(path, number, &error))?;
         rows.push(Row {
             number,
             value,

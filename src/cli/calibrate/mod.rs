@@ -12,9 +12,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fmt::Display;
 
 use crate::domain::Points;
 use crate::judging::calibration::{Collector, LabelSet, Settings, evaluate, steps};
@@ -205,7 +206,7 @@ fn each_line(path: &Path, mut take: impl FnMut(u64, &str) -> Result<(), Failure>
             }
             _ => {}
         }
-        let line = String::from_utf8(line).map_err(|_| bad_row(path, number, "it is not UTF-8"))?;
+        let line = String::from_utf8(line).map_err(|_| bad_row(path, number, &"it is not UTF-8"))?;
         if line.trim().is_empty() {
             continue;
         }
@@ -220,7 +221,7 @@ fn each_line(path: &Path, mut take: impl FnMut(u64, &str) -> Result<(), Failure>
 
 const HELP: &str = "`quorum calibrate --help` describes the rows";
 
-fn bad_row(path: &Path, line: u64, why: &str) -> Failure {
+fn bad_row(path: &Path, line: u64, why: &impl Display) -> Failure {
     Failure::usage(anyhow!("{}:{line}: {why}", path.display())).help(HELP)
 }
 
@@ -237,19 +238,17 @@ fn panels_of(sets: &[LabelSet], named: &[String]) -> Result<Vec<Vec<Vec<usize>>>
 }
 
 /// The seats of a panel in each set that has them all; there must be one.
-fn panel_in(sets: &[LabelSet], panel: &str) -> Result<Vec<Option<Vec<usize>>>, String> {
+fn panel_in(sets: &[LabelSet], panel: &str) -> anyhow::Result<Vec<Option<Vec<usize>>>> {
     let seats: Vec<&str> = panel
         .split(',')
         .map(str::trim)
         .filter(|seat| !seat.is_empty())
         .collect();
-    if seats.is_empty() {
-        return Err(format!("'{panel}' names no seat"));
-    }
+    ensure!(!seats.is_empty(), "'{panel}' names no seat");
     let mut problem = None;
     let mut found = Vec::with_capacity(sets.len());
     for set in sets {
-        let judges: Result<Vec<usize>, String> = seats.iter().map(|seat| judge(set, seat)).collect();
+        let judges: anyhow::Result<Vec<usize>> = seats.iter().map(|seat| judge(set, seat)).collect();
         found.push(match judges {
             Ok(judges) => Some(judges),
             Err(why) => {
@@ -264,7 +263,7 @@ fn panel_in(sets: &[LabelSet], panel: &str) -> Result<Vec<Option<Vec<usize>>>, S
     }
 }
 
-fn judge(set: &LabelSet, name: &str) -> Result<usize, String> {
+fn judge(set: &LabelSet, name: &str) -> anyhow::Result<usize> {
     if let Some(exact) = set.judges.iter().position(|judge| judge == name) {
         return Ok(exact);
     }
@@ -273,14 +272,14 @@ fn judge(set: &LabelSet, name: &str) -> Result<usize, String> {
         .collect();
     match like.as_slice() {
         [one] => Ok(*one),
-        [] => Err(format!(
+        [] => bail!(
             "no judge of '{}' is called '{name}'; there are: {}",
             set.name,
             set.judges.join(", ")
-        )),
+        ),
         several => {
             let names: Vec<&str> = several.iter().map(|index| set.judges[*index].as_str()).collect();
-            Err(format!("'{name}' may be any of: {}", names.join(", ")))
+            bail!("'{name}' may be any of: {}", names.join(", "))
         }
     }
 }

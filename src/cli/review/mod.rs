@@ -388,7 +388,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
         "description": plan.description.as_deref().unwrap_or_default(),
         "targetFiles": plan.target_files.iter().map(AsRef::as_ref).collect::<Vec<&str>>(),
     });
-    match plan.expectations.as_deref().and_then(|e| e.panel.as_ref()) {
+    match plan.panel() {
         Some(panel) => document["expectations"] = json!([panel_document(state, panel)]),
         None => document["review"] = json!("required"),
     }

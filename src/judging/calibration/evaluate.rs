@@ -100,7 +100,6 @@ pub fn evaluate(
 }
 
 /// How many entries a set has: what `step` counts up to.
-#[must_use]
 pub fn steps(set: &LabelSet, panels: &[Vec<usize>]) -> usize {
     set.judges.len()
         + if panels.is_empty() {

@@ -27,19 +27,16 @@ impl Sample {
     }
 
     /// How many items there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.said.len()
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.said.is_empty()
     }
 
     /// Pass and fail at another bar than the one it was made with.
-    #[must_use]
     pub fn at_bar(&self, bar: Points) -> Confusion {
         let bar = bar.to_f64();
         Confusion::of(self.said.iter().map(|said| *said >= bar), &self.good)
@@ -74,7 +71,6 @@ impl Sample {
 
     /// The measures, each with its bootstrap interval over `rounds` resamples of whole groups. The same seed gives the
     /// same intervals.
-    #[must_use]
     pub fn measures(&self, rounds: u32, seed: u64) -> Measures {
         let values = self.values();
         let mut drawn: [Vec<f64>; 7] = Default::default();

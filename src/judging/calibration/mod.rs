@@ -66,7 +66,6 @@ pub struct Truth {
 
 impl Truth {
     /// Whether the work is good: as they said, or because their score reaches the bar.
-    #[must_use]
     pub fn is_good(&self, bar: Points) -> Option<bool> {
         self.good.or_else(|| self.points.map(|points| points >= bar))
     }
@@ -85,7 +84,6 @@ pub struct Say {
 
 impl Say {
     /// The scores, if there is one for every dimension.
-    #[must_use]
     pub fn complete(&self) -> Option<Vec<Points>> {
         self.dimensions.iter().copied().collect()
     }
@@ -93,7 +91,6 @@ impl Say {
 
 impl LabelSet {
     /// What one judge's scores of an item come to.
-    #[must_use]
     pub fn points_of(&self, item: &Item, judge: usize) -> Option<Points> {
         let scores = item.says.get(judge)?.as_ref()?.complete()?;
         let parts = scores
@@ -112,7 +109,6 @@ impl LabelSet {
 }
 
 /// The points of a value on a scale: its lowest value is 1 of 5, its highest 5 of 5. `None` off the scale.
-#[must_use]
 pub fn on_scale(value: Decimal, low: Decimal, high: Decimal) -> Option<Points> {
     let share = value.checked_sub(low)?.checked_div(high.checked_sub(low)?)?;
     let score = share.checked_mul(Decimal::from(4))?.checked_add(Decimal::ONE)?;
@@ -120,7 +116,6 @@ pub fn on_scale(value: Decimal, low: Decimal, high: Decimal) -> Option<Points> {
 }
 
 /// The lowest score there is: 1 of 5.
-#[must_use]
 pub fn lowest() -> Points {
     Points::whole(20)
 }

@@ -7,7 +7,6 @@ use crate::mission::model::Consensus;
 use super::{Item, LabelSet, Say};
 
 /// What the panel says of an item by a rule; `None` where no seat could be read.
-#[must_use]
 pub fn consensus_points(set: &LabelSet, item: &Item, panel: &[usize], rule: Consensus) -> Option<Points> {
     merge(&seats(set, item, panel), &set.dimensions, rule).points
 }
@@ -68,7 +67,6 @@ impl Skipped {
 
 /// Plays an adaptive panel on every item. Panels of another size have no third seat, and where a seat could not be read
 /// there is nobody to leave out.
-#[must_use]
 pub fn skips(set: &LabelSet, panel: &[usize], rule: Consensus, bar: Points) -> Skips {
     let mut counts = Skips::default();
     if panel.len() != 3 {

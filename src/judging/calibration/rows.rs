@@ -67,24 +67,65 @@ pub struct Shown {
     pub dimensions: Vec<Dimension>,
 }
 
+/// What is wrong with a row.
+#[derive(Debug, thiserror::Error)]
+pub enum RowError {
+    /// It is no object with the keys of a row.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Nobody can be shown it: a key is missing.
+    #[error("it has no `{0}` to show to a reviewer")]
+    NotShown(&'static str),
+    /// It says of no judge what it said.
+    #[error("nobody judged it: it has no `raw_replies`; --reviewers asks live ones")]
+    Unjudged,
+    /// What one judge said cannot be used.
+    #[error("judge '{0}': {1}")]
+    Judge(String, Box<RowError>),
+    /// A judge or a dimension: its kind and name.
+    #[error("{0} '{1}' stands in it twice")]
+    Twice(&'static str, String),
+    /// A scale without extent.
+    #[error("'{0}' to '{1}' is no scale")]
+    NoScale(Decimal, Decimal),
+    /// Nothing is scored.
+    #[error("it names no dimension")]
+    NoDimension,
+    /// The weight of this dimension.
+    #[error("the weight of '{0}' is not above 0")]
+    Weight(String),
+    /// So many of something for so many dimensions.
+    #[error("{0} {1} for {2} dimensions")]
+    Count(usize, &'static str, usize),
+    /// What people say lies outside of the scale.
+    #[error("human score {0} is not on the scale {1}")]
+    OffScale(Decimal, Scale),
+    /// People say nothing.
+    #[error("`human` has no global, score, mean or pass")]
+    NoTruth,
+    /// A judge said nothing.
+    #[error("neither texts nor scores")]
+    NoReply,
+}
+
 /// What a live reviewer is shown of a row.
 ///
 /// # Errors
-/// What is wrong with the row, in words: everything that would be found when it is held against people, before anybody
+/// What is wrong with the row: everything that would be found when it is held against people, before anybody
 /// is asked.
-pub fn shown(line: &str) -> Result<Shown, String> {
-    let row: Row = serde_json::from_str(line).map_err(|error| error.to_string())?;
+pub fn shown(line: &str) -> Result<Shown, RowError> {
+    let row: Row = serde_json::from_str(line)?;
     let Judged { dimensions, .. } = judged(&row)?;
-    let said = |text: Option<String>, what: &str| {
+    let said = |text: Option<String>, what: &'static str| {
         let text = text.filter(|text| !text.trim().is_empty());
-        text.ok_or_else(|| format!("it has no `{what}` to show to a reviewer"))
+        text.ok_or(RowError::NotShown(what))
     };
     Ok(Shown {
         dimensions,
         criteria: row.criteria,
         task: said(row.task, "task")?,
         // Nothing is work, too.
-        work: row.work.ok_or("it has no `work` to show to a reviewer")?,
+        work: row.work.ok_or(RowError::NotShown("work"))?,
     })
 }
 
@@ -112,16 +153,16 @@ impl Collector {
     /// Reads one line.
     ///
     /// # Errors
-    /// What is wrong with the line, in words.
-    pub fn push(&mut self, line: &str) -> Result<(), String> {
-        let row: Row = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    /// What is wrong with the line.
+    pub fn push(&mut self, line: &str) -> Result<(), RowError> {
+        let row: Row = serde_json::from_str(line)?;
         let Judged {
             dimensions,
             truth,
             says: said,
         } = judged(&row)?;
         if said.is_empty() {
-            return Err("nobody judged it: it has no `raw_replies`; --reviewers asks live ones".to_owned());
+            return Err(RowError::Unjudged);
         }
         let group = row
             .group
@@ -179,7 +220,7 @@ struct Judged<'a> {
 }
 
 /// Reads all of a row.
-fn judged(row: &Row) -> Result<Judged<'_>, String> {
+fn judged(row: &Row) -> Result<Judged<'_>, RowError> {
     let scales = scales(row)?;
     let dimensions = dimensions(row)?;
     let truth = truth(row, &scales)?;
@@ -188,10 +229,10 @@ fn judged(row: &Row) -> Result<Judged<'_>, String> {
     let mut says: Vec<(&str, Say)> = Vec::new();
     for replies in &row.raw_replies {
         let name = replies.judge.as_str();
-        let say =
-            say(replies, &scales, &dimensions, &quoted).map_err(|why| format!("judge '{name}': {why}"))?;
+        let say = say(replies, &scales, &dimensions, &quoted)
+            .map_err(|why| RowError::Judge(name.to_owned(), Box::new(why)))?;
         if says.iter().any(|(known, _)| *known == name) {
-            return Err(format!("judge '{name}' stands in it twice"));
+            return Err(RowError::Twice("judge", name.to_owned()));
         }
         says.push((name, say));
     }
@@ -210,23 +251,23 @@ fn judge(set: &mut LabelSet, name: &str) -> usize {
     })
 }
 
-fn scales(row: &Row) -> Result<Vec<Scale>, String> {
+fn scales(row: &Row) -> Result<Vec<Scale>, RowError> {
     row.dims
         .iter()
         .map(|name| {
             let [low, high] = *row.scales.get(name).unwrap_or(&row.scale);
-            Scale::new(low, high).ok_or_else(|| format!("'{low}' to '{high}' is no scale"))
+            Scale::new(low, high).ok_or(RowError::NoScale(low, high))
         })
         .collect()
 }
 
-fn dimensions(row: &Row) -> Result<Vec<Dimension>, String> {
+fn dimensions(row: &Row) -> Result<Vec<Dimension>, RowError> {
     if row.dims.is_empty() {
-        return Err("it names no dimension".to_owned());
+        return Err(RowError::NoDimension);
     }
     for (index, name) in row.dims.iter().enumerate() {
         if row.dims[..index].contains(name) {
-            return Err(format!("dimension '{name}' stands in it twice"));
+            return Err(RowError::Twice("dimension", name.clone()));
         }
     }
     row.dims
@@ -234,7 +275,7 @@ fn dimensions(row: &Row) -> Result<Vec<Dimension>, String> {
         .map(|name| {
             let weight = *row.weights.get(name).unwrap_or(&Decimal::ONE);
             if weight <= Decimal::ZERO {
-                return Err(format!("the weight of '{name}' is not above 0"));
+                return Err(RowError::Weight(name.clone()));
             }
             Ok(Dimension {
                 name: name.clone(),
@@ -246,27 +287,20 @@ fn dimensions(row: &Row) -> Result<Vec<Dimension>, String> {
         .collect()
 }
 
-fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, String> {
+fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, RowError> {
     let human = &row.human;
     if !human.mean.is_empty() && human.mean.len() != row.dims.len() {
-        return Err(format!(
-            "{} human means for {} dimensions",
-            human.mean.len(),
-            row.dims.len()
-        ));
+        return Err(RowError::Count(human.mean.len(), "human means", row.dims.len()));
     }
-    let points = |value: Decimal, scale: &Scale| {
-        scale
-            .points(value)
-            .ok_or_else(|| format!("human score {value} is not on the scale {scale}"))
-    };
+    let points = |value: Decimal, scale: &Scale| scale.points(value).ok_or(RowError::OffScale(value, *scale));
     let dimensions: Vec<Option<Points>> = human
         .mean
         .iter()
         .zip(scales)
         .map(|(value, scale)| value.map(|value| points(value, scale)).transpose())
         .collect::<Result<_, _>>()?;
-    let whole = Scale::new(row.scale[0], row.scale[1]).ok_or_else(|| "no scale".to_owned())?;
+    let [low, high] = row.scale;
+    let whole = Scale::new(low, high).ok_or(RowError::NoScale(low, high))?;
     let said = human
         .global
         .or(human.score)
@@ -283,23 +317,28 @@ fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, String> {
         good: human.pass,
     };
     if truth.points.is_none() && truth.good.is_none() {
-        return Err("`human` has no global, score, mean or pass".to_owned());
+        return Err(RowError::NoTruth);
     }
     Ok(truth)
 }
 
 /// What a judge said: our own reading of its texts, and for those that it does not read the recorded score.
-fn say(replies: &Replies, scales: &[Scale], dimensions: &[Dimension], work: &Quoted) -> Result<Say, String> {
+fn say(
+    replies: &Replies,
+    scales: &[Scale],
+    dimensions: &[Dimension],
+    work: &Quoted,
+) -> Result<Say, RowError> {
     if let Some(reply) = &replies.reply {
         return Ok(panel_say(reply, replies.cut_short, dimensions, work));
     }
     for (what, found) in [("texts", replies.texts.len()), ("scores", replies.scores.len())] {
         if found != 0 && found != scales.len() {
-            return Err(format!("{found} {what} for {} dimensions", scales.len()));
+            return Err(RowError::Count(found, what, scales.len()));
         }
     }
     if replies.texts.is_empty() && replies.scores.is_empty() {
-        return Err("neither texts nor scores".to_owned());
+        return Err(RowError::NoReply);
     }
     let mut say = Say {
         dimensions: Vec::with_capacity(scales.len()),
@@ -348,7 +387,7 @@ mod tests {
         "raw_replies":[{"judge":"j","texts":["Final score: 4","B"],"scores":[4,1]},{"judge":"k","scores":[null,0]}],
         "human":{"mean":[5,0.5]}}"#;
 
-    fn collect(rows: &[&str]) -> Result<Vec<LabelSet>, String> {
+    fn collect(rows: &[&str]) -> Result<Vec<LabelSet>, RowError> {
         let mut collector = Collector::default();
         for row in rows {
             collector.push(&row.replace('\n', " "))?;
@@ -455,7 +494,7 @@ mod tests {
             let row = ROW.replace(from, to);
             assert_ne!(row, ROW, "{from}");
             let error = collect(&[&row]).unwrap_err();
-            assert!(error.contains(why), "{error} for {to}");
+            assert!(error.to_string().contains(why), "{error} for {to}");
         }
     }
 }

@@ -3,7 +3,6 @@
 //! Binary floats are fine here: nothing in this file meets a bar.
 
 /// Spearman's ρ: Pearson's correlation of the ranks, ties sharing their mean rank. `None` where one side is constant.
-#[must_use]
 pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
     pearson(&ranks(x), &ranks(y))
 }
@@ -37,7 +36,6 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 }
 
 /// Kendall's τ-b, ties counted on both sides. `None` where one side is constant. Costs O(n log n).
-#[must_use]
 pub fn kendall(x: &[f64], y: &[f64]) -> Option<f64> {
     let mut pairs: Vec<(f64, f64)> = x.iter().copied().zip(y.iter().copied()).collect();
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -90,7 +88,6 @@ fn sort_counting_swaps(values: &mut [f64]) -> f64 {
 }
 
 /// The mean distance. `None` without any pair.
-#[must_use]
 pub fn mean_error(x: &[f64], y: &[f64]) -> Option<f64> {
     let sum: f64 = x.iter().zip(y).map(|(a, b)| (a - b).abs()).sum();
     (!x.is_empty()).then(|| sum / x.len() as f64)
@@ -98,7 +95,6 @@ pub fn mean_error(x: &[f64], y: &[f64]) -> Option<f64> {
 
 /// The share of pairs of one good and one bad piece of work in which the good one has the higher score; equal scores
 /// count half. `None` where all are good or all are bad.
-#[must_use]
 pub fn auroc(scores: &[f64], good: &[bool]) -> Option<f64> {
     let ranks = ranks(scores);
     let positives = good.iter().filter(|good| **good).count() as f64;
@@ -128,7 +124,6 @@ pub struct Confusion {
 
 impl Confusion {
     /// Counts verdicts against the truth.
-    #[must_use]
     pub fn of(passed: impl IntoIterator<Item = bool>, good: &[bool]) -> Self {
         let mut counts = Self::default();
         for (passed, good) in passed.into_iter().zip(good) {
@@ -191,7 +186,6 @@ impl Confusion {
 }
 
 /// The middle 95 of 100 values, if there are enough of them to say.
-#[must_use]
 pub fn interval(mut values: Vec<f64>) -> Option<(f64, f64)> {
     const ENOUGH: usize = 20;
     if values.len() < ENOUGH {

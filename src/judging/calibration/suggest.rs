@@ -24,7 +24,6 @@ pub struct Suggestion {
 ///
 /// `candidates` are panels with their sizes, measures and samples. Better is a higher rank correlation where people gave
 /// scores, and a higher AUROC where they only gave verdicts.
-#[must_use]
 pub fn suggest(candidates: &[(usize, Measures, Sample)], has_scores: bool) -> Option<Suggestion> {
     let merit = |measures: &Measures| -> Option<Estimate> {
         if has_scores {

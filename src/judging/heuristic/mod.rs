@@ -75,7 +75,6 @@ pub struct CommandFacts {
 /// The paths that the criteria speak of, each once, in order: what [`Facts`] should be gathered about.
 ///
 /// They are as the criteria write them, so they may point anywhere: look at them beneath the workspace only.
-#[must_use]
 pub fn named_files(criteria: &[String]) -> Vec<String> {
     let mut files = Vec::new();
     for clause in clauses(criteria) {
@@ -92,7 +91,6 @@ pub fn named_files(criteria: &[String]) -> Vec<String> {
 /// The commands that the criteria speak of, each once, in order: whoever wants to grade them must run these.
 ///
 /// They are the words of the criteria's author, never of the work.
-#[must_use]
 pub fn named_commands(criteria: &[String]) -> Vec<String> {
     let mut commands = Vec::new();
     for clause in clauses(criteria) {
@@ -107,7 +105,6 @@ pub fn named_commands(criteria: &[String]) -> Vec<String> {
 }
 
 /// Whether any of the criteria speaks of the output of the work.
-#[must_use]
 pub fn speaks_of_output(criteria: &[String]) -> bool {
     clauses(criteria).any(|clause| matches!(clause.core, Core::OutputContains(_)))
 }
@@ -120,7 +117,6 @@ fn clauses(criteria: &[String]) -> impl Iterator<Item = Clause> {
 
 /// Grades criteria by what is known: one grade for each, in their order. One that holds gets all points, one that does
 /// not gets none, and of one that could not be decided nothing is said.
-#[must_use]
 pub fn grade(criteria: &[String], facts: &Facts) -> Vec<CriterionGrade> {
     criteria
         .iter()

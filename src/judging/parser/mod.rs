@@ -42,7 +42,6 @@ pub use recorded::parse_rating;
 pub const UNTRUSTED_TAG: &str = "untrusted";
 
 /// The text of an evaluation without the lines that say its score.
-#[must_use]
 pub fn without_score_lines(reply: &str) -> String {
     marker::without_score_lines(reply)
 }
@@ -189,25 +188,21 @@ impl Scale {
     };
 
     /// The scale from `low` to `high`, if `low` is not negative and below `high`.
-    #[must_use]
     pub fn new(low: Decimal, high: Decimal) -> Option<Self> {
         (Decimal::ZERO <= low && low < high).then_some(Self { low, high })
     }
 
     /// Its lowest value.
-    #[must_use]
     pub fn low(&self) -> Decimal {
         self.low
     }
 
     /// Its highest value.
-    #[must_use]
     pub fn high(&self) -> Decimal {
         self.high
     }
 
     /// Whether `value` is on the scale.
-    #[must_use]
     pub fn contains(&self, value: Decimal) -> bool {
         self.low <= value && value <= self.high
     }

@@ -185,16 +185,21 @@ impl Checker<'_, '_> {
             let help = "remove `tolerance`, or write `kind: heuristic`";
             wrong("tolerance", Code::KeyDoesNotApply, message.to_owned(), help);
         }
-        let Some(name) = vision.agent.as_deref().filter(|_| looks) else {
-            return;
-        };
-        self.agent(name, false, || Place::Value(at("agent")));
+        if let Some(name) = vision.agent.as_deref().filter(|_| looks) {
+            self.onlooker(name);
+        }
+    }
+
+    /// The agent of `vision`, and whoever would look instead, can see pictures.
+    fn onlooker(&mut self, name: &str) {
+        let at = || Place::Value(Path::of("vision").key("agent"));
+        self.agent(name, false, at);
         let mission = self.mission;
         let is_blind = |name: &str| agent_of(mission, name).is_some_and(|agent| !agent.vision);
         if is_blind(name) {
             let message = format!("the agent {} is not known to see pictures", quoted(name));
             self.problems.push(
-                Problem::error(Code::BadValue, Place::Value(at("agent")), message)
+                Problem::error(Code::BadValue, at(), message)
                     .help("name an agent whose model can look at pictures, and give it `vision: true`"),
             );
         }
@@ -207,7 +212,7 @@ impl Checker<'_, '_> {
             let help = "give it `vision: true` if its model can look at pictures, or name an agent for `vision` whose \
                         `fallback` does";
             self.problems
-                .push(Problem::error(Code::BadValue, Place::Value(at("agent")), message).help(help));
+                .push(Problem::error(Code::BadValue, at(), message).help(help));
         }
     }
 

@@ -27,7 +27,7 @@ impl Exploder {
         named
     }
 
-    /// The public event of what holds a task up: a question, a dependency that failed.
+    /// The public event of what holds a task up: a question, a pause.
     pub(super) fn waiting_event(&self, event: &Event) -> Named {
         match event {
             Event::Task(
@@ -83,6 +83,13 @@ impl Exploder {
                     payload.with("evidence", broken.evidence.as_str()),
                 )
             }
+            _ => unreachable!("name() sends only events of waiting tasks here"),
+        }
+    }
+
+    /// The public event of a dependency that failed, and of what becomes of the task that waits for it.
+    pub(super) fn dependency_event(&self, event: &Event) -> Named {
+        match event {
             Event::Task(task, TaskEvent::DeadlockDetected { dependency }) => {
                 let payload = self.failed_dependency(*task, *dependency);
                 let tasks = vec![task_key(*task)];
@@ -112,7 +119,7 @@ impl Exploder {
                     payload.with("reason", format!("dependency '{title}' failed")),
                 )
             }
-            _ => unreachable!("name() sends only events of waiting tasks here"),
+            _ => unreachable!("name() sends only events of failed dependencies here"),
         }
     }
 

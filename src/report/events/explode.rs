@@ -131,223 +131,199 @@ impl Exploder {
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
     fn name(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
         match event {
-            Event::Run(RunEvent::Started(started)) => vec![("run:started", self.run_started(started))],
-            Event::Run(RunEvent::Resumed { options, .. }) => {
-                vec![("run:resumed", Payload::default().with("options", json!(options)))]
-            }
-            Event::Run(RunEvent::Moved { from, to }) => {
-                let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
-                let payload = Payload::default().with("from", path(from)).with("to", path(to));
-                vec![("run:moved", payload)]
-            }
-            Event::Run(RunEvent::Stopping { cause }) => {
-                vec![(
-                    "run:stopping",
-                    Payload::default().with("cause", stop_cause(*cause)),
-                )]
-            }
-            Event::Run(RunEvent::Finished {
-                outcome,
-                conditions,
-                allowed,
-                ..
-            }) => vec![("run:finished", run_finished(*outcome, conditions, allowed))],
-            Event::Deadline(event) => self.deadline_event(event),
-            Event::Turn(turn, TurnEvent::Stale { idle, killed }) => {
-                let agent = self.plan.task(turn.task).agent;
-                let action = if *killed { "kill" } else { "warning" };
-                let payload = self.task(turn.task);
-                let payload = payload.with("agentName", &*self.plan.agent(agent).name);
-                vec![(
-                    "agent:stale",
-                    payload.with("idleMs", idle.0).with("action", action),
-                )]
-            }
-            Event::Budget(BudgetEvent::Exhausted { .. } | BudgetEvent::Clock { .. })
-            | Event::Run(RunEvent::SessionLimit { .. }) => {
-                vec![self.budget_event(event)]
-            }
-            Event::Run(RunEvent::StateForeign { what }) => {
-                vec![("state:foreign", Payload::default().with("what", what.as_str()))]
-            }
-            Event::Run(RunEvent::Warning { message }) => {
-                let log = Payload::default().with("level", "warn");
-                vec![("log", log.with("message", message.as_str()))]
-            }
-            Event::Run(RunEvent::Salvaged {
-                by,
-                line,
-                bytes,
-                records,
-                file,
-            }) => {
-                let payload = Payload::default().with("by", by.as_str()).with("line", *line);
-                let payload = payload.with("lostBytes", *bytes).with("lostRecords", *records);
-                vec![("run:salvaged", payload.with("file", file.as_str()))]
-            }
-            Event::Notice(notice) => match letter_event(&self.plan, &self.run_id, notice) {
-                Some(named) => vec![named],
-                None => self.work_event(event, rest),
-            },
-            Event::Run(RunEvent::MissionChanged(change)) => {
-                vec![("mission:changed", self.mission_changed(change))]
-            }
-            Event::Run(RunEvent::TasksAdded(addition)) => vec![("tasks:added", self.tasks_added(addition))],
-            Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
-                let titles = tasks.iter().map(|id| &*self.plan.task(*id).title);
-                let titles: Vec<&str> = titles.collect();
-                vec![("tasks:withdrawn", Payload::default().with("tasks", titles))]
-            }
-            Event::Task(
-                task,
-                TaskEvent::EdgeTaken {
-                    edge,
-                    to,
-                    visit,
-                    left,
-                    stopped,
-                    kept: _,
-                },
-            ) => {
-                let titles = |ids: &[TaskId]| {
-                    let titles = ids.iter().map(|id| &*self.plan.task(*id).title);
-                    titles.collect::<Vec<&str>>()
-                };
-                let payload = self.task(*task).with("edge", edge.as_str());
-                let payload = payload
-                    .with("to", &*self.plan.task(*to).title)
-                    .with("visit", *visit);
-                let payload = payload
-                    .with("notTaken", titles(left))
-                    .with("stopped", titles(stopped));
-                vec![("verification:routed", payload)]
-            }
-            Event::Task(task, TaskEvent::Probed { probes }) => {
-                let payload = self.task(*task).with("probes", probe_rows(probes));
-                vec![("probes:made", payload)]
-            }
+            Event::Run(of) => self.run_event(event, of, rest),
+            Event::Task(task, of) => self.event_of_task(event, (*task, of), rest),
+            Event::Turn(turn, of) => self.event_of_turn(event, (*turn, of)),
             Event::Ask(id, AskEvent::HandedOver { agent, file: record }) => {
                 let payload = self.task(id.task).with("consult", id.number);
                 let payload = payload.with("agentName", self.agent_name(*agent));
                 vec![("handoff:recorded", payload.with("record", file(record)))]
             }
-            Event::Task(
-                task,
-                TaskEvent::FellBack {
-                    from,
-                    to,
-                    class,
-                    message,
-                },
-            ) => {
-                let payload = self.task(*task).with("agentName", self.agent_name(*from));
-                let payload = payload.with("insteadName", self.agent_name(*to));
-                vec![("agent:fallback", payload.failure(*class, Some(message)))]
-            }
-            Event::Task(task, TaskEvent::Superseded { by }) => {
-                let payload = self.task(*task).with("by", &*self.plan.task(*by).title);
-                vec![("task:superseded", payload)]
-            }
-            Event::Run(RunEvent::Paused { by }) => {
-                vec![("run:paused", Payload::default().with("by", by.as_str()))]
-            }
-            Event::Run(RunEvent::Waiting { until }) => {
-                vec![(
-                    "run:waiting",
-                    Payload::default().with("until", until.to_rfc3339()),
-                )]
-            }
-            Event::Run(RunEvent::CommandTaken { id, result, by }) => {
-                let taken = Payload::default().with("commandId", id.as_str());
-                let taken = taken.with("result", json!(result)).with("by", by.as_str());
-                vec![("operator:command", taken)]
-            }
-            Event::Gate(_, GateEvent::Evaluated { .. } | GateEvent::Overridden { .. })
-            | Event::Run(RunEvent::ThresholdFailed { .. }) => {
-                vec![self.gate_event(event)]
-            }
-            Event::Run(RunEvent::ProtectionNoted { files }) => {
-                let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
-                vec![("protection:noted", Payload::default().with("files", paths))]
-            }
-            Event::Task(_, TaskEvent::StageVoided(voided)) => {
-                let payload = self
-                    .task(voided.place.task())
-                    .with("what", voided.place.describe());
-                let payload = payload.with("changed", voided.changed.clone());
-                let payload = payload.with("restored", voided.restored.clone());
-                vec![("stage:voided", payload.with("shared", voided.shared))]
-            }
-            Event::Turn(
-                _,
-                TurnEvent::FilesNoted { .. }
-                | TurnEvent::Started { .. }
-                | TurnEvent::Spawned { .. }
-                | TurnEvent::Activity { .. }
-                | TurnEvent::RequestFailed { .. }
-                | TurnEvent::Finished { .. }
-                | TurnEvent::Lost
-                | TurnEvent::Adopted,
-            ) => self.turn_event(event),
-            Event::Task(
-                _,
-                TaskEvent::FilesChanged { .. }
-                | TaskEvent::AcceptanceRecorded { .. }
-                | TaskEvent::Regressed { .. },
-            ) => {
-                vec![self.check_event(event)]
-            }
-            // What is asked or run for it is told.
-            Event::Task(_, TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. }) => Vec::new(),
-            Event::Task(_, TaskEvent::ApprovalUndecided { .. })
-            | Event::Work(_, WorkEvent::Requested(_) | WorkEvent::Ended { .. })
-            | Event::Run(RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. })
-            | Event::Budget(
-                BudgetEvent::Held { .. } | BudgetEvent::Released { .. } | BudgetEvent::Settled { .. },
-            ) => self.work_event(event, rest),
             Event::Ask(
                 _,
                 AskEvent::Requested { .. } | AskEvent::Replied { .. } | AskEvent::Failed { .. },
             ) => self.ask_event(event, rest),
-            Event::Task(_, TaskEvent::StageVerdict(report)) => self.stage_verdict(report, rest),
-            Event::Task(
-                _,
-                TaskEvent::Transition { .. }
-                | TaskEvent::AttemptPlanned { .. }
-                | TaskEvent::Nudged { .. }
-                | TaskEvent::EvalUnparsed
-                | TaskEvent::ForceAccepted { .. }
-                | TaskEvent::DelegationRequested { .. }
-                | TaskEvent::DelegationRefused { .. },
-            ) => vec![self.task_event(event, rest)],
-            Event::Task(
-                _,
-                TaskEvent::Question { .. }
-                | TaskEvent::DelegationDrift { .. }
-                | TaskEvent::NoProgress { .. }
-                | TaskEvent::Answered { .. }
-                | TaskEvent::DeadlockDetected { .. }
-                | TaskEvent::DependencyResolved { .. }
-                | TaskEvent::Deferred { .. }
-                | TaskEvent::Released
-                | TaskEvent::DependencyFailed { .. },
-            )
-            | Event::Turn(_, TurnEvent::AuthorityCues { .. } | TurnEvent::Escalated { .. }) => {
-                vec![self.waiting_event(event)]
+            Event::Work(_, WorkEvent::Requested(_) | WorkEvent::Ended { .. })
+            | Event::Budget(
+                BudgetEvent::Held { .. } | BudgetEvent::Released { .. } | BudgetEvent::Settled { .. },
+            ) => self.work_event(event, rest),
+            Event::Budget(BudgetEvent::Exhausted { .. } | BudgetEvent::Clock { .. }) => {
+                vec![self.budget_event(event)]
             }
-            Event::Task(
-                _,
-                TaskEvent::ApprovalRequested { .. }
-                | TaskEvent::ApprovalTimedOut { .. }
-                | TaskEvent::RetryBlocked { .. }
-                | TaskEvent::ApprovalResolved { .. },
-            ) => vec![self.approval_event(event)],
+            Event::Deadline(event) => self.deadline_event(event),
+            Event::Gate(_, GateEvent::Evaluated { .. } | GateEvent::Overridden { .. }) => {
+                vec![self.gate_event(event)]
+            }
+            Event::Notice(notice) => match letter_event(&self.plan, &self.run_id, notice) {
+                Some(named) => vec![named],
+                None => self.work_event(event, rest),
+            },
             // Told as a hold.
             Event::Hold(
                 _,
                 HoldEvent::Reached { .. } | HoldEvent::Passed { .. } | HoldEvent::Rejected { .. },
             ) => Vec::new(),
         }
+    }
+
+    /// What happens to the run as a whole.
+    fn run_event(&mut self, event: &Event, of: &RunEvent, rest: &[Event]) -> Vec<Named> {
+        let told = Payload::default();
+        vec![match of {
+            RunEvent::Started(started) => ("run:started", self.run_started(started)),
+            RunEvent::Resumed { options, .. } => ("run:resumed", told.with("options", json!(options))),
+            RunEvent::Moved { from, to } => {
+                let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
+                ("run:moved", told.with("from", path(from)).with("to", path(to)))
+            }
+            RunEvent::Stopping { cause } => ("run:stopping", told.with("cause", stop_cause(*cause))),
+            RunEvent::Finished {
+                outcome,
+                conditions,
+                allowed,
+                ..
+            } => ("run:finished", run_finished(*outcome, conditions, allowed)),
+            RunEvent::SessionLimit { .. } => self.budget_event(event),
+            RunEvent::StateForeign { what } => ("state:foreign", told.with("what", what.as_str())),
+            RunEvent::Warning { message } => {
+                let log = told.with("level", "warn");
+                ("log", log.with("message", message.as_str()))
+            }
+            RunEvent::Salvaged {
+                by,
+                line,
+                bytes,
+                records,
+                file,
+            } => {
+                let payload = told.with("by", by.as_str()).with("line", *line);
+                let payload = payload.with("lostBytes", *bytes).with("lostRecords", *records);
+                ("run:salvaged", payload.with("file", file.as_str()))
+            }
+            RunEvent::MissionChanged(change) => ("mission:changed", self.mission_changed(change)),
+            RunEvent::TasksAdded(addition) => ("tasks:added", self.tasks_added(addition)),
+            RunEvent::TasksWithdrawn { tasks } => ("tasks:withdrawn", told.with("tasks", self.titles(tasks))),
+            RunEvent::Paused { by } => ("run:paused", told.with("by", by.as_str())),
+            RunEvent::Waiting { until } => ("run:waiting", told.with("until", until.to_rfc3339())),
+            RunEvent::CommandTaken { id, result, by } => {
+                let taken = told.with("commandId", id.as_str());
+                let taken = taken.with("result", json!(result)).with("by", by.as_str());
+                ("operator:command", taken)
+            }
+            RunEvent::ThresholdFailed { .. } => self.gate_event(event),
+            RunEvent::ProtectionNoted { files } => {
+                let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+                ("protection:noted", told.with("files", paths))
+            }
+            RunEvent::AuditRequested { .. } | RunEvent::AuditFinished { .. } => {
+                return self.work_event(event, rest);
+            }
+        }]
+    }
+
+    fn event_of_turn(&mut self, event: &Event, (turn, of): (TurnId, &TurnEvent)) -> Vec<Named> {
+        match of {
+            TurnEvent::Stale { idle, killed } => {
+                let agent = self.plan.task(turn.task).agent;
+                let action = if *killed { "kill" } else { "warning" };
+                let payload = self.task(turn.task).with("agentName", self.agent_name(agent));
+                vec![(
+                    "agent:stale",
+                    payload.with("idleMs", idle.0).with("action", action),
+                )]
+            }
+            TurnEvent::FilesNoted { .. }
+            | TurnEvent::Started { .. }
+            | TurnEvent::Spawned { .. }
+            | TurnEvent::Activity { .. }
+            | TurnEvent::RequestFailed { .. }
+            | TurnEvent::Finished { .. }
+            | TurnEvent::Lost
+            | TurnEvent::Adopted => self.turn_event(event),
+            TurnEvent::AuthorityCues { .. } | TurnEvent::Escalated { .. } => vec![self.waiting_event(event)],
+        }
+    }
+
+    fn event_of_task(
+        &mut self,
+        event: &Event,
+        (task, of): (TaskId, &TaskEvent),
+        rest: &[Event],
+    ) -> Vec<Named> {
+        vec![match of {
+            TaskEvent::EdgeTaken {
+                edge,
+                to,
+                visit,
+                left,
+                stopped,
+                kept: _,
+            } => {
+                let payload = self.task(task).with("edge", edge.as_str());
+                let payload = payload.with("to", &*self.plan.task(*to).title);
+                let payload = payload.with("visit", *visit).with("notTaken", self.titles(left));
+                (
+                    "verification:routed",
+                    payload.with("stopped", self.titles(stopped)),
+                )
+            }
+            TaskEvent::Probed { probes } => {
+                ("probes:made", self.task(task).with("probes", probe_rows(probes)))
+            }
+            TaskEvent::FellBack {
+                from,
+                to,
+                class,
+                message,
+            } => {
+                let payload = self.task(task).with("agentName", self.agent_name(*from));
+                let payload = payload.with("insteadName", self.agent_name(*to));
+                ("agent:fallback", payload.failure(*class, Some(message)))
+            }
+            TaskEvent::Superseded { by } => {
+                let payload = self.task(task).with("by", &*self.plan.task(*by).title);
+                ("task:superseded", payload)
+            }
+            TaskEvent::StageVoided(voided) => {
+                let payload = self
+                    .task(voided.place.task())
+                    .with("what", voided.place.describe());
+                let payload = payload.with("changed", voided.changed.clone());
+                let payload = payload.with("restored", voided.restored.clone());
+                ("stage:voided", payload.with("shared", voided.shared))
+            }
+            TaskEvent::FilesChanged { .. }
+            | TaskEvent::AcceptanceRecorded { .. }
+            | TaskEvent::Regressed { .. } => self.check_event(event),
+            // What is asked or run for it is told.
+            TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. } => return Vec::new(),
+            TaskEvent::ApprovalUndecided { .. } => return self.work_event(event, rest),
+            TaskEvent::StageVerdict(report) => return self.stage_verdict(report, rest),
+            TaskEvent::Transition { .. }
+            | TaskEvent::AttemptPlanned { .. }
+            | TaskEvent::Nudged { .. }
+            | TaskEvent::EvalUnparsed
+            | TaskEvent::ForceAccepted { .. }
+            | TaskEvent::DelegationRequested { .. }
+            | TaskEvent::DelegationRefused { .. } => self.task_event(event, rest),
+            TaskEvent::Question { .. }
+            | TaskEvent::DelegationDrift { .. }
+            | TaskEvent::NoProgress { .. }
+            | TaskEvent::Answered { .. }
+            | TaskEvent::Deferred { .. }
+            | TaskEvent::Released => self.waiting_event(event),
+            TaskEvent::DeadlockDetected { .. }
+            | TaskEvent::DependencyResolved { .. }
+            | TaskEvent::DependencyFailed { .. } => self.dependency_event(event),
+            TaskEvent::ApprovalRequested { .. }
+            | TaskEvent::ApprovalTimedOut { .. }
+            | TaskEvent::RetryBlocked { .. }
+            | TaskEvent::ApprovalResolved { .. } => self.approval_event(event),
+        }]
+    }
+
+    fn titles(&self, ids: &[TaskId]) -> Vec<&str> {
+        ids.iter().map(|id| &*self.plan.task(*id).title).collect()
     }
 
     pub(super) fn plan(&self) -> &Plan {
@@ -385,19 +361,15 @@ impl Exploder {
     }
 
     fn mission_changed(&self, change: &MissionChange) -> Payload {
-        let titles = |ids: &[TaskId]| {
-            let titles = ids.iter().map(|id| &*self.plan.task(*id).title);
-            titles.collect::<Vec<&str>>()
-        };
         let gates = change.gates.iter().map(|id| &*self.plan.gate(*id).name);
         Payload::default()
             .with("mission", self.plan.name.as_str())
             .with("number", change.number)
             .with("missionDigest", change.to.to_string())
             .with("previousDigest", change.from.to_string())
-            .with("added", titles(&change.added))
-            .with("removed", titles(&change.removed))
-            .with("changed", titles(&change.changed))
+            .with("added", self.titles(&change.added))
+            .with("removed", self.titles(&change.removed))
+            .with("changed", self.titles(&change.changed))
             .with("gates", gates.collect::<Vec<&str>>())
     }
 

@@ -196,8 +196,7 @@ fn gate_points(state: &State) -> BTreeMap<&str, String> {
 
 /// The weights of a task's dimensions, by name.
 fn weights(state: &State, id: TaskId) -> BTreeMap<&str, f64> {
-    let expectations = state.plan.task(id).expectations.as_deref();
-    let panel = expectations.and_then(|expectations| expectations.panel.as_ref());
+    let panel = state.plan.task(id).panel();
     let dimensions = panel.map_or(&[][..], |panel| &panel.dimensions);
     dimensions
         .iter()

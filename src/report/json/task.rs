@@ -285,8 +285,7 @@ impl<'a> DimensionRow<'a> {
 }
 /// The weight of one of the task's dimensions.
 pub(in crate::report) fn weight(state: &State, id: TaskId, dimension: &str) -> Option<f64> {
-    let expectations = state.plan.task(id).expectations.as_deref()?;
-    let dimensions = &expectations.panel.as_ref()?.dimensions;
+    let dimensions = &state.plan.task(id).panel()?.dimensions;
     let found = dimensions.iter().find(|candidate| candidate.name == dimension)?;
     found.weight.to_f64()
 }

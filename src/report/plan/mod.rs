@@ -24,6 +24,7 @@ use serde::Serialize;
 use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::{self, Eligible, named};
+use crate::judging::independence::Dependence;
 use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
@@ -269,23 +270,7 @@ impl<'a> PlanDocument<'a> {
     #[must_use]
     pub fn of(state: &'a State) -> Self {
         let plan = &*state.plan;
-        let wave_of = waves(plan);
-        let selected = || plan.selected_ids().map(|id| (id, wave_of[id.index()]));
-        let last = selected().map(|(_, wave)| wave).max();
-        let mut by_wave = vec![Vec::new(); last.map_or(0, |wave| wave as usize + 1)];
-        for (id, wave) in selected() {
-            by_wave[wave as usize].push(&*plan.task(id).title);
-        }
-        let visits = visits(plan);
-        let tasks: Vec<TaskRow<'a>> = selected()
-            .map(|(id, wave)| {
-                let row = TaskRow::of(state, id, wave + 1);
-                TaskRow {
-                    worst_case: row.worst_case.times(visits.get(&id).copied().unwrap_or(1)),
-                    ..row
-                }
-            })
-            .collect();
+        let (waves, tasks) = tasks_by_wave(state);
         let worst_case = tasks
             .iter()
             .fold(WorstCaseRow::NOTHING, |sum, task| sum.plus(task.worst_case));
@@ -302,7 +287,7 @@ impl<'a> PlanDocument<'a> {
                 .collect(),
             quality_threshold: plan.rules.quality_threshold.map(crate::domain::Points::to_f64),
             agents: agents(state),
-            waves: by_wave,
+            waves,
             tasks,
             gates: gates(state),
             holds: holds(state),
@@ -318,6 +303,27 @@ impl<'a> PlanDocument<'a> {
             },
         }
     }
+}
+
+/// The titles of each wave, and all tasks.
+fn tasks_by_wave(state: &State) -> (Vec<Vec<&str>>, Vec<TaskRow<'_>>) {
+    let plan = &*state.plan;
+    let (wave_of, visits) = (waves(plan), visits(plan));
+    let selected = || plan.selected_ids().map(|id| (id, wave_of[id.index()]));
+    let last = selected().map(|(_, wave)| wave).max();
+    let mut by_wave = vec![Vec::new(); last.map_or(0, |wave| wave as usize + 1)];
+    for (id, wave) in selected() {
+        by_wave[wave as usize].push(&*plan.task(id).title);
+    }
+    let row = |(id, wave): (TaskId, u32)| {
+        let row = TaskRow::of(state, id, wave + 1);
+        TaskRow {
+            worst_case: row.worst_case.times(visits.get(&id).copied().unwrap_or(1)),
+            ..row
+        }
+    };
+    let rows = selected().map(row).collect();
+    (by_wave, rows)
 }
 
 /// How often tasks may begin from the start because verifications send work back; those that are not here, once.
@@ -419,43 +425,34 @@ impl<'a> TaskRow<'a> {
         let judged_by = engine::judged_by(state, id);
         let eligible = eligible(state, id);
         let excluded = eligibility::excluded(plan, id, named(plan, id));
-        let decomposer = task
-            .verification
-            .as_deref()
-            .and_then(|verification| verification.decomposer);
-        let (kind, seats) = match &judged_by {
-            JudgedBy::Panel(panel) => ("panel", panel.seats.as_slice()),
-            JudgedBy::Evaluation(agents) => ("evaluation", agents.as_slice()),
-            JudgedBy::ChecksOnly => ("checks", &[][..]),
-            JudgedBy::Nobody => ("nobody", &[][..]),
-        };
-        let people = match &judged_by {
-            JudgedBy::Panel(panel) => panel.people.as_slice(),
-            JudgedBy::Evaluation(_) | JudgedBy::ChecksOnly | JudgedBy::Nobody => &[],
-        };
         let verification = task.verification.as_deref();
-        let lacks_grader = plan.rules.evaluate
-            && verification.is_some_and(|verification| verification.rubric.is_some())
-            && eligibility::grader(plan, id).is_none();
-        let note = match &judged_by {
-            _ if lacks_grader => Some("nobody may grade its criteria: a person will be asked"),
-            JudgedBy::Panel(_) | JudgedBy::Evaluation(_) if seats.is_empty() && people.is_empty() => {
-                Some("nobody may review it: a person will be asked")
-            }
-            JudgedBy::Panel(_) if eligible.len() < seats.len() + people.len() => {
-                Some("fewer eligible reviewers than seats: they repeat, each time in a fresh context")
-            }
-            JudgedBy::Nobody if !plan.rules.evaluate => Some("reviews are switched off"),
-            JudgedBy::Nobody if task.review == crate::mission::model::Review::None => Some("review: none"),
-            JudgedBy::Nobody if !excluded.is_empty() => {
-                Some("no agent that is able to judge is independent of its author")
-            }
-            JudgedBy::Nobody => Some("no agent other than its author is able to judge"),
-            _ => None,
+        let decomposer = verification.and_then(|verification| verification.decomposer);
+        let (kind, seats, people) = match &judged_by {
+            JudgedBy::Panel(panel) => ("panel", panel.seats.as_slice(), panel.people.as_slice()),
+            JudgedBy::Evaluation(agents) => ("evaluation", agents.as_slice(), &[][..]),
+            JudgedBy::ChecksOnly => ("checks", &[][..], &[][..]),
+            JudgedBy::Nobody => ("nobody", &[][..], &[][..]),
         };
         let grader = eligibility::grader(plan, id);
+        let lacks_grader = plan.rules.evaluate
+            && verification.is_some_and(|verification| verification.rubric.is_some())
+            && grader.is_none();
+        let note = match lacks_grader {
+            true => Some("nobody may grade its criteria: a person will be asked"),
+            false => note(state, id, &judged_by, (eligible.len(), excluded.len())),
+        };
         let worker = &plan.agent(task.agent).spec;
         let names = |agents: &[AgentId]| agents.iter().map(|id| &*plan.agent(*id).name).collect();
+        let approval = |approval: &'a std::sync::Arc<ApprovalPlan>| ApprovalRow::of(plan, approval);
+        let eligible_row = |eligible: &Eligible| EligibleRow {
+            agent: &plan.agent(eligible.agent).name,
+            why: eligible.why.as_str(),
+            tools: judge_tools(plan, id, eligible.agent),
+        };
+        let excluded_row = |(agent, why): (AgentId, Dependence)| ExcludedRow {
+            agent: &plan.agent(agent).name,
+            why: why.to_string(),
+        };
         let bar = engine::bar(state, id);
         let dependencies = plan.dependencies.of(id.index()).iter();
         let gates = plan.gates_before.of(id.index()).iter();
@@ -471,11 +468,7 @@ impl<'a> TaskRow<'a> {
             held_by: gates.map(|id| &*plan.gate(*id).name).collect(),
             exclusive: task.exclusive,
             side_effects: task.side_effects,
-            approvals: task
-                .approvals
-                .iter()
-                .map(|approval| ApprovalRow::of(plan, approval))
-                .collect(),
+            approvals: task.approvals.iter().map(approval).collect(),
             target_files: &task.target_files,
             checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
             criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
@@ -494,24 +487,42 @@ impl<'a> TaskRow<'a> {
             bar_origin: bar.map(|bar| bar.origin),
             seats: names(seats),
             people: names(people),
-            eligible: eligible
-                .iter()
-                .map(|eligible| EligibleRow {
-                    agent: &plan.agent(eligible.agent).name,
-                    why: eligible.why.as_str(),
-                    tools: judge_tools(plan, id, eligible.agent),
-                })
-                .collect(),
-            excluded: excluded
-                .into_iter()
-                .map(|(agent, why)| ExcludedRow {
-                    agent: &plan.agent(agent).name,
-                    why: why.to_string(),
-                })
-                .collect(),
+            eligible: eligible.iter().map(eligible_row).collect(),
+            excluded: excluded.into_iter().map(excluded_row).collect(),
             worst_case: WorstCaseRow::of(state, id),
             edges: EdgesRow::of(state, id),
         }
+    }
+}
+
+/// Why a task is judged like that, where the mission does not say it; with how many may judge it, and may not.
+fn note(
+    state: &State,
+    id: TaskId,
+    judged_by: &JudgedBy,
+    (eligible, excluded): (usize, usize),
+) -> Option<&'static str> {
+    let wanted = match judged_by {
+        JudgedBy::Panel(panel) => panel.seats.len() + panel.people.len(),
+        JudgedBy::Evaluation(agents) => agents.len(),
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => 0,
+    };
+    match judged_by {
+        JudgedBy::Panel(_) | JudgedBy::Evaluation(_) if wanted == 0 => {
+            Some("nobody may review it: a person will be asked")
+        }
+        JudgedBy::Panel(_) if eligible < wanted => {
+            Some("fewer eligible reviewers than seats: they repeat, each time in a fresh context")
+        }
+        JudgedBy::Nobody if !state.plan.rules.evaluate => Some("reviews are switched off"),
+        JudgedBy::Nobody if state.plan.task(id).review == crate::mission::model::Review::None => {
+            Some("review: none")
+        }
+        JudgedBy::Nobody if excluded > 0 => {
+            Some("no agent that is able to judge is independent of its author")
+        }
+        JudgedBy::Nobody => Some("no agent other than its author is able to judge"),
+        _ => None,
     }
 }
 

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::domain::{Advice, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
 use crate::engine::{
-    AskEvent, CheckResult, Event, Exit, Job, JobEnd, ReplyRef, RunEvent, State, TurnEvent, Usage, WorkEvent,
+    AskEvent, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State, TurnEvent, Usage,
+    WorkEvent,
 };
 use crate::report::show::check_words;
 use crate::report::style::Role;
@@ -68,16 +69,10 @@ impl Details {
                     ..
                 },
             ) => {
-                let model = model
-                    .as_ref()
-                    .map_or_else(String::new, |model| format!("  {model}"));
-                let mut detail = format!(
-                    "turn {}: {} in {}{model}{}",
-                    turn.turn,
-                    exit_words(exit),
-                    seconds(*duration),
-                    usage_words(usage)
-                );
+                let model = model.as_ref().map(|model| format!("  {model}"));
+                let (model, used) = (model.unwrap_or_default(), usage_words(usage));
+                let (how, took) = (exit_words(exit), seconds(*duration));
+                let mut detail = format!("turn {}: {how} in {took}{model}{used}", turn.turn);
                 if !exit.is_clean() {
                     detail.extend((self.tail)(*turn).iter().map(|said| format!("\n{said}")));
                 }
@@ -89,15 +84,7 @@ impl Details {
                     job: Job::Scan { .. } | Job::Stage(..),
                     end: JobEnd::Seen { files, .. },
                 },
-            ) => files
-                .iter()
-                .map(|file| {
-                    let size = file
-                        .size
-                        .map_or_else(|| "missing".to_owned(), |size| format!("{size} bytes"));
-                    dim(Verb::Check, title(state, *task), format!("{}  {size}", file.path))
-                })
-                .collect(),
+            ) => files.iter().map(|file| of_file(state, *task, file)).collect(),
             Event::Work(
                 task,
                 WorkEvent::Ended {
@@ -114,11 +101,8 @@ impl Details {
                     ..
                 },
             ) => {
-                let again = match strict {
-                    Some(why) => format!(", once more: {why}"),
-                    None => String::new(),
-                };
-                let agent = &state.plan.agent(*agent).name;
+                let again = strict.as_ref().map(|why| format!(", once more: {why}"));
+                let (agent, again) = (&state.plan.agent(*agent).name, again.unwrap_or_default());
                 let detail = format!("asks judge {}: {agent}{again}", seat.seat + 1);
                 vec![dim(Verb::Review, title(state, id.task), detail)]
             }
@@ -138,6 +122,12 @@ impl Details {
 
 fn dim(verb: Verb, subject: &str, detail: String) -> Line {
     Line::new(verb, Role::Dim, subject, detail)
+}
+
+fn of_file(state: &State, task: TaskId, file: &FileFact) -> Line {
+    let size = file.size.map(|size| format!("{size} bytes"));
+    let size = size.unwrap_or_else(|| "missing".to_owned());
+    dim(Verb::Check, title(state, task), format!("{}  {size}", file.path))
 }
 
 fn exit_words(exit: &Exit) -> String {

@@ -267,9 +267,7 @@ impl<'a> TaskDocument<'a> {
             description: plan.description.as_deref(),
             target_files: &plan.target_files,
             checks: expectations.map_or_else(Vec::new, |e| e.checks.iter().map(check_words).collect()),
-            criteria: expectations
-                .and_then(|e| e.panel.as_ref())
-                .and_then(|panel| panel.criteria.as_deref()),
+            criteria: plan.panel().and_then(|panel| panel.criteria.as_deref()),
             warnings: &view.warnings,
             accepted_by: view.accepted_by(state, history.task),
             agent_at_work: view.at_work.contains(&history.task),

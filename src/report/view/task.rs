@@ -449,8 +449,7 @@ impl SeverityCounts {
 
 /// One reviewer's score over all dimensions. Shown beside the panel's, which is made by `judging::consensus`.
 fn weighted(plan: &Plan, task: TaskId, scores: &[DimensionScore]) -> Option<Points> {
-    let expectations = plan.task(task).expectations.as_deref()?;
-    let dimensions = &expectations.panel.as_ref()?.dimensions;
+    let dimensions = &plan.task(task).panel()?.dimensions;
     // A reply has one score for each dimension, in their order.
     let weighed = scores.iter().zip(dimensions);
     Points::weighted_mean(weighed.map(|(score, dimension)| (score.points, dimension.weight)))

@@ -4,6 +4,7 @@ use crate::agents::command::{ChildEnv, Program};
 use crate::domain::{Digest, Purpose};
 use crate::engine::Fact;
 use crate::executor::command::CommandJob;
+use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::spool::write_told;
 use crate::judging::parser::Quoted;
@@ -25,9 +26,7 @@ impl Call {
         agent: (&Program, &ChildEnv),
         sender: Sender,
     ) -> Result<CommandRequest, Box<Fact>> {
-        let (job, judgement) = self
-            .job(agent)
-            .map_err(|message| Box::new(self.failed(message)))?;
+        let (job, judgement) = self.job(agent).map_err(|why| Box::new(self.failed(why)))?;
         if let Some(handed_over) = self.handed_over() {
             // After the loop has ended nobody wants to know.
             let _ = sender.send(Message::Fact(handed_over));
@@ -40,7 +39,7 @@ impl Call {
         }))
     }
 
-    fn job(&self, agent: (&Program, &ChildEnv)) -> Result<(CommandJob, Judgement), String> {
+    fn job(&self, agent: (&Program, &ChildEnv)) -> Result<(CommandJob, Judgement), WorkError> {
         let id = self.id;
         let pictures = self.pictures()?;
         let (asked, judgement) = self.write_request(&pictures)?;

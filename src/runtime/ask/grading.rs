@@ -4,19 +4,20 @@ use serde_json::json;
 
 use crate::domain::{Purpose, Timestamp};
 use crate::engine::Fact;
-use crate::executor::spool::seal;
+use crate::executor::error::WorkError;
+use crate::executor::spool::{seal, write};
 use crate::mission::model::Rubric;
 use crate::review::handoff::{Author, Content, Handoff};
 use crate::review::judgement::Judgement;
 use crate::review::rubric::{self, Acceptance};
 use crate::runtime::review_context::{Judged, Material};
-use crate::store::{self, AskFile, SpoolName};
+use crate::store::{AskFile, SpoolName};
 
 use super::Call;
 
 impl Call {
     /// What a judge is asked that grades the work by a rubric, and the record of that. Blocks.
-    pub(super) fn grading(&self, round: u32) -> Result<(String, Judgement), String> {
+    pub(super) fn grading(&self, round: u32) -> Result<(String, Judgement), WorkError> {
         let (plan, id) = (&self.plan, self.id.task);
         let rubric = self.rubric().ok_or("the task has no rubric any more")?;
         let material = Material::gather((&self.folder, &self.secrets), plan, id, &self.task, &self.judged)?;
@@ -47,7 +48,7 @@ impl Call {
         rubric: &Rubric,
         acceptance: Acceptance<'_>,
         material: &Material,
-    ) -> Result<(), String> {
+    ) -> Result<(), WorkError> {
         let author = |(id, state): &Judged| Author {
             task: self.plan.task(*id).title.to_string(),
             agent: self.plan.agent(self.plan.task(*id).agent).name.to_string(),
@@ -64,18 +65,18 @@ impl Call {
             acceptance,
             rubric,
             at: Timestamp::now(),
-        })
-        .map_err(|own| own.to_string())?;
-        let path = self.path(SpoolName::Ask(self.id, AskFile::Handoff));
-        store::write_new(&path, &handoff.to_bytes())
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+        })?;
+        write(
+            &self.path(SpoolName::Ask(self.id, AskFile::Handoff)),
+            &handoff.to_bytes(),
+        )
     }
 
     /// The record of what was handed over, made durable. Blocks.
     pub(super) fn handed_over(&self) -> Option<Fact> {
         let is_grade = matches!(self.purpose, Purpose::Grade { .. });
         let path = self.path(SpoolName::Ask(self.id, AskFile::Handoff));
-        let file = is_grade.then(|| seal(&path).file()).flatten()?;
+        let file = is_grade.then(|| seal(&path).ok().flatten()).flatten()?;
         Some(Fact::HandedOver { id: self.id, file })
     }
 

@@ -2,29 +2,25 @@
 
 use serde_json::json;
 
-use crate::domain::{SeatPlace, TaskId};
-use crate::mission::{Panel, Plan};
+use crate::domain::SeatPlace;
+use crate::executor::error::WorkError;
+use crate::mission::Panel;
 use crate::review::judgement::Judgement;
 use crate::review::prompt::{self, JudgePrompt};
 use crate::runtime::review_context::Material;
 
 use super::Call;
 
-/// The panel of a task, where its reviewers sit on one.
-pub(in crate::runtime) fn panel_of(plan: &Plan, task: TaskId) -> Option<&Panel> {
-    plan.task(task).expectations.as_deref()?.panel.as_ref()
-}
-
 impl Call {
     pub(super) fn panel(&self) -> Option<&Panel> {
-        panel_of(&self.plan, self.id.task)
+        self.plan.task(self.id.task).panel()
     }
 
     /// What a reviewer is asked, and the record of that. Reads the work's output and files. Blocks.
     ///
     /// # Errors
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
-    pub(super) fn scoring(&self) -> Result<(JudgePrompt, Judgement), String> {
+    pub(super) fn scoring(&self) -> Result<(JudgePrompt, Judgement), WorkError> {
         let (plan, task) = (&self.plan, self.id.task);
         let own = [(task, self.task.clone())];
         let material = Material::gather((&self.folder, &self.secrets), plan, task, &self.task, &own)?;

@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 use crate::domain::{Advice, DimensionScore, Points, Probe, Purpose, Stage, Step, TaskId};
 use crate::engine::{Event, GateEvent, RunEvent, StageReport, State, TaskEvent};
 
+use crate::executor::error::WorkError;
+
 use super::Standing;
 
 pub(super) fn standing<T>(
-    derived: &Result<T, String>,
+    derived: &Result<T, WorkError>,
     difference: impl FnOnce(&T) -> Option<&'static str>,
 ) -> Standing {
     match derived {
-        Err(why) => Standing::Lost(why.clone()),
+        Err(why) => Standing::Lost(why.to_string()),
         Ok(derived) => match difference(derived) {
             None => Standing::Equal,
             Some(what) => Standing::Differs(what.to_owned()),

@@ -2,6 +2,7 @@
 
 use crate::domain::{AskId, Purpose};
 use crate::engine::{CheckResult, FileFact, State};
+use crate::executor::error::WorkError;
 use crate::review::judgement::{Content, Judgement};
 
 /// What there was to be shown to whoever was asked about a task.
@@ -30,7 +31,7 @@ impl Shown {
     ///
     /// # Errors
     /// What it was shown that is not on record.
-    pub(super) fn is_in(&self, judgement: &Judgement) -> Result<(), String> {
+    pub(super) fn is_in(&self, judgement: &Judgement) -> Result<(), WorkError> {
         let inputs = &judgement.inputs;
         let is_seen = |shown: &&crate::review::judgement::InputFile| {
             let mut seen = self.files.iter().filter(|seen| seen.path == shown.path);
@@ -40,7 +41,8 @@ impl Shown {
             return Err(format!(
                 "the judge was shown another {} than is on record as seen",
                 other.path
-            ));
+            )
+            .into());
         }
         let shown = inputs
             .checks
@@ -52,7 +54,7 @@ impl Shown {
             .map(|check| (check.passed, Content::of(&check.message)));
         match shown.eq(seen) {
             true => Ok(()),
-            false => Err("the judge was shown other results of checks than are on record".to_owned()),
+            false => Err("the judge was shown other results of checks than are on record".into()),
         }
     }
 }

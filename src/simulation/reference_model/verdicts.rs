@@ -243,7 +243,7 @@ impl Seen {
     /// below 40, and nothing else lowers one.
     fn needs_relief(&self, state: &State, report: &StageReport) -> bool {
         let (plan, rules) = (state.plan.task(report.task), &state.plan.rules);
-        let panel = plan.expectations.as_deref().and_then(|e| e.panel.as_ref());
+        let panel = plan.panel();
         let full = match report.stage {
             Stage::Verification => plan.verification.as_deref().expect("it is graded").bar,
             _ => panel.map_or(rules.eval_bar, |panel| panel.bar),

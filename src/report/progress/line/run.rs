@@ -1,6 +1,6 @@
 //! What happens to the run as a whole.
 
-use crate::engine::{BudgetEvent, DeadlineEvent, DeadlineStep, RunEvent, State};
+use crate::engine::{BudgetEvent, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, State};
 use crate::mission::Origin;
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
@@ -14,29 +14,16 @@ use super::{Line, Lines, title};
 impl Lines {
     pub(super) fn of_run(&self, state: &State, event: &RunEvent) -> Option<Line> {
         let mission = &*state.plan.name;
-        let tasks = || count(state.sums.counts.selected as usize, "task");
         Some(match event {
             RunEvent::Started(_) => {
-                let review = if state.plan.rules.evaluate {
-                    ""
-                } else {
-                    ", nothing is reviewed"
-                };
-                let slots = state.plan.rules.concurrency;
-                let left_out = match state.sums.counts.not_taken {
-                    0 => String::new(),
-                    left_out => format!(", {left_out} left out"),
-                };
-                let run = self
-                    .run
-                    .as_ref()
-                    .map_or_else(String::new, |run| format!("  {run}"));
-                let detail = format!("{}{left_out}, {slots} at a time{review}{run}", tasks());
+                let run = self.run.as_ref().map(|run| format!("  {run}"));
+                let detail = started(state) + &run.unwrap_or_default();
                 Line::new(Verb::Run, Role::Active, mission, detail)
             }
             RunEvent::Resumed { options, .. } => {
+                let tasks = count(state.sums.counts.selected as usize, "task");
                 let finished = state.sums.counts.ended();
-                let mut detail = format!("{finished} of {} finished before", tasks());
+                let mut detail = format!("{finished} of {tasks} finished before");
                 // What holds for this session only is said, so that nobody looks for it in the next one.
                 let limits = [
                     options.timeout.map(|span| format!(", stops after {span}")),
@@ -53,14 +40,7 @@ impl Lines {
                 Line::new(Verb::Resume, Role::Warn, "the state was moved", detail)
             }
             RunEvent::MissionChanged(change) => {
-                let parts = [
-                    (change.added.len(), "added"),
-                    (change.removed.len(), "removed"),
-                    (change.changed.len(), "changed"),
-                ];
-                let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-                let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
-                let detail = format!("with a changed mission: {}", parts.join(", "));
+                let detail = format!("with a changed mission: {}", changes(change));
                 Line::new(Verb::Resume, Role::Warn, mission, detail)
             }
             RunEvent::TasksAdded(addition) => {
@@ -110,6 +90,34 @@ impl Lines {
             _ => return None,
         })
     }
+}
+
+/// What a run begins with.
+fn started(state: &State) -> String {
+    let tasks = count(state.sums.counts.selected as usize, "task");
+    let review = if state.plan.rules.evaluate {
+        ""
+    } else {
+        ", nothing is reviewed"
+    };
+    let slots = state.plan.rules.concurrency;
+    let left_out = match state.sums.counts.not_taken {
+        0 => String::new(),
+        left_out => format!(", {left_out} left out"),
+    };
+    format!("{tasks}{left_out}, {slots} at a time{review}")
+}
+
+/// How much another mission changes: `2 added, 1 changed`.
+fn changes(change: &MissionChange) -> String {
+    let parts = [
+        (change.added.len(), "added"),
+        (change.removed.len(), "removed"),
+        (change.changed.len(), "changed"),
+    ];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
+    parts.join(", ")
 }
 
 pub(super) fn of_budget(state: &State, event: &BudgetEvent) -> Option<Line> {
