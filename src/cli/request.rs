@@ -12,7 +12,7 @@ use crate::engine::{Command, CommandResult, State, cannot_add, task_of_request};
 use crate::judging::triage::{Triage, parse_triage};
 use crate::mission::{SubTask, read_sub_task};
 use crate::report::intake as shown;
-use crate::review::consult::{self as prompt, Subject};
+use crate::review::questions::{self as prompt, Subject};
 use crate::runtime::ask_about_request;
 use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
 use crate::supervisor;

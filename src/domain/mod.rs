@@ -5,8 +5,8 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `answer` | what an agent answers that is asked: one fixed form for each purpose (13) |
 //! | `assumption` | assumptions that an agent found broken (17) |
-//! | `consult` | purposes of asking an agent, and answers of a fixed form (13) |
 //! | `date_line` | the line of a prompt that tells the time |
 //! | `dead_letter` | dead letters: operations that failed for good, and what may still become of them (13) |
 //! | `digest` | content digests: what ties a record in the journal to a file beside it |
@@ -18,13 +18,14 @@
 //! | `looks` | characters that nobody sees, and names that cannot be told apart (22) |
 //! | `money` | money in exact decimal arithmetic (19) |
 //! | `outcome` | what a run ends with: exit codes, and which condition weighs most (20) |
+//! | `purpose` | what an agent is asked (13) |
 //! | `request` | intake: how far a request for work has come (16) |
 //! | `score` | scores and bars in exact decimal arithmetic (2) |
 //! | `stages` | the stages behind the verification: the mission's own, red team, vision check (6.7 to 6.9, 15) |
 //! | `verdict` | what judging yields: verdicts, findings, scored dimensions (1, 2) |
 
+mod answer;
 mod assumption;
-mod consult;
 mod date_line;
 mod dead_letter;
 mod digest;
@@ -36,15 +37,14 @@ mod lifecycle;
 mod looks;
 mod money;
 mod outcome;
+mod purpose;
 mod request;
 mod score;
 mod stages;
 mod verdict;
 
+pub use answer::{Advice, FindingsReport, GradeGiven, Probe, RubricReply};
 pub use assumption::{Assumption, BrokenAssumption};
-pub use consult::{
-    Advice, AskId, DeclaredVerdict, FindingsReport, GradeGiven, Probe, Purpose, RubricReply, SeatPlace,
-};
 pub use date_line::{date_line, undated};
 pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
@@ -56,10 +56,11 @@ pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
 pub use looks::{folded, invisible_in, is_invisible, is_misleading, is_same_name, look_alike, skeleton_of};
 pub use money::Money;
 pub use outcome::OutcomeClass;
+pub use purpose::{AskId, Purpose, SeatPlace};
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, Points};
 pub use stages::{Opinion, Step};
 pub use verdict::{
-    Addressed, Cause, CriterionGrade, Dimension, DimensionScore, Finding, PriorAnswer, Severity, Stage,
-    Verdict,
+    Addressed, Cause, CriterionGrade, DeclaredVerdict, Dimension, DimensionScore, Finding, PriorAnswer,
+    Severity, Stage, Verdict,
 };

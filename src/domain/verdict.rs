@@ -330,3 +330,15 @@ pub struct DimensionScore {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
 }
+
+/// A verdict as a judge declares it beside its grades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeclaredVerdict {
+    /// It is good.
+    Pass,
+    /// It is not.
+    Fail,
+    /// A person must decide.
+    Refer,
+}

@@ -72,10 +72,13 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             change_task(state, task, event);
         }
         TaskEvent::Regressed {
-            behind, judged_again, ..
+            behind,
+            ahead_of,
+            judged_again,
+            ..
         } => {
             change_task(state, task, event);
-            regressed(state, task, behind, judged_again);
+            regressed(state, task, (behind, ahead_of), judged_again);
         }
         TaskEvent::StageVerdict(report) => {
             count_rejection(state, report);
@@ -196,7 +199,12 @@ fn change_hold(state: &mut State, hold: HoldId, event: &HoldEvent) {
 }
 
 /// Accepted work is done again: what has judged it judges once more, and what names its files waits behind others.
-fn regressed(state: &mut State, task: TaskId, behind: &[TaskId], judged_again: &[TaskId]) {
+fn regressed(
+    state: &mut State,
+    task: TaskId,
+    (behind, ahead_of): (&[TaskId], &[TaskId]),
+    judged_again: &[TaskId],
+) {
     let why = format!(
         "'{}', which it judged, is done again",
         state.plan.task(task).title
@@ -204,10 +212,11 @@ fn regressed(state: &mut State, task: TaskId, behind: &[TaskId], judged_again: &
     for id in judged_again {
         state.tasks[id.index()].reopen(&why, &[]);
     }
-    for first in behind {
+    let first = behind.iter().map(|first| (*first, task));
+    for (first, second) in first.chain(ahead_of.iter().map(|second| (task, *second))) {
         if let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() {
-            open.ahead_of.push(task);
-            block(state, task);
+            open.ahead_of.push(second);
+            block(state, second);
         }
     }
 }

@@ -223,10 +223,11 @@ impl State {
         self.audit.due |= self.acceptances > 0;
     }
 
-    /// Of all records of a file the latest, by its place.
+    /// Of all records of a file that an audit speaks of the latest, by its place. What is accepted while it looks is the next
+    /// one's: nobody can tell whether it looked before or after.
     pub(super) fn latest_records(&self) -> BTreeMap<String, (u64, &FileFact)> {
         let mut latest: BTreeMap<String, (u64, &FileFact)> = BTreeMap::new();
-        for (id, acceptance) in self.accepted() {
+        for (id, acceptance) in self.covered() {
             for file in &acceptance.files {
                 let entry = latest.entry(place(self.plan.task(id), &file.path));
                 let known = entry.or_insert((acceptance.order, file));

@@ -80,9 +80,9 @@ fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
     for waiting in reopened.map_or_else(Vec::new, |open| open.ahead_of) {
         unblock(state, waiting);
     }
-    // Whoever waited for it does so no more. It is pending, so it held them.
+    // Whoever waited for it does so no more. It is pending, so it held them, but for who had begun without it.
     for waiting in plan.dependents.of(id.index()) {
-        if !together.contains(waiting) {
+        if !together.contains(waiting) && !state.task(*waiting).does_without(id) {
             unblock(state, *waiting);
         }
     }

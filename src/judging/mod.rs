@@ -6,7 +6,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `advice` | what a consulted agent said: a small reader for each purpose (13) |
 //! | `assumption` | whether an agent says that what it was told does not hold (17) |
 //! | `authority` | words that speak with authority: counted, never taken out (17) |
 //! | `calibration` | judges held against people (`quorum calibrate`) |
@@ -28,7 +27,6 @@
 //! | `triage` | reading what an agent says about a request for work (16) |
 //! | `verification` | what the grades of a task's criteria mean, and what they must reach (10) |
 
-pub mod advice;
 pub mod assumption;
 pub mod authority;
 pub mod calibration;

@@ -169,7 +169,7 @@ fn beginning(text: &str) -> String {
 
 /// Whether a text that is no report, or not a whole one, speaks of something critical, or of something of high severity, and
 /// does not deny it in the same breath. It is never a verdict: it only keeps such a text from being passed over.
-pub(super) fn speaks_of_something_grave(text: &str) -> bool {
+pub(crate) fn speaks_of_something_grave(text: &str) -> bool {
     text.lines().any(|line| {
         let words: Vec<String> = line
             .split(|c: char| !c.is_alphanumeric())

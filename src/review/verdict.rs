@@ -1,13 +1,17 @@
 //! What a stored reply says. The same here and now, and whenever it is read again: nothing but the reply, the plan and
 //! the record beside the reply goes in.
 
-use crate::domain::{Advice, Purpose};
-use crate::judging::advice::{parse_advice, unreadable};
+use crate::domain::{Advice, Purpose, Step};
 use crate::judging::parser::Quoted;
+use crate::judging::stages::speaks_of_something_grave;
 use crate::mission::Panel;
+
+use super::questions::{read, review_excerpt};
 
 /// How much of a reply is read, in bytes.
 pub const LARGEST_REPLY: u64 = 8 * 1024 * 1024;
+/// Characters of a reply that could not be read which are kept.
+const EXCERPT_CHARS: usize = 1_000;
 const CUT_SHORT: &str = "the reply ran into its token limit and is cut short";
 
 /// A reply, and what is known about it.
@@ -32,7 +36,8 @@ pub fn of_ask(purpose: Purpose, panel: Option<&Panel>, reply: Reply<'_>, work: &
     if reply.len > LARGEST_REPLY {
         return unreadable(purpose, too_long(reply.len), reply.text);
     }
-    parse_advice(purpose, panel, reply.text, work)
+    let read = read(purpose, panel, reply.text, work);
+    read.unwrap_or_else(|why| unreadable(purpose, why.or_envelope(reply.text).to_string(), reply.text))
 }
 
 /// What an echo agent said: it repeats its question, and a score in it would be the worker's own.
@@ -49,4 +54,23 @@ fn too_long(bytes: u64) -> String {
         "the reply has {bytes} bytes, more than {} MiB",
         LARGEST_REPLY / 1024 / 1024
     )
+}
+
+/// A reply that says nothing, and why.
+fn unreadable(purpose: Purpose, why: impl Into<String>, reply: &str) -> Advice {
+    let is_report = matches!(
+        purpose,
+        Purpose::Scrutinise {
+            step: Step::RedTeam | Step::Vision,
+            ..
+        }
+    );
+    Advice::Unreadable {
+        why: why.into(),
+        excerpt: match purpose {
+            Purpose::Score(_) => review_excerpt(reply),
+            _ => reply.chars().take(EXCERPT_CHARS).collect(),
+        },
+        grave: is_report && speaks_of_something_grave(reply),
+    }
 }

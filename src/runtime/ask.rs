@@ -23,13 +23,12 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::{self, read_output};
 use crate::executor::task_command::TaskCommands;
 use crate::judging::parser::Quoted;
-use crate::judging::probes::MOST_PROBES;
-use crate::mission::Plan;
-use crate::review::consult::{self as prompt, MAX_SAID, Subject};
+use crate::mission::{Panel, Plan};
 use crate::review::fence::Excerpt;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::review::pictures::Picture;
 use crate::review::prompt::{JudgePrompt, panel_schema};
+use crate::review::questions::{self, About, MAX_SAID};
 use crate::review::verdict::{self, Reply};
 use crate::review::{self, rubric};
 use crate::store::{AskFile, RunFolder, SpoolName};
@@ -37,7 +36,7 @@ use crate::store::{AskFile, RunFolder, SpoolName};
 use super::agent_backends::{Reach, Toolless};
 use super::calls::review_timeout;
 use super::reply::{self, Failed, Place, nothing, write_judgement};
-use super::review_context::{Judged, judged};
+use super::review_context::{Case, Judged, judged};
 use super::reviewer_tools::{self, Answered, Looking, Offer, Question};
 use super::stages;
 use super::world::{Message, World, jitter};
@@ -55,19 +54,19 @@ struct Call {
     secrets: Arc<Secrets>,
     task: TaskState,
     /// The task that the purpose names beside it.
-    other: Option<TaskState>,
+    dependency: Option<TaskState>,
     /// Whose work is graded.
     judged: Vec<Judged>,
 }
 
-/// What a model is asked.
+/// What an agent is asked.
 struct Asked {
-    system: Option<String>,
-    prompt: String,
+    prompt: JudgePrompt,
     judgement: Judgement,
-    images: Vec<Image>,
-    /// What it may look with.
-    looking: Option<Looking>,
+    /// The same for a command judge that would rather not read prose.
+    review: Option<Vec<u8>>,
+    /// The pictures that it is to look at. The spool knows their digests only.
+    pictures: Vec<Picture>,
 }
 
 impl World {
@@ -87,16 +86,7 @@ impl World {
             folder: self.folder.clone(),
             secrets: self.programs.secrets(),
             task: state.task(id.task).clone(),
-            other: match purpose {
-                Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
-                Purpose::Score(_)
-                | Purpose::Confirm
-                | Purpose::Answer
-                | Purpose::Approve { .. }
-                | Purpose::Grade { .. }
-                | Purpose::Decompose { .. }
-                | Purpose::Scrutinise { .. } => None,
-            },
+            dependency: purpose.dependency().map(|id| state.task(id).clone()),
             judged: match purpose {
                 Purpose::Grade { .. } => judged(state, id.task),
                 _ => Vec::new(),
@@ -217,106 +207,59 @@ impl Call {
         own.unwrap_or_else(|| review_timeout(self.plan.agent(self.agent)))
     }
 
-    /// The pictures that it is to look at. Blocks.
-    fn pictures(&self) -> Result<Vec<Picture>, WorkError> {
-        match self.purpose {
-            Purpose::Scrutinise { step, .. } => stages::pictures_of(&self.plan, self.id.task, step),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    /// What it is asked, and the record of that; written to the spool. Of pictures the spool knows digests only. Blocks.
-    fn write_request(&self, pictures: &[Picture]) -> Result<(JudgePrompt, Judgement), WorkError> {
-        let (asked, judgement) = match self.purpose {
-            Purpose::Score(_) => self.scoring()?,
-            Purpose::Grade { round } => {
-                let (asked, judgement) = self.grading(round)?;
-                (JudgePrompt::alone(asked), judgement)
-            }
-            Purpose::Scrutinise { step, .. } => {
+    /// What it is asked, and the record of that; written to the spool. Reads the work's output and files. Blocks.
+    ///
+    /// # Errors
+    /// When what it is asked about is lost: work whose evidence is lost is not judged by the rest of it.
+    fn write_request(&self) -> Result<Asked, WorkError> {
+        let asked = match self.purpose {
+            Purpose::Score(place) => self.scoring(place)?,
+            Purpose::Grade { round } => self.grading(round)?,
+            Purpose::Scrutinise { step, round } => {
+                let pictures = stages::pictures_of(&self.plan, self.id.task, step)?;
                 let unread = self.reprompt();
-                let (asked, judgement) = stages::compose(
-                    (&self.folder, &self.secrets),
-                    &self.plan,
-                    &self.task,
-                    self.id.task,
-                    (step, unread.as_deref()),
+                let (prompt, judgement, review) =
+                    stages::compose(self.case(), (step, round), unread.as_deref(), &pictures)?;
+                Asked {
+                    prompt: JudgePrompt::alone(prompt.joined()),
+                    judgement,
+                    review: Some(review),
                     pictures,
-                )?;
-                (JudgePrompt::alone(asked.joined()), judgement)
+                }
             }
-            _ => {
-                let asked = self.compose()?;
+            purpose => {
+                let about = About {
+                    plan: &self.plan,
+                    id: self.id.task,
+                    task: &self.task,
+                    dependency: self.dependency.as_ref(),
+                    unread: self.reprompt(),
+                    said: &|task, state| self.said(task, state),
+                };
+                let prompt = questions::ask(purpose, &about)?;
                 let (nothing, now) = (Inputs::default(), Timestamp::now());
-                let judgement = Judgement::asked(&asked, nothing, Quoted::default(), now);
-                (JudgePrompt::alone(asked), judgement)
+                Asked {
+                    judgement: Judgement::asked(&prompt, nothing, Quoted::default(), now),
+                    prompt: JudgePrompt::alone(prompt),
+                    review: None,
+                    pictures: Vec::new(),
+                }
             }
         };
         let path = self.path(SpoolName::Ask(self.id, AskFile::Request));
-        spool::write(&path, asked.joined().as_bytes())?;
-        Ok((asked, judgement))
+        spool::write(&path, asked.prompt.joined().as_bytes())?;
+        Ok(asked)
     }
 
-    fn compose(&self) -> Result<String, WorkError> {
-        let subject = |id| {
-            let plan = self.plan.task(id);
-            Subject {
-                title: &plan.title,
-                description: plan.description.as_deref(),
-            }
-        };
-        let task = subject(self.id.task);
-        Ok(match (self.purpose, &self.other) {
-            (Purpose::Confirm, _) => prompt::confirm(&task, &self.said(self.id.task, &self.task)?),
-            (Purpose::Answer, _) => {
-                let dialog = self.task.dialog.as_deref();
-                let question = dialog
-                    .and_then(|dialog| dialog.open.as_deref())
-                    .unwrap_or_default();
-                let exchanges = dialog.into_iter().flat_map(|dialog| &dialog.exchanges);
-                let earlier: Vec<(String, String)> = exchanges
-                    .map(|exchange| (exchange.question.clone(), exchange.answer.clone()))
-                    .collect();
-                prompt::answer(&task, question, &earlier)
-            }
-            (Purpose::Decompose { .. }, _) => {
-                let criteria = &self.plan.task(self.id.task).acceptance;
-                prompt::decompose(&task, criteria, MOST_PROBES, self.reprompt().as_deref())
-            }
-            (Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. }, _) => {
-                return Err("a judge is asked with the work before it".into());
-            }
-            (Purpose::Approve { .. }, _) => {
-                let plan = self.plan.task(self.id.task);
-                let gate = self.task.hold().map(|waiting| &waiting.gate);
-                let approval = plan
-                    .approvals
-                    .iter()
-                    .find(|approval| Some(&approval.gate) == gate);
-                let message = approval.and_then(|approval| approval.message.as_deref());
-                let message = message.unwrap_or("May this task start?");
-                prompt::approve(&task, &self.plan.agent(plan.agent).name, message)
-            }
-            (Purpose::Resolve { dependency }, Some(other)) => {
-                let last = other.feedback.last();
-                let findings: Vec<String> = last
-                    .into_iter()
-                    .flat_map(|feedback| &feedback.findings)
-                    .map(|finding| finding.description.clone())
-                    .collect();
-                prompt::resolve(
-                    &task,
-                    &prompt::Failed {
-                        task: subject(dependency),
-                        mode: other.mode().map_or("error", crate::domain::FailureMode::as_str),
-                        findings: &findings,
-                        // What is lost is no reason not to ask: the failure itself is known.
-                        said: self.said(dependency, other).ok().as_ref(),
-                    },
-                )
-            }
-            (Purpose::Resolve { .. }, None) => return Err("the task it is about is unknown".into()),
-        })
+    /// The task whose work is judged.
+    fn case(&self) -> Case<'_> {
+        Case {
+            folder: &self.folder,
+            secrets: &self.secrets,
+            plan: &self.plan,
+            id: self.id.task,
+            task: &self.task,
+        }
     }
 
     /// What the agent of a task said last.
@@ -333,12 +276,10 @@ impl Call {
     /// An agent that repeats its question has no word of its own. Blocks.
     fn echo(&self) -> Vec<Fact> {
         let reply = self.path(SpoolName::Ask(self.id, AskFile::Reply));
-        let written = self.write_request(&[]).and_then(|(asked, judgement)| {
-            let judgement = write_judgement(
-                &self.path(SpoolName::Ask(self.id, AskFile::Judgement)),
-                &judgement,
-            )?;
-            Ok((reply::write(&reply, &asked.joined())?, judgement))
+        let written = self.write_request().and_then(|asked| {
+            let judgement = self.path(SpoolName::Ask(self.id, AskFile::Judgement));
+            let judgement = write_judgement(&judgement, &asked.judgement)?;
+            Ok((reply::write(&reply, &asked.prompt.joined())?, judgement))
         });
         let (file, judgement) = match written {
             Ok(written) => written,
@@ -361,23 +302,30 @@ impl Call {
     }
 
     /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
-    async fn ask_model(&self, line: &Line, endpoint: &Endpoint, asked: Asked) -> Vec<Fact> {
+    async fn ask_model(
+        &self,
+        line: &Line,
+        endpoint: &Endpoint,
+        (asked, looking): (Asked, Option<Looking>),
+    ) -> Vec<Fact> {
         let Asked {
-            system,
             prompt,
             judgement,
-            images,
-            looking,
+            pictures,
+            ..
         } = asked;
+        let images = pictures.iter();
         let agent = self.plan.agent(self.agent);
         let question = Question {
             line,
             endpoint,
             request: ModelRequest {
-                system,
-                images,
+                system: Some(prompt.system).filter(|system| !system.is_empty()),
+                images: images
+                    .map(|picture| Image::of(picture.media_type, &picture.bytes))
+                    .collect(),
                 schema: self.schema(),
-                ..ModelRequest::to(&agent.spec, prompt, self.timeout())
+                ..ModelRequest::to(&agent.spec, prompt.user, self.timeout())
             },
             request_file: self.path(SpoolName::Ask(self.id, AskFile::Request)),
         };
@@ -392,6 +340,11 @@ impl Call {
     /// Why it is asked once more; `None` where it is asked for the first time.
     fn reprompt(&self) -> Option<String> {
         reprompt(&self.plan, self.id.task, &self.task, self.purpose)
+    }
+
+    /// The panel that a reviewer sits on.
+    fn panel(&self) -> Option<&Panel> {
+        self.plan.task(self.id.task).panel()
     }
 
     /// The form of the reply, for providers that can hold a model to it.
@@ -412,28 +365,16 @@ impl Call {
         &self,
         toolless: Toolless,
         is_on_record: bool,
-    ) -> Result<(Option<Fact>, Asked), WorkError> {
+    ) -> Result<(Option<Fact>, (Asked, Option<Looking>)), WorkError> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
-            let pictures = call.pictures()?;
-            let (prompt, judgement) = call.write_request(&pictures)?;
-            let images: Vec<Image> = pictures
-                .iter()
-                .map(|picture| Image::of(picture.media_type, &picture.bytes))
-                .collect();
+            let asked = call.write_request()?;
             // Who is shown pictures is asked about them, not about files.
-            let looking = match call.sees_the_work() && images.is_empty() {
-                true => call.offer(&toolless, is_on_record, &judgement)?,
+            let looking = match call.sees_the_work() && asked.pictures.is_empty() {
+                true => call.offer(&toolless, is_on_record, &asked.judgement)?,
                 false => None,
             };
-            let asked = Asked {
-                system: Some(prompt.system).filter(|system| !system.is_empty()),
-                prompt: prompt.user,
-                judgement,
-                images,
-                looking,
-            };
-            Ok((call.handed_over(), asked))
+            Ok((call.handed_over(), (asked, looking)))
         });
         prepared.await?
     }

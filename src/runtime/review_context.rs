@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, Timestamp, TurnId};
 use crate::engine::{CheckResult, FileFact, Known, State, TaskState, prior_points};
@@ -15,7 +17,9 @@ use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::{Excerpt, take_in};
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
-use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, Work};
+use crate::review::prompt::{
+    Artifact, CheckReport, Course, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, Work,
+};
 use crate::store::{RunFolder, SpoolName};
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
@@ -28,6 +32,52 @@ pub(super) type Judged = (TaskId, TaskState);
 pub(super) fn judged(state: &State, task: TaskId) -> Vec<Judged> {
     let judged = state.judged(task);
     judged.map(|id| (id, state.task(id).clone())).collect()
+}
+
+/// A task whose work is to be judged, as it stood when that was decided on, and where its work is read from.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub folder: &'a RunFolder,
+    pub secrets: &'a Secrets,
+    pub plan: &'a Plan,
+    pub id: TaskId,
+    pub task: &'a TaskState,
+}
+
+impl Case<'_> {
+    /// What a judge of the task's own work is asked, and the record of that. Reads the work's output and files. Blocks.
+    ///
+    /// # Errors
+    /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
+    pub(super) fn ask(
+        &self,
+        ask: impl FnOnce(&Work<'_>) -> Result<JudgePrompt, WorkError>,
+    ) -> Result<(JudgePrompt, Judgement), WorkError> {
+        let material = Material::gather(*self, &[(self.id, self.task.clone())])?;
+        let work = material.work(self.plan, self.id);
+        let asked = ask(&work)?;
+        let prior = work.prior.points.len();
+        let judgement = material.judgement(&asked.joined(), prior);
+        Ok((asked, judgement))
+    }
+
+    /// The review request as JSON, for commands that would rather not read prose; `more` is what this kind of judging adds.
+    pub(super) fn as_json(&self, round: u32, asked: &JudgePrompt, more: Value) -> Vec<u8> {
+        let task = self.plan.task(self.id);
+        let mut request = json!({
+            "schema": "quorum.review-request/v1",
+            "task": task.title,
+            "description": task.description,
+            "attempt": self.task.attempt.number,
+            "round": round,
+            "acceptance": task.acceptance,
+            "prompt": asked.joined(),
+        });
+        if let (Value::Object(request), Value::Object(more)) = (&mut request, more) {
+            request.extend(more);
+        }
+        request.to_string().into_bytes()
+    }
 }
 
 /// Whether who judges a task judges files, by what is known of its work.
@@ -66,13 +116,14 @@ impl Material {
     ///
     /// # Errors
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
-    pub(super) fn gather(
-        (folder, secrets): (&RunFolder, &Secrets),
-        plan: &Plan,
-        task: TaskId,
-        task_state: &TaskState,
-        judged: &[Judged],
-    ) -> Result<Self, WorkError> {
+    pub(super) fn gather(case: Case<'_>, judged: &[Judged]) -> Result<Self, WorkError> {
+        let Case {
+            folder,
+            secrets,
+            plan,
+            id: task,
+            task: task_state,
+        } = case;
         let is_node = plan.route(task).is_some();
         let mut output = outputs(folder, plan, judged)?;
         secrets.blot_out_of(&mut output.head);

@@ -1,8 +1,9 @@
-//! The stages behind the verification at work: commands are run here; agents are asked in `consult`, with what is
-//! composed here.
+//! The stages behind the verification at work: commands are run here; agents are asked in `ask`, with what is composed
+//! here.
+
+use serde_json::json;
 
 use crate::agents::command::check_argv;
-use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, FindingsReport, Step, TaskId, TurnId};
 use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
@@ -11,16 +12,16 @@ use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
-use crate::mission::{Plan, StageJudge, StagePlan};
+use crate::mission::{Plan, Scrutiny, StageJudge, StagePlan};
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, Work};
 use crate::review::stages as prompt;
-use crate::store::{RunFolder, SpoolName};
+use crate::store::SpoolName;
 
 use super::commands::request;
-use super::review_context::Material;
+use super::review_context::Case;
 use super::world::{Sender, World};
 
 /// One round of a stage that needs no agent.
@@ -127,10 +128,14 @@ impl StageCommand {
         let Some((stage, command)) = command_of(plan, task, run.step) else {
             return Err("the mission has no such stage any more".into());
         };
-        let from = (&commands.folder, &*commands.secrets);
-        let (asked, _) = compose(from, plan, &self.task_state, task, (run.step, None), &[])?;
-        let place = (run.step, run.round);
-        let request = review_json(plan, &self.task_state, task, place, &asked.joined(), &[]);
+        let case = Case {
+            folder: &commands.folder,
+            secrets: &commands.secrets,
+            plan,
+            id: task,
+            task: &self.task_state,
+        };
+        let (_, _, request) = compose(case, (run.step, run.round), None, &[])?;
         let review = SpoolName::StageReview(task, run.turn.attempt, run.position(), run.round);
         let review = write_told(&commands.file(&review), &request)?;
         let shown = review.path.to_string_lossy().into_owned();
@@ -149,44 +154,71 @@ impl StageCommand {
     }
 }
 
-/// What a stage is asked about the work, and the record of that. Reads the work's output and files. Blocks.
+/// What a stage is asked about the work.
 ///
 /// # Errors
-/// When the output is not what was recorded, or the mission has no such stage any more.
-pub(super) fn compose(
-    (folder, secrets): (&RunFolder, &Secrets),
-    plan: &Plan,
-    task_state: &TaskState,
-    task: TaskId,
+/// When the mission has no such stage any more.
+fn question(
+    work: &Work<'_>,
+    scrutiny: &Scrutiny,
     (step, unread): (Step, Option<&str>),
     pictures: &[Picture],
-) -> Result<(JudgePrompt, Judgement), WorkError> {
-    let judged = [(task, task_state.clone())];
-    let material = Material::gather((folder, secrets), plan, task, task_state, &judged)?;
-    let work: Work<'_> = material.work(plan, task);
-    let asked = match step {
+) -> Result<JudgePrompt, WorkError> {
+    Ok(match step {
         Step::Stage(n) => {
-            let stage = plan.task(task).scrutiny.stage(n);
-            let stage = stage.ok_or("the mission has no such stage any more")?;
+            let stage = scrutiny
+                .stage(n)
+                .ok_or("the mission has no such stage any more")?;
             let criteria = match &stage.by {
                 StageJudge::Agent { criteria, .. } => criteria.as_deref(),
                 StageJudge::Command(_) => None,
             };
-            prompt::stage(&work, &stage.name, criteria, unread)
+            prompt::stage(work, &stage.name, criteria, unread)
         }
-        Step::RedTeam => prompt::red_team(&work, unread),
+        Step::RedTeam => prompt::red_team(work, unread),
         Step::Vision => {
-            let vision = plan.task(task).scrutiny.vision.as_ref();
+            let vision = scrutiny.vision.as_ref();
             let vision = vision.ok_or("the mission has no vision check any more")?;
             let is_shown = |path: &str| pictures.iter().any(|picture| picture.path == path);
-            let named = plan.task(task).scrutiny.screenshots();
+            let named = scrutiny.screenshots();
             let missing: Vec<&str> = named.filter(|path| !is_shown(path)).collect();
-            prompt::vision(&work, &vision.expectations, (pictures, &missing), unread)
+            prompt::vision(work, &vision.expectations, (pictures, &missing), unread)
         }
-    };
-    let prior = work.prior.points.len();
-    let judgement = material.judgement(&asked.joined(), prior);
-    Ok((asked, judgement))
+    })
+}
+
+/// What a stage is asked, the record of that, and the same as JSON. Reads the work's output and files. Blocks.
+///
+/// # Errors
+/// When the output is not what was recorded, or the mission has no such stage any more.
+pub(super) fn compose(
+    case: Case<'_>,
+    (step, round): (Step, u32),
+    unread: Option<&str>,
+    pictures: &[Picture],
+) -> Result<(JudgePrompt, Judgement, Vec<u8>), WorkError> {
+    let scrutiny = &case.plan.task(case.id).scrutiny;
+    let (asked, judgement) = case.ask(|work| question(work, scrutiny, (step, unread), pictures))?;
+    let folder = workspace(case.plan, case.id);
+    let screenshots: Vec<_> = pictures
+        .iter()
+        .map(|picture| {
+            json!({
+                "path": folder.join(&picture.path),
+                "mediaType": picture.media_type,
+                "digest": picture.digest.to_string(),
+            })
+        })
+        .collect();
+    let more = json!({
+        "stage": step.stage().as_str(),
+        "name": scrutiny.name(step),
+        "autonomy": scrutiny.autonomy.as_str(),
+        "stakes": scrutiny.stakes.as_str(),
+        "screenshots": screenshots,
+    });
+    let request = case.as_json(round, &asked, more);
+    Ok((asked, judgement, request))
 }
 
 /// The screenshots that a step is about: none but for a vision check. Blocks.
@@ -213,42 +245,4 @@ fn look(plan: &Plan, task: TaskId) -> Result<Advice, WorkError> {
     let last = found.last().ok_or("the screenshots are gone")?;
     let found = pictures::violations(last, &vision.expectations, vision.tolerance)?;
     Ok(Advice::Findings(FindingsReport::whole(found)))
-}
-
-/// The review request as JSON, for commands that would rather not read prose.
-pub(super) fn review_json(
-    plan: &Plan,
-    task_state: &TaskState,
-    task: TaskId,
-    (step, round): (Step, u32),
-    asked: &str,
-    pictures: &[Picture],
-) -> Vec<u8> {
-    let task_plan = plan.task(task);
-    let folder = workspace(plan, task);
-    let screenshots: Vec<_> = pictures
-        .iter()
-        .map(|picture| {
-            serde_json::json!({
-                "path": folder.join(&picture.path),
-                "mediaType": picture.media_type,
-                "digest": picture.digest.to_string(),
-            })
-        })
-        .collect();
-    let request = serde_json::json!({
-        "schema": "quorum.review-request/v1",
-        "task": task_plan.title,
-        "description": task_plan.description,
-        "attempt": task_state.attempt.number,
-        "round": round,
-        "stage": step.stage().as_str(),
-        "name": task_plan.scrutiny.name(step),
-        "autonomy": task_plan.scrutiny.autonomy.as_str(),
-        "stakes": task_plan.scrutiny.stakes.as_str(),
-        "acceptance": task_plan.acceptance,
-        "screenshots": screenshots,
-        "prompt": asked,
-    });
-    request.to_string().into_bytes()
 }

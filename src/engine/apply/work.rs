@@ -192,12 +192,12 @@ impl TaskState {
                 advice,
                 ..
             } => {
-                let strict = self.end_ask(id).and_then(|open| open.strict);
+                let open = self.end_ask(id);
                 match purpose {
                     Purpose::Score(place) => {
                         self.course.streak.windows = 0;
                         let judging = self.judging_mut();
-                        judging.seat_replied(*place, advice, reply.file.digest, strict.as_deref());
+                        judging.seat_replied(*place, advice, reply.file.digest, open.as_ref());
                     }
                     _ if purpose.is_judging() => {
                         self.judging_mut().heard = Some(Box::new(Heard {
@@ -252,16 +252,28 @@ impl TaskState {
         }
         let before = self.work.asks.iter().position(|open| open.id.number == id.number);
         let before = before.map(|at| self.work.asks.remove(at));
-        let failed = before.filter(|before| before.agent == agent);
+        let failed_requests = match before {
+            Some(before) if before.agent == agent => before.failed_requests,
+            // It replied, and is asked for what its reply lacks: that makes no requests good that failed before.
+            None if strict.is_some() => self.failed_requests_of(purpose),
+            _ => 0,
+        };
         self.work.asks.push(Ask {
             id,
             purpose,
             agent,
-            failed_requests: failed.map_or(0, |before| before.failed_requests),
+            failed_requests,
             strict: strict.cloned(),
             not_before,
             window: None,
         });
+    }
+
+    fn failed_requests_of(&self, purpose: Purpose) -> u32 {
+        let seats = self.judging().map_or(&[][..], |judging| &judging.seats);
+        let place = purpose.seat().map(|place| place.seat as usize);
+        let seat = place.and_then(|place| seats.get(place));
+        seat.map_or(0, |seat| seat.failed_requests)
     }
 
     fn end_ask(&mut self, id: AskId) -> Option<Ask> {
@@ -348,6 +360,7 @@ impl Judging {
         let asked = |instead_of| Seat {
             agent,
             instead_of,
+            failed_requests: 0,
             unreached: None,
             first: None,
             unread: None,
@@ -360,6 +373,7 @@ impl Judging {
                     existing.first = Some(result.clone());
                 }
                 *existing = Seat {
+                    failed_requests: existing.failed_requests,
                     first: existing.first.take(),
                     unread: existing.unread,
                     ..asked(existing.instead_of)
@@ -370,11 +384,13 @@ impl Judging {
         }
     }
 
-    fn seat_replied(&mut self, place: SeatPlace, advice: &Advice, reply: Digest, strict: Option<&str>) {
+    fn seat_replied(&mut self, place: SeatPlace, advice: &Advice, reply: Digest, open: Option<&Ask>) {
         let Some(seat) = self.seats.get_mut(place.seat as usize) else {
             return;
         };
+        seat.failed_requests = open.map_or(0, |open| open.failed_requests);
         if let Advice::Unreadable { why, .. } = advice {
+            let strict = open.and_then(|open| open.strict.as_deref());
             seat.repeats = seat.unread == Some(reply) || is_envelope_again(why, strict);
             seat.unread = Some(reply);
         }

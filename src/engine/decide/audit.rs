@@ -183,6 +183,8 @@ struct Reopening<'s> {
     told: BTreeSet<TaskId>,
     /// By the place of a file: the tasks that name it and are done again, in file order.
     by_place: BTreeMap<String, Vec<TaskId>>,
+    /// By task: the regressed tasks that are done again before it.
+    behind: BTreeMap<TaskId, Vec<TaskId>>,
 }
 
 impl<'s> Reopening<'s> {
@@ -194,6 +196,7 @@ impl<'s> Reopening<'s> {
         let nodes = again.flat_map(|id| verifications_over(state, *id));
         let nodes = nodes.filter(|id| !regressed.contains(id)).collect();
         let mut by_place: BTreeMap<String, Vec<TaskId>> = BTreeMap::new();
+        let mut behind: BTreeMap<TaskId, Vec<TaskId>> = BTreeMap::new();
         if !regressed.is_empty() {
             // What an earlier session has reopened goes on.
             let open = state
@@ -204,6 +207,8 @@ impl<'s> Reopening<'s> {
                 for place in places(state, id) {
                     by_place.entry(place).or_default().push(id);
                 }
+                let after = state.task(id).reopened.iter().flat_map(|open| &open.ahead_of);
+                after.for_each(|after| behind.entry(*after).or_default().push(id));
             }
         }
         Self {
@@ -211,6 +216,7 @@ impl<'s> Reopening<'s> {
             nodes,
             told: BTreeSet::new(),
             by_place,
+            behind,
         }
     }
 
@@ -231,16 +237,17 @@ impl<'s> Reopening<'s> {
         let over = verifications_over(state, id).filter(|node| is_again && self.nodes.contains(node));
         // One over several of them judges once.
         let nodes: Vec<TaskId> = over.filter(|node| self.told.insert(*node)).collect();
+        let (behind, ahead_of) = match is_again {
+            true => self.order(id),
+            false => Default::default(),
+        };
         draft.emit(Event::Task(
             id,
             TaskEvent::Regressed {
                 reason: reason.clone(),
                 files: lost,
-                behind: if is_again {
-                    self.goes_behind(id)
-                } else {
-                    Vec::new()
-                },
+                behind,
+                ahead_of,
                 judged_again: nodes.clone(),
             },
         ));
@@ -261,16 +268,49 @@ impl<'s> Reopening<'s> {
         draft.into_events()
     }
 
-    /// The regressed tasks that name a common file and go first.
-    fn goes_behind(&mut self, id: TaskId) -> Vec<TaskId> {
-        let mut behind = BTreeSet::new();
-        for place in places(self.state, id) {
+    /// The regressed tasks that name a common file and go first, and those that go after it: by waves, within one in file
+    /// order, what has begun before what has not; but nobody goes first who waits, directly or not, for the other one.
+    fn order(&mut self, id: TaskId) -> (Vec<TaskId>, Vec<TaskId>) {
+        let state = self.state;
+        let mut others = BTreeSet::new();
+        for place in places(state, id) {
             let named = self.by_place.entry(place).or_default();
-            behind.extend(named.iter().copied());
+            others.extend(named.iter().copied());
             named.push(id);
         }
-        behind.remove(&id);
-        behind.into_iter().collect()
+        others.remove(&id);
+        let nth = |id: TaskId| (state.plan.task(id).wave, id);
+        let (mut behind, mut ahead_of) = (Vec::new(), Vec::new());
+        for other in others {
+            let has_begun = !matches!(state.task(other).status(), Status::Pending | Status::Done);
+            let is_first = has_begun || nth(other) < nth(id);
+            if is_first && !self.waits_for(other, id) || self.waits_for(id, other) {
+                self.behind.entry(id).or_default().push(other);
+                behind.push(other);
+            } else if !has_begun {
+                self.behind.entry(other).or_default().push(id);
+                ahead_of.push(other);
+            }
+        }
+        (behind, ahead_of)
+    }
+
+    /// Whether a task waits, directly or not, for another one: for what it is built on, or for regressed work that goes first.
+    fn waits_for(&self, id: TaskId, wanted: TaskId) -> bool {
+        let (state, plan) = (self.state, &self.state.plan);
+        let (mut open, mut known) = (vec![id], BTreeSet::from([id]));
+        while let Some(id) = open.pop() {
+            let needed = plan.dependencies.of(id.index()).iter();
+            let needed = needed.flat_map(|on| [*on, state.standing(*on)]);
+            let gates = plan.gates_before.of(id.index()).iter();
+            let gates = gates.flat_map(|gate| &plan.gate(*gate).after);
+            let holds = plan.holds_before.of(id.index()).iter();
+            let holds = holds.flat_map(|hold| &plan.hold(*hold).after);
+            let first = self.behind.get(&id).into_iter().flatten();
+            let before = needed.chain(gates.chain(holds).chain(first).copied());
+            open.extend(before.filter(|on| known.insert(*on)).collect::<Vec<_>>());
+        }
+        known.contains(&wanted) && id != wanted
     }
 }
 
@@ -308,18 +348,6 @@ fn places(state: &State, id: TaskId) -> BTreeSet<String> {
     let seen = accepted.chain(lost).map(|file| &*file.path);
     let targets = plan.target_files.iter().map(AsRef::as_ref);
     seen.chain(targets).map(|path| place(plan, path)).collect()
-}
-
-/// What was done again does not stand, or the verdict over it is another one.
-pub(super) fn not_restored(draft: &mut Draft<'_>, why: &str) {
-    let Some(open) = draft.task.reopened.as_deref() else {
-        return;
-    };
-    let message = match open.edge {
-        Some(_) => format!("{}; {why}", open.why),
-        None => format!("{}; the attempt to restore it failed: {why}", open.why),
-    };
-    draft.fail(FailureMode::Regressed, message);
 }
 
 fn first_line(text: &str) -> &str {

@@ -140,7 +140,7 @@ pub(super) struct FailedAgent<'a> {
 pub(super) fn agent_failed(draft: &mut Draft<'_>, failed: &FailedAgent<'_>) {
     let class = failed.class;
     if draft.task.reopened.is_some() {
-        return audit::not_restored(draft, failed.message);
+        return draft.fail(class.mode(), failed.message);
     }
     let vain = in_vain(draft, failed);
     let next = if class.exhausts_at_once() || vain.is_some() {
@@ -193,7 +193,7 @@ pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
     }
     if draft.task.reopened.is_some() {
         let why = why_not_good(draft);
-        return audit::not_restored(draft, &why);
+        return draft.fail(FailureMode::Quality, why);
     }
     let no_progress =
         draft.task.course.signature.is_some() && draft.task.course.signature == previous_signature(draft);

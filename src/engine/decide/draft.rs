@@ -78,8 +78,32 @@ impl<'a> Draft<'a> {
         self.transition(Status::AwaitingApproval, phase, None, None, reason);
     }
 
+    /// The task has failed. Where accepted work is done once more because it did not stand, an attempt that fails, whatever
+    /// made it fail, has not restored it (section 6); what a person, a deadline, a dependency or the judges' own files say
+    /// stays what it is.
     pub fn fail(&mut self, mode: FailureMode, reason: impl Into<String>) {
-        self.transition(Status::Failed, None, Some(mode), None, Some(reason.into()));
+        let (mut mode, mut reason) = (mode, reason.into());
+        let is_of_attempt = match mode {
+            FailureMode::Error
+            | FailureMode::Timeout
+            | FailureMode::RateLimit
+            | FailureMode::Quality
+            | FailureMode::Hollow => true,
+            FailureMode::Cascade
+            | FailureMode::Rejected
+            | FailureMode::Cancelled
+            | FailureMode::Protected
+            | FailureMode::Deadline
+            | FailureMode::Regressed => false,
+        };
+        if let Some(open) = self.task.reopened.as_deref().filter(|_| is_of_attempt) {
+            mode = FailureMode::Regressed;
+            reason = match open.edge {
+                Some(_) => format!("{}; {reason}", open.why),
+                None => format!("{}; the attempt to restore it failed: {reason}", open.why),
+            };
+        }
+        self.transition(Status::Failed, None, Some(mode), None, Some(reason));
     }
 
     /// Writes `done`. Called by the acceptance step of `conclude` and by nothing else.

@@ -17,7 +17,7 @@ use crate::mission::Route;
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
 use super::redo::{begin_again, built_on, from_the_start, withdraw, withdrawn};
-use super::{audit, fixups, stages};
+use super::{fixups, stages};
 
 /// A verification starts: there is nothing to do before it is judged.
 pub(super) fn begin(draft: &mut Draft<'_>) {
@@ -86,7 +86,8 @@ pub(super) fn turns(draft: &mut Draft<'_>, edge: Edge) -> bool {
         return false;
     };
     let (before, edge) = (before.as_str(), edge.as_str());
-    audit::not_restored(draft, &format!("its verdict was {before} and is {edge} now"));
+    let why = format!("its verdict was {before} and is {edge} now");
+    draft.fail(FailureMode::Quality, why);
     true
 }
 

@@ -105,6 +105,10 @@ pub enum TaskEvent {
         /// Regressed tasks that name a common file and are done again before it.
         #[serde(default, skip_serializing_if = "is_default")]
         behind: Vec<TaskId>,
+        /// Regressed tasks that name a common file, have not begun, and are done again after it, because they come later in
+        /// the mission's order.
+        #[serde(default, skip_serializing_if = "is_default")]
+        ahead_of: Vec<TaskId>,
         /// Verifications that judge it once more when it is done again.
         #[serde(default, skip_serializing_if = "is_default")]
         judged_again: Vec<TaskId>,

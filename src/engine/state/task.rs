@@ -268,6 +268,8 @@ pub struct Seat {
     pub agent: AgentId,
     /// Who was to sit on it and could not be reached.
     pub instead_of: Option<AgentId>,
+    /// Requests that the provider of who sits on it refused, before its first reply and behind it.
+    pub failed_requests: u32,
     /// Why the last request failed, in words.
     pub unreached: Option<Box<str>>,
     /// What the first reply said, where it can be read and left points of the earlier review without an answer: it counts

@@ -186,3 +186,66 @@ tasks:
     let task = simulation.state.task(FIRST);
     assert_eq!((task.status(), task.attempt.number), (Status::Done, 2));
 }
+
+/// `first` stands behind `second` in what they wait for, and before it in the file.
+const TURNED_ROUND: &str = "name: m
+settings: {concurrency: 2}
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: first, dependsOn: [second], review: none, targetFiles: [a]}
+  - {title: second, review: none, targetFiles: [a]}
+";
+
+/// The audit that is next finds no file any more.
+fn no_file_is_there(simulation: &mut Simulation) {
+    run_until(simulation, |effect| matches!(effect, Effect::Audit { .. }));
+    simulation.todo.clear();
+    let state = &simulation.state;
+    let gone = |id: TaskId| {
+        let files = state.plan.task(id).target_files.iter();
+        files.map(|path| crate::engine::FileFact {
+            path: path.to_string(),
+            size: None,
+            digest: None,
+            obstacle: None,
+        })
+    };
+    let looks = state.covered().map(|(id, _)| (id, gone(id).collect()));
+    let report = AuditReport {
+        number: state.audit.number,
+        looks: looks.collect(),
+        ..AuditReport::default()
+    };
+    simulation.feed(&Fact::Audited(Box::new(report)));
+}
+
+#[test]
+fn regressed_work_of_one_file_never_goes_ahead_of_what_it_waits_for() {
+    let mut simulation = Simulation::new(TURNED_ROUND, options());
+    no_file_is_there(&mut simulation);
+    assert_eq!(statuses(&simulation.state)[0], Status::Pending);
+    assert_ne!(statuses(&simulation.state)[1], Status::Pending, "it goes first");
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
+}
+
+#[test]
+fn an_attempt_to_restore_work_whose_files_cannot_be_watched_has_not_restored_it() {
+    let mission = TURNED_ROUND.replace("dependsOn: [second], ", "protect: [tests], ");
+    let mut simulation = Simulation::new(&mission, options());
+    no_file_is_there(&mut simulation);
+    run_until(&mut simulation, |effect| {
+        matches!(effect, Effect::NoteFiles { .. })
+    });
+    let Some(Effect::NoteFiles { turn, .. }) = simulation.todo.pop_front() else {
+        panic!("its files are noted");
+    };
+    simulation.feed(&Fact::FilesNoted {
+        turn,
+        starts: 0,
+        shared: false,
+        result: Err("it is gone".to_owned()),
+    });
+    let task = simulation.state.task(FIRST);
+    assert_eq!(task.mode(), Some(FailureMode::Regressed));
+}

@@ -120,6 +120,27 @@ fn a_reply_to_an_earlier_try_is_none_to_this_one() {
 }
 
 #[test]
+fn a_strict_reprompt_makes_no_request_good_that_had_failed_before_it() {
+    let mut simulation = Simulation::new(&mission(&[("j", "big")], PANEL), options());
+    let refused = Answer::Unreachable(FailureClass::RateLimited);
+    for answer in [&refused, &refused, &Answer::Unreadable, &refused] {
+        let asked = until_asked(&mut simulation);
+        for input in inputs(&simulation.state, &asked, answer) {
+            simulation.feed(&input);
+        }
+    }
+    let last = until_asked(&mut simulation);
+    for input in inputs(&simulation.state, &last, &refused) {
+        simulation.feed(&input);
+    }
+    // Once, three requests more, and one reprompt: what is asked next is the next round.
+    let Effect::Ask { id, .. } = until_asked(&mut simulation) else {
+        panic!("a seat is asked");
+    };
+    assert_eq!((id.number, id.attempt_try), (2, 1));
+}
+
+#[test]
 fn only_where_others_were_asked_is_one_reviewer_said_to_be_alone() {
     let alone = ", expectations: [{type: llm_review, criteria: c, reviewers: [j]}]";
     let mut simulation = Simulation::new(&mission(&[("j", "big")], alone), options());

@@ -12,7 +12,7 @@ use super::{Scale, Unparsed};
 use crate::domain::Finding;
 
 /// The JSON values of a reply, apart by whose words they may be.
-pub(in crate::judging) struct Values {
+pub(crate) struct Values {
     /// The judge's own, in their order, each with where it stands.
     pub own: Vec<(Json, Place)>,
     /// Those that stand in the work too.
@@ -25,7 +25,7 @@ pub(in crate::judging) struct Values {
 ///
 /// # Errors
 /// When it is empty, or the work holds so many verdicts that none can be told from a quotation.
-pub(in crate::judging) fn values(reply: &str, work: &Quoted) -> Result<Values, Unparsed> {
+pub(crate) fn values(reply: &str, work: &Quoted) -> Result<Values, Unparsed> {
     let reply = without_thinking(reply);
     if reply.trim().is_empty() {
         return Err(Unparsed::Empty);
@@ -70,7 +70,7 @@ impl Values {
 ///
 /// # Errors
 /// When there is none of the judge's own, when `read` makes nothing of it, or when several differ.
-pub(in crate::judging) fn read_object<T: PartialEq>(
+pub(crate) fn read_object<T: PartialEq>(
     reply: &str,
     work: &Quoted,
     key: &'static str,
@@ -101,7 +101,7 @@ pub(in crate::judging) fn read_object<T: PartialEq>(
 }
 
 /// Something of an object that is not what was asked for.
-pub(in crate::judging) fn wrong(what: impl Into<String>) -> Unparsed {
+pub(crate) fn wrong(what: impl Into<String>) -> Unparsed {
     Unparsed::Wrong(what.into())
 }
 
@@ -110,7 +110,7 @@ impl Json {
     ///
     /// # Errors
     /// When one of them stands there twice: nobody could say which counts.
-    pub(in crate::judging) fn only(&self, names: &[&str]) -> Result<Option<&Json>, Unparsed> {
+    pub(crate) fn only(&self, names: &[&str]) -> Result<Option<&Json>, Unparsed> {
         let mut found = self.all(names);
         let first = found.next();
         match found.next() {
@@ -125,7 +125,7 @@ impl Json {
     ///
     /// # Errors
     /// When it stands there twice.
-    pub(in crate::judging) fn text_at(&self, names: &[&str]) -> Result<String, Unparsed> {
+    pub(crate) fn text_at(&self, names: &[&str]) -> Result<String, Unparsed> {
         Ok(self.only(names)?.map(Json::words).unwrap_or_default())
     }
 
@@ -133,7 +133,7 @@ impl Json {
     ///
     /// # Errors
     /// When it has none.
-    pub(in crate::judging) fn required_bool(&self, name: &'static str) -> Result<bool, Unparsed> {
+    pub(crate) fn required_bool(&self, name: &'static str) -> Result<bool, Unparsed> {
         match self.only(&[name])? {
             Some(Json::Bool(value)) => Ok(*value),
             _ => Err(wrong(format!("`{name}` is not true or false"))),
@@ -144,7 +144,7 @@ impl Json {
     ///
     /// # Errors
     /// When it is another one.
-    pub(in crate::judging) fn required_word<T: Copy>(
+    pub(crate) fn required_word<T: Copy>(
         &self,
         name: &'static str,
         known: &[(&str, T)],
@@ -163,7 +163,7 @@ impl Json {
     }
 
     /// What a value says in words: a text, a list of texts, a number; nothing else says anything.
-    pub(in crate::judging) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match self {
             Self::Text(text) => text.trim().to_owned(),
             Self::Number(number) => number.to_string(),
@@ -183,7 +183,7 @@ impl Json {
 ///
 /// # Errors
 /// When it is no such number.
-pub(in crate::judging) fn share(value: &Json, what: &str) -> Result<crate::domain::Points, Unparsed> {
+pub(crate) fn share(value: &Json, what: &str) -> Result<crate::domain::Points, Unparsed> {
     let number = super::panel::score_value(value);
     let number = number.ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?;
     let points = number.checked_mul(rust_decimal::Decimal::ONE_HUNDRED);

@@ -15,7 +15,7 @@ use super::text::Parts;
 
 /// A JSON value that remembers every key.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::judging) enum Json {
+pub(crate) enum Json {
     /// `null`.
     Null,
     Bool(bool),
@@ -63,7 +63,7 @@ impl Json {
 }
 
 /// A key without case, spaces, underscores and hyphens.
-pub(in crate::judging) fn plain(key: &str) -> String {
+pub(crate) fn plain(key: &str) -> String {
     key.chars()
         .filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'))
         .flat_map(char::to_lowercase)
@@ -72,7 +72,7 @@ pub(in crate::judging) fn plain(key: &str) -> String {
 
 /// Where a JSON value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::judging) enum Place {
+pub(crate) enum Place {
     /// The reply is nothing else.
     Whole,
     /// In a fence or amid prose.

@@ -22,8 +22,8 @@
 
 mod envelope;
 pub(super) mod findings;
-pub(super) mod form;
-pub(super) mod json;
+pub(crate) mod form;
+pub(crate) mod json;
 mod marker;
 pub(super) mod panel;
 pub(super) mod prior;

@@ -152,17 +152,11 @@ impl Exploder {
                 },
             ) => {
                 let payload = self.ask(*id, *purpose, *agent);
-                let payload = match purpose {
-                    Purpose::Resolve { dependency } => payload.with("failedDepId", task_key(*dependency)),
-                    Purpose::Grade { round } | Purpose::Decompose { round } => payload.with("round", *round),
-                    Purpose::Scrutinise { step, round } => {
-                        let payload = payload.with("name", self.step_name(id.task, *step));
-                        payload.with("round", *round)
-                    }
-                    Purpose::Score(_) | Purpose::Confirm | Purpose::Answer | Purpose::Approve { .. } => {
-                        payload
-                    }
-                };
+                let payload = payload.maybe("failedDepId", purpose.dependency().map(task_key));
+                let payload = payload.maybe("name", purpose.step().map(|step| self.step_name(id.task, step)));
+                // The round of a seat is in its place.
+                let round = purpose.round().filter(|_| purpose.seat().is_none());
+                let payload = payload.maybe("round", round);
                 let payload = payload.maybe("strict", strict.as_deref());
                 payload.maybe("notBefore", not_before.map(Timestamp::to_rfc3339))
             }

@@ -1,7 +1,7 @@
 //! Agents that are asked by starting a command.
 
 use crate::agents::command::{ChildEnv, Program};
-use crate::domain::{Digest, Purpose};
+use crate::domain::Digest;
 use crate::engine::Fact;
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
@@ -12,7 +12,6 @@ use crate::review::judgement::Judgement;
 use crate::review::verdict::Reply;
 use crate::runtime::commands::request;
 use crate::runtime::reply;
-use crate::runtime::stages;
 use crate::runtime::world::{Message, Sender};
 use crate::store::{AskFile, SpoolName};
 use crate::supervisor::Told;
@@ -41,41 +40,26 @@ impl Call {
 
     fn job(&self, agent: (&Program, &ChildEnv)) -> Result<(CommandJob, Judgement), WorkError> {
         let id = self.id;
-        let pictures = self.pictures()?;
-        let (asked, judgement) = self.write_request(&pictures)?;
-        let asked = asked.joined();
+        let asked = self.write_request()?;
         let request = Told {
             path: self.path(SpoolName::Ask(id, AskFile::Request)),
-            digest: Digest::of(asked.as_bytes()),
+            digest: Digest::of(asked.prompt.joined().as_bytes()),
         };
-        let as_json = match self.purpose {
-            Purpose::Score(place) => Some(self.scoring_json(place, &asked)),
-            Purpose::Grade { round } => Some(self.grading_json(round, &asked)),
-            Purpose::Scrutinise { step, round } => {
-                let step = (step, round);
-                Some(stages::review_json(
-                    &self.plan, &self.task, id.task, step, &asked, &pictures,
-                ))
-            }
-            Purpose::Confirm
-            | Purpose::Answer
-            | Purpose::Resolve { .. }
-            | Purpose::Approve { .. }
-            | Purpose::Decompose { .. } => None,
-        };
-        let review = as_json.map(|json| write_told(&self.path(SpoolName::Ask(id, AskFile::Review)), &json));
+        let review = self.path(SpoolName::Ask(id, AskFile::Review));
+        let review = asked.review.map(|json| write_told(&review, &json)).transpose()?;
         let files = [
             SpoolName::Ask(id, AskFile::Reply),
             SpoolName::Ask(id, AskFile::Err),
             SpoolName::Ask(id, AskFile::Result),
         ];
         let purpose = ("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned());
-        let asked = (request, review.transpose()?);
         let job = CommandJob {
             label: id.to_string(),
             timeout: self.timeout(),
-            ..self.commands().asking(agent, asked, files, vec![purpose])?
+            ..self
+                .commands()
+                .asking(agent, (request, review), files, vec![purpose])?
         };
-        Ok((job, judgement))
+        Ok((job, asked.judgement))
     }
 }

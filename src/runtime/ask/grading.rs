@@ -8,32 +8,51 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::{seal, write};
 use crate::mission::model::Rubric;
 use crate::review::handoff::{Author, Content, Handoff};
-use crate::review::judgement::Judgement;
+use crate::review::prompt::JudgePrompt;
 use crate::review::rubric::{self, Acceptance};
 use crate::runtime::review_context::{Judged, Material};
 use crate::store::{AskFile, SpoolName};
 
-use super::Call;
+use super::{Asked, Call};
 
 impl Call {
     /// What a judge is asked that grades the work by a rubric, and the record of that. Blocks.
-    pub(super) fn grading(&self, round: u32) -> Result<(String, Judgement), WorkError> {
+    pub(super) fn grading(&self, round: u32) -> Result<Asked, WorkError> {
         let (plan, id) = (&self.plan, self.id.task);
         let rubric = self.rubric().ok_or("the task has no rubric any more")?;
-        let material = Material::gather((&self.folder, &self.secrets), plan, id, &self.task, &self.judged)?;
+        let material = Material::gather(self.case(), &self.judged)?;
         let acceptance = Acceptance {
             criteria: &plan.task(id).acceptance,
             cut: &self.task.course.probes,
         };
         self.hand_over(round, rubric, acceptance, &material)?;
         let work = material.work(plan, id);
-        let asked = rubric::grades(&work, rubric, acceptance, self.reprompt().as_deref()).joined();
+        let asked = rubric::grades(&work, rubric, acceptance, self.reprompt().as_deref());
         let prior = work.prior.points.len();
-        let mut judgement = material.judgement(&asked, prior);
+        let mut judgement = material.judgement(&asked.joined(), prior);
         // What whoever cut the criteria says is no word of the judge's.
         let cut = self.task.course.probes.iter();
         cut.for_each(|probe| judgement.work.add(&probe.text));
-        Ok((asked, judgement))
+        let criteria: Vec<_> = rubric
+            .criteria
+            .iter()
+            .map(|criterion| {
+                json!({
+                    "name": criterion.name,
+                    "weight": criterion.weight.get().to_string(),
+                    "grade": criterion.grade.as_str(),
+                    "required": criterion.required,
+                    "description": criterion.description,
+                })
+            })
+            .collect();
+        let review = self.case().as_json(round, &asked, json!({"criteria": criteria}));
+        Ok(Asked {
+            prompt: JudgePrompt::alone(asked.joined()),
+            judgement,
+            review: Some(review),
+            pictures: Vec::new(),
+        })
     }
 
     pub(super) fn rubric(&self) -> Option<&Rubric> {
@@ -78,33 +97,5 @@ impl Call {
         let path = self.path(SpoolName::Ask(self.id, AskFile::Handoff));
         let file = is_grade.then(|| seal(&path).ok().flatten()).flatten()?;
         Some(Fact::HandedOver { id: self.id, file })
-    }
-
-    /// The same for a command judge that would rather not read prose.
-    pub(super) fn grading_json(&self, round: u32, asked: &str) -> Vec<u8> {
-        let task = self.plan.task(self.id.task);
-        let rubric = self.rubric().into_iter().flat_map(|rubric| &rubric.criteria);
-        let criteria: Vec<_> = rubric
-            .map(|criterion| {
-                json!({
-                    "name": criterion.name,
-                    "weight": criterion.weight.get().to_string(),
-                    "grade": criterion.grade.as_str(),
-                    "required": criterion.required,
-                    "description": criterion.description,
-                })
-            })
-            .collect();
-        let request = json!({
-            "schema": "quorum.review-request/v1",
-            "task": task.title,
-            "description": task.description,
-            "attempt": self.task.attempt.number,
-            "round": round,
-            "criteria": criteria,
-            "acceptance": task.acceptance,
-            "prompt": asked,
-        });
-        request.to_string().into_bytes()
     }
 }

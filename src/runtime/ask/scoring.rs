@@ -4,41 +4,23 @@ use serde_json::json;
 
 use crate::domain::SeatPlace;
 use crate::executor::error::WorkError;
-use crate::mission::Panel;
-use crate::review::judgement::Judgement;
-use crate::review::prompt::{self, JudgePrompt};
-use crate::runtime::review_context::Material;
+use crate::review::prompt;
 
-use super::Call;
+use super::{Asked, Call};
 
 impl Call {
-    pub(super) fn panel(&self) -> Option<&Panel> {
-        self.plan.task(self.id.task).panel()
-    }
-
     /// What a reviewer is asked, and the record of that. Reads the work's output and files. Blocks.
-    ///
-    /// # Errors
-    /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
-    pub(super) fn scoring(&self) -> Result<(JudgePrompt, Judgement), WorkError> {
-        let (plan, task) = (&self.plan, self.id.task);
-        let own = [(task, self.task.clone())];
-        let material = Material::gather((&self.folder, &self.secrets), plan, task, &self.task, &own)?;
-        let work = material.work(plan, task);
-        let asked = match self.panel() {
-            Some(panel) => prompt::panel(&work, &panel.dimensions, self.strict.as_deref()),
-            None => prompt::evaluation(&work, self.strict.as_deref()),
-        };
-        let prior = work.prior.points.len();
-        let judgement = material.judgement(&asked.joined(), prior);
-        Ok((asked, judgement))
-    }
-
-    /// The same for a command judge that would rather not read prose.
-    pub(super) fn scoring_json(&self, place: SeatPlace, asked: &str) -> Vec<u8> {
-        let task = self.plan.task(self.id.task);
-        let dimensions = self.panel().into_iter().flat_map(|panel| &panel.dimensions);
-        let dimensions: Vec<_> = dimensions
+    pub(super) fn scoring(&self, place: SeatPlace) -> Result<Asked, WorkError> {
+        let (panel, strict) = (self.panel(), self.strict.as_deref());
+        let (asked, judgement) = self.case().ask(|work| {
+            Ok(match panel {
+                Some(panel) => prompt::panel(work, &panel.dimensions, strict),
+                None => prompt::evaluation(work, strict),
+            })
+        })?;
+        let dimensions: Vec<_> = panel
+            .into_iter()
+            .flat_map(|panel| &panel.dimensions)
             .map(|dimension| {
                 json!({
                     "name": dimension.name,
@@ -47,19 +29,18 @@ impl Call {
                 })
             })
             .collect();
-        let request = json!({
-            "schema": "quorum.review-request/v1",
-            "task": task.title,
-            "description": task.description,
-            "attempt": place.attempt,
-            "round": place.round,
+        let more = json!({
             "seat": place.seat,
             "try": self.id.attempt_try,
             "strict": self.strict,
             "dimensions": dimensions,
-            "acceptance": task.acceptance,
-            "prompt": asked,
         });
-        request.to_string().into_bytes()
+        let review = self.case().as_json(place.round, &asked, more);
+        Ok(Asked {
+            prompt: asked,
+            judgement,
+            review: Some(review),
+            pictures: Vec::new(),
+        })
     }
 }

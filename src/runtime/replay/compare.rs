@@ -141,17 +141,12 @@ impl Ground {
 
     /// What rests on an advice, if a verdict does.
     pub(super) fn of_advice(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
-        let (stage, name) = match purpose {
-            Purpose::Score(_) => (Stage::Judge, None),
-            // What the judge of criteria is asked rests on what they were cut into.
-            Purpose::Grade { .. } | Purpose::Decompose { .. } => (Stage::Verification, None),
-            Purpose::Scrutinise { step, .. } => {
-                let name = state.plan.task(task).scrutiny.name(step);
-                (step.stage(), matches!(step, Step::Stage(_)).then_some(name))
-            }
-            _ => return None,
+        let name = match purpose.step() {
+            Some(step @ Step::Stage(_)) => Some(state.plan.task(task).scrutiny.name(step)),
+            _ => None,
         };
-        Some(Self::new(task, state.task(task).attempt.number, stage, name))
+        let attempt = state.task(task).attempt.number;
+        Some(Self::new(task, attempt, purpose.stage()?, name))
     }
 }
 

@@ -23,8 +23,6 @@ pub(super) struct Record {
 /// Accepted work is done once more, in one attempt, or judged once more.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reopened {
-    /// By which audit.
-    by: u32,
     /// Whether it must fail in the same record instead.
     given_up: bool,
     /// Whether its attempt was planned.
@@ -187,7 +185,8 @@ impl ReferenceModel {
             files.map(|file| (file.path.clone(), file.clone())).collect()
         };
         let mut latest: BTreeMap<&String, (u64, &FileFact)> = BTreeMap::new();
-        for (_, record) in self.recorded(state) {
+        let covers = self.audits.covers;
+        for (_, record) in self.recorded(state).filter(|(_, record)| record.order <= covers) {
             for (path, file) in &record.files {
                 let known = latest.entry(path).or_insert((record.order, file));
                 if record.order > known.0 {
@@ -200,7 +199,6 @@ impl ReferenceModel {
             ..Expected::default()
         };
         let mut due_in_all = BTreeSet::new();
-        let covers = self.audits.covers;
         for (id, record) in self.recorded(state).filter(|(_, record)| record.order <= covers) {
             let first = of(&report.looks, id);
             let last = if report.behind.is_empty() {
@@ -276,7 +274,6 @@ impl ReferenceModel {
 
     /// Accepted work does not stand: it is done once more, twice at most, and the third audit of a session is the last word.
     pub(super) fn regressed(&mut self, state: &State, task: TaskId, files: &[FileFact], nodes: &[TaskId]) {
-        let by = self.audits.number;
         let seen = &mut self.tasks[task.index()];
         assert!(
             std::mem::take(&mut seen.regressed),
@@ -290,7 +287,6 @@ impl ReferenceModel {
             files.map(|file| file.path.clone()).collect()
         };
         seen.reopened = Some(Reopened {
-            by,
             given_up,
             lost: paths(&mut files.iter()),
             may_be_empty: paths(&mut files.iter().filter(empty)),
@@ -302,7 +298,6 @@ impl ReferenceModel {
             let seen = &mut self.tasks[node.index()];
             assert!(is_node && seen.status == Status::Done, "{node:?} {seen:?}");
             seen.reopened = Some(Reopened {
-                by,
                 judges: true,
                 ..Reopened::default()
             });
@@ -351,21 +346,37 @@ impl ReferenceModel {
         }
     }
 
-    /// Of regressed tasks that must write the same file, the one that fell first, or stands first in the mission, goes first.
+    /// Of regressed tasks that must write the same file none begins while another one works that is not built on it.
     pub(super) fn is_first_of_the_regressed(&self, state: &State, task: TaskId) {
         let fell = |id: TaskId| {
-            let open = self.tasks[id.index()].reopened.as_ref()?;
-            (!open.judges).then_some((open.by, id))
+            let open = self.tasks[id.index()].reopened.as_ref();
+            open.is_some_and(|open| !open.judges)
         };
-        let Some(own) = fell(task) else {
+        if !fell(task) {
             return;
+        }
+        let works = |id: TaskId| {
+            let status = self.tasks[id.index()].status;
+            matches!(status, Status::Assigned | Status::InProgress | Status::Review)
+        };
+        let is_built_on_it = |id: TaskId| {
+            let (mut open, mut known) = (vec![id], BTreeSet::from([id]));
+            while let Some(id) = open.pop() {
+                for on in state.plan.dependencies.of(id.index()) {
+                    open.extend(known.insert(*on).then_some(*on));
+                }
+            }
+            known.contains(&task)
         };
         let files = |id: TaskId| state.plan.task(id).target_files.iter();
         let ids = (0..self.tasks.len()).map(TaskId::from_index);
-        for other in ids.filter(|other| fell(*other).is_some_and(|other| other < own)) {
+        for other in ids.filter(|other| *other != task && fell(*other) && works(*other)) {
             let common = Self::workspace(state, other) == Self::workspace(state, task)
                 && files(other).any(|file| files(task).any(|own| own == file));
-            assert!(!common, "{task:?} starts before {other:?}, which regressed too");
+            assert!(
+                !common || is_built_on_it(other),
+                "{task:?} starts beside {other:?}"
+            );
         }
     }
 
@@ -379,7 +390,8 @@ impl ReferenceModel {
         };
         match mode {
             FailureMode::Regressed => {
-                let is_done = seen.finished || open.judges;
+                // Of a turn whose files could not be watched there was none.
+                let is_done = seen.finished || open.judges || seen.status == Status::Assigned;
                 assert!(open.given_up || is_done, "given up too early: {task:?} {seen:?}");
             }
             FailureMode::Rejected

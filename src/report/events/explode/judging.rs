@@ -29,6 +29,7 @@ impl Exploder {
                     reason,
                     files,
                     behind,
+                    ahead_of,
                     judged_again,
                 },
             ) => {
@@ -39,6 +40,7 @@ impl Exploder {
                 let payload = self.task(*task).with("reason", reason.as_str());
                 let payload = payload.maybe("files", (!files.is_empty()).then(|| facts(files)));
                 let payload = payload.maybe("behind", titles(behind));
+                let payload = payload.maybe("aheadOf", titles(ahead_of));
                 (
                     "task:regressed",
                     payload.maybe("judgedAgain", titles(judged_again)),

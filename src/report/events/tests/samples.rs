@@ -427,6 +427,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
                     obstacle: None,
                 }],
                 behind: vec![TaskId(1)],
+                ahead_of: Vec::new(),
                 judged_again: vec![TaskId(1)],
             },
         ),

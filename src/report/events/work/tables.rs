@@ -196,13 +196,7 @@ impl Exploder {
     /// What an agent is asked.
     fn ask_work(&self, id: AskId, purpose: Purpose) -> Work {
         let work = self.of_task(id.task, Key::Ask(id.number), ("ask", purpose.as_str()));
-        let stage = match purpose {
-            Purpose::Score(_) => Some(Stage::Judge),
-            Purpose::Grade { .. } | Purpose::Decompose { .. } => Some(Stage::Verification),
-            Purpose::Scrutinise { step, .. } => Some(step.stage()),
-            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
-        };
-        let mut work = work.at(stage, purpose.round());
+        let mut work = work.at(purpose.stage(), purpose.round());
         if let Some(seat) = purpose.seat() {
             work.place.attempt = Some(seat.attempt);
             work.place.seat = Some(seat.seat);

@@ -1,132 +1,13 @@
-//! Asking an agent: no worker's turn, but a question with an answer of a fixed form. Reviewers are asked like this too.
-
-use std::fmt;
+//! What an agent answers that is asked something: one fixed form for each [`super::Purpose`].
 
 use serde::{Deserialize, Serialize};
 
-use super::{DimensionScore, Finding, Opinion, Points, PriorAnswer, Step, TaskId};
+use super::{DeclaredVerdict, DimensionScore, Finding, Opinion, Points, PriorAnswer};
 
-/// What an agent is consulted about. The journal names it by its code; variants are only ever added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Purpose {
-    /// What the work is worth by a panel's dimensions, or in one number (sections 7 and 9).
-    #[serde(rename = "j")]
-    Score(SeatPlace),
-    /// Whether what another agent said instead of working is a question (section 5).
-    #[serde(rename = "c")]
-    Confirm,
-    /// What another agent asked (section 5).
-    #[serde(rename = "a")]
-    Answer,
-    /// What becomes of a task whose dependency failed (section 11).
-    #[serde(rename = "r")]
-    Resolve {
-        /// The dependency.
-        #[serde(rename = "d")]
-        dependency: TaskId,
-    },
-    /// Whether a task may start (section 5).
-    #[serde(rename = "p")]
-    Approve {
-        /// The approval, by its number within the task.
-        #[serde(rename = "n")]
-        number: u32,
-        /// Which of its approvers the agent is, by position.
-        #[serde(rename = "a")]
-        approver: u32,
-    },
-    /// What the work is worth by a rubric (section 10).
-    #[serde(rename = "g")]
-    Grade {
-        /// The round of the verification, from 1.
-        #[serde(rename = "r")]
-        round: u32,
-    },
-    /// Which yes-or-no questions the criteria of a task come to (section 10).
-    #[serde(rename = "d")]
-    Decompose {
-        /// The round of the verification, from 1.
-        #[serde(rename = "r")]
-        round: u32,
-    },
-    /// What a stage behind the verification says of the work (sections 6.7 and 15).
-    #[serde(rename = "s")]
-    Scrutinise {
-        /// Which one.
-        #[serde(rename = "s")]
-        step: Step,
-        /// Its round, from 1.
-        #[serde(rename = "r")]
-        round: u32,
-    },
-}
-
-impl Purpose {
-    /// The seat of a panel or an evaluation that is asked.
-    #[must_use]
-    pub fn seat(self) -> Option<SeatPlace> {
-        match self {
-            Self::Score(place) => Some(place),
-            _ => None,
-        }
-    }
-
-    /// Whether it is a judge that is asked: the same agent that did the work never is, and nobody is where judges are
-    /// switched off.
-    #[must_use]
-    pub fn is_judging(self) -> bool {
-        matches!(
-            self,
-            Self::Score(_) | Self::Grade { .. } | Self::Decompose { .. } | Self::Scrutinise { .. }
-        )
-    }
-
-    /// Which time a judge is asked for the same, from 1; `None` where nobody judges.
-    #[must_use]
-    pub fn round(self) -> Option<u32> {
-        match self {
-            Self::Score(SeatPlace { round, .. })
-            | Self::Grade { round }
-            | Self::Decompose { round }
-            | Self::Scrutinise { round, .. } => Some(round),
-            Self::Confirm | Self::Answer | Self::Resolve { .. } | Self::Approve { .. } => None,
-        }
-    }
-
-    /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Score(_) => "score",
-            Self::Confirm => "confirm",
-            Self::Answer => "answer",
-            Self::Resolve { .. } => "resolve",
-            Self::Approve { .. } => "approve",
-            Self::Grade { .. } => "grade",
-            Self::Decompose { .. } => "decompose",
-            Self::Scrutinise { step, .. } => step.as_str(),
-        }
-    }
-}
-
-/// Which seat of which round is asked about an attempt: the name of the work to the outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-pub struct SeatPlace {
-    /// The attempt that is judged.
-    #[serde(rename = "a")]
-    pub attempt: u32,
-    /// The round in which reviewers were asked about this attempt, from 1.
-    #[serde(rename = "r")]
-    pub round: u32,
-    /// The seat, from 0.
-    #[serde(rename = "s")]
-    pub seat: u32,
-}
-
-/// What a consulted agent said, as far as it fits what it was asked.
+/// What an agent said that was asked, as far as it fits what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Advice {
-    /// [`Purpose::Score`]: a score for every dimension of a panel.
+    /// [`super::Purpose::Score`]: a score for every dimension of a panel.
     #[serde(rename = "e")]
     Scores {
         /// One for each of the task's dimensions, in their order.
@@ -139,7 +20,7 @@ pub enum Advice {
         #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
         prior: Vec<PriorAnswer>,
     },
-    /// [`Purpose::Score`]: the one number of an evaluation.
+    /// [`super::Purpose::Score`]: the one number of an evaluation.
     #[serde(rename = "v")]
     Evaluation {
         /// The number.
@@ -155,63 +36,63 @@ pub enum Advice {
         #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
         prior: Vec<PriorAnswer>,
     },
-    /// [`Purpose::Confirm`]: whether it is a question.
+    /// [`super::Purpose::Confirm`]: whether it is a question.
     #[serde(rename = "q")]
     IsQuestion(bool),
-    /// [`Purpose::Answer`]: the answer.
+    /// [`super::Purpose::Answer`]: the answer.
     #[serde(rename = "a")]
     Answer(String),
-    /// [`Purpose::Answer`]: it does not know; a person should be asked.
+    /// [`super::Purpose::Answer`]: it does not know; a person should be asked.
     #[serde(rename = "n")]
     NoAnswer,
-    /// [`Purpose::Resolve`]: the task can do without, if it is told this.
+    /// [`super::Purpose::Resolve`]: the task can do without, if it is told this.
     #[serde(rename = "b")]
     Absorb {
         /// What its agent is told.
         #[serde(rename = "p")]
         prompt: String,
     },
-    /// [`Purpose::Resolve`]: the dependency is to be tried again.
+    /// [`super::Purpose::Resolve`]: the dependency is to be tried again.
     #[serde(rename = "r")]
     Retry {
         /// Why.
         #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
-    /// [`Purpose::Resolve`]: nothing can be done.
+    /// [`super::Purpose::Resolve`]: nothing can be done.
     #[serde(rename = "u")]
     Unresolvable {
         /// Why.
         #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
-    /// [`Purpose::Approve`]: the task may start.
+    /// [`super::Purpose::Approve`]: the task may start.
     #[serde(rename = "y")]
     Approve,
-    /// [`Purpose::Approve`]: it may not.
+    /// [`super::Purpose::Approve`]: it may not.
     #[serde(rename = "z")]
     Reject {
         /// Why.
         #[serde(rename = "w")]
         reason: String,
     },
-    /// [`Purpose::Approve`]: somebody else should say.
+    /// [`super::Purpose::Approve`]: somebody else should say.
     #[serde(rename = "o")]
     Undecided {
         /// Why.
         #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
-    /// [`Purpose::Grade`]: its grades.
+    /// [`super::Purpose::Grade`]: its grades.
     #[serde(rename = "g")]
     Grades(Box<RubricReply>),
-    /// [`Purpose::Decompose`]: the questions.
+    /// [`super::Purpose::Decompose`]: the questions.
     #[serde(rename = "p")]
     Probes(Vec<Probe>),
-    /// [`Purpose::Scrutinise`]: what one of the mission's own stages says.
+    /// [`super::Purpose::Scrutinise`]: what one of the mission's own stages says.
     #[serde(rename = "s")]
     Opinion(Box<Opinion>),
-    /// [`Purpose::Scrutinise`]: what a red team or a vision check found, as far as its report could be read.
+    /// [`super::Purpose::Scrutinise`]: what a red team or a vision check found, as far as its report could be read.
     #[serde(rename = "f")]
     Findings(Box<FindingsReport>),
     /// It does not fit what was asked, so it says nothing.
@@ -352,37 +233,4 @@ pub struct GradeGiven {
     /// Why.
     #[serde(rename = "e", default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-}
-
-/// A verdict as a judge declares it beside its grades.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeclaredVerdict {
-    /// It is good.
-    Pass,
-    /// It is not.
-    Fail,
-    /// A person must decide.
-    Refer,
-}
-
-/// Which call to an agent that is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct AskId {
-    /// The task that it is about.
-    #[serde(rename = "t")]
-    pub task: TaskId,
-    /// Its number within the task, from 1 over the whole run.
-    #[serde(rename = "n")]
-    pub number: u32,
-    /// The try, from 1: request retries count on.
-    #[serde(rename = "y")]
-    pub attempt_try: u32,
-}
-
-impl fmt::Display for AskId {
-    /// `12.ask.1.1`: how its spool files are named.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.ask.{}.{}", self.task.0, self.number, self.attempt_try)
-    }
 }
