@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 
 use crate::mission::model::{self, Settings};
 use crate::mission::{
-    self, Layers, RunOptions, Source, default_settings, money_value, setting_paths, setting_value,
-    settings_of,
+    self, Layers, RunOptions, Source, default_settings, money_value, setting_paths, settings_of,
 };
 use crate::report::settings::{Setting, human};
 use crate::runtime::{layers_of, user_settings};
@@ -57,9 +56,6 @@ struct Row {
     value: Value,
     origin: Origin,
 }
-
-/// Settings to which every file adds, instead of the strongest deciding alone.
-const GATHERED: [&str; 2] = ["protect", "prices"];
 
 /// A layer, and what of it: a flag, a variable, a file.
 #[derive(Clone)]
@@ -176,15 +172,15 @@ fn settings(files: &[(Origin, Settings)], options: &RunOptions, matches: &ArgMat
         let by_file = || {
             let mut said = files
                 .iter()
-                .filter(|(_, settings)| setting_value(settings, &name).is_some());
+                .filter(|(_, settings)| settings.told(&name).is_some());
             let mut origin = said.next()?.0.clone();
-            if GATHERED.contains(&name.as_str()) {
+            if Settings::gathers(&name) {
                 let others = said.filter_map(|(other, _)| other.source.as_deref());
                 let sources = origin.source.as_deref().into_iter().chain(others);
                 let sources: Vec<&str> = sources.collect();
                 origin.source = (!sources.is_empty()).then(|| sources.join(", "));
             }
-            Some((setting_value(&all, &name)?, origin))
+            Some((all.told(&name)?, origin))
         };
         let said = above(&name, options, matches).or_else(by_file);
         let (value, origin) = said.unwrap_or((Value::Null, Origin::DEFAULT));

@@ -59,7 +59,7 @@ pub use outcome::OutcomeClass;
 pub use purpose::{AskId, Purpose, SeatPlace};
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, Points};
-pub use stages::{Opinion, Step};
+pub use stages::{Opinion, StageKey, Step};
 pub use verdict::{
     Addressed, Cause, CriterionGrade, DeclaredVerdict, Dimension, DimensionScore, Finding, PriorAnswer,
     Severity, Stage, Verdict,

@@ -92,7 +92,7 @@ impl fmt::Display for Points {
 }
 
 /// What a score must reach, and who said so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Bar {
     /// The bar itself.
     pub points: Points,
@@ -116,7 +116,7 @@ impl Bar {
 }
 
 /// Who set a bar: `barOrigin` of the JSON output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BarOrigin {
     /// Nobody: 60.

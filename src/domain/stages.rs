@@ -41,6 +41,36 @@ impl Step {
     }
 }
 
+/// What names one stage of a task's judging among all of them, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum StageKey {
+    /// A stage that there is at most once.
+    Of(Stage),
+    /// One of those behind the verification.
+    Step(Step),
+}
+
+impl StageKey {
+    /// Its kind.
+    #[must_use]
+    pub fn stage(self) -> Stage {
+        match self {
+            Self::Of(stage) => stage,
+            Self::Step(step) => step.stage(),
+        }
+    }
+
+    /// Which of those behind the verification.
+    #[must_use]
+    pub fn step(self) -> Option<Step> {
+        match self {
+            Self::Of(_) => None,
+            Self::Step(step) => Some(step),
+        }
+    }
+}
+
 /// What a stage says about the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opinion {

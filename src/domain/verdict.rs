@@ -84,6 +84,12 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether judges are missing: whether the work is good is not known, and they may be asked again later.
+    #[must_use]
+    pub fn is_of_judges(self) -> bool {
+        matches!(self, Self::GateError | Self::NoReviewer | Self::Unstable)
+    }
+
     /// What was wrong, in words for people.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -306,7 +312,7 @@ pub struct PriorAnswer {
 }
 
 /// A weighted aspect that reviewers score from 1 to 5.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Dimension {
     /// Its name, as the reviewers must spell it.
     pub name: String,
@@ -332,7 +338,7 @@ pub struct DimensionScore {
 }
 
 /// A verdict as a judge declares it beside its grades.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeclaredVerdict {
     /// It is good.

@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Stage, Status, Step, TaskId};
+use crate::domain::{Status, TaskId};
 use crate::mission::TaskPlan;
 use crate::mission::model::FinalChecks;
 use crate::mission::named_files::place;
 
-use super::payload::{CheckResult, FileFact, Grounds};
+use super::payload::{CheckResult, FileFact};
 use super::state::State;
 
 /// What a task was accepted for. Files and checks that it does not name are not in it.
@@ -75,13 +75,10 @@ pub enum AfterScan {
     /// A stage judged files that were changed meanwhile, and is asked once more.
     #[serde(rename = "r")]
     Repeat,
-    /// It is accepted on these grounds.
+    /// It is accepted.
     #[serde(rename = "a")]
-    Accept(Grounds),
+    Accept,
 }
-
-/// A stage that asks somebody: of several of one kind, which.
-pub type AskedStage = (Stage, Option<Step>);
 
 /// What an audit saw of one task's files, in the order of its record.
 pub type Looks = Vec<(TaskId, Vec<FileFact>)>;

@@ -101,9 +101,8 @@ impl Judging {
             checks
                 .map(|(check, _)| Job::Check(check))
                 .chain(stage.map(|stage| {
-                    stage
-                        .step
-                        .map_or(Job::Grade(stage.round), |step| Job::Stage(step, stage.round))
+                    let step = stage.key.step();
+                    step.map_or(Job::Grade(stage.round), |step| Job::Stage(step, stage.round))
                 }))
         });
         let finish = self.finish_open().map(Job::Finish);

@@ -40,6 +40,7 @@
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
 //! | `routes` | verdicts of verifications, as state: what they leave out of the run (10) |
+//! | `stages` | the stages of judging an attempt, one file each: what they ask, what they make of the answer (6 to 10, 15) |
 //! | `state` | the state of a run: what the rules need to know |
 //! | `sums` | sums over tasks: what one task adds to them |
 //! | `timers` | what becomes due by itself, and when |
@@ -72,6 +73,7 @@ mod ready;
 mod remedies;
 mod rounds;
 mod routes;
+mod stages;
 mod state;
 mod sums;
 #[cfg(test)]
@@ -86,8 +88,8 @@ pub use audit::{AfterScan, AuditReport, AuditStanding, Looks};
 pub use command::{Command, CommandResult, meets};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
-    JudgedBy, agents_needed, bar, decide, done_again, evaluate_gate, holds_the_end, judged_by,
-    judging_agents, mission_score, pause_before_retry, prior_points, reprompt, worst_case,
+    agents_needed, decide, done_again, evaluate_gate, holds_the_end, judging_agents, mission_score,
+    pause_before_retry, worst_case,
 };
 #[cfg(test)]
 pub use dialog::Dialog;
@@ -108,8 +110,6 @@ pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, O
 #[cfg(test)]
 pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
-#[cfg(test)]
-pub use payload::Grounds;
 pub use payload::{
     Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode, ProcessRef,
     ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage,
@@ -120,6 +120,7 @@ pub use policy::{AfterCrash, WorkKind, policy};
 #[cfg(test)]
 pub use remedies::{FailedDependency, Remedies};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
+pub use stages::{prior_points, reprompt};
 #[cfg(test)]
 pub use state::{Answer, Ask, Evidence, Judging};
 pub use state::{
@@ -132,7 +133,7 @@ pub use timers::Timer;
 /// Why a stage behind the verification will not be asked about a task, where that is known beforehand.
 #[must_use]
 pub fn not_asked(state: &State, task: crate::domain::TaskId, step: crate::domain::Step) -> Option<String> {
-    decide::not_asked(&state.plan, task, step)
+    stages::not_asked(&state.plan, task, step)
 }
 
 /// Why a run cannot have this task, in words; `None` where it can (section 16).

@@ -384,23 +384,6 @@ pub struct Used {
     pub tools: ToolLedgerRef,
 }
 
-/// On what grounds work comes to the stages behind its verification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Grounds {
-    /// Reviewers let it pass.
-    #[serde(rename = "r")]
-    Reviewed,
-    /// A person accepted it at an earlier stage.
-    #[serde(rename = "p")]
-    ByPerson,
-    /// All its declared checks passed, and it asked for no judge.
-    #[serde(rename = "c")]
-    Checked,
-    /// Nobody judged it.
-    #[serde(rename = "u")]
-    Unreviewed,
-}
-
 /// The verdict of one stage on one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageReport {
@@ -461,6 +444,43 @@ pub struct StageReport {
     /// For a stage behind the verification: the agent that was asked last. `None` where none was, and in older journals.
     #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<AgentId>,
+    /// For a stage of an agent: whether it was passed over because reviews are switched off.
+    #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
+    pub withdrawn: bool,
+}
+
+impl StageReport {
+    /// A report without points or findings.
+    pub(crate) fn new(
+        task: TaskId,
+        attempt: u32,
+        stage: Stage,
+        verdict: Verdict,
+        cause: Option<Cause>,
+    ) -> Self {
+        Self {
+            task,
+            attempt,
+            stage,
+            verdict,
+            cause,
+            points: None,
+            dimensions: Vec::new(),
+            grades: Vec::new(),
+            confidence: None,
+            outliers: Vec::new(),
+            findings: Vec::new(),
+            failure: None,
+            by: None,
+            indeterminate: false,
+            relaxed: false,
+            name: None,
+            reason: None,
+            model: None,
+            judge: None,
+            withdrawn: false,
+        }
+    }
 }
 
 /// What came out of a gate.

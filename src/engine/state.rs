@@ -33,8 +33,8 @@ pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
 pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume};
 pub use task::{
-    Answer, Ask, Deferral, Feedback, Heard, Judging, OpenStage, OutputRefs, Reopened, Seat, SeatState,
-    TaskState, Turn,
+    Answer, Ask, Deferral, Feedback, Heard, Judging, OpenStage, OutputRefs, Reopened, SaidVerdict, Seat,
+    SeatState, TaskState, Turn,
 };
 #[cfg(test)]
 pub use task::{Consent, OpenWork};

@@ -15,11 +15,7 @@ use super::workspace::workspace;
 
 /// A check of a task, by position.
 pub fn declared(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
-    plan.task(task)
-        .expectations
-        .as_deref()?
-        .checks
-        .get(check as usize)
+    plan.task(task).checks().get(check as usize)
 }
 
 /// How the command of a check is started; `None` for one that runs none.

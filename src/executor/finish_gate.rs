@@ -13,7 +13,7 @@ use super::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob, built_in_timeout};
 use super::task_command::TaskCommands;
 
 fn declared(plan: &Plan, turn: TurnId, command: u32) -> Option<&FinishCommand> {
-    let gate = plan.task(turn.task).finish.as_deref()?;
+    let gate = plan.task(turn.task).finish()?;
     gate.commands.get(command as usize)
 }
 

@@ -28,11 +28,7 @@ pub struct Grading {
 
 impl Grading {
     fn verification(&self) -> Option<&Verification> {
-        self.commands
-            .plan
-            .task(self.commands.task)
-            .verification
-            .as_deref()
+        self.commands.plan.task(self.commands.task).verification()
     }
 
     /// The commands that the criteria name.

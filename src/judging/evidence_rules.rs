@@ -19,12 +19,8 @@ pub enum Watched<'p> {
 pub fn watched(plan: &Plan, id: TaskId) -> Watched<'_> {
     let task = plan.task(id);
     let targets = task.target_files.iter().map(|path| &**path);
-    if task
-        .finish
-        .as_deref()
-        .is_some_and(|gate| gate.require_file_changes)
-    {
-        let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    if task.finish().is_some_and(|gate| gate.require_file_changes) {
+        let checks = task.checks();
         let declared = checks.iter().flat_map(|check| match check {
             Check::FileExists { paths, .. } => paths.as_slice(),
             _ => &[],
@@ -58,7 +54,7 @@ pub fn is_watched(plan: &Plan, id: TaskId) -> bool {
 /// of its attempt, `changed` whether a watched file changed, where that is known.
 pub fn is_file_task(plan: &Plan, id: TaskId, calls: Option<u32>, changed: Option<bool>) -> bool {
     let task = plan.task(id);
-    let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let checks = task.checks();
     let declares = !task.target_files.is_empty()
         || checks
             .iter()

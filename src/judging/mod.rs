@@ -12,11 +12,9 @@
 //! | `colour` | the mean colour of a picture's region against the one that is expected (15) |
 //! | `consensus` | what the seats of a panel say together: median, outliers, spread (7) |
 //! | `drift` | how far what an agent says is from what was asked of it (17) |
-//! | `eligibility` | who may judge a task, never its author, and in which order they are asked (8) |
 //! | `evidence_rules` | what plain facts say about an attempt before any judge is asked (6, preflight) |
 //! | `heuristic` | a judge without a model, for criteria that plain facts can decide (10) |
 //! | `hollow` | work in name only: what an agent says that has done nothing (6, preflight) |
-//! | `independence` | whether a reviewer is independent of the author of the work (8) |
 //! | `parser` | a verdict out of a reviewer's reply (7, 9) |
 //! | `prior` | points of an earlier review and what the next reviewer answers for them (4) |
 //! | `probes` | criteria cut into probes by an agent (10): what it may say, and what is missing of it |
@@ -33,11 +31,9 @@ pub mod calibration;
 pub mod colour;
 pub mod consensus;
 pub mod drift;
-pub mod eligibility;
 pub mod evidence_rules;
 pub mod heuristic;
 pub mod hollow;
-pub mod independence;
 pub mod parser;
 pub mod prior;
 pub mod probes;

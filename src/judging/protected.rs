@@ -53,7 +53,7 @@ pub fn paths_in(folder: &Path, command: &str) -> Vec<PathBuf> {
 /// The files that a task is to make, absolute: its commands may name them, and it may change them all the same.
 pub fn own_targets(plan: &Plan, id: TaskId) -> Vec<PathBuf> {
     let task = plan.task(id);
-    let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let checks = task.checks();
     let declared = checks.iter().flat_map(|check| match check {
         Check::FileExists { paths, .. } => paths.as_slice(),
         _ => &[],
@@ -76,7 +76,7 @@ fn folder_of(plan: &Plan, id: TaskId) -> PathBuf {
 fn commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
     let task = plan.task(id);
     let mut all = Vec::new();
-    for check in task.expectations.as_deref().map_or(&[][..], |e| &e.checks) {
+    for check in task.checks() {
         match check {
             Check::Command { command, cwd, .. } => {
                 all.push((cwd.as_ref().map(ToString::to_string), command.clone()));
@@ -85,7 +85,7 @@ fn commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
             Check::FileExists { .. } => {}
         }
     }
-    let gate = task.finish.as_deref();
+    let gate = task.finish();
     all.extend(gate.iter().flat_map(|gate| &gate.commands).map(|command| {
         let text = match &command.shows {
             Requirement::Test(test) => command.command.replace("{test}", test),
@@ -93,14 +93,14 @@ fn commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
         };
         (None, text)
     }));
-    if let Some(verification) = task.verification.as_deref().filter(|v| v.rubric.is_none()) {
+    if let Some(verification) = task.verification().filter(|v| v.rubric.is_none()) {
         all.extend(
             named_commands(&verification.criteria)
                 .into_iter()
                 .map(|command| (None, command)),
         );
     }
-    for stage in &task.scrutiny.stages {
+    for stage in task.own_stages() {
         if let StageJudge::Command(command) = &stage.by {
             all.push((None, command.to_string()));
         }

@@ -1,4 +1,4 @@
-//! Checks a document against the table of keys, collecting everything that is wrong with it.
+//! Checks a document against tables of keys, collecting everything that is wrong with it.
 //!
 //! What is wrong is pruned from the tree, so that the rest can still be read and validated. What is right but not
 //! built yet is noted and pruned too: no struct has a field for it.
@@ -7,10 +7,9 @@ use std::collections::HashSet;
 
 use super::codes::Code;
 use super::document::{Entry, Kind, NodeId, Tree};
-use super::keys::{self, Built, EXPECTATION_TYPES, Key, OneShape, Referent, Shape, Table};
-use super::model::ExpectationType;
 use super::problem::{Place, Problem, Problems, first_line};
-use super::scalar::{Scalar, unknown_word};
+use super::scalar::{Referent, unknown_word};
+use super::shape::{Built, Key, OneShape, Shape, Table};
 use super::suggest::suggestion;
 use super::text::quoted;
 use super::together;
@@ -27,16 +26,20 @@ pub(super) struct Checked {
     pub incomplete: HashSet<Referent>,
 }
 
-/// Checks the document against `table` and prunes it.
-pub(super) fn check(tree: &mut Tree<'_>, table: &'static Table) -> Checked {
+/// Tables of keys by a word.
+type Types = [(&'static str, &'static Table)];
+
+/// Checks the document against `table` and prunes it. Keys of `other` belong in another kind of file.
+pub(super) fn check(tree: &mut Tree<'_>, table: &'static Table, other: Option<&'static Table>) -> Checked {
     let mut checker = Checker {
         tree,
+        other,
         found: Checked::default(),
         pruned: Vec::new(),
         later: false,
     };
     let root = checker.tree.root();
-    checker.map(root, table);
+    checker.map(root, table, &[]);
     let Checker {
         mut found, pruned, ..
     } = checker;
@@ -47,6 +50,8 @@ pub(super) fn check(tree: &mut Tree<'_>, table: &'static Table) -> Checked {
 
 struct Checker<'t, 's> {
     tree: &'t Tree<'s>,
+    /// What may stand in another kind of file.
+    other: Option<&'static Table>,
     found: Checked,
     /// Pruned when the check is over: the tree is only read while it is walked.
     pruned: Vec<NodeId>,
@@ -66,8 +71,8 @@ impl Checker<'_, '_> {
         Place::Span(first_line(self.tree, node))
     }
 
-    /// Checks a map; `true` if it and everything in it is right.
-    fn map(&mut self, map: NodeId, table: &'static Table) -> bool {
+    /// Checks a map; `true` if it and everything in it is right. `types`: what else it could have been.
+    fn map(&mut self, map: NodeId, table: &'static Table, types: &Types) -> bool {
         let mut is_right = true;
         let tree = self.tree;
         for entry in tree.entries(map) {
@@ -78,9 +83,10 @@ impl Checker<'_, '_> {
                 self.pruned.push(entry.key);
                 if !name.starts_with("x-") {
                     is_right = false;
+                    let other = self.other.filter(|_| map == tree.root());
                     self.found
                         .problems
-                        .push_with(|| unknown_key(tree, entry.key, table));
+                        .push_with(|| unknown_key(tree, entry.key, table, (types, other)));
                 }
             }
         }
@@ -174,7 +180,7 @@ impl Checker<'_, '_> {
     fn value(&mut self, node: NodeId, key: &'static str, shape: &'static Shape) -> bool {
         match (shape, self.tree.kind(node)) {
             (Shape::One(one), Kind::Plain | Kind::Quoted) => self.one(node, one),
-            (Shape::Map(table), Kind::Map) => self.map(node, table),
+            (Shape::Map(table), Kind::Map) => self.map(node, table, &[]),
             (Shape::Named(name, of), Kind::Map) => self.named(node, key, name, of),
             (Shape::List(of), Kind::List) => self.list(node, key, of),
             (Shape::NonEmptyList(of), Kind::List) => {
@@ -189,7 +195,7 @@ impl Checker<'_, '_> {
                 }
                 self.list(node, key, of)
             }
-            (Shape::Expectations, Kind::List) => self.expectations(node),
+            (Shape::Expectations(types), Kind::List) => self.expectations(node, types),
             (Shape::Either(shapes), kind) => match shapes.iter().find(|shape| takes(shape, kind)) {
                 Some(shape) => self.value(node, key, shape),
                 None => self.wrong_kind(node, key, shape),
@@ -298,11 +304,11 @@ impl Checker<'_, '_> {
     }
 
     /// Checks the entries of `expectations`, each by its type. One with anything wrong in it is pruned as a whole.
-    fn expectations(&mut self, list: NodeId) -> bool {
+    fn expectations(&mut self, list: NodeId, types: &'static Types) -> bool {
         let mut is_right = true;
         let tree = self.tree;
         for item in tree.items(list) {
-            if !self.expectation(item) {
+            if !self.expectation(item, types) {
                 self.pruned.push(item);
                 is_right = false;
             }
@@ -310,11 +316,11 @@ impl Checker<'_, '_> {
         is_right
     }
 
-    fn expectation(&mut self, item: NodeId) -> bool {
+    fn expectation(&mut self, item: NodeId, types: &'static Types) -> bool {
         if self.tree.kind(item) != Kind::Map {
-            return self.wrong_kind(item, "expectations", &Shape::Expectations);
+            return self.wrong_kind(item, "expectations", &Shape::Expectations(types));
         }
-        let words = EXPECTATION_TYPES.map(|(word, _)| word);
+        let words: Vec<&str> = types.iter().map(|(word, _)| *word).collect();
         let Some(kind) = self.tree.get(item, "type") else {
             let help = format!("add `type: ...`, one of: {}", words.join(", "));
             self.error(
@@ -327,12 +333,12 @@ impl Checker<'_, '_> {
         };
         let tree = self.tree;
         let text = tree.text(kind);
-        let Some((_, table)) = EXPECTATION_TYPES.iter().find(|(word, _)| *word == text) else {
-            let fault = unknown_word(text, ExpectationType::EXPECTS, &words);
+        let Some((_, table)) = types.iter().find(|(word, _)| *word == text) else {
+            let fault = unknown_word(text, "a type of expectation", &words);
             self.found.problems.push(Problem::fault(self.place(kind), fault));
             return false;
         };
-        let is_right = self.map(item, table);
+        let is_right = self.map(item, table, types);
         is_right && self.is_complete(item, text)
     }
 
@@ -372,20 +378,19 @@ pub(super) fn not_built(place: Place, what: &str, area: &str) -> Problem {
 }
 
 /// A key that does not exist at its place: it may belong elsewhere, or be misspelt.
-fn unknown_key(tree: &Tree<'_>, key: NodeId, table: &'static Table) -> Problem {
+fn unknown_key(
+    tree: &Tree<'_>,
+    key: NodeId,
+    table: &'static Table,
+    (types, other): (&Types, Option<&'static Table>),
+) -> Problem {
     let name = tree.text(key);
     let error = |code, message: String| Problem::error(code, Place::Span(first_line(tree, key)), message);
-    if std::ptr::eq(table, &keys::CONFIG) && keys::MISSION.key(name).is_some() {
+    if other.is_some_and(|other| other.key(name).is_some()) {
         return error(Code::NotInConfig, format!("`{name}` belongs in a mission file"))
             .help("a quorum.yaml holds agents, channels, rubrics and settings");
     }
-    let is_expectation = EXPECTATION_TYPES
-        .iter()
-        .any(|(_, other)| std::ptr::eq(*other, table));
-    let owner = EXPECTATION_TYPES
-        .iter()
-        .find(|(_, other)| other.key(name).is_some());
-    if let Some((_, owner)) = owner.filter(|_| is_expectation) {
+    if let Some((_, owner)) = types.iter().find(|(_, other)| other.key(name).is_some()) {
         let message = format!("`{name}` does not apply to {}", table.name);
         return error(Code::KeyDoesNotApply, message).help(format!("it belongs to {}", owner.name));
     }
@@ -401,7 +406,7 @@ fn unknown_key(tree: &Tree<'_>, key: NodeId, table: &'static Table) -> Problem {
 fn takes(shape: &Shape, kind: Kind) -> bool {
     match shape {
         Shape::One(_) => matches!(kind, Kind::Plain | Kind::Quoted),
-        Shape::List(_) | Shape::NonEmptyList(_) | Shape::Expectations => kind == Kind::List,
+        Shape::List(_) | Shape::NonEmptyList(_) | Shape::Expectations(_) => kind == Kind::List,
         Shape::Map(_) | Shape::Named(..) => kind == Kind::Map,
         Shape::Either(shapes) => shapes.iter().any(|shape| takes(shape, kind)),
     }
@@ -424,7 +429,7 @@ pub(super) fn expects(shape: &Shape) -> String {
         Shape::Map(table) => format!("a map with the keys of {}", table.name),
         Shape::Named(..) => "a map from names to values".to_owned(),
         Shape::Either(shapes) => shapes.iter().map(expects).collect::<Vec<_>>().join(", or "),
-        Shape::Expectations => "a list of maps, each with a `type`".to_owned(),
+        Shape::Expectations(_) => "a list of maps, each with a `type`".to_owned(),
     }
 }
 
@@ -434,7 +439,7 @@ fn example(key: &str, shape: &Shape) -> String {
         Shape::List(of) | Shape::NonEmptyList(of) if matches!(of, Shape::One(_)) => {
             format!("write `{key}: [one, another]`")
         }
-        Shape::List(_) | Shape::NonEmptyList(_) | Shape::Expectations => {
+        Shape::List(_) | Shape::NonEmptyList(_) | Shape::Expectations(_) => {
             format!("write one entry per line below `{key}:`, each beginning with `- `")
         }
         Shape::Map(_) | Shape::Named(..) => format!("write `{key}:` and below it, indented, `name: value`"),

@@ -18,16 +18,15 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
-use thin_vec::ThinVec;
 
-use super::defaults::{self, DEFAULT_RUBRIC};
+use super::defaults;
 use super::growth::AddedTask;
-use super::model::{self, Expectation, FailToPass, Grader, LlmReview, Mission, Settings};
-use super::plan::{
-    AgentPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand, FinishGate, Panel, Part, Plan,
-    Recipe, Requirement, Reviewers, RunOptions, Silence, TaskPlan, Verification,
+use super::model::{self, Autonomy, Expectation, FailToPass, Grader, LlmReview, Mission, Settings, Stakes};
+use super::pipeline::{
+    FinishCommand, FinishGate, Judge, Panel, Requirement, Reviewers, StagePlan, Verification,
 };
-use super::scalar::{Fraction, Span, Tries};
+use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, Part, Plan, Recipe, RunOptions, Silence, TaskPlan};
+use super::scalar::{Fraction, Positive, Span, Tries};
 use super::stages::{self, Scrutiny};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
@@ -42,21 +41,21 @@ use rules::rules;
 /// When a name in the mission is unknown, which [`super::load()`] has ruled out.
 #[must_use]
 pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
-    let mut rules = rules(&mission, options);
+    let rules = rules(&mission, options);
     let assignees = assignees(&mission);
     let gates = gates(&mission);
     let mut holds = holds(&mission);
     let mut approvals = approvals(&mission);
     let mut routes = routes(&mission);
     let dependencies = dependencies(&mission, &routes);
+    let scrutiny = stages::of_mission(&mission, &agent_ids(&mission));
     let compiler = Compiler {
         settings: &mission.settings,
         options,
-        scrutiny: stages::of_mission(&mission, &agent_ids(&mission)),
+        scrutiny: &scrutiny,
         agents: agent_ids(&mission),
         rubrics: rubrics(&mission),
     };
-    rules.scrutiny = Arc::clone(&compiler.scrutiny);
     let timeouts: Vec<Times> = mission
         .agents
         .0
@@ -106,6 +105,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     plan.recipe = Arc::new(Recipe {
         settings: mission.settings,
         options: options.clone(),
+        scrutiny,
     });
     plan.channels = Arc::new(channels);
     for (index, wave) in waves(&plan).into_iter().enumerate() {
@@ -131,11 +131,15 @@ fn names_bar(task: &model::Task) -> bool {
 
 /// A task that came while the run worked, as if it stood in the mission.
 pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
-    let Recipe { settings, options } = &*plan.recipe;
+    let Recipe {
+        settings,
+        options,
+        scrutiny,
+    } = &*plan.recipe;
     let compiler = Compiler {
         settings,
         options,
-        scrutiny: Arc::clone(&plan.rules.scrutiny),
+        scrutiny,
         agents: HashMap::new(),
         rubrics: HashMap::new(),
     };
@@ -203,7 +207,7 @@ impl Times {
 struct Compiler<'m> {
     settings: &'m Settings,
     options: &'m RunOptions,
-    scrutiny: Arc<Scrutiny>,
+    scrutiny: &'m Scrutiny,
     agents: HashMap<Box<str>, AgentId>,
     rubrics: HashMap<Box<str>, Arc<model::Rubric>>,
 }
@@ -214,27 +218,22 @@ impl Compiler<'_> {
     }
 
     fn task(&self, task: model::Task, agent: AgentId, of_agent: Times) -> TaskPlan {
-        // A verification that declares nothing else is graded by a judge.
         let is_verification = task.kind == model::TaskType::Verification;
-        let asks_a_judge = is_verification && task.expectations.is_empty();
-        let turn_timeout = task
-            .max_duration
-            .map(Span::get)
-            .or(of_agent.timeout)
-            .or(self.settings.task_timeout);
+        let (priority, side_effects) = (task.priority().get(), task.side_effects());
+        let turn_timeout = task.max_duration.map(Span::get).or(of_agent.timeout);
         TaskPlan {
             limits: self.limits(&task),
-            scrutiny: if is_verification {
-                // It does no work that anybody could look at once more.
-                Arc::default()
+            pipeline: self.pipeline(&task).into(),
+            // It does no work that anybody could look at once more.
+            autonomy: if is_verification {
+                Autonomy::default()
             } else {
-                stages::of_task(
-                    &self.scrutiny,
-                    &task.stages,
-                    task.autonomy,
-                    task.stakes,
-                    &self.agents,
-                )
+                task.autonomy.unwrap_or(self.scrutiny.autonomy)
+            },
+            stakes: if is_verification {
+                Stakes::default()
+            } else {
+                task.stakes.unwrap_or(self.scrutiny.stakes)
             },
             title: task.title,
             part: Part::Selected,
@@ -242,17 +241,17 @@ impl Compiler<'_> {
             description: task.description,
             agent,
             delegated_by: task.delegated_by.map(|name| self.agent(&name)),
-            priority: task.priority.map_or(Decimal::ONE, |priority| priority.get()),
+            priority,
             kind: task.kind,
             exclusive: task.exclusive,
-            side_effects: task.side_effects.unwrap_or(false),
+            side_effects,
             approvals: Vec::new(),
             requires_tool_calls: task.requires_tool_calls,
             silence: Silence::of(
                 task.stale_threshold.map(Span::get).or(of_agent.stale),
-                self.settings.stale_threshold,
+                self.settings.stale_threshold(),
             ),
-            turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
+            turn_timeout: turn_timeout.unwrap_or_else(|| self.settings.task_timeout()),
             review: task.review,
             on_exhausted: task.on_exhausted,
             on_dependency_failed: task.on_dependency_failed,
@@ -260,22 +259,9 @@ impl Compiler<'_> {
             target_files: task.target_files,
             protect: task.protect,
             checks_may_write: task.checks_may_write,
-            expectations: self.expectations(task.expectations),
-            verification: {
-                let own = task.verification.as_ref().and_then(|declared| declared.threshold);
-                let bar = self.bar(own);
-                let is_asked_for = task.verification.is_some() || task.decomposer.is_some() || asks_a_judge;
-                let decomposer = task.decomposer.as_deref().and_then(model::Decomposer::agent);
-                let decomposer = decomposer.map(|name| self.agent(name));
-                is_asked_for.then(|| {
-                    let acceptance = (&task.acceptance[..], decomposer);
-                    verification(task.verification, acceptance, &self.rubrics, bar)
-                })
-            },
             acceptance: task.acceptance,
             route: None,
             middleware: task.middleware,
-            finish: finish_gate(task.verify, self.options),
             foundation: false,
             wave: 0,
             provenance: None,
@@ -283,36 +269,88 @@ impl Compiler<'_> {
     }
 
     fn limits(&self, task: &model::Task) -> AttemptLimits {
-        let fixes = task
-            .max_fix_attempts
-            .map(Tries::get)
-            .or(self.settings.max_fix_attempts);
-        let retries = task.max_retries.map(Tries::get).or(self.settings.max_retries);
-        let evaluated = self.settings.max_attempts.map(NonZeroU32::get);
+        let (fixes, retries) = (task.max_fix_attempts, task.max_retries);
         AttemptLimits {
-            max_fix_attempts: fixes.unwrap_or(defaults::MAX_FIX_ATTEMPTS),
-            max_retries: retries.unwrap_or(defaults::MAX_RETRIES),
+            max_fix_attempts: fixes.map_or_else(|| self.settings.max_fix_attempts(), Tries::get),
+            max_retries: retries.map_or_else(|| self.settings.max_retries(), Tries::get),
             max_attempts: self
                 .options
                 .max_attempts
                 .or(task.max_attempts.map(NonZeroU32::get)),
-            max_evaluated_attempts: evaluated.unwrap_or(defaults::MAX_EVALUATED_ATTEMPTS),
+            max_evaluated_attempts: self.settings.max_attempts().get(),
         }
     }
 
-    /// An empty list declares nothing, like none at all.
-    fn expectations(&self, declared: ThinVec<Expectation>) -> Option<Box<Expectations>> {
-        if declared.is_empty() {
-            return None;
+    /// What the task declares of its judging. Who judges is resolved once all agents and tasks are known.
+    fn pipeline(&self, task: &model::Task) -> Vec<StagePlan> {
+        let is_verification = task.kind == model::TaskType::Verification;
+        let checks = task
+            .expectations
+            .iter()
+            .filter_map(|expectation| match expectation {
+                Expectation::Check(check) => Some(check.clone()),
+                Expectation::Review(_) => None,
+            });
+        let panel = task
+            .expectations
+            .iter()
+            .find_map(|expectation| match expectation {
+                Expectation::Review(review) => Some(Judge::Panel(self.panel(review))),
+                Expectation::Check(_) => None,
+            });
+        // A verification that declares nothing else is graded by a judge.
+        let asks_a_judge = is_verification && task.expectations.is_empty();
+        let is_graded = task.verification.is_some() || task.decomposer.is_some() || asks_a_judge;
+        let before = [
+            finish_gate(task.verify.as_deref(), self.options).map(StagePlan::Finish),
+            Some(StagePlan::Checks(checks.collect())),
+            panel.map(StagePlan::Judge),
+            is_graded.then(|| StagePlan::Verification(self.verification(task))),
+        ];
+        let behind = match is_verification {
+            true => Vec::new(),
+            false => self.scrutiny.pipeline(&task.stages, &self.agents),
+        };
+        before.into_iter().flatten().chain(behind).collect()
+    }
+
+    /// How the criteria of a task are graded: by plain facts, else by a judge with a rubric. Criteria alone ask for no
+    /// grades: they are what worker and judges are told.
+    fn verification(&self, task: &model::Task) -> Verification {
+        let declared = task.verification.as_deref().cloned().unwrap_or_default();
+        let rubric = (declared.grader == Grader::Llm).then(|| {
+            let name = declared.rubric();
+            let own = self.rubrics.get(&name).cloned();
+            own.unwrap_or_else(|| {
+                let built_in = model::Rubric::built_in(&name);
+                Arc::new(built_in.expect("validation has looked for every name"))
+            })
+        });
+        let named = rubric.iter().flat_map(|rubric| &rubric.criteria);
+        let criteria: Vec<&str> = match &rubric {
+            None => task.acceptance.iter().map(AsRef::as_ref).collect(),
+            Some(_) => named.map(|criterion| &*criterion.name).collect(),
+        };
+        let criteria = criteria.into_iter().map(str::to_owned).collect();
+        let least = rubric.as_ref().and_then(|rubric| rubric.min_confidence);
+        let least = least.unwrap_or_else(|| model::Verification::default().min_confidence());
+        let least = least.points();
+        let decomposer = task.decomposer.as_deref().and_then(model::Decomposer::agent);
+        Verification {
+            min_confidence: match declared.min_confidence.map(Fraction::points) {
+                // A task may ask for more certainty than its rubric, never for less.
+                Some(own) if rubric.is_some() => own.max(least),
+                Some(own) => own,
+                None => least,
+            },
+            rubric,
+            grader: None,
+            decomposer: decomposer.map(|name| self.agent(name)),
+            decomposer_barred: None,
+            criteria,
+            on_refer: declared.on_refer,
+            bar: self.bar(declared.threshold),
         }
-        let mut expectations = Expectations::default();
-        for expectation in declared {
-            match expectation {
-                Expectation::Check(check) => expectations.checks.push(check),
-                Expectation::Review(review) => expectations.panel = Some(self.panel(*review)),
-            }
-        }
-        Some(Box::new(expectations))
     }
 
     /// The bar of a review (semantics, sections 2 and 9): what a flag says comes before what the task says itself, and the
@@ -331,64 +369,57 @@ impl Compiler<'_> {
             .unwrap_or_else(Bar::default_bar)
     }
 
-    fn panel(&self, review: LlmReview) -> Panel {
+    fn panel(&self, review: &LlmReview) -> Panel {
         let bar = self.bar(review.threshold);
-        let dimensions = review.dimensions;
-        let prior_feedback = review
-            .verify_prior_feedback
-            .or(self.settings.verify_prior_feedback);
+        let dimensions = &review.dimensions;
+        let settings = self.settings;
         Panel {
-            criteria: review.criteria.map(String::from),
+            criteria: review.criteria.as_deref().map(String::from),
             dimensions: if dimensions.is_empty() {
                 defaults::default_dimensions()
             } else {
-                dimensions
+                dimensions.clone()
             },
             bar,
-            reviewers: match review.reviewers {
-                None => Reviewers::Seats(defaults::SEATS),
-                Some(model::Reviewers::Seats(seats)) => Reviewers::Seats(seats),
-                Some(model::Reviewers::Named(names)) => {
+            reviewers: match review.reviewers() {
+                model::Reviewers::Seats(seats) => Reviewers::Seats(seats),
+                model::Reviewers::Named(names) => {
                     Reviewers::Named(names.iter().map(|name| self.agent(name)).collect())
                 }
             },
-            independence: review
-                .independence
-                .or(self.settings.independence)
-                .unwrap_or_default(),
-            consensus: review.consensus.or(self.settings.consensus).unwrap_or_default(),
-            mode: review.panel.or(self.settings.panel).unwrap_or_default(),
-            refer_below: review
-                .refer_below
-                .or(self.settings.refer_below)
-                .map(crate::mission::scalar::Positive::get),
-            verify_prior_feedback: prior_feedback.unwrap_or(true),
+            independence: review.independence.unwrap_or_else(|| settings.independence()),
+            consensus: review.consensus.unwrap_or_else(|| settings.consensus()),
+            mode: review.panel.unwrap_or_else(|| settings.panel()),
+            refer_below: review.refer_below.or(settings.refer_below).map(Positive::get),
+            verify_prior_feedback: review
+                .verify_prior_feedback
+                .unwrap_or_else(|| settings.verify_prior_feedback()),
             judge_breaker: review.judge_breaker,
+            seats: Vec::new(),
+            people: Vec::new(),
         }
     }
 }
 
 /// The finish gate of a task, where it requires anything: what compiles comes first, then tests, then other commands.
-fn finish_gate(declared: Option<Box<model::FinishGate>>, options: &RunOptions) -> Option<Box<FinishGate>> {
-    let declared = *declared.filter(|declared| !declared.is_empty())?;
+fn finish_gate(declared: Option<&model::FinishGate>, options: &RunOptions) -> Option<FinishGate> {
+    let declared = declared.filter(|declared| !declared.is_empty())?;
     let command = |shows, command: &str| FinishCommand {
         shows,
         command: command.to_owned(),
     };
     let mut commands = Vec::new();
     if declared.require_compilation {
-        let compile = declared.compile_command.as_deref();
-        let compile = compile.unwrap_or(defaults::COMPILE_COMMAND);
-        commands.push(command(Requirement::Compilation, compile));
+        commands.push(command(Requirement::Compilation, &declared.compile_command()));
     }
-    let mut tests = declared.required_tests.into_vec();
-    match declared.fail_to_pass {
+    let mut tests = declared.required_tests.to_vec();
+    match &declared.fail_to_pass {
         None => {}
-        Some(FailToPass::Tests(more)) => tests.extend(more),
-        Some(FailToPass::File(file)) => match options.test_lists.get(&*file) {
+        Some(FailToPass::Tests(more)) => tests.extend(more.iter().cloned()),
+        Some(FailToPass::File(file)) => match options.test_lists.get(&**file) {
             Some(more) => tests.extend(more.iter().map(|test| Box::from(&**test))),
             // Whoever starts a run freezes its lists. Without this one nothing could be shown, and nothing passes.
-            None => commands.push(command(Requirement::Test(file), "exit 1")),
+            None => commands.push(command(Requirement::Test(file.clone()), "exit 1")),
         },
     }
     for test in tests {
@@ -402,14 +433,12 @@ fn finish_gate(declared: Option<Box<model::FinishGate>>, options: &RunOptions) -
     }
     let others = declared.commands.iter();
     commands.extend(others.map(|other| command(Requirement::Command, other)));
-    Some(Box::new(FinishGate {
+    Some(FinishGate {
         commands,
         require_file_changes: declared.require_file_changes,
-        max_nudges: declared.max_attempts.unwrap_or(defaults::MAX_NUDGES),
-        max_compile_nudges: declared
-            .compilation_max_attempts
-            .unwrap_or(defaults::MAX_COMPILE_NUDGES),
-    }))
+        max_nudges: declared.max_attempts(),
+        max_compile_nudges: declared.compilation_max_attempts(),
+    })
 }
 
 fn rubrics(mission: &Mission) -> HashMap<Box<str>, Arc<model::Rubric>> {
@@ -417,53 +446,4 @@ fn rubrics(mission: &Mission) -> HashMap<Box<str>, Arc<model::Rubric>> {
     rubrics
         .map(|(name, rubric)| (name.clone(), Arc::new(rubric.clone())))
         .collect()
-}
-
-/// How the criteria of a task are graded: by plain facts, else by a judge with a rubric. Criteria alone ask for no grades:
-/// they are what worker and judges are told.
-fn verification(
-    declared: Option<Box<model::Verification>>,
-    (acceptance, decomposer): (&[Box<str>], Option<AgentId>),
-    rubrics: &HashMap<Box<str>, Arc<model::Rubric>>,
-    bar: Bar,
-) -> Box<Verification> {
-    let declared = declared.unwrap_or_default();
-    let rubric = (declared.grader == Grader::Llm).then(|| {
-        let name = declared.rubric.as_deref().unwrap_or(DEFAULT_RUBRIC);
-        let own = rubrics.get(name).cloned();
-        own.unwrap_or_else(|| {
-            let built_in = model::Rubric::built_in(name);
-            Arc::new(built_in.expect("validation has looked for every name"))
-        })
-    });
-    let criteria = rubric.as_ref().map_or_else(
-        || {
-            acceptance
-                .iter()
-                .map(|criterion| String::from(&**criterion))
-                .collect()
-        },
-        |rubric| {
-            rubric
-                .criteria
-                .iter()
-                .map(|criterion| String::from(&*criterion.name))
-                .collect()
-        },
-    );
-    let least = rubric.as_ref().and_then(|rubric| rubric.min_confidence);
-    let least = least.map_or(Points::whole(defaults::MIN_CONFIDENCE), Fraction::points);
-    Box::new(Verification {
-        min_confidence: match declared.min_confidence.map(Fraction::points) {
-            // A task may ask for more certainty than its rubric, never for less.
-            Some(own) if rubric.is_some() => own.max(least),
-            Some(own) => own,
-            None => least,
-        },
-        rubric,
-        decomposer,
-        criteria,
-        on_refer: declared.on_refer,
-        bar,
-    })
 }

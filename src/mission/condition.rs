@@ -188,7 +188,7 @@ impl<'m> Conditions<'m> {
             priority => priority,
             tags => list(&task.tags),
             exclusive => task.exclusive,
-            sideEffects => task.side_effects.unwrap_or(false),
+            sideEffects => task.side_effects(),
             requiresApproval => task.requires_approval.is_some(),
             targetFiles => list(&task.target_files),
             delegatedBy => task.delegated_by.as_deref().map_or("", AsRef::as_ref),
@@ -201,8 +201,8 @@ impl<'m> Conditions<'m> {
 #[cfg(test)]
 mod tests_of_conditions {
     use super::*;
+    use crate::mission::keys::Named;
     use crate::mission::model::Agent;
-    use crate::mission::read::Named;
 
     fn holds(when: &str) -> Result<bool, ConditionError> {
         let mission = Mission {

@@ -5,12 +5,12 @@
 
 use std::collections::HashSet;
 
-use super::keys;
+use super::keys::{Keys, Named};
 use super::load::{Document, Report, Source, read_document};
-use super::loosened::Written;
-use super::model::{Config, Mission};
-use super::read::Named;
+use super::model::{Config, Mission, Settings};
+use super::shape::Shape;
 use super::validate;
+use super::written::Written;
 use crate::domain::{Bar, BarOrigin};
 
 /// Whose a configuration file is.
@@ -82,7 +82,7 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
         tree,
         checked,
         value: mut config,
-    } = read_document::<Config>(&source.name, text, &keys::CONFIG)?;
+    } = read_document::<Config>(&source.name, text, Some(Mission::TABLE))?;
     let mut problems = checked.problems;
     problems.append(validate::validate_config(&config));
     if problems.has_errors() {
@@ -96,4 +96,61 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
     };
     config.settings.eval_threshold = config.settings.eval_threshold.map(|bar| Bar { origin, ..bar });
     Ok(config)
+}
+
+/// The paths of all keys below `settings`, in the order of their declaration: `concurrency`, `sla.warningThreshold`; each
+/// with whether quorum acts on it.
+#[must_use]
+pub fn setting_paths() -> Vec<(String, bool)> {
+    let mut paths = Vec::new();
+    for key in Settings::TABLE.keys {
+        match key.shape {
+            Shape::Map(below) => paths.extend(below.keys.iter().map(|inner| {
+                let is_built = key.is_built() && inner.is_built();
+                (format!("{}.{}", key.name, inner.name), is_built)
+            })),
+            _ => paths.push((key.name.to_owned(), key.is_built())),
+        }
+    }
+    paths
+}
+
+/// The settings that a mission itself gives, with its own budget among them.
+#[must_use]
+pub fn settings_of(mission: Mission) -> Settings {
+    Settings {
+        budget: mission.budget.or(mission.settings.budget),
+        ..mission.settings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mission::default_settings;
+
+    /// Every key that quorum acts on has a value as soon as somebody gives one.
+    #[test]
+    fn every_setting_can_be_shown() {
+        let text = "
+channels: {c: {type: file, path: x}}
+settings:
+  concurrency: 1
+  orchestrator: a
+  referBelow: 1
+  protect: [a]
+  approvalGates: [{name: g}]
+  defaultChannels: [c]
+  prices: {m: {input: 1, output: 2}}
+  budget: {maxCost: 1, maxTokens: 1, maxRequests: 1, maxTime: 1m}
+agents: {a: {run: x}}
+";
+        let config = load_config(&Source::new("quorum.yaml", text), ConfigLayer::Project);
+        let settings = config.expect("it is right").settings.or(default_settings());
+        let paths = setting_paths();
+        assert!(paths.len() > 40, "{paths:?}");
+        for (path, is_built) in paths {
+            assert_eq!(settings.told(&path).is_some(), is_built, "{path}");
+        }
+    }
 }

@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::domain::folded;
 
-use super::keys::FINISH_GATE;
+use super::check;
+use super::document::{Node, Tree};
+use super::keys::{Keys, Value as Readable};
 use super::model::{FailToPass, FinishGate, TaskType};
 use super::scalar::{Fault, InnerPath, Name, Positive, Scalar};
 
@@ -65,12 +67,14 @@ pub struct SubTask {
     pub verify: Option<Box<FinishGate>>,
 }
 
-/// A finish gate in a record. Missions are read as text, so a record's numbers and flags are read as their text too.
+/// A finish gate in a record, read by the rules of missions.
 pub(super) mod gate_by_value {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
     use serde_json::Value;
 
-    use super::FinishGate;
+    use crate::mission::document::{Node, Tree};
+    use crate::mission::keys::Value as _;
+    use crate::mission::model::FinishGate;
 
     pub fn serialize<S: Serializer>(
         gate: &Option<Box<FinishGate>>,
@@ -83,24 +87,9 @@ pub(super) mod gate_by_value {
         deserializer: D,
     ) -> Result<Option<Box<FinishGate>>, D::Error> {
         let value = Option::<Value>::deserialize(deserializer)?;
-        value.map(read).transpose().map_err(de::Error::custom)
-    }
-
-    /// Reads one.
-    pub fn read(value: Value) -> Result<Box<FinishGate>, serde_json::Error> {
-        FinishGate::deserialize(as_text(value)).map(Box::new)
-    }
-
-    fn as_text(value: Value) -> Value {
-        match value {
-            Value::Bool(_) | Value::Number(_) => Value::String(value.to_string()),
-            Value::Array(items) => items.into_iter().map(as_text).collect(),
-            Value::Object(map) => map
-                .into_iter()
-                .map(|(key, value)| (key, as_text(value)))
-                .collect(),
-            Value::Null | Value::String(_) => value,
-        }
+        let gate = value.map(|value| FinishGate::read(Node::root(&Tree::of_plain(&value))));
+        let gate = gate.map(|gate| gate.ok_or_else(|| de::Error::custom("it is no finish gate")));
+        Ok(gate.transpose()?.map(Box::new))
     }
 }
 
@@ -247,16 +236,21 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, SubT
     let Value::Object(keys) = declared else {
         return Err(SubTaskError::NotA("verify".to_owned(), "object"));
     };
-    if let Some(key) = keys.keys().find(|key| FINISH_GATE.key(key).is_none()) {
-        let known: Vec<&str> = FINISH_GATE.keys.iter().map(|key| key.name).collect();
+    if let Some(key) = keys.keys().find(|key| FinishGate::TABLE.key(key).is_none()) {
+        let known: Vec<&str> = FinishGate::TABLE.keys.iter().map(|key| key.name).collect();
         return Err(SubTaskError::UnknownKey(
             "its `verify`",
             key.clone(),
             known.join(", "),
         ));
     }
-    let gate = gate_by_value::read(declared.clone());
-    let gate = gate.map_err(|error| SubTaskError::Gate(error.to_string()))?;
+    let mut tree = Tree::of_plain(declared);
+    let problems = check::check(&mut tree, FinishGate::TABLE, None).problems;
+    if let Some(wrong) = problems.first_error() {
+        return Err(SubTaskError::Gate(wrong.to_owned()));
+    }
+    let gate = FinishGate::read(Node::root(&tree));
+    let gate = gate.ok_or_else(|| SubTaskError::Gate("it is no finish gate".to_owned()))?;
     let more = match &gate.fail_to_pass {
         None => &[][..],
         Some(FailToPass::Tests(tests)) => tests,
@@ -289,7 +283,7 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, SubT
     if is_too_much {
         return Err(SubTaskError::Commands);
     }
-    Ok(Some(gate))
+    Ok(Some(Box::new(gate)))
 }
 
 fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, SubTaskError> {

@@ -2,10 +2,7 @@
 //!
 //! Only agents' `env`, `headers` and `apiKey` and the URLs and headers of channels are expanded. `$${` stands for a literal `${`.
 
-use std::collections::BTreeSet;
-
 use super::codes::Code;
-use super::model::Agent;
 use super::scalar::{Fault, Form, Scalar};
 use super::text::quoted;
 
@@ -130,21 +127,12 @@ pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Str
     Ok(expanded)
 }
 
-/// The names of the variables that an agent needs, in alphabetical order.
-#[must_use]
-pub fn variables_of(agent: &Agent) -> BTreeSet<&str> {
-    let texts = agent
-        .env
-        .values()
-        .chain(agent.headers.values())
-        .chain(&agent.api_key);
-    texts
-        .flat_map(|text| pieces(text))
-        .filter_map(|piece| match piece {
-            Piece::Variable(name) => Some(name),
-            _ => None,
-        })
-        .collect()
+/// The names of the variables in a text.
+pub(super) fn variables(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).filter_map(|piece| match piece {
+        Piece::Variable(name) => Some(name),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -184,15 +172,5 @@ mod tests {
             assert_eq!(fault.code, Code::SecretInFile);
             assert!(!fault.message.contains("sk-"), "{}", fault.message);
         }
-    }
-
-    #[test]
-    fn the_variables_of_an_agent_are_known() {
-        let mut agent = Agent {
-            api_key: Some("${B}".to_owned()),
-            ..Agent::default()
-        };
-        agent.env.insert("X".to_owned(), "${A}-${B}".to_owned());
-        assert_eq!(variables_of(&agent).into_iter().collect::<Vec<_>>(), ["A", "B"]);
     }
 }

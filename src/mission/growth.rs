@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compile::compile_added;
 use super::model::{Clarification, FinishGate, OnExhausted, TaskType};
+use super::pipeline::StagePlan;
 use super::plan::{Part, Plan, TaskPlan};
 use super::validate::unclear;
 use crate::domain::{AgentId, Digest, TaskId, folded, look_alike};
@@ -259,6 +260,17 @@ impl Plan {
             for waiting in &added.awaited_by {
                 self.depend(*waiting, added.id);
             }
+            self.resolve_pipeline(added.id);
+            // A verification judges what it waits for.
+            for node in added
+                .awaited_by
+                .iter()
+                .filter(|id| self.route(**id).is_some())
+                .copied()
+                .collect::<Vec<_>>()
+            {
+                self.resolve_pipeline(node);
+            }
         }
     }
 
@@ -311,11 +323,13 @@ impl Plan {
         };
         let mut made = self.template(&addition, &added);
         if from.origin != Origin::Fixup {
-            made.finish.clone_from(&self.task(id).finish);
+            let finish = self.task(id).finish().cloned().map(StagePlan::Finish);
+            made.pipeline = finish.into_iter().chain(made.pipeline.iter().cloned()).collect();
         }
         made.provenance = Some(from);
         made.wave = self.task(id).wave;
         self.tasks[id.index()] = made;
+        self.resolve_pipeline(id);
     }
 
     fn depend(&mut self, task: TaskId, on: TaskId) {
@@ -334,8 +348,14 @@ impl Plan {
             for needed in self.dependencies.of(id.index()).to_vec() {
                 self.dependents.retain(needed.0, |task| task != id);
             }
-            for waiting in self.dependents.of(id.index()).to_vec() {
+            let waiting = self.dependents.of(id.index()).to_vec();
+            for waiting in &waiting {
                 self.dependencies.retain(waiting.0, |task| task != id);
+            }
+            for node in waiting {
+                if self.route(node).is_some() {
+                    self.resolve_pipeline(node);
+                }
             }
             self.dependencies.retain(id.0, |_| false);
             self.dependents.retain(id.0, |_| false);

@@ -6,21 +6,22 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::check::{self, Checked};
 use super::codes::Code;
 use super::config::Layers;
 use super::diagnostics::{Diagnostic, Severity, Style, render_all};
-use super::document::{Kind, NodeId, Tree};
-use super::keys::{self, Referent, Table};
-use super::loosened::Written;
+use super::document::{Kind, Node, NodeId, Tree};
+use super::keys::{Keys, Value as Readable};
 use super::model::{BUILT_IN_RUBRICS, Mission};
 use super::problem::{Place, Problem, Problems};
+use super::scalar::Referent;
+use super::shape::Table;
 use super::suggest::suggestion;
 use super::text::quoted;
 use super::validate;
+use super::written::Written;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -194,7 +195,7 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
         tree,
         mut checked,
         value: mut mission,
-    } = read_document::<Mission>(&source.name, text, &keys::MISSION)?;
+    } = read_document::<Mission>(&source.name, text, None)?;
     mission.written = vec![Written::of("", text, &tree)];
     let mission = layers.under(mission);
     let mut problems = std::mem::take(&mut checked.problems);
@@ -234,14 +235,14 @@ pub(super) struct Document<'s, T> {
     pub value: T,
 }
 
-/// Reads a document and checks it against a table.
+/// Reads a document and checks it against the table of its kind. Keys of `other` belong in another kind of file.
 ///
 /// # Errors
 /// When it is not even a map of keys, so that there is nothing to go on with.
-pub(super) fn read_document<'s, T: for<'de> Deserialize<'de>>(
+pub(super) fn read_document<'s, T: Readable + Keys>(
     name: &Arc<str>,
     text: &'s str,
-    table: &'static Table,
+    other: Option<&'static Table>,
 ) -> Result<Document<'s, T>, Report> {
     let stop = |problem: Problem, tree: Option<&Tree<'_>>| {
         let mut problems = Problems::default();
@@ -264,25 +265,25 @@ pub(super) fn read_document<'s, T: for<'de> Deserialize<'de>>(
         } else {
             "a single value"
         };
-        let message = format!("{} is a map of keys; this file is {found}", table.name);
+        let message = format!("{} is a map of keys; this file is {found}", T::TABLE.name);
         return Err(stop(
             Problem::error(Code::NotAMap, Place::Span(tree.span(root)), message).help(EMPTY_HELP),
             None,
         ));
     }
-    let mut checked = check::check(&mut tree, table);
+    let mut checked = check::check(&mut tree, T::TABLE, other);
     refusals
         .into_iter()
         .for_each(|refusal| checked.problems.push(Problem::refusal(refusal)));
-    match T::deserialize(tree.deserializer()) {
-        Ok(value) => Ok(Document { tree, checked, value }),
+    match T::read(Node::root(&tree)) {
+        Some(value) => Ok(Document { tree, checked, value }),
         // What is wrong has been said; something that is missing leaves nothing to look for more in.
-        Err(_) if checked.problems.has_errors() => {
+        None if checked.problems.has_errors() => {
             let (diagnostics, more) = checked.problems.locate(name, text, Some(&tree));
             Err(Report { diagnostics, more })
         }
-        Err(error) => {
-            let message = format!("the file passed the check of its keys but could not be read: {error}");
+        None => {
+            let message = "the file passed the check of its keys but could not be read";
             let problem = Problem::error(Code::Internal, Place::File, message);
             Err(stop(problem.help("please report this with the file"), None))
         }

@@ -4,62 +4,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::defaults;
-use super::document::Tree;
 use super::model::{
     AgentChain, AgentMiddleware, BUILT_IN_RUBRICS, CoordinationChain, CoordinationMiddleware, FinalChecks,
-    Mission,
+    Mission, Settings,
 };
 use super::plan::RunOptions;
 use crate::domain::{Bar, BarOrigin};
 
 /// Said of every run that does not want to know.
 pub const NO_FINAL_CHECKS: &str = "nobody looks whether accepted work still stands at the end";
-
-/// What one file says under `settings`, and of rubrics, and on which line.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::mission) struct Written {
-    /// What the file is called; empty for the mission itself.
-    file: Box<str>,
-    lines: Vec<(Box<str>, usize)>,
-}
-
-impl Written {
-    /// What a document says: its settings by their keys, its rubrics as `rubrics.NAME`.
-    pub fn of(file: &str, source: &str, tree: &Tree<'_>) -> Self {
-        let settings = tree.get(tree.root(), "settings");
-        let entries = settings.into_iter().flat_map(|settings| tree.entries(settings));
-        let rubrics = tree.get(tree.root(), "rubrics").into_iter();
-        let rubrics = rubrics.flat_map(|rubrics| tree.entries(rubrics));
-        let said = entries.filter(|entry| !tree.is_null(entry.value));
-        let line = |at: usize| {
-            source.as_bytes()[..at]
-                .iter()
-                .filter(|byte| **byte == b'\n')
-                .count()
-                + 1
-        };
-        Self {
-            file: file.into(),
-            lines: said
-                .map(|entry| (tree.text(entry.key).into(), line(tree.span(entry.key).start)))
-                .chain(rubrics.map(|entry| {
-                    let name = tree.text(entry.key);
-                    (format!("rubrics.{name}").into(), line(tree.span(entry.key).start))
-                }))
-                .collect(),
-        }
-    }
-
-    /// Where a setting stands: `` `evaluate` in quorum.yaml:2 ``.
-    fn place(&self, key: &str) -> Option<String> {
-        let (_, line) = self.lines.iter().find(|(known, _)| **known == *key)?;
-        Some(match &*self.file {
-            "" => format!("`{key}` in the mission, line {line}"),
-            file => format!("`{key}` in {file}:{line}"),
-        })
-    }
-}
 
 /// Which flag or variable said what of reviews, as it is typed. `None` where nobody did, or in journals that do not tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,7 +59,7 @@ impl Loosening {
 }
 
 /// All that does, of files, variables and flags.
-pub(in crate::mission) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening> {
+pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening> {
     let settings = &mission.settings;
     let mut found = Vec::new();
     let evaluate = by_file(mission, "evaluate", String::new());
@@ -139,7 +92,7 @@ pub(in crate::mission) fn loosened(mission: &Mission, options: &RunOptions) -> V
             &format!("work is graded by another rubric than the built-in '{name}'"),
         );
     }
-    let usual = defaults::checks_may_write();
+    let usual = Settings::default().checks_may_write();
     let more = settings.checks_may_write.iter().flatten().map(AsRef::as_ref);
     let more: Vec<&str> = more
         .filter(|glob: &&str| usual.iter().all(|known| **known != **glob))

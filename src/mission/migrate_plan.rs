@@ -7,9 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::plan::{
-    AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Reviewers, Rules, TaskPlan,
+    AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Recipe, Rules, TaskPlan,
 };
-use super::stages::Scrutiny;
 use crate::domain::{AgentId, GateId, HoldId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
@@ -28,12 +27,6 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     let alive = alive(old, &new, &ids);
     let added: Vec<TaskId> = old.every_task_id().filter(|id| alive.added(*id)).collect();
     let pairs = pairs(old, &new, &ids, (&alive, &added));
-    // One for all tasks that share it, as before.
-    let shared = Arc::new(new.rules.scrutiny.with_agents(|id| ids.agent(id)));
-    let moved = |of: &Arc<Scrutiny>| match Arc::ptr_eq(of, &new.rules.scrutiny) {
-        true => Arc::clone(&shared),
-        false => Arc::new(of.with_agents(|id| ids.agent(id))),
-    };
     let new_agents = new.agents.iter().cloned().map(|plan| AgentPlan {
         reports_to: plan.reports_to.map(|id| ids.agent(id)),
         ..plan
@@ -42,10 +35,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         removed: true,
         ..old.agents[index].clone()
     });
-    let new_tasks = new.tasks.iter().map(|plan| TaskPlan {
-        scrutiny: moved(&plan.scrutiny),
-        ..ids.task_plan(plan.clone())
-    });
+    let new_tasks = new.tasks.iter().map(|plan| ids.task_plan(plan.clone()));
     let tasks = ids.tasks.fill(new_tasks, |index| TaskPlan {
         part: if alive.added(TaskId::from_index(index)) {
             Part::Selected
@@ -56,13 +46,15 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     });
     let rules = Rules {
         orchestrator: new.rules.orchestrator.map(|id| ids.agent(id)),
-        scrutiny: Arc::clone(&shared),
         ..new.rules.clone()
     };
     let (gates, holds) = (gates(old, &new, &ids), holds(old, &new, &ids));
     let plan = Plan::new(new.name, agents, tasks, gates, &pairs, rules);
     let mut plan = plan.with_holds(holds).with_returns();
-    plan.recipe = new.recipe;
+    plan.recipe = Arc::new(Recipe {
+        scrutiny: new.recipe.scrutiny.with_agents(&|id| ids.agent(id)),
+        ..(*new.recipe).clone()
+    });
     plan.channels = new.channels;
     for id in added {
         plan.refresh(id);
@@ -90,13 +82,14 @@ impl Ids {
         ids.iter().map(|id| self.task(*id)).collect()
     }
 
-    /// A task of the new plan, but for its stages, which it may share with others.
+    /// A task of the new plan.
     fn task_plan(&self, mut plan: TaskPlan) -> TaskPlan {
         plan.agent = self.agent(plan.agent);
         plan.delegated_by = plan.delegated_by.map(|id| self.agent(id));
-        if let Some(verification) = plan.verification.as_deref_mut() {
-            verification.decomposer = verification.decomposer.map(|id| self.agent(id));
-        }
+        let stages = plan.pipeline.iter().cloned();
+        plan.pipeline = stages
+            .map(|stage| stage.with_agents(&|id| self.agent(id)))
+            .collect();
         plan.route = plan.route.map(|route| Box::new(route.map(|id| self.task(id))));
         for approval in &mut plan.approvals {
             let mut moved = (**approval).clone();
@@ -106,10 +99,6 @@ impl Ids {
                 }
             }
             *approval = Arc::new(moved);
-        }
-        let panel = plan.expectations.as_deref_mut().and_then(|e| e.panel.as_mut());
-        if let Some(Reviewers::Named(named)) = panel.map(|panel| &mut panel.reviewers) {
-            named.iter_mut().for_each(|id| *id = self.agent(*id));
         }
         plan
     }

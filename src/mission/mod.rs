@@ -3,8 +3,8 @@
 //! Everything that can be wrong with a file is found here, before any agent starts. The way of a file:
 //!
 //! 1. `document`: the text becomes a flat tree whose every value knows its place;
-//! 2. `check`: the tree is checked against the one table in `keys`, and what is wrong is pruned;
-//! 3. `model`: serde reads the rest into structs;
+//! 2. `check`: the tree is checked against the tables of `model`, and what is wrong is pruned;
+//! 3. `model`: the rest is read into structs, each of which declares its keys (`keys`);
 //! 4. `validate`: the structs are checked for what no table can say (names, circles, what belongs together);
 //! 5. `problem`, `diagnostics`: what was found is located and drawn, or
 //! 6. [`compile()`]: the mission becomes the plan that the engine works on.
@@ -20,36 +20,40 @@
 //! | `compile` | from the validated mission to the plan: names become ids, defaults and precedence are applied |
 //! | `condition` | `when` of an approval gate: which tasks it holds |
 //! | `config` | `quorum.yaml` of a project and of a user: agents, channels and settings beneath a mission |
-//! | `defaults` | what holds where nobody says otherwise: settings, dimensions and their weights (2, 3) |
+//! | `defaults` | what holds where nobody says otherwise, as far as no key says it: dimensions and their weights (2, 3) |
 //! | `delegation` | what an agent may hand down: sub-tasks as it wrote them, read strictly (12) |
 //! | `diagnostics` | what is wrong with a file, ready to be shown: as text like a compiler's, or as JSON |
 //! | `document` | the document as a tree with places |
 //! | `edges` | adjacency that can grow: dense where it was known from the start, and a small map for what came later |
+//! | `eligibility` | who may judge a task, never its author, and in which order they are asked (8) |
 //! | `environment` | `${NAME}`: values that come from the environment of the run, never from the file |
 //! | `foundation` | foundation tasks: much is built on them, so less is better than nothing (12) |
 //! | `growth` | tasks that a run gets while it works: sub-tasks, fixups, requests (12, 16) |
-//! | `keys` | the one table of keys: what may stand where in a mission file, what it may hold, and whether it is built |
+//! | `independence` | whether a reviewer is independent of the author of the work (8) |
+//! | `keys` | keys, each declared once: the macro that makes struct, table and reading of a declaration |
+//! | `levels` | levels of settings: mission, project, user, defaults; and what `quorum config show` prints of them |
 //! | `lineage` | the digest of a task's text and of what it comes from (17) |
 //! | `load` | from bytes to a validated mission, or to everything that is wrong with it |
 //! | `loosened` | what makes judging less strict than it would be, and where each of it is said |
 //! | `migrate_plan` | a run that goes on with a changed mission: the new plan under the ids that the journal already uses |
-//! | `model` | the document as written: what serde reads from a mission file |
+//! | `model` | the document as written: the kinds of maps of a mission file |
 //! | `named_files` | the files that a task names: targets, and what a check wants to be there |
+//! | `pipeline` | what judges one attempt of a task, stage by stage, with who judges (6 to 8, 15) |
 //! | `plan` | the plan: a validated mission in the form the engine works on |
 //! | `problem` | what is wrong, before it is known where that stands in the text |
-//! | `read` | serde helpers: how fields of the model read single values, lists and named maps |
 //! | `route` | verifications as nodes of the graph (10): where each of their edges leads |
 //! | `scalar` | single values as they stand in the file |
 //! | `schema` | the JSON Schema of mission files, and one key's documentation for people |
 //! | `selection` | `--only`: the part of a mission that a run takes (5, 20) |
-//! | `setting_values` | each setting by the path of its key, for `quorum config show` |
-//! | `stages` | `stages`, `redTeam`, `vision`, resolved: who judges behind the verification (6.7, 15) |
+//! | `shape` | what may stand where in a file: shapes of values, and tables of keys |
+//! | `stages` | `stages`, `redTeam`, `vision` as the mission declares them (6.7, 15) |
 //! | `suggest` | "did you mean": what a misspelt key, task, agent or command was meant to be |
 //! | `task_list` | the tasks of a plan: in one block, and those that came later behind them |
 //! | `testing` | plans for the tests of other modules |
 //! | `text` | showing texts of a file safely |
 //! | `together` | keys that only make sense together: names twice, criteria without a grader, weights |
 //! | `validate` | what no table can say: names that exist, cycles, what belongs together |
+//! | `written` | where settings and rubrics are written: in a mission, or in a file beneath it |
 
 mod check;
 mod codes;
@@ -61,24 +65,27 @@ mod delegation;
 mod diagnostics;
 mod document;
 mod edges;
+pub mod eligibility;
 mod environment;
 mod foundation;
 mod growth;
+pub mod independence;
 mod keys;
+mod levels;
 mod lineage;
 mod load;
 mod loosened;
 mod migrate_plan;
 pub mod model;
 pub mod named_files;
+mod pipeline;
 mod plan;
 mod problem;
-mod read;
 mod route;
 mod scalar;
 mod schema;
 mod selection;
-mod setting_values;
+mod shape;
 mod stages;
 mod suggest;
 mod task_list;
@@ -89,23 +96,29 @@ mod tests;
 mod text;
 mod together;
 mod validate;
+mod written;
 
 pub use codes::Code;
 pub use compile::{compile, waves};
-pub use config::{ConfigLayer, Layers, load_config};
+pub use config::{ConfigLayer, Layers, load_config, setting_paths, settings_of};
 pub use defaults::default_settings;
 pub use delegation::{SubTask, read_delegations, read_sub_task};
 #[cfg(test)]
 pub use diagnostics::Severity;
 pub use diagnostics::Style;
-pub use environment::{UnsetVariable, expand, variables_of};
+pub use environment::{UnsetVariable, expand};
 pub use growth::{AddedTask, Addition, Origin};
+pub use levels::money_value;
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::{Loosening, NO_FINAL_CHECKS, SaidBy};
 pub use migrate_plan::succeed;
+pub use pipeline::{
+    FinishCommand, FinishGate, Judge, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers, StageJudge,
+    StagePlan, Verification, VisionPlan,
+};
 pub use plan::{
-    AgentPlan, ApprovalPlan, ApproverPlan, ChannelPlan, Expectations, FinishCommand, FinishGate, GatePlan,
-    HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, ChannelPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Rules,
+    RunOptions, TaskPlan,
 };
 #[cfg(test)]
 pub use plan::{AttemptLimits, Silence, SlaPlan};
@@ -115,6 +128,4 @@ pub use scalar::Deadline;
 pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, field_doc, json_schema};
 pub use selection::named_tasks;
-pub use setting_values::{money_value, setting_paths, setting_value, settings_of};
-pub use stages::{RedTeamPlan, Scrutiny, StageJudge, StagePlan, VisionPlan};
 pub use suggest::suggestion;

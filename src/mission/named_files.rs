@@ -26,8 +26,7 @@ impl TaskPlan {
     }
 
     fn wanted_files(&self) -> impl Iterator<Item = &String> {
-        let checks = self.expectations.as_deref().map_or(&[][..], |e| &e.checks);
-        checks.iter().flat_map(|check| match check {
+        self.checks().iter().flat_map(|check| match check {
             Check::FileExists { paths, .. } => paths.as_slice(),
             _ => &[],
         })

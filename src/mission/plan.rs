@@ -9,11 +9,12 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
 
-use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Money, Points, TaskId, Timestamp};
+use crate::domain::{AgentId, Bar, GateId, HoldId, Millis, Money, Points, TaskId, Timestamp};
 
 use super::edges::Edges;
 use super::growth::{Fixups, Provenance, Titles};
 use super::model;
+use super::pipeline::StagePlan;
 use super::route::Route;
 use super::scalar::Deadline;
 use super::stages::Scrutiny;
@@ -61,6 +62,7 @@ pub struct Plan {
 pub(super) struct Recipe {
     pub settings: model::Settings,
     pub options: RunOptions,
+    pub scrutiny: Scrutiny,
 }
 
 impl Plan {
@@ -78,7 +80,7 @@ impl Plan {
             .iter()
             .map(|(from, to)| (to.0, TaskId(*from)))
             .collect();
-        Self {
+        let mut plan = Self {
             name,
             dependents: Edges::new(tasks.len(), &turned),
             dependencies: Edges::new(tasks.len(), dependencies),
@@ -96,7 +98,9 @@ impl Plan {
             recipe: Arc::default(),
             titles: Titles::default(),
             fixups: Fixups::default(),
-        }
+        };
+        plan.resolve_pipelines();
+        plan
     }
 
     /// The same plan with these checkpoints and delays between its tasks.
@@ -321,16 +325,14 @@ pub struct TaskPlan {
     /// What may appear or change below protected folders while one of its checks runs, where that is not what the mission
     /// says.
     pub checks_may_write: Option<ThinVec<Box<str>>>,
-    /// What it must pass; `None` when the file declares no expectations.
-    pub expectations: Option<Box<Expectations>>,
+    /// What judges it, in this order; equal tasks share it.
+    pub pipeline: Arc<[StagePlan]>,
+    /// How much agents may decide alone.
+    pub autonomy: model::Autonomy,
+    /// How much harm wrong work would do.
+    pub stakes: model::Stakes,
     /// Whether so much is built on it that it gets relief.
     pub foundation: bool,
-    /// The criteria that it is accepted by, and how they are graded.
-    pub verification: Option<Box<Verification>>,
-    /// What judges it behind that.
-    pub scrutiny: Arc<Scrutiny>,
-    /// What must hold before its agent may call itself finished.
-    pub finish: Option<Box<FinishGate>>,
     /// What is done around its turns, where that is not what the mission says.
     pub middleware: Option<Box<model::AgentChain>>,
     /// What it is accepted by, in words: its worker and all its judges are told.
@@ -353,73 +355,15 @@ pub struct Silence {
     pub killed_after: Option<Millis>,
 }
 
-impl TaskPlan {
-    /// The panel of its reviewers, where it has one.
-    #[must_use]
-    pub fn panel(&self) -> Option<&Panel> {
-        self.expectations.as_deref()?.panel.as_ref()
-    }
-}
-
 impl Silence {
     /// By the threshold of the task or its agent, else by the one of all.
     #[must_use]
-    pub fn of(own: Option<Millis>, all: Option<Millis>) -> Self {
+    pub fn of(own: Option<Millis>, all: Millis) -> Self {
         Self {
-            warned_after: own.or(all).unwrap_or(super::defaults::STALE_THRESHOLD),
+            warned_after: own.unwrap_or(all),
             killed_after: own.map(|own| Millis(own.0.saturating_mul(2))),
         }
     }
-}
-
-/// `verify`, resolved: each command in a run of its own, in this order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FinishGate {
-    /// What must exit 0.
-    pub commands: Vec<FinishCommand>,
-    /// Whether a file must have changed.
-    pub require_file_changes: bool,
-    /// How often the worker is told what is missing, in one attempt.
-    pub max_nudges: u32,
-    /// How often it is told that its work does not compile.
-    pub max_compile_nudges: u32,
-}
-
-/// A command of a finish gate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FinishCommand {
-    /// What it shows.
-    pub shows: Requirement,
-    /// The command, in which `{test}` stands for the test's name.
-    pub command: String,
-}
-
-/// What a command of a finish gate shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Requirement {
-    /// The work compiles.
-    Compilation,
-    /// This test is green.
-    Test(Box<str>),
-    /// What the command itself is about.
-    Command,
-}
-
-/// `acceptance` and `verification`, resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verification {
-    /// What a judge grades by; `None`: plain facts decide.
-    pub rubric: Option<Arc<model::Rubric>>,
-    /// The agent that cuts them into probes for the judge.
-    pub decomposer: Option<AgentId>,
-    /// What is graded, by name: the criteria of the rubric, else the probes, all of which are required.
-    pub criteria: Vec<String>,
-    /// What becomes of work of which the grader is not sure.
-    pub on_refer: model::OnRefer,
-    /// What the mean of the grades must reach.
-    pub bar: Bar,
-    /// How sure the verdict must be, a share as points.
-    pub min_confidence: Points,
 }
 
 /// How often a task may be tried (semantics, section 4).
@@ -433,49 +377,6 @@ pub struct AttemptLimits {
     pub max_attempts: Option<u32>,
     /// Cap on attempts where the task is judged by evaluation (`settings.maxAttempts`, default 2).
     pub max_evaluated_attempts: u32,
-}
-
-/// The declared expectations of a task, by how they are judged.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expectations {
-    /// Deterministic checks, in file order.
-    pub checks: Vec<model::Check>,
-    /// The `llm_review`, if there is one.
-    pub panel: Option<Panel>,
-}
-
-/// An `llm_review`, resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Panel {
-    /// What good work is, in words.
-    pub criteria: Option<String>,
-    /// What is scored; the four defaults where the file gives none.
-    pub dimensions: Vec<Dimension>,
-    /// What the weighted mean must reach.
-    pub bar: Bar,
-    /// Who sits on it.
-    pub reviewers: Reviewers,
-    /// What a reviewer must not share with the author.
-    pub independence: model::Independence,
-    /// How the seats' scores become one.
-    pub consensus: model::Consensus,
-    /// Whether all seats are asked at once, where nothing else needs their score.
-    pub mode: model::PanelMode,
-    /// How sure the panel must be of its verdict; `None` lets it stand however close it is.
-    pub refer_below: Option<Decimal>,
-    /// Whether a reviewer must answer for every earlier finding.
-    pub verify_prior_feedback: bool,
-    /// `judgeBreaker`, where the review has its own.
-    pub judge_breaker: Option<u32>,
-}
-
-/// Who fills the seats of a panel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reviewers {
-    /// So many seats, filled by the rules of semantics section 8.
-    Seats(u32),
-    /// These agents, in this order.
-    Named(Vec<AgentId>),
 }
 
 /// A gate, resolved.
@@ -630,8 +531,6 @@ pub struct Rules {
     pub prices: Vec<(Box<str>, model::Price)>,
     /// The channels of notifications that name none.
     pub default_channels: Box<[Box<str>]>,
-    /// What judges the work of tasks that say nothing of it.
-    pub scrutiny: Arc<Scrutiny>,
     /// What is done around the turns of tasks that say nothing of it.
     pub middleware: model::AgentChain,
     /// What is done around the work on the whole graph.
@@ -654,7 +553,7 @@ pub struct SlaPlan {
 impl Default for SlaPlan {
     fn default() -> Self {
         Self {
-            warning: Points::whole(super::defaults::WARNING_THRESHOLD),
+            warning: model::Sla::default().warning_threshold().points(),
             warning_channels: Box::default(),
             violation_channels: Box::default(),
             fails: false,

@@ -174,6 +174,13 @@ impl Problems {
                 .any(|problem| problem.severity == Severity::Error)
     }
 
+    /// The message of the first error.
+    pub fn first_error(&self) -> Option<&str> {
+        let mut errors = self.kept.iter();
+        let error = errors.find(|problem| problem.severity == Severity::Error)?;
+        Some(&error.message)
+    }
+
     pub fn append(&mut self, other: Self) {
         self.dropped += other.dropped;
         self.dropped_error |= other.dropped_error;

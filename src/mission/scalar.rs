@@ -23,12 +23,23 @@ pub(super) trait Scalar: Sized {
     const EXPECTS: &'static str;
     /// What it looks like to a reader of the JSON Schema. As strict as [`Scalar::parse`] where JSON Schema can say it.
     const FORM: Form;
+    /// What it names, if it refers to something.
+    const REFERS_TO: Option<Referent> = None;
 
     /// Reads the value.
     ///
     /// # Errors
     /// When the text does not stand for such a value.
     fn parse(text: &str) -> Result<Self, Fault>;
+}
+
+/// Things of a mission that have names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Referent {
+    Agent,
+    Task,
+    Channel,
+    Rubric,
 }
 
 /// What a value looks like, in the terms of JSON Schema.
@@ -187,11 +198,32 @@ pub(super) struct TaskTitle(String);
 impl Scalar for TaskTitle {
     const EXPECTS: &'static str = Filled::EXPECTS;
     const FORM: Form = Filled::FORM;
+    const REFERS_TO: Option<Referent> = Some(Referent::Task);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         Filled::parse(text).map(|Filled(text)| Self(one_form(text)))
     }
 }
+
+/// Names of other things of the mission.
+macro_rules! references {
+    ($($name:ident to $referent:ident),+) => {$(
+        #[doc = concat!("The name of a referent: ", stringify!($referent), ".")]
+        pub(super) struct $name(String);
+
+        impl Scalar for $name {
+            const EXPECTS: &'static str = Filled::EXPECTS;
+            const FORM: Form = Filled::FORM;
+            const REFERS_TO: Option<Referent> = Some(Referent::$referent);
+
+            fn parse(text: &str) -> Result<Self, Fault> {
+                Filled::parse(text).map(|Filled(text)| Self(text))
+            }
+        }
+    )+};
+}
+
+references!(AgentName to Agent, ChannelName to Channel, RubricName to Rubric);
 
 fn one_form(title: String) -> String {
     match title.is_ascii() {
@@ -307,7 +339,17 @@ macro_rules! text_scalars {
 }
 
 text_scalars!(
-    Filled, Name, Title, TaskTitle, InnerPath, InnerFile, TargetFile, InnerGlob
+    Filled,
+    Name,
+    Title,
+    TaskTitle,
+    AgentName,
+    ChannelName,
+    RubricName,
+    InnerPath,
+    InnerFile,
+    TargetFile,
+    InnerGlob
 );
 
 impl Scalar for bool {
@@ -428,7 +470,7 @@ impl Scalar for Decimal {
 }
 
 /// A decimal number above zero: a weight, a priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Positive(Decimal);
 
 impl Positive {
@@ -479,15 +521,10 @@ impl Scalar for Money {
 }
 
 /// A share: 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fraction(Points);
 
 impl Fraction {
-    /// A share in percent, if it is one.
-    pub(super) fn of_percent(percent: u8) -> Option<Self> {
-        Points::new(Decimal::from(percent)).map(Self)
-    }
-
     /// The same as points: 0.7 is 70.
     #[must_use]
     pub fn points(self) -> Points {
@@ -552,14 +589,6 @@ impl Scalar for Millis {
 pub struct Bytes(NonZeroU64);
 
 impl Bytes {
-    /// So many MiB.
-    pub(super) const fn mebibytes(count: u64) -> Option<Self> {
-        match NonZeroU64::new(count << 20) {
-            Some(bytes) => Some(Self(bytes)),
-            None => None,
-        }
-    }
-
     /// The number of bytes.
     #[must_use]
     pub fn get(self) -> u64 {
@@ -725,24 +754,6 @@ impl Scalar for VersionReq {
         })
     }
 }
-
-/// Makes an enum readable from a fixed list of words.
-macro_rules! words {
-    ($type:ty: $expects:literal, $($word:literal => $value:ident),+ $(,)?) => {
-        impl $crate::mission::scalar::Scalar for $type {
-            const EXPECTS: &'static str = $expects;
-            const FORM: $crate::mission::scalar::Form = $crate::mission::scalar::Form::Words(&[$($word),+]);
-
-            fn parse(text: &str) -> Result<Self, $crate::mission::scalar::Fault> {
-                match text {
-                    $($word => Ok(Self::$value),)+
-                    _ => Err($crate::mission::scalar::unknown_word(text, Self::EXPECTS, &[$($word),+])),
-                }
-            }
-        }
-    };
-}
-pub(super) use words;
 
 /// The fault of a text that is none of `words`.
 pub(super) fn unknown_word(text: &str, expects: &str, words: &[&str]) -> Fault {

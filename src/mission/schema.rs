@@ -1,14 +1,16 @@
 //! The JSON Schema of mission files, and one key's documentation for people.
 //!
-//! Both are printed from the one table of keys, so an editor, a reader and the loader never disagree about what a
+//! Both are printed from the tables of keys, so an editor, a reader and the loader never disagree about what a
 //! file may hold. The schema is as strict as the loader where JSON Schema has words for it; names, circles and what
 //! belongs together are for `quorum validate`.
 
 use serde_json::{Map, Value, json};
 
 use super::check::expects;
-use super::keys::{Built, CONFIG, EXPECTATION_TYPES, Key, MISSION, OneShape, Shape, Table};
+use super::keys::Keys;
+use super::model::{Config, Mission};
 use super::scalar::Form;
+use super::shape::{Built, Key, OneShape, Shape, Table};
 use super::suggest::suggestion;
 
 /// A kind of file that has a schema.
@@ -23,8 +25,8 @@ pub enum FileKind {
 impl FileKind {
     fn table(self) -> &'static Table {
         match self {
-            Self::Mission => &MISSION,
-            Self::Config => &CONFIG,
+            Self::Mission => Mission::TABLE,
+            Self::Config => Config::TABLE,
         }
     }
 
@@ -101,8 +103,8 @@ fn key_schema(key: &'static Key, definitions: &mut Map<String, Value>) -> Value 
         schema = or_null(schema);
     }
     schema["description"] = json!(match not_built(key) {
-        Some(note) => format!("{} ({note})", key.says),
-        None => key.says.to_owned(),
+        Some(note) => format!("{} ({note})", key.says()),
+        None => key.says(),
     });
     schema
 }
@@ -139,20 +141,21 @@ fn shape_schema(shape: &'static Shape, definitions: &mut Map<String, Value>) -> 
             let schemas = shapes.iter().map(|shape| shape_schema(shape, definitions));
             json!({"anyOf": schemas.collect::<Vec<_>>()})
         }
-        Shape::Expectations => expectations_schema(definitions),
+        Shape::Expectations(types) => expectations_schema(types, definitions),
     }
 }
 
 /// Which keys an expectation has depends on its `type`: written as conditions, so that a mistake is reported for that
 /// type alone and not once for each.
-fn expectations_schema(definitions: &mut Map<String, Value>) -> Value {
-    let words = EXPECTATION_TYPES.map(|(word, _)| word);
-    let conditions = EXPECTATION_TYPES.map(|(word, table)| {
+fn expectations_schema(types: &'static [(&str, &Table)], definitions: &mut Map<String, Value>) -> Value {
+    let words: Vec<&str> = types.iter().map(|(word, _)| *word).collect();
+    let conditions = types.iter().map(|(word, table)| {
         json!({
             "if": {"properties": {"type": {"const": word}}, "required": ["type"]},
             "then": reference(table, definitions),
         })
     });
+    let conditions: Vec<Value> = conditions.collect();
     json!({
         "type": "array",
         "items": {
@@ -209,7 +212,7 @@ pub struct FieldDoc {
     /// Where it stands: `qualityGates.minScore`.
     pub path: String,
     /// What it is for, in one line, with the default in square brackets.
-    pub says: &'static str,
+    pub says: String,
     /// What kind of value it takes.
     pub takes: String,
     /// How a value is written, where that is not plain.
@@ -221,7 +224,7 @@ pub struct FieldDoc {
     /// What of it is not built yet.
     pub not_built: Option<String>,
     /// The keys below it, each with its line.
-    pub keys: Vec<(&'static str, &'static str)>,
+    pub keys: Vec<(&'static str, String)>,
     /// Its JSON Schema, in which other definitions are named but not held.
     pub schema: Value,
 }
@@ -256,16 +259,13 @@ pub fn field_doc(kind: FileKind, path: &str) -> Result<FieldDoc, NoSuchField> {
         if let Some(key) = tables.iter().find_map(|table| table.key(part)) {
             found = Some(key);
             tables = tables_below(&key.shape);
-            may_be_named = matches!(key.shape, Shape::Named(..) | Shape::Expectations);
+            may_be_named = matches!(key.shape, Shape::Named(..) | Shape::Expectations(_));
         } else if may_be_named {
-            let of_type = EXPECTATION_TYPES.iter().find(|(word, _)| *word == part);
-            match of_type.filter(|(_, table)| is_among(table, &tables)) {
-                Some((_, table)) => tables = vec![table],
-                // The types are known; only names are anybody's.
-                None if matches!(found, Some(key) if matches!(key.shape, Shape::Expectations)) => {
-                    return Err(no_such_field(&tables, found, part));
-                }
-                None => {}
+            // The types are known; only names are anybody's.
+            if let Some(Shape::Expectations(types)) = found.map(|key| key.shape) {
+                let of_type = types.iter().find(|(word, _)| *word == part);
+                let (_, table) = of_type.ok_or_else(|| no_such_field(&tables, found, part))?;
+                tables = vec![table];
             }
             may_be_named = false;
         } else {
@@ -275,7 +275,7 @@ pub fn field_doc(kind: FileKind, path: &str) -> Result<FieldDoc, NoSuchField> {
     let key = found.ok_or_else(|| no_such_field(&tables, None, path))?;
     Ok(FieldDoc {
         path: path.to_owned(),
-        says: key.says,
+        says: key.says(),
         takes: expects(&key.shape),
         how: how_to_write(&key.shape),
         words: words_of(&key.shape),
@@ -286,12 +286,9 @@ pub fn field_doc(kind: FileKind, path: &str) -> Result<FieldDoc, NoSuchField> {
     })
 }
 
-fn is_among(table: &Table, tables: &[&'static Table]) -> bool {
-    tables.iter().any(|other| std::ptr::eq(*other, table))
-}
-
 fn no_such_field(tables: &[&'static Table], below: Option<&Key>, key: &str) -> NoSuchField {
-    let known = keys_of(tables).into_iter().map(|(name, _)| name);
+    let known = keys_of(tables);
+    let known = known.iter().map(|(name, _)| *name);
     NoSuchField {
         place: match (tables.first(), below) {
             (Some(table), _) => table.name.to_owned(),
@@ -314,17 +311,17 @@ fn tables_below(shape: &'static Shape) -> Vec<&'static Table> {
         Shape::Map(table) => vec![table],
         Shape::List(of) | Shape::NonEmptyList(of) | Shape::Named(_, of) => tables_below(of),
         Shape::Either(shapes) => shapes.iter().flat_map(tables_below).collect(),
-        Shape::Expectations => EXPECTATION_TYPES.iter().map(|(_, table)| *table).collect(),
+        Shape::Expectations(types) => types.iter().map(|(_, table)| *table).collect(),
         Shape::One(_) => Vec::new(),
     }
 }
 
 /// The keys of several tables, each once.
-fn keys_of(tables: &[&'static Table]) -> Vec<(&'static str, &'static str)> {
-    let mut keys: Vec<(&str, &str)> = Vec::new();
+fn keys_of(tables: &[&'static Table]) -> Vec<(&'static str, String)> {
+    let mut keys: Vec<(&str, String)> = Vec::new();
     for key in tables.iter().flat_map(|table| table.keys) {
         if keys.iter().all(|(name, _)| *name != key.name) {
-            keys.push((key.name, key.says));
+            keys.push((key.name, key.says()));
         }
     }
     keys

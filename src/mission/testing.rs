@@ -5,8 +5,10 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
-use super::model::{AgentChain, Budget, CoordinationChain, Independence, Review, TaskType};
-use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, TaskPlan};
+use super::model::{
+    AgentChain, Autonomy, Budget, CoordinationChain, Independence, Review, Settings, Stakes, TaskType,
+};
+use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, StagePlan, TaskPlan};
 use crate::domain::{AgentId, Bar, Millis};
 
 impl Rules {
@@ -44,7 +46,6 @@ impl Rules {
             tell_criteria: true,
             workspace: "/".into(),
             default_channels: Box::default(),
-            scrutiny: Arc::default(),
             middleware: AgentChain::default(),
             coordination: CoordinationChain::default(),
         }
@@ -56,9 +57,8 @@ impl TaskPlan {
     pub(crate) fn plain(title: &str, agent: AgentId) -> Self {
         Self {
             deadline: None,
-            silence: Silence::of(None, None),
+            silence: Silence::of(None, Settings::default().stale_threshold()),
             requires_tool_calls: None,
-            finish: None,
             route: None,
             middleware: None,
             wave: 0,
@@ -88,10 +88,15 @@ impl TaskPlan {
             acceptance: ThinVec::new(),
             protect: ThinVec::new(),
             checks_may_write: None,
-            expectations: None,
-            verification: None,
-            scrutiny: Arc::default(),
+            pipeline: Arc::default(),
+            autonomy: Autonomy::default(),
+            stakes: Stakes::default(),
             provenance: None,
         }
+    }
+
+    /// Declares one more stage of its judging.
+    pub(crate) fn declare(&mut self, stage: StagePlan) {
+        self.pipeline = self.pipeline.iter().cloned().chain([stage]).collect();
     }
 }

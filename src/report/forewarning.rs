@@ -2,9 +2,10 @@
 //! applies to nothing, work that nobody will judge.
 
 use crate::domain::{Bar, BarOrigin, TaskId};
-use crate::engine::{self, JudgedBy, State};
-use crate::judging::eligibility::excluded;
+use crate::engine::State;
+use crate::mission::Judge;
 use crate::mission::Loosening;
+use crate::mission::eligibility::excluded;
 use crate::mission::model::Review;
 
 use super::text::count;
@@ -61,13 +62,13 @@ impl GivenThreshold {
 /// The bars by which scores of a task's reviews are judged.
 fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
     let task = state.plan.task(id);
-    let of_review = match engine::judged_by(state, id) {
-        JudgedBy::Panel(_) => task.panel().map(|panel| panel.bar),
-        JudgedBy::Evaluation(_) => Some(state.plan.rules.eval_bar),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => None,
+    let of_review = match state.plan.judge(id) {
+        Some(Judge::Panel(panel)) => Some(panel.bar),
+        Some(Judge::Evaluation(_)) => Some(state.plan.rules.eval_bar),
+        Some(Judge::Nobody) | None => None,
     };
     // Plain facts grade with reviews switched off too.
-    let verification = task.verification.as_deref();
+    let verification = task.verification();
     let verification =
         verification.filter(|verification| verification.rubric.is_none() || state.plan.rules.evaluate);
     of_review
@@ -117,9 +118,8 @@ pub fn unjudged(state: &State) -> Vec<String> {
     if !plan.rules.evaluate {
         return Vec::new();
     }
-    let nobody = |id: &TaskId| {
-        plan.task(*id).review == Review::Auto && engine::judged_by(state, *id) == JudgedBy::Nobody
-    };
+    let nobody =
+        |id: &TaskId| plan.task(*id).review == Review::Auto && plan.judge(*id) == Some(&Judge::Nobody);
     plan.selected_ids()
         .filter(nobody)
         .map(|id| unjudged_words(state, id))

@@ -17,7 +17,7 @@ use chrono::DateTime;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
 use crate::domain::{Cause, FailureClass, FailureMode, OutcomeClass, QualityFlag, TaskId, Timestamp};
-use crate::engine::{self, GateStanding, Outcome, State, gate_view};
+use crate::engine::{GateStanding, Outcome, State, gate_view};
 
 use super::findings;
 use super::rank::{Rank, rank, reason};
@@ -106,7 +106,7 @@ fn test_case(state: &State, view: &RunView, id: TaskId) -> TestCase {
     if let Some(points) = task.attempt.points {
         case.add_property(("score", points.to_string().as_str()));
     }
-    if let Some(bar) = engine::bar(state, id) {
+    if let Some(bar) = state.plan.bar(id) {
         case.add_property(("bar", bar.points.to_string().as_str()));
     }
     let seats = seen.review.as_deref().map_or(&[][..], |review| &review.seats);

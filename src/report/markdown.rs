@@ -167,7 +167,7 @@ fn task_row(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
         sign(rank),
         rank.words(),
         number(state.task(id).attempt.points),
-        number(engine::bar(state, id).map(|bar| bar.points)),
+        number(state.plan.bar(id).map(|bar| bar.points)),
         view.task(id).attempts.len(),
         escape(&reason(state, view, rank, id)),
     )

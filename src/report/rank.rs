@@ -124,7 +124,7 @@ pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> S
     };
     let score = || {
         let symbols = super::style::Style::default().symbols();
-        let bar = crate::engine::bar(state, id);
+        let bar = state.plan.bar(id);
         task.attempt
             .points
             .map(|points| against_bar(points, bar, symbols))

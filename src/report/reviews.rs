@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::domain::{AgentId, Cause, Finding, Points, Stage, TaskId};
 use crate::engine::{StageReport, State};
-use crate::judging::eligibility::grader;
 
 use super::stages::{judge_of, stage_name};
 use super::view::{SeatDimension, SeatView};
@@ -70,7 +69,9 @@ impl<'a> ReviewRow<'a> {
         report: &'a StageReport,
         asked: Option<&'a (AgentId, Option<Box<str>>)>,
     ) -> Self {
-        let judge = asked.map(|(judge, _)| *judge).or_else(|| grader(&state.plan, id));
+        let judge = asked
+            .map(|(judge, _)| *judge)
+            .or_else(|| state.plan.task(id).verification()?.grader);
         Self {
             stage: report.stage.as_str(),
             reviewer: judge.map_or(HEURISTIC, |judge| &*state.plan.agent(judge).name),
@@ -127,7 +128,7 @@ pub(super) fn criterion_rows<'a>(
     id: TaskId,
     report: &'a StageReport,
 ) -> Vec<CriterionRow<'a>> {
-    let verification = state.plan.task(id).verification.as_deref();
+    let verification = state.plan.task(id).verification();
     let criteria = verification.map_or(&[][..], |verification| &verification.criteria);
     let graded = criteria.iter().zip(&report.grades);
     graded

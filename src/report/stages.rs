@@ -6,7 +6,7 @@ use crate::agents::tools::{FOR_REVIEWERS, Tool};
 use crate::domain::{AgentId, Severity, Step, TaskId, Verdict};
 use crate::engine::{StageReport, State};
 use crate::judging::evidence_rules::is_file_task;
-use crate::mission::{Plan, Scrutiny, StageJudge};
+use crate::mission::{Plan, StageJudge, TaskPlan};
 
 use super::text::count;
 
@@ -44,20 +44,20 @@ pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageRepo
     if let Some(judge) = report.judge {
         return &state.plan.agent(judge).name;
     }
-    let scrutiny = &state.plan.task(task).scrutiny;
+    let task_plan = state.plan.task(task);
     let is_meant = |step: &Step| {
         step.stage() == report.stage
             && report
                 .name
                 .as_deref()
-                .is_none_or(|name| name == scrutiny.name(*step))
+                .is_none_or(|name| name == task_plan.step_name(*step))
     };
-    let step = scrutiny.steps().find(is_meant);
-    step.map_or("", |step| judge(state, scrutiny, step))
+    let step = task_plan.steps().find(is_meant);
+    step.map_or("", |step| judge(state, task_plan, step))
 }
 
-fn judge<'a>(state: &'a State, scrutiny: &'a Scrutiny, step: Step) -> &'a str {
-    match (scrutiny.agent(step), &scrutiny.vision) {
+fn judge<'a>(state: &'a State, task_plan: &'a TaskPlan, step: Step) -> &'a str {
+    match (task_plan.step_agent(step), task_plan.vision()) {
         (Some(agent), _) => &state.plan.agent(agent).name,
         (None, Some(vision)) if step == Step::Vision => vision.kind.as_str(),
         (None, _) => "command",
@@ -67,7 +67,7 @@ fn judge<'a>(state: &'a State, scrutiny: &'a Scrutiny, step: Step) -> &'a str {
 /// The stage that looks at a task now.
 pub(super) fn at_work(state: &State, task: TaskId) -> Option<&str> {
     let open = state.task(task).judging()?.stage.filter(|stage| stage.open)?;
-    Some(state.plan.task(task).scrutiny.name(open.step?))
+    Some(state.plan.task(task).step_name(open.key.step()?))
 }
 
 /// A stage as the plan shows it.
@@ -106,11 +106,11 @@ pub(super) fn judge_tools(plan: &Plan, task: TaskId, judge: AgentId) -> Vec<&'st
 /// The stages of a task in their order.
 pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
     let plan = &*state.plan;
-    let scrutiny = &plan.task(task).scrutiny;
+    let task_plan = plan.task(task);
     let row = |step| {
-        let agent = scrutiny.agent(step);
+        let agent = task_plan.step_agent(step);
         let command = match step {
-            Step::Stage(n) => scrutiny.stage(n).and_then(|stage| match &stage.by {
+            Step::Stage(n) => task_plan.own_stage(n).and_then(|stage| match &stage.by {
                 StageJudge::Command(command) => Some(&**command),
                 StageJudge::Agent { .. } => None,
             }),
@@ -118,12 +118,11 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
         };
         StepRow {
             stage: step.stage().as_str(),
-            name: scrutiny.name(step),
+            name: task_plan.step_name(step),
             agent: agent.map(|agent| &*plan.agent(agent).name),
             command,
-            kind: scrutiny
-                .vision
-                .as_ref()
+            kind: task_plan
+                .vision()
                 .filter(|_| step == Step::Vision)
                 .map(|vision| vision.kind.as_str()),
             // Who looks at pictures is shown them, and looks at nothing else.
@@ -133,7 +132,7 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
             note: crate::engine::not_asked(state, task, step),
         }
     };
-    scrutiny.steps().map(row).collect()
+    task_plan.steps().map(row).collect()
 }
 
 /// What stages that let the work pass found all the same, a line each: `redTeam [low] no tests`.

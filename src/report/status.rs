@@ -9,7 +9,7 @@ use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangeme
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
-use crate::engine::{self, DeferralReason, GateStanding, RunPhase, SeatState, State, gate_view};
+use crate::engine::{DeferralReason, GateStanding, RunPhase, SeatState, State, gate_view};
 use crate::mission::{HoldKind, Part};
 use crate::runtime::Tail;
 
@@ -321,7 +321,7 @@ impl TaskRow {
             phase: task.phase(),
             flag: task.flag(),
             points: task.attempt.points,
-            bar: engine::bar(state, id),
+            bar: state.plan.bar(id),
             tries: view.task(id).attempts.len(),
             started: view.task(id).started_at,
             finished: view.task(id).finished_at,

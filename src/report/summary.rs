@@ -276,7 +276,7 @@ fn scores(page: &mut Page<'_>, state: &State) {
         .take(ROWS)
         .map(|(points, id)| {
             let symbols = page.screen.style.symbols();
-            (against_bar(*points, engine::bar(state, *id), symbols), *id)
+            (against_bar(*points, state.plan.bar(*id), symbols), *id)
         })
         .collect();
     let widest = rows.iter().map(|(score, _)| width(score)).max().unwrap_or(0);

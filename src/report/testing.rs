@@ -14,7 +14,7 @@ use crate::engine::{
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
-    AgentPlan, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions, TaskPlan,
+    AgentPlan, GatePlan, Judge, Panel, Part, Plan, Reviewers, Rules, RunOptions, StagePlan, TaskPlan,
     Verification,
 };
 
@@ -107,8 +107,10 @@ impl Mission {
     /// The last task is accepted by these criteria, which plain facts grade.
     pub fn accepted_by(mut self, criteria: &[&str]) -> Self {
         self.last().acceptance = criteria.iter().map(|criterion| Box::from(*criterion)).collect();
-        self.last().verification = Some(Box::new(Verification {
+        self.last().declare(StagePlan::Verification(Verification {
+            grader: None,
             decomposer: None,
+            decomposer_barred: None,
             rubric: None,
             criteria: criteria.iter().map(|criterion| (*criterion).to_owned()).collect(),
             on_refer: crate::mission::model::OnRefer::Human,
@@ -126,12 +128,20 @@ impl Mission {
 
     /// The last task is also held by one `test` check.
     pub fn check(mut self, command: &str) -> Self {
-        self.expectations().checks.push(Check::Command {
+        let mut checks = self.last().checks().to_vec();
+        checks.push(Check::Command {
             kind: CommandCheck::Test,
             command: command.to_owned(),
             timeout: Millis::from_secs(60),
             cwd: None,
         });
+        let others = self
+            .last()
+            .pipeline
+            .iter()
+            .filter(|stage| !matches!(stage, StagePlan::Checks(_)));
+        let others: Vec<StagePlan> = others.cloned().collect();
+        self.last().pipeline = [StagePlan::Checks(checks)].into_iter().chain(others).collect();
         self
     }
 
@@ -143,7 +153,9 @@ impl Mission {
             description: None,
             rubric: Vec::new(),
         };
-        self.expectations().panel = Some(Panel {
+        self.last().declare(StagePlan::Judge(Judge::Panel(Panel {
+            seats: Vec::new(),
+            people: Vec::new(),
             judge_breaker: None,
             criteria: None,
             dimensions: vec![dimension("correctness", 75), dimension("style", 25)],
@@ -157,7 +169,7 @@ impl Mission {
             mode: PanelMode::Parallel,
             refer_below: None,
             verify_prior_feedback: true,
-        });
+        })));
         self
     }
 
@@ -192,10 +204,6 @@ impl Mission {
     fn last(&mut self) -> &mut TaskPlan {
         let last = self.plan.tasks.len() - 1;
         &mut self.plan.tasks[last]
-    }
-
-    fn expectations(&mut self) -> &mut Expectations {
-        self.last().expectations.get_or_insert_default()
     }
 
     /// The plan with its edges.

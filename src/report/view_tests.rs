@@ -88,6 +88,7 @@ fn marks_of_outliers_come_from_the_verdict() {
     let report = StageReport {
         indeterminate: false,
         relaxed: false,
+        withdrawn: false,
         task: FIRST,
         attempt: 1,
         stage: Stage::Judge,

@@ -200,7 +200,7 @@ impl Call {
         let stage = match self.purpose {
             Purpose::Scrutinise {
                 step: Step::Stage(n), ..
-            } => self.plan.task(self.id.task).scrutiny.stage(n),
+            } => self.plan.task(self.id.task).own_stage(n),
             _ => None,
         };
         let own = stage.and_then(|stage| stage.timeout);

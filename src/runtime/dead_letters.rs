@@ -12,7 +12,7 @@ use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent, RunStarted, State};
 use crate::executor::error::WorkError;
 use crate::executor::runner::with_commands;
-use crate::mission::{Plan, variables_of};
+use crate::mission::Plan;
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
 use crate::supervisor;
 
@@ -320,7 +320,7 @@ fn secrets_of(run: &RunFolder, started: &RunStarted) -> Secrets {
     let Ok((_, plan)) = Missions::of(run, started) else {
         return Secrets::default();
     };
-    let names = plan.agents.iter().flat_map(|agent| variables_of(&agent.spec));
+    let names = plan.agents.iter().flat_map(|agent| agent.spec.variables());
     Secrets::of(names.filter_map(|name| std::env::var(name).ok()))
 }
 

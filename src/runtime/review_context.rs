@@ -136,7 +136,7 @@ impl Material {
             (files.to_vec(), artifacts(&workspace(plan, task), files))
         };
         // Whoever looks at pictures is shown pictures; as text they say nothing.
-        let is_picture = |path: &str| plan.task(task).scrutiny.screenshots().any(|shot| shot == path);
+        let is_picture = |path: &str| plan.task(task).screenshots().any(|shot| shot == path);
         shown.retain(|(artifact, _)| !is_picture(&artifact.path));
         facts.retain(|fact| !is_picture(&fact.path));
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();

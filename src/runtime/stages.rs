@@ -12,7 +12,7 @@ use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
-use crate::mission::{Plan, Scrutiny, StageJudge, StagePlan};
+use crate::mission::{OwnStage, Plan, StageJudge, TaskPlan};
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
@@ -69,11 +69,11 @@ impl StepRun {
 }
 
 /// The stage of a step, and its command.
-fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&StagePlan, &str)> {
+fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&OwnStage, &str)> {
     let Step::Stage(n) = step else {
         return None;
     };
-    let stage = plan.task(task).scrutiny.stage(n)?;
+    let stage = plan.task(task).own_stage(n)?;
     match &stage.by {
         StageJudge::Command(command) => Some((stage, command)),
         StageJudge::Agent { .. } => None,
@@ -90,7 +90,7 @@ impl World {
             let plan = state.plan.clone();
             return self.look(turn, run.job(), move || match round {
                 0 => JobEnd::Seen {
-                    files: evidence::scan(&workspace(&plan, task), plan.task(task).scrutiny.screenshots()),
+                    files: evidence::scan(&workspace(&plan, task), plan.task(task).screenshots()),
                     hollow: None,
                 },
                 _ => JobEnd::Judged(look(&plan, task).map_err(String::from)),
@@ -160,14 +160,14 @@ impl StageCommand {
 /// When the mission has no such stage any more.
 fn question(
     work: &Work<'_>,
-    scrutiny: &Scrutiny,
+    task: &TaskPlan,
     (step, unread): (Step, Option<&str>),
     pictures: &[Picture],
 ) -> Result<JudgePrompt, WorkError> {
     Ok(match step {
         Step::Stage(n) => {
-            let stage = scrutiny
-                .stage(n)
+            let stage = task
+                .own_stage(n)
                 .ok_or("the mission has no such stage any more")?;
             let criteria = match &stage.by {
                 StageJudge::Agent { criteria, .. } => criteria.as_deref(),
@@ -177,10 +177,10 @@ fn question(
         }
         Step::RedTeam => prompt::red_team(work, unread),
         Step::Vision => {
-            let vision = scrutiny.vision.as_ref();
+            let vision = task.vision();
             let vision = vision.ok_or("the mission has no vision check any more")?;
             let is_shown = |path: &str| pictures.iter().any(|picture| picture.path == path);
-            let named = scrutiny.screenshots();
+            let named = task.screenshots();
             let missing: Vec<&str> = named.filter(|path| !is_shown(path)).collect();
             prompt::vision(work, &vision.expectations, (pictures, &missing), unread)
         }
@@ -197,8 +197,8 @@ pub(super) fn compose(
     unread: Option<&str>,
     pictures: &[Picture],
 ) -> Result<(JudgePrompt, Judgement, Vec<u8>), WorkError> {
-    let scrutiny = &case.plan.task(case.id).scrutiny;
-    let (asked, judgement) = case.ask(|work| question(work, scrutiny, (step, unread), pictures))?;
+    let task = case.plan.task(case.id);
+    let (asked, judgement) = case.ask(|work| question(work, task, (step, unread), pictures))?;
     let folder = workspace(case.plan, case.id);
     let screenshots: Vec<_> = pictures
         .iter()
@@ -212,9 +212,9 @@ pub(super) fn compose(
         .collect();
     let more = json!({
         "stage": step.stage().as_str(),
-        "name": scrutiny.name(step),
-        "autonomy": scrutiny.autonomy.as_str(),
-        "stakes": scrutiny.stakes.as_str(),
+        "name": task.step_name(step),
+        "autonomy": task.autonomy.as_str(),
+        "stakes": task.stakes.as_str(),
         "screenshots": screenshots,
     });
     let request = case.as_json(round, &asked, more);
@@ -229,7 +229,7 @@ pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<P
     if step != Step::Vision {
         return Ok(Vec::new());
     }
-    let paths = plan.task(task).scrutiny.screenshots();
+    let paths = plan.task(task).screenshots();
     let found = pictures::read_all(&workspace(plan, task), paths)?;
     if found.is_empty() {
         return Err("the screenshots are gone".into());
@@ -239,7 +239,7 @@ pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<P
 
 /// The heuristic check: the last screenshot against all that it must show. Blocks.
 fn look(plan: &Plan, task: TaskId) -> Result<Advice, WorkError> {
-    let vision = plan.task(task).scrutiny.vision.as_ref();
+    let vision = plan.task(task).vision();
     let vision = vision.ok_or("the mission has no vision check any more")?;
     let found = pictures_of(plan, task, Step::Vision)?;
     let last = found.last().ok_or("the screenshots are gone")?;

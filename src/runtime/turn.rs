@@ -219,7 +219,7 @@ fn failure_of(plan: &Plan, task: TaskId, exit: &supervisor::Exit, stdout: &str, 
             CommandLine::Argv(argv) => argv.first().map(String::as_str),
             CommandLine::Shell(script) => script.split_whitespace().next(),
         });
-    let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let checks = task.checks();
     let of_checks = checks.iter().flat_map(|check| match check {
         Check::FileExists { paths, .. } => paths.as_slice(),
         _ => &[],

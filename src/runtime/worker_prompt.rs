@@ -111,14 +111,12 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
         "It is accepted by",
         task.acceptance.iter().map(|criterion| criterion.to_string()),
     );
-    let expectations = task.expectations.as_deref();
-    let checks = expectations.map_or(&[][..], |expectations| &expectations.checks);
     list(
         &mut told,
         "These checks must pass",
-        checks.iter().map(check_words),
+        task.checks().iter().map(check_words),
     );
-    let finish = task.finish.as_deref().map_or(&[][..], |finish| &finish.commands);
+    let finish = task.finish().map_or(&[][..], |finish| &finish.commands);
     let finish = finish.iter().map(|command| match &command.shows {
         Requirement::Test(test) => format!("the test {test} passes"),
         Requirement::Compilation | Requirement::Command => exits_0(&command.command),
@@ -133,11 +131,11 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
             dimensions.map(|dimension| described(&dimension.name, dimension.description.as_deref()));
         list(&mut told, "Reviewers score it on", dimensions);
     }
-    let rubric = task.verification.as_deref().and_then(|by| by.rubric.as_deref());
+    let rubric = task.verification().and_then(|by| by.rubric.as_deref());
     let graded = rubric.into_iter().flat_map(|rubric| &rubric.criteria);
     let graded = graded.map(|criterion| described(&criterion.name, criterion.description.as_deref()));
     list(&mut told, "It is graded on", graded);
-    let stages = task.scrutiny.stages.iter().filter_map(|stage| match &stage.by {
+    let stages = task.own_stages().filter_map(|stage| match &stage.by {
         StageJudge::Agent { criteria, .. } => Some(described(&stage.name, Some(criteria.as_deref()?))),
         StageJudge::Command(command) => Some(format!("{}: {}", stage.name, exits_0(command))),
     });

@@ -9,6 +9,7 @@
 //! | `calls` | what calls cost: each is counted once, whatever became of it |
 //! | `deadlines` | what the reference model says of deadlines |
 //! | `growth` | tasks that come or go, fixups, dependencies that failed |
+//! | `judges` | who is to judge a task, by what it declares |
 //! | `seats` | what the reference model says of seats |
 //! | `verdicts` | what the reference model makes of verdicts: of a stage, of a gate, of the run |
 
@@ -17,6 +18,7 @@ mod audits;
 mod calls;
 mod deadlines;
 mod growth;
+mod judges;
 mod seats;
 mod verdicts;
 
@@ -27,7 +29,7 @@ use calls::Calls;
 
 use crate::domain::{
     Advice, Cause, Edge, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag,
-    Status, Step, TaskId, TurnId, Verdict, WaitingReason,
+    StageKey, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent,
@@ -444,7 +446,7 @@ impl ReferenceModel {
                     missing,
                 },
             ) => {
-                let gate = state.plan.task(*task).finish.as_deref().expect("it has a gate");
+                let gate = state.plan.task(*task).finish().expect("it has a gate");
                 let seen = &mut self.tasks[task.index()];
                 seen.nudged.0 += u32::from(*compilation);
                 seen.nudged.1 += u32::from(*others);
@@ -514,11 +516,13 @@ impl ReferenceModel {
             Event::Task(
                 task,
                 TaskEvent::StageOpened {
-                    step: None, round, ..
+                    stage: StageKey::Of(_),
+                    round,
+                    ..
                 },
             ) => {
                 // A judge is asked once more for a reply that fits, or for answers about earlier points.
-                let verification = state.plan.task(*task).verification.as_deref();
+                let verification = state.plan.task(*task).verification();
                 let by_judge = verification.is_some_and(|verification| verification.rubric.is_some());
                 let of_facts = state.plan.rules.max_assessment_retries + 1;
                 let most = if by_judge { 2 } else { of_facts };
@@ -530,13 +534,19 @@ impl ReferenceModel {
                 assert!(*round <= most, "{event:?}");
                 seen.grading = Some(*round);
             }
-            Event::Task(task, TaskEvent::StageFailed { step: None, .. }) => {
+            Event::Task(
+                task,
+                TaskEvent::StageFailed {
+                    stage: StageKey::Of(_),
+                    ..
+                },
+            ) => {
                 assert!(self.tasks[task.index()].grading.take().is_some(), "{event:?}");
             }
             Event::Task(
                 task,
                 TaskEvent::StageOpened {
-                    step: Some(step),
+                    stage: StageKey::Step(step),
                     round,
                     ..
                 },
@@ -555,8 +565,8 @@ impl ReferenceModel {
                     (seen.looked, seen.scan_open) = (true, true);
                 }
                 assert_eq!(seen.looked, *step == Step::Vision, "{event:?}");
-                let scrutiny = &state.plan.task(*task).scrutiny;
-                let before = scrutiny.steps().filter(|before| before < step);
+                let task_plan = state.plan.task(*task);
+                let before = task_plan.steps().filter(|before| before < step);
                 for before in before {
                     let verdict = seen.steps.get(&before).map(|(verdict, _)| *verdict);
                     let stops = matches!(verdict, None | Some(Verdict::Fail | Verdict::Refer));
@@ -564,7 +574,13 @@ impl ReferenceModel {
                 }
                 seen.step = Some((*step, *round));
             }
-            Event::Task(task, TaskEvent::StageFailed { step: Some(step), .. }) => {
+            Event::Task(
+                task,
+                TaskEvent::StageFailed {
+                    stage: StageKey::Step(step),
+                    ..
+                },
+            ) => {
                 let open = self.tasks[task.index()].step.take();
                 assert_eq!(open.map(|(open, _)| open), Some(*step), "{event:?}");
             }

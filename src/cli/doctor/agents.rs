@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::domain::{AgentId, TaskId};
 use crate::engine::{State, agents_needed};
-use crate::judging::eligibility::reviewers;
-use crate::judging::independence::Mind;
+use crate::mission::eligibility::reviewers;
+use crate::mission::independence::Mind;
 use crate::mission::model::{Adapter, CommandLine, Review};
-use crate::mission::{self, AgentPlan, Plan, Reviewers, Source, variables_of};
+use crate::mission::{self, AgentPlan, Plan, Reviewers, Source};
 use crate::runtime::{layers_of, locate};
 
 use super::super::failure::Failure;
@@ -82,7 +82,7 @@ fn program(agent: &AgentPlan, folder: &Path) -> Check {
 
 /// The variables that an agent needs, by their names only.
 fn variables(agent: &AgentPlan) -> Option<Check> {
-    let needed = variables_of(&agent.spec);
+    let needed = agent.spec.variables();
     if needed.is_empty() {
         return None;
     }
@@ -183,23 +183,21 @@ struct Asked {
 
 fn asked(plan: &Plan, id: TaskId) -> Option<Asked> {
     let task = plan.task(id);
-    match (&task.expectations, task.review) {
-        (Some(expectations), _) if expectations.panel.is_some() => Some(Asked {
+    match (task.panel(), task.review) {
+        (Some(panel), _) => Some(Asked {
             for_sure: true,
-            named: expectations
-                .panel
-                .as_ref()
-                .and_then(|panel| match &panel.reviewers {
-                    Reviewers::Named(agents) => Some(agents.clone()),
-                    Reviewers::Seats(_) => None,
-                }),
+            named: match &panel.reviewers {
+                Reviewers::Named(agents) => Some(agents.clone()),
+                Reviewers::Seats(_) => None,
+            },
         }),
-        (_, Review::Required) => Some(Asked {
+        (None, Review::Required) => Some(Asked {
             for_sure: true,
             named: None,
         }),
         // Declared checks judge the work, or the mission wants no review.
-        (Some(_), Review::Auto) | (_, Review::None) => None,
+        (None, Review::None) => None,
+        (None, Review::Auto) if task.has_expectations() => None,
         (None, Review::Auto) => Some(Asked {
             for_sure: false,
             named: None,

@@ -1,7 +1,7 @@
 //! What events change of one task. What other tasks feel of it is the business of [`super::apply`].
 
 use crate::domain::{
-    AttemptKind, Cause, FailureClass, Phase, QualityFlag, Stage, Status, Verdict, WaitingReason,
+    AttemptKind, Cause, FailureClass, Phase, QualityFlag, Stage, StageKey, Status, Verdict, WaitingReason,
 };
 use crate::engine::audit::Acceptance;
 use crate::engine::event::{Event, TaskEvent};
@@ -9,7 +9,7 @@ use crate::engine::payload::{FileFact, StageReport};
 
 use crate::engine::state::{
     APPROVED, Answer, Attempt, Course, Deferral, Feedback, Hold, Judging, OpenStage, PersonsWord, Reopened,
-    Streak, TaskState,
+    SaidVerdict, Streak, TaskState,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -53,7 +53,6 @@ impl TaskState {
                 since,
                 message,
                 stage,
-                step,
             } => {
                 // What goes on behind a stage waits for nobody who was asked before.
                 if stage.is_some() {
@@ -65,7 +64,6 @@ impl TaskState {
                     since: *since,
                     message: message.clone(),
                     stage: *stage,
-                    step: *step,
                 }));
             }
             TaskEvent::Released => self.deferral = None,
@@ -93,17 +91,11 @@ impl TaskState {
                 self.attempt.nudged.others += u32::from(*others);
                 self.attempt.missing.clone_from(missing);
             }
-            TaskEvent::StageOpened {
-                step,
-                round,
-                plain,
-                grounds,
-            } => self.open_stage(OpenStage {
-                step: *step,
+            TaskEvent::StageOpened { stage, round, plain } => self.open_stage(OpenStage {
+                key: *stage,
                 round: *round,
                 open: true,
                 plain: *plain,
-                grounds: *grounds,
             }),
             TaskEvent::StageFailed { .. } => self.close_stage(),
             TaskEvent::ApprovalUndecided { approver, again, .. } => {
@@ -119,7 +111,6 @@ impl TaskState {
                 reason,
                 cause,
                 stage,
-                step,
                 gate,
                 expires,
                 ..
@@ -128,8 +119,7 @@ impl TaskState {
                 self.waits = Some(Hold {
                     reason: *reason,
                     cause: *cause,
-                    stage: stage.unwrap_or(Stage::Judge),
-                    step: *step,
+                    stage: stage.unwrap_or(StageKey::Of(Stage::Judge)),
                     number: *number,
                     gate: gate.as_deref().map(Box::from),
                     expires: *expires,
@@ -364,6 +354,14 @@ impl TaskState {
             Stage::Verification | Stage::Stages | Stage::RedTeam | Stage::Vision => self.close_stage(),
             _ => {}
         }
+        let is_said = self.state == Status::Review && report.stage >= Stage::Judge;
+        if is_said && matches!(report.verdict, Verdict::Pass | Verdict::Skip) {
+            self.judging_mut().verdicts.push(SaidVerdict {
+                stage: report.stage,
+                verdict: report.verdict,
+                withdrawn: report.withdrawn,
+            });
+        }
         match report.verdict {
             Verdict::Pass if report.stage == Stage::Judge => {
                 self.attempt.points = report.points;
@@ -400,10 +398,7 @@ impl TaskState {
                 });
             }
             Verdict::Refer => {
-                self.attempt.indeterminate = matches!(
-                    report.cause,
-                    Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
-                );
+                self.attempt.indeterminate = report.cause.is_some_and(Cause::is_of_judges);
                 let asks_about_score = matches!(report.cause, Some(Cause::Person | Cause::Confidence));
                 if report.stage == Stage::Judge && asks_about_score {
                     self.attempt.points = report.points;

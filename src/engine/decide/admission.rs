@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{AgentId, Stage, Status, Step, TaskId, Timestamp};
+use crate::domain::{AgentId, StageKey, Status, TaskId, Timestamp};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::DeferralReason;
 use crate::engine::state::{RunPhase, State};
 
 use super::draft::Draft;
-use super::{ask, stages};
+use super::{ask, pipeline};
 
 /// What whoever watches is told of work that must wait.
 pub(super) const NO_SLOT: &str = "its judging goes on once a slot is free";
@@ -82,11 +82,11 @@ pub(in crate::engine) fn admits(state: &State, id: TaskId, work: Work) -> bool {
 }
 
 /// Goes on with work in review behind a stage: at once where that needs no slot or the task is admitted, else once it is.
-pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: Stage, step: Option<Step>, now: Timestamp) {
+pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: StageKey, now: Timestamp) {
     let mut ahead = draft.clone();
-    stages::go_on_behind(&mut ahead, stage, step);
+    pipeline::go_on_behind(&mut ahead, stage);
     if ahead.task.holds_slot() && !admits(draft.state, draft.id, Work::Begun) {
-        queue(draft, Some((stage, step)), NO_SLOT, now);
+        queue(draft, Some(stage), NO_SLOT, now);
     } else {
         *draft = ahead;
     }
@@ -94,12 +94,7 @@ pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: Stage, step: Option<Ste
 
 /// The task waits for a slot; `behind` is where its judging goes on, where that is not with whoever is asked already.
 /// Without a `message` nobody is told: it may well go on at once.
-pub(super) fn queue(
-    draft: &mut Draft<'_>,
-    behind: Option<(Stage, Option<Step>)>,
-    message: &str,
-    now: Timestamp,
-) {
+pub(super) fn queue(draft: &mut Draft<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::Deferred {
@@ -107,23 +102,18 @@ pub(super) fn queue(
             until: now,
             since: now,
             message: message.to_owned(),
-            stage: behind.map(|(stage, _)| stage),
-            step: behind.and_then(|(_, step)| step),
+            stage: behind,
         },
     ));
 }
 
 /// What the task waited for has come: it goes on, if it has begun. One that has not is ready.
 pub(super) fn release(draft: &mut Draft<'_>) {
-    let behind = draft
-        .task
-        .deferral
-        .as_deref()
-        .and_then(|deferral| Some((deferral.stage?, deferral.step)));
+    let behind = draft.task.deferral.as_deref().and_then(|deferral| deferral.stage);
     draft.emit(Event::Task(draft.id, TaskEvent::Released));
     match behind {
-        Some((stage, step)) => stages::go_on_behind(draft, stage, step),
-        None if draft.task.status() == Status::Review && stages::call_off_in_vain(draft) => {}
+        Some(stage) => pipeline::go_on_behind(draft, stage),
+        None if draft.task.status() == Status::Review && pipeline::call_off_in_vain(draft) => {}
         None => ask::ask_limited_again(draft),
     }
 }

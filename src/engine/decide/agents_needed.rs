@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::domain::AgentId;
 use crate::engine::state::State;
-use crate::judging::eligibility::grader;
+use crate::mission::Judge;
 
-use super::stages::{JudgedBy, Panel, judged_by};
-use super::{approvals, later_stages};
+use super::approvals;
+use crate::engine::stages;
 
 /// The agents that a run would need: who works, and who would be asked to judge.
 #[must_use]
@@ -26,17 +26,13 @@ pub fn judging_agents(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::from_iter(approvals::agents_asked(&state.plan));
     for id in state.plan.selected_ids() {
         // People are asked from outside: nothing needs to be reached for them.
-        match judged_by(state, id) {
-            JudgedBy::Panel(Panel { seats: agents, .. }) | JudgedBy::Evaluation(agents) => {
-                needed.extend(agents);
-            }
-            JudgedBy::ChecksOnly | JudgedBy::Nobody => {}
-        }
-        let verification = state.plan.task(id).verification.as_deref();
-        let decomposer = verification.and_then(|verification| verification.decomposer);
-        let of_criteria = grader(&state.plan, id).into_iter().chain(decomposer);
+        needed.extend(state.plan.judge(id).into_iter().flat_map(Judge::seats));
+        let verification = state.plan.task(id).verification();
+        let of_criteria = verification
+            .into_iter()
+            .flat_map(|by| by.grader.into_iter().chain(by.decomposer));
         needed.extend(of_criteria.filter(|_| state.plan.rules.evaluate));
-        needed.extend(later_stages::agents(&state.plan, id).map(|(_, agent)| agent));
+        needed.extend(stages::agents(&state.plan, id).map(|(_, agent)| agent));
     }
     needed
 }

@@ -5,22 +5,23 @@
 //! moves the task and asks does it in this order. To add a purpose: a variant of [`Purpose`] and its answers in
 //! [`Advice`], their reading in `judging::advice`, the question in `review::consult`, and the arm below.
 
-use crate::domain::{Advice, AgentId, AskId, FailureClass, Purpose, Timestamp};
+use crate::domain::{Advice, AgentId, AskId, FailureClass, Purpose, SeatPlace, Timestamp};
 use crate::engine::event::{AskEvent, Event, TaskEvent};
 use crate::engine::fact::AskFailure;
 use crate::engine::ledger::CallId;
 use crate::engine::payload::{FileRef, ReplyRef};
 use crate::engine::policy::{WorkKind, policy};
-use crate::engine::state::{Ask, State};
-use crate::judging::eligibility::{grader, next_judge};
+use crate::engine::stages::{Speaker, what_it_lacks};
+use crate::engine::state::{Ask, Seat, State};
+use crate::mission::eligibility::{independence, next_judge};
+use crate::mission::independence::{Dependence, Mind};
 
 use super::approvals;
 use super::budget::{self, Told};
 use super::deferral;
 use super::draft::Draft;
-use super::later_stages::Speaker;
 use super::turns::pause_before_retry;
-use super::{dependencies, later_stages, questions, seats, verification};
+use super::{dependencies, pipeline, questions};
 
 /// Asks an agent.
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
@@ -88,32 +89,66 @@ pub(super) fn replied(
     let dependence = open
         .purpose
         .is_judging()
-        .then(|| seats::dependence(&draft, open.agent, model))
+        .then(|| dependence(&draft, open.agent, model))
         .flatten();
     let who = &state.plan.agent(open.agent).name;
     match (open.purpose, dependence) {
         (Purpose::Score(_), Some(why)) => {
             // Asked again it would be answered by the same model.
             give_up(&mut draft, &open, format!("'{who}' is not independent: {why}"));
-            seats::settle(&mut draft, now);
+            pipeline::seat_ended(&mut draft, now);
         }
-        (Purpose::Scrutinise { step, round }, Some(why)) => {
-            let speaker = Speaker::of(open.agent, model);
-            later_stages::depends(&mut draft, step, round, &why.to_string(), speaker);
-        }
-        (Purpose::Grade { round } | Purpose::Decompose { round }, Some(why)) => {
-            let why = format!("'{who}' is not independent: {why}");
-            verification::depends(&mut draft, round, &why);
+        (purpose, Some(why)) => {
+            let agent = Some(open.agent);
+            pipeline::depends(
+                &mut draft,
+                purpose,
+                (who, &why.to_string()),
+                Speaker { agent, model },
+            );
         }
         // One that was asked again while it still knew what it had seen has had its reprompt.
         (Purpose::Score(_), None) => {
             let was_asked_again = reply.tools.as_deref().is_some_and(|tools| tools.asked_again);
-            seats::replied(&mut draft, &open, advice, was_asked_again, now);
+            seat_replied(&mut draft, &open, advice, was_asked_again, now);
         }
         // Of nobody else it is asked.
         (_, _) => conclude(&mut draft, &open, Ok(advice), model, now),
     }
     draft.into_events()
+}
+
+/// A reviewer replied: it is asked once more where its reply lacks something, and has not been asked again.
+fn seat_replied(draft: &mut Draft<'_>, open: &Ask, advice: &Advice, was_asked_again: bool, now: Timestamp) {
+    let lacking = what_it_lacks(draft.view(), advice);
+    let reprompts = u32::from(open.strict.is_some() || was_asked_again);
+    let is_asked_again = reprompts < policy(WorkKind::Ask(open.purpose)).reprompts;
+    match lacking.filter(|_| is_asked_again) {
+        Some(why) => ask_again(draft, open, open.agent, Some(why), None),
+        None => pipeline::seat_ended(draft, now),
+    }
+}
+
+fn seat<'d>(draft: &'d Draft<'_>, place: SeatPlace) -> Option<&'d Seat> {
+    draft.task.judging()?.seats.get(place.seat as usize)
+}
+
+/// What keeps a reviewer's word from counting, by the models that the providers say they used (section 8).
+fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
+    let plan = draft.plan();
+    let rule = independence(plan, draft.id);
+    let reviewer = Mind::of(plan.agent(reviewer), returned);
+    let depends_on =
+        |agent: AgentId, model: Option<&str>| reviewer.depends_on(&Mind::of(plan.agent(agent), model), rule);
+    if plan.route(draft.id).is_none() {
+        return depends_on(plan.task(draft.id).agent, draft.task.output.model.as_deref());
+    }
+    // A verification judges the work of others.
+    let mut judged = plan.judged(draft.id).map(|id| draft.state.standing(id));
+    judged.find_map(|id| {
+        let model = draft.state.task(id).output.model.as_deref();
+        depends_on(plan.task(id).agent, model)
+    })
 }
 
 fn give_up(draft: &mut Draft<'_>, open: &Ask, message: String) {
@@ -169,7 +204,8 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
     let has_said = open
         .purpose
         .seat()
-        .is_some_and(|place| seats::has_said(&draft, place));
+        .and_then(|place| seat(&draft, place))
+        .is_some_and(|seat| seat.first.is_some());
     let fallback = fallback(&draft, &open).filter(|_| !failure.ours && !has_said);
     let is_limited = failure.class == FailureClass::UsageWindow && fallback.is_none() && !has_said;
     let until =
@@ -226,10 +262,13 @@ fn fallback(draft: &Draft<'_>, open: &Ask) -> Option<AgentId> {
         return None;
     }
     let (first, step) = match open.purpose {
-        Purpose::Score(place) => (seats::first_asked(draft, place).unwrap_or(open.agent), None),
-        Purpose::Grade { .. } => (grader(draft.plan(), draft.id)?, None),
-        Purpose::Decompose { .. } => (draft.task_plan().verification.as_deref()?.decomposer?, None),
-        Purpose::Scrutinise { step, .. } => (draft.task_plan().scrutiny.agent(step)?, Some(step)),
+        Purpose::Score(place) => {
+            let first = seat(draft, place).and_then(|seat| seat.instead_of);
+            (first.unwrap_or(open.agent), None)
+        }
+        Purpose::Grade { .. } => (draft.task_plan().verification()?.grader?, None),
+        Purpose::Decompose { .. } => (draft.task_plan().verification()?.decomposer?, None),
+        Purpose::Scrutinise { step, .. } => (draft.task_plan().step_agent(step)?, Some(step)),
         Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => {
             return None;
         }
@@ -247,16 +286,14 @@ fn conclude(
 ) {
     match open.purpose {
         // Its reply has been heard, or nothing is to be expected of it.
-        Purpose::Score(_) => seats::settle(draft, now),
+        Purpose::Score(_) => pipeline::seat_ended(draft, now),
         Purpose::Confirm => questions::confirmed(draft, advice, now),
         Purpose::Answer => questions::advised(draft, open.agent, advice, now),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
-        Purpose::Decompose { round } => verification::decomposed(draft, round, advice),
-        Purpose::Grade { round } => verification::advised(draft, round, open.agent, advice),
-        Purpose::Scrutinise { step, round } => {
-            let speaker = Speaker::of(open.agent, model);
-            later_stages::advised(draft, step, round, advice, speaker);
+        Purpose::Decompose { .. } | Purpose::Grade { .. } | Purpose::Scrutinise { .. } => {
+            let agent = Some(open.agent);
+            pipeline::advised(draft, open.purpose, advice, Speaker { agent, model });
         }
     }
 }

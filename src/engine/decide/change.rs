@@ -11,12 +11,10 @@ use crate::engine::event::{Event, RunEvent};
 use crate::engine::fact::Fact;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
-use crate::judging::eligibility::grader;
 use crate::mission::model::{Agent, AgentMiddleware, Permissions};
-use crate::mission::{Part, Plan, Route, succeed};
+use crate::mission::{Judge, Part, Plan, Route, succeed};
 
 use super::redo::{built_on, withdraw, withdrawn};
-use super::stages::{JudgedBy, bar_of_plan, judged_by_plan};
 
 /// First what is withdrawn, under the old plan; then the change itself.
 pub(super) fn change_mission(state: &State, input: &Fact) -> Vec<Event> {
@@ -124,37 +122,23 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
 /// What its work is held against, and by whom.
 fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let task = plan.task(id);
-    let judged_by = judged_by_plan(plan, id);
-    let (agents, evaluated) = match &judged_by {
-        JudgedBy::Panel(panel) => (panel.seats.as_slice(), None),
-        JudgedBy::Evaluation(agents) => (
-            agents.as_slice(),
-            Some((
-                plan.rules.fail_open_on_unparsed_eval,
-                plan.rules.verify_prior_feedback,
-            )),
-        ),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => (&[][..], None),
-    };
-    let further = task.scrutiny.steps().filter_map(|step| task.scrutiny.agent(step));
-    let decomposer = task
-        .verification
-        .as_deref()
-        .and_then(|verification| verification.decomposer);
-    let of_criteria = grader(plan, id).into_iter().chain(decomposer);
-    let judges = agents.iter().copied().chain(of_criteria).chain(further);
+    let judge = plan.judge(id);
+    let evaluated = judge.is_some_and(Judge::is_evaluation).then_some((
+        plan.rules.fail_open_on_unparsed_eval,
+        plan.rules.verify_prior_feedback,
+    ));
+    let further = task.steps().filter_map(|step| task.step_agent(step));
+    let verification = task.verification();
+    let of_criteria = verification
+        .into_iter()
+        .flat_map(|by| by.grader.into_iter().chain(by.decomposer));
+    let seats = judge.map_or(&[][..], Judge::seats).iter().copied();
+    let judges = seats.chain(of_criteria).chain(further);
     let judges: Vec<Agent> = judges.map(|agent| as_asked(plan, agent)).collect();
-    let bar = bar_of_plan(plan, id).map(|bar| bar.points);
     (
-        (
-            &task.target_files,
-            &task.expectations,
-            &task.verification,
-            &task.acceptance,
-        ),
-        (task.requires_tool_calls, &task.finish, &*task.scrutiny),
-        evaluated,
-        (judged_by, judges, bar),
+        (&task.pipeline, judge, plan.full_bar(id).map(|bar| bar.points)),
+        (&task.target_files, &task.acceptance, task.requires_tool_calls),
+        (task.autonomy, task.stakes, evaluated, judges),
         // What a verdict leads to is what it is for.
         plan.route(id).map(Route::ends),
     )

@@ -5,14 +5,15 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::{
-    AttemptKind, Cause, Edge, FailureClass, FailureMode, Finding, Millis, Points, QualityFlag, Severity,
-    ShellFailure, Stage, Status, Step, Timestamp, Verdict, WaitingReason,
+    AttemptKind, Cause, Edge, FailureClass, FailureMode, Millis, Points, QualityFlag, ShellFailure, Stage,
+    StageKey, Status, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, TaskEvent};
-use crate::engine::payload::{FileFact, Grounds, StageReport};
+use crate::engine::payload::{FileFact, StageReport};
+use crate::engine::stages::Grounds;
 use crate::engine::state::{Hold, Judging, TaskState};
-use crate::mission::TaskPlan;
 use crate::mission::model::{CommandLine, OnExhausted};
+use crate::mission::{Judge, TaskPlan};
 
 use super::audit;
 use super::deferral;
@@ -22,49 +23,18 @@ use super::fixups;
 use super::holds;
 use super::routes;
 use super::side_effects;
-use super::stages::{JudgedBy, full_bar, judged_by};
 
 /// On what grounds work is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accepted {
-    /// Reviewers scored it at or above the bar.
-    Reviewed,
-    /// A person accepted it.
-    ByPerson,
-    /// All its declared checks passed, and it asked for no judge.
-    Checked,
-    /// Nobody judged it.
-    Unreviewed,
+    /// Its stages are content.
+    On(Grounds),
     /// It stayed below the bar, after all attempts.
     BelowBar,
     /// It stayed below the bar, but at least half of its files are there.
     Degraded,
     /// It is a verification whose verdict leads on by this edge.
     Routed(Edge),
-}
-
-impl Accepted {
-    /// As the journal says it. Below its bar no work comes to a further stage.
-    pub fn on_record(self) -> Grounds {
-        match self {
-            Self::Reviewed => Grounds::Reviewed,
-            Self::ByPerson => Grounds::ByPerson,
-            // A verification comes to none at all.
-            Self::Checked | Self::Routed(_) => Grounds::Checked,
-            Self::Unreviewed | Self::BelowBar | Self::Degraded => Grounds::Unreviewed,
-        }
-    }
-}
-
-impl From<Grounds> for Accepted {
-    fn from(grounds: Grounds) -> Self {
-        match grounds {
-            Grounds::Reviewed => Self::Reviewed,
-            Grounds::ByPerson => Self::ByPerson,
-            Grounds::Checked => Self::Checked,
-            Grounds::Unreviewed => Self::Unreviewed,
-        }
-    }
 }
 
 /// The acceptance step.
@@ -78,10 +48,10 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
     }
     let flag = match grounds {
         // A verification has done what it is for; what its verdict means is what follows from it.
-        Accepted::Reviewed | Accepted::ByPerson | Accepted::Checked | Accepted::Routed(_) => {
+        Accepted::On(Grounds::Reviewed | Grounds::ByPerson | Grounds::Checked) | Accepted::Routed(_) => {
             QualityFlag::Clean
         }
-        Accepted::Unreviewed => QualityFlag::Unreviewed,
+        Accepted::On(Grounds::Unreviewed) => QualityFlag::Unreviewed,
         Accepted::BelowBar => QualityFlag::BelowThreshold,
         Accepted::Degraded => QualityFlag::Degraded,
     };
@@ -89,7 +59,7 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
     let unverified = draft.task.attempt.unverified.then_some(QualityFlag::Unverified);
     let degraded = draft.task.is_degraded().then_some(QualityFlag::Degraded);
     // Whoever accepts it by their own word needs no relief for it.
-    let relaxed = draft.task.attempt.relaxed && grounds != Accepted::ByPerson;
+    let relaxed = draft.task.attempt.relaxed && grounds != Accepted::On(Grounds::ByPerson);
     let relaxed = relaxed.then_some(QualityFlag::Relaxed);
     let flag = [relaxed, unverified, degraded]
         .into_iter()
@@ -102,17 +72,14 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
     draft.done(flag);
 }
 
-/// Emits a stage's verdict on the current attempt.
-pub(super) fn stage(
-    draft: &mut Draft<'_>,
-    stage: Stage,
-    verdict: Verdict,
-    cause: Option<Cause>,
-    fill: impl FnOnce(&mut StageReport),
-) {
-    let mut report = StageReport::new(draft.id, draft.task.attempt.number, stage, verdict, cause);
-    fill(&mut report);
-    let full = full_bar(draft.plan(), draft.id, stage);
+/// Records a stage's verdict; whether it was reached only by the relief of a foundation is said here.
+pub(super) fn record(draft: &mut Draft<'_>, mut report: StageReport) {
+    let (work, verdict) = (draft.task_plan(), report.verdict);
+    let full = match (report.stage, work.panel()) {
+        (Stage::Verification, _) => work.verification().map(|verification| verification.bar),
+        (_, Some(panel)) => Some(panel.bar),
+        (_, None) => Some(draft.plan().rules.eval_bar),
+    };
     let misses = |points| full.is_some_and(|bar| !bar.is_reached_by(points));
     report.relaxed = verdict == Verdict::Pass && report.by.is_none() && report.points.is_some_and(misses);
     draft.emit(Event::verdict(report));
@@ -214,7 +181,7 @@ fn previous_signature(draft: &Draft<'_>) -> Option<u64> {
 }
 
 fn next_attempt(draft: &Draft<'_>, agent_failed: bool) -> Option<AttemptKind> {
-    let evaluated = matches!(judged_by(draft.state, draft.id), JudgedBy::Evaluation(_));
+    let evaluated = draft.plan().judge(draft.id).is_some_and(Judge::is_evaluation);
     allowed_attempt(draft.task_plan(), &draft.task, agent_failed, evaluated)
 }
 
@@ -276,8 +243,8 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     let (stage, cause, points) = last.map_or((Stage::Outcome, None, None), |f| (f.stage, f.cause, f.points));
     // What an evaluation scores too low may be good enough. What a stage of its own keeps out is not.
     let is_kept_out = matches!(stage, Stage::Stages | Stage::RedTeam | Stage::Vision);
-    let by_default = match judged_by(draft.state, draft.id) {
-        JudgedBy::Evaluation(_) if !is_kept_out => OnExhausted::Accept,
+    let by_default = match draft.plan().judge(draft.id) {
+        Some(Judge::Evaluation(_)) if !is_kept_out => OnExhausted::Accept,
         _ => OnExhausted::Fail,
     };
     let policy = draft
@@ -307,7 +274,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
         OnExhausted::Refer if was_judged && cause != Some(Cause::Rejected) => {
             let message =
                 format!("still not good enough after {attempts} attempts, {score}: accept it or not?");
-            return ask_person(draft, stage, Cause::Exhausted, &message);
+            return ask_person(draft, StageKey::Of(stage), Cause::Exhausted, &message);
         }
         _ => {}
     }
@@ -367,42 +334,11 @@ fn produced(draft: &Draft<'_>) -> (usize, usize) {
     (there, targets.len())
 }
 
-/// A person must decide: nothing trustworthy could be said at this stage.
-pub(super) fn refer(draft: &mut Draft<'_>, at: Stage, cause: Cause, message: &str) {
-    stage(draft, at, Verdict::Refer, Some(cause), |report| {
-        report.findings = vec![Finding::new(Severity::Info, message)];
-    });
-    ask_person(draft, at, cause, message);
-}
-
 /// Parks the task until a person answers instead of a stage. The verdict that refers it stands already.
-pub(super) fn ask_person(draft: &mut Draft<'_>, at: Stage, cause: Cause, message: &str) {
-    ask_person_at(draft, at, None, cause, message);
-}
-
-/// What a person is asked. Whoever says yes accepts the work, not only what they were asked about, and is then its reviewer;
-/// so they must know where nobody else was (sections 9 and 20).
-pub(super) fn put_to_a_person(message: &str, unreviewed: bool) -> String {
-    let rest = if unreviewed {
-        "; nobody has reviewed the work itself, so whoever approves it is its only reviewer"
-    } else {
-        ""
-    };
-    format!("{message}{rest}")
-}
-
-/// The same; `step` is the one of several that are of this stage.
-pub(super) fn ask_person_at(
-    draft: &mut Draft<'_>,
-    at: Stage,
-    step: Option<Step>,
-    cause: Cause,
-    message: &str,
-) {
+pub(super) fn ask_person(draft: &mut Draft<'_>, at: StageKey, cause: Cause, message: &str) {
     let hold = Hold {
         cause: Some(cause),
         stage: at,
-        step,
         ..Hold::of(WaitingReason::Refer)
     };
     holds::ask(draft, hold, message, message.to_owned());

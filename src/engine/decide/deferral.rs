@@ -8,6 +8,7 @@
 use crate::domain::{Millis, Status, TaskId, Timestamp};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::payload::DeferralReason;
+use crate::engine::stages::names;
 use crate::engine::state::{Deferral, State};
 
 use super::draft::Draft;
@@ -53,7 +54,7 @@ pub(super) fn judges_wait(draft: &mut Draft<'_>, now: Timestamp) {
         .collect();
     let agents: Vec<_> = limited.iter().map(|(agent, _)| *agent).collect();
     if let Some(until) = limited.iter().map(|(_, until)| *until).max() {
-        let names = super::stages::names(draft.plan(), &agents, "and");
+        let names = names(draft.plan(), &agents, "and");
         let message = format!("{names} met a limit of a subscription");
         defer(draft, DeferralReason::Window, until, &message, now);
     }
@@ -89,7 +90,6 @@ fn defer(draft: &mut Draft<'_>, why: DeferralReason, until: Timestamp, message: 
             since: now,
             message: message.to_owned(),
             stage: None,
-            step: None,
         },
     ));
 }

@@ -7,6 +7,7 @@
 use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::fact::Fact;
+use crate::engine::stages::View;
 use crate::engine::state::{State, TaskState};
 use crate::mission::{Plan, TaskPlan};
 
@@ -35,6 +36,15 @@ impl<'a> Draft<'a> {
 
     pub fn task_plan(&self) -> &'a TaskPlan {
         self.state.plan.task(self.id)
+    }
+
+    /// The task as its stages see it.
+    pub fn view(&self) -> View<'_> {
+        View {
+            state: self.state,
+            id: self.id,
+            task: &self.task,
+        }
     }
 
     pub fn emit(&mut self, event: Event) {

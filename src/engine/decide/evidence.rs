@@ -5,7 +5,7 @@
 //! the turn is held against it. A turn that was lost, or never came to its work, leaves its record to the next one.
 
 use crate::domain::{
-    Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, Timestamp, TurnId, Verdict,
+    Cause, FailureMode, Finding, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::effect::open_at;
 use crate::engine::event::{Event, RunEvent, TurnEvent};
@@ -117,15 +117,10 @@ pub(super) fn voided(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
 /// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.
 pub(super) fn protected(draft: &mut Draft<'_>, changes: &[String], hint: &str) {
     let list = changes.join(", ");
-    conclude::stage(
-        draft,
-        Stage::Outcome,
-        Verdict::Fail,
-        Some(Cause::Protected),
-        |report| {
-            let finding = |change: &String| Finding::new(Severity::Critical, format!("protected: {change}"));
-            report.findings = changes.iter().map(finding).collect();
-        },
-    );
+    let key = StageKey::Of(Stage::Outcome);
+    let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Protected));
+    let finding = |change: &String| Finding::new(Severity::Critical, format!("protected: {change}"));
+    report.findings = changes.iter().map(finding).collect();
+    conclude::record(draft, *report);
     draft.fail(FailureMode::Protected, format!("protected files: {list}{hint}"));
 }

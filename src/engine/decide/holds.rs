@@ -5,10 +5,11 @@
 //! included. What an answer leads to is told by the hold itself.
 
 use crate::domain::{
-    Cause, FailureMode, Finding, HoldId, Phase, Severity, Stage, Status, TaskId, Timestamp, Verdict,
-    WaitingReason,
+    Cause, FailureMode, Finding, HoldId, Phase, Severity, Stage, StageKey, Status, TaskId, Timestamp,
+    Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, HoldEvent, TaskEvent};
+use crate::engine::stages::Grounds;
 use crate::engine::state::{ANSWERED, APPROVED, Hold, HoldStage, REJECTED, Resume, State};
 use crate::mission::HoldKind;
 
@@ -17,6 +18,9 @@ use super::{admission, approvals, conclude, questions};
 
 /// What an agent is told whose tool call a person allows.
 const ALLOWED_ONCE: &str = "a person allows this call, once";
+
+/// The stage of a hold that names none.
+const JUDGE: StageKey = StageKey::Of(Stage::Judge);
 
 /// What is said to a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +52,7 @@ pub(super) fn ask(draft: &mut Draft<'_>, hold: Hold, because: &str, message: Str
             number: draft.task.consent.asked + 1,
             reason: hold.reason,
             cause: hold.cause,
-            stage: (hold.stage != Stage::Judge).then_some(hold.stage),
-            step: hold.step,
+            stage: (hold.stage != JUDGE).then_some(hold.stage),
             message,
             gate: hold.gate.map(String::from),
             expires: hold.expires,
@@ -81,15 +84,15 @@ pub(super) fn answer(draft: &mut Draft<'_>, word: Word<'_>, by: &str, now: Times
         Resume::Turn => questions::take(draft, said, by, Some(hold.number)),
         Resume::Judge => {
             draft.enter(Status::Review);
-            admission::go_on_behind(draft, hold.stage, hold.step, now);
+            admission::go_on_behind(draft, hold.stage, now);
         }
         Resume::Pass => {
             stands_for_the_stage(draft, &hold, None, by);
-            admission::go_on_behind(draft, hold.stage, hold.step, now);
+            admission::go_on_behind(draft, hold.stage, now);
         }
         Resume::Accept => {
             stands_for_the_stage(draft, &hold, None, by);
-            conclude::accept(draft, conclude::Accepted::ByPerson);
+            conclude::accept(draft, conclude::Accepted::On(Grounds::ByPerson));
         }
         Resume::Rework => {
             stands_for_the_stage(draft, &hold, Some(said), by);
@@ -126,26 +129,19 @@ pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
 /// the panel that let it pass, if there was one, and its score is the work's score; with a no, what a panel found goes
 /// along, but not its score, for the work is not as good as the panel thought.
 fn stands_for_the_stage(draft: &mut Draft<'_>, hold: &Hold, objection: Option<&str>, by: &str) {
-    let (state, id) = (draft.state, draft.id);
-    let before = state.task(id);
-    let panel = before.panel.as_deref().filter(|_| hold.stage == Stage::Judge);
-    let own = hold.step.filter(|step| step.stage() == Stage::Stages);
+    let before = draft.state.task(draft.id);
+    let panel = before.panel.as_deref().filter(|_| hold.stage == JUDGE);
     draft.enter(Status::Review);
     let (verdict, cause) = match objection {
         None => (Verdict::Pass, None),
         Some(_) => (Verdict::Fail, Some(Cause::Rejected)),
     };
-    conclude::stage(draft, hold.stage, verdict, cause, |report| {
-        report.by = Some(by.to_owned());
-        report.name = own.map(|step| state.plan.task(id).scrutiny.name(step).to_owned());
-        report.findings = objection
-            .map(|reason| Finding::new(Severity::High, reason))
-            .into_iter()
-            .chain(panel.into_iter().flat_map(|panel| panel.findings.clone()))
-            .collect();
-        if objection.is_some() {
-            return;
-        }
+    let mut report = draft.view().report(hold.stage, verdict, cause);
+    report.by = Some(by.to_owned());
+    let objected = objection.map(|reason| Finding::new(Severity::High, reason));
+    let found = panel.into_iter().flat_map(|panel| panel.findings.clone());
+    report.findings = objected.into_iter().chain(found).collect();
+    if objection.is_none() {
         // What the judges gave stays the score, whatever the person says of it.
         report.points = before.attempt.points.filter(|_| hold.on_yes() == Resume::Accept);
         if let Some(panel) = panel {
@@ -159,7 +155,8 @@ fn stands_for_the_stage(draft: &mut Draft<'_>, hold: &Hold, objection: Option<&s
             Finding::new(Severity::Info, text)
         };
         report.findings.extend(before.changed.iter().map(since));
-    });
+    }
+    conclude::record(draft, *report);
 }
 
 /// What is said of work that ends because nobody answered in time.

@@ -7,7 +7,7 @@ use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::State;
 
 use super::draft::Draft;
-use super::{approvals, dependencies, finish_gate, later_stages, stages, verification};
+use super::{approvals, dependencies, pipeline};
 
 /// Asks for work of the task that is neither a turn nor a question to an agent.
 pub(super) fn request(draft: &mut Draft<'_>, job: Job) {
@@ -26,20 +26,16 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     let mut draft = Draft::new(state, turn.task);
     draft.tell(fact);
     match (job, end) {
-        (Job::Scan { then, .. }, JobEnd::Seen { .. }) => stages::scanned(&mut draft, then),
         (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
             dependencies::scanned(&mut draft, dependency, files);
-        }
-        (Job::Finish(_), JobEnd::Checked(_)) => finish_gate::checked(&mut draft),
-        (Job::Check(_), JobEnd::Checked(_)) => stages::check_finished(&mut draft),
-        (Job::Grade(round), JobEnd::Graded(result)) => verification::graded(&mut draft, round, result),
-        (Job::Stage(..), JobEnd::Seen { .. }) => later_stages::looked(&mut draft),
-        (Job::Stage(step, round), JobEnd::Judged(result)) => {
-            later_stages::judged(&mut draft, (step, round), result);
         }
         (Job::Approver { number, approver }, JobEnd::Said(said)) => {
             approvals::said(&mut draft, number, approver, said, now);
         }
+        (Job::Scan { .. } | Job::Stage(..), JobEnd::Seen { .. })
+        | (Job::Finish(_) | Job::Check(_), JobEnd::Checked(_))
+        | (Job::Grade(_), JobEnd::Graded(_))
+        | (Job::Stage(..), JobEnd::Judged(_)) => pipeline::came_back(&mut draft, job, end),
         // An end that is none of this work.
         _ => return Vec::new(),
     }

@@ -8,7 +8,6 @@
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `audit` | what was accepted must still stand (6) |
-//! | `breaker` | too many rejections in a row (7) |
 //! | `budget` | room before a call, prices, the end of the work when nothing is left (19) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `conclude` | below the bar or not: accept, fix or retry, forced acceptance, give up, ask a person (3, 4, 9) |
@@ -19,28 +18,22 @@
 //! | `due` | what follows when a timer is due |
 //! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
 //! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
-//! | `finish_gate` | `verify`: what must hold before a worker may call itself finished (6.3) |
 //! | `fixups` | a new task that makes up for a failed one; no attempt at the same task (12) |
 //! | `gates` | quality gates: passed or failed (14) |
 //! | `holds` | whatever waits for a person or a moment: how a person is asked, what an answer leads to, checkpoints and delays (5, 6, 14, 17) |
 //! | `intake` | work that was asked for from outside (16) |
 //! | `jobs` | commands and looks at files that came back (5, 6, 10, 11) |
-//! | `later_stages` | the stages behind the verification: the mission's own, the red team, the vision check (6.7 to 6.9, 15) |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
-//! | `preflight` | what plain evidence rejects before anybody is asked (6) |
-//! | `prior` | why a judge is asked once more, points of an earlier review (4) |
+//! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants (6) |
 //! | `questions` | what an agent asks instead of working, what it says does not hold, and who answers (5, 17) |
 //! | `redo` | `--retry-failed` and `--redo`: failed and done work tried again by a person's word (5) |
 //! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
 //! | `schedule` | what has become due, in its order; who gets the free slots (5, 11, 14) |
-//! | `seats` | panel and evaluation: seats, rounds, the one strict reprompt, the bar (7, 9) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
 //! | `sla` | deadlines: warnings, and what follows when they pass (14) |
-//! | `stages` | the order of judging one attempt; who judges, and by which bar (3, 6) |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss, repeated requests (4, 5, 13) |
-//! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (6.6, 10) |
 //! | `worst_case` | the most that a task may take by these rules |
 
 mod admission;
@@ -48,7 +41,6 @@ mod agents_needed;
 mod approvals;
 mod ask;
 mod audit;
-mod breaker;
 mod budget;
 mod change;
 mod conclude;
@@ -59,28 +51,22 @@ mod draft;
 mod due;
 mod ending;
 mod evidence;
-mod finish_gate;
 mod fixups;
 mod gates;
 mod holds;
 mod intake;
 mod jobs;
-mod later_stages;
 mod notify;
 mod operator;
-mod preflight;
-mod prior;
+mod pipeline;
 mod questions;
 mod redo;
 mod resume;
 mod routes;
 mod schedule;
-mod seats;
 mod side_effects;
 mod sla;
-mod stages;
 mod turns;
-mod verification;
 mod worst_case;
 
 use crate::domain::Timestamp;
@@ -100,13 +86,10 @@ pub(super) use evidence::must_note;
 pub use gates::evaluate_gate;
 pub(super) use holds::waits_for;
 pub(super) use intake::{scope, task_of};
-pub(super) use later_stages::not_asked;
 pub use notify::holds_the_end;
-pub use prior::{prior_points, reprompt};
 pub use redo::done_again;
 pub(super) use schedule::needs_prompt;
 pub(super) use side_effects::must_be_allowed;
-pub use stages::{JudgedBy, bar, judged_by};
 pub use turns::pause_before_retry;
 pub use worst_case::worst_case;
 

@@ -3,14 +3,15 @@
 //! agent said is judged as it is.
 
 use crate::domain::{
-    Advice, AgentId, BrokenAssumption, Millis, Purpose, Stage, Status, Timestamp, TurnId, WaitingReason,
+    Advice, AgentId, BrokenAssumption, Millis, Purpose, Stage, StageKey, Status, Timestamp, TurnId,
+    WaitingReason,
 };
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::payload::Asked;
 use crate::engine::state::{Hold, Known};
 
 use super::draft::Draft;
-use super::{admission, ask, holds, stages};
+use super::{admission, ask, holds, pipeline};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
 const TOOL_CALLS_OF_WORK: u32 = 5;
@@ -40,7 +41,7 @@ pub(super) fn or_go_on(
 
 fn judge(draft: &mut Draft<'_>) {
     draft.enter(Status::Review);
-    stages::begin(draft);
+    pipeline::begin(draft);
 }
 
 /// Whether work was seen: then what was said at its end is no reason to wait.
@@ -130,7 +131,7 @@ fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
         broken.evidence
     );
     let hold = Hold {
-        stage: Stage::Outcome,
+        stage: StageKey::Of(Stage::Outcome),
         ..Hold::of(WaitingReason::Operator)
     };
     holds::ask(draft, hold, because, message);

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Stage, Status, Timestamp, TurnId, WaitingReason};
+use crate::domain::{Stage, StageKey, Status, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::{Event, RunEvent, TurnEvent};
 use crate::engine::payload::SupervisorRef;
 use crate::engine::state::State;
 use crate::mission::RunOptions;
 
 use super::draft::Draft;
-use super::{admission, approvals, deferral, side_effects, stages};
+use super::{admission, approvals, deferral, pipeline, side_effects};
 
 /// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
 /// turn goes on as if nothing had happened; nothing is spent on it.
@@ -37,7 +37,12 @@ pub(super) fn resume(
     for id in state.plan.task_ids() {
         let task = state.task(id);
         if task.deferral.is_some() {
-            events.extend(deferral::resume(state, id, stages::asks_in_vain(state, id), now));
+            events.extend(deferral::resume(
+                state,
+                id,
+                pipeline::asks_in_vain(state, id),
+                now,
+            ));
         }
         if task.work.turn.is_some() {
             let turn = state.current_turn(id);
@@ -51,11 +56,11 @@ pub(super) fn resume(
         } else if task.hold().is_some_and(crate::engine::state::Hold::is_for_judges) {
             let mut draft = Draft::new(state, id);
             draft.enter_because(Status::Review, "the reviewers are asked again");
-            admission::queue(&mut draft, Some((Stage::Outcome, None)), "", now);
+            admission::queue(&mut draft, Some(StageKey::Of(Stage::Outcome)), "", now);
             events.extend(draft.into_events());
         } else if task.deferral.is_none() {
             let mut draft = Draft::new(state, id);
-            stages::call_off_in_vain(&mut draft);
+            pipeline::call_off_in_vain(&mut draft);
             events.extend(draft.into_events());
         }
     }

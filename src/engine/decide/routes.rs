@@ -6,9 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{
-    AttemptKind, Cause, Edge, FailureMode, Finding, Severity, Stage, Status, TaskId, Verdict,
-};
+use crate::domain::{AttemptKind, Cause, Edge, FailureMode, Stage, StageKey, Status, TaskId, Verdict};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::routes::leaving;
 use crate::engine::state::State;
@@ -17,7 +15,7 @@ use crate::mission::Route;
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
 use super::redo::{begin_again, built_on, from_the_start, withdraw, withdrawn};
-use super::{fixups, stages};
+use super::{fixups, pipeline};
 
 /// A verification starts: there is nothing to do before it is judged.
 pub(super) fn begin(draft: &mut Draft<'_>) {
@@ -29,7 +27,7 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
     if draft.state.judged(draft.id).next().is_none() {
         return judges_nothing(draft);
     }
-    stages::begin(draft);
+    pipeline::begin(draft);
 }
 
 /// An edge led to it, and none of the work that it was to judge is part of the run. That is no verdict about any work.
@@ -46,16 +44,9 @@ fn judges_nothing(draft: &mut Draft<'_>) {
         "there is nothing to judge: '{}' is not part of the run",
         left.join("', '")
     );
-    let cause = Cause::Artifact;
-    conclude::stage(
-        draft,
-        Stage::Verification,
-        Verdict::Refer,
-        Some(cause),
-        |report| {
-            report.findings = vec![Finding::new(Severity::Info, message.clone())];
-        },
-    );
+    let (cause, key) = (Cause::Artifact, StageKey::Of(Stage::Verification));
+    let report = draft.view().remark(key, Verdict::Refer, Some(cause), &message);
+    conclude::record(draft, *report);
     referred(draft, route, cause, &message);
 }
 
@@ -117,7 +108,7 @@ pub(super) fn referred(draft: &mut Draft<'_>, route: &Route, cause: Cause, messa
     if draft.state.takes(route.refer) {
         conclude::accept(draft, Accepted::Routed(Edge::Refer));
     } else {
-        conclude::ask_person(draft, Stage::Verification, cause, message);
+        conclude::ask_person(draft, StageKey::Of(Stage::Verification), cause, message);
     }
 }
 

@@ -1,11 +1,14 @@
 //! A worker's turns. A turn runs real tools, so it is never repeated blindly: only a failure *before* a process or
 //! session existed is, once, and a provider's refusal of a request by its class (semantics, sections 4 and 13).
 
-use crate::domain::{Cause, Digest, FailureClass, Millis, Stage, Status, Timestamp, TurnId, Verdict};
+use crate::domain::{
+    Cause, Digest, FailureClass, Finding, Millis, Severity, Stage, StageKey, Status, Timestamp, TurnId,
+    Verdict,
+};
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::fact::{Fact, Prompt, TurnEnd};
 use crate::engine::ledger::CallId;
-use crate::engine::payload::{Exit, StageReport};
+use crate::engine::payload::Exit;
 use crate::engine::policy::{WorkKind, policy};
 use crate::engine::state::{RunPhase, State};
 
@@ -211,20 +214,11 @@ fn judge_outcome(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
             deferral::turn_waits(draft, end.exit.retry_after, &message, now);
         }
         Some(class) => {
-            draft.emit(Event::verdict(StageReport {
-                failure: Some(class),
-                findings: vec![crate::domain::Finding::new(
-                    crate::domain::Severity::High,
-                    message.clone(),
-                )],
-                ..StageReport::new(
-                    draft.id,
-                    end.turn.attempt,
-                    Stage::Outcome,
-                    Verdict::Fail,
-                    Some(Cause::Outcome),
-                )
-            }));
+            let (key, cause) = (StageKey::Of(Stage::Outcome), Some(Cause::Outcome));
+            let mut report = draft.view().report(key, Verdict::Fail, cause);
+            report.failure = Some(class);
+            report.findings = vec![Finding::new(Severity::High, message.clone())];
+            conclude::record(draft, *report);
             let failed = conclude::FailedAgent {
                 class,
                 message: &message,

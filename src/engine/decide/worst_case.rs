@@ -3,16 +3,14 @@
 
 use crate::domain::{AgentId, AttemptKind, Purpose, SeatPlace, Step, TaskId};
 use crate::engine::policy::{WorkKind, policy};
+use crate::engine::stages::{self, panel_rounds};
 use crate::engine::state::{State, TaskState};
-use crate::mission::TaskPlan;
 use crate::mission::model::OnExhausted;
+use crate::mission::{Judge, TaskPlan};
 
-use crate::judging::eligibility::{grader, stand_ins};
+use crate::mission::eligibility::stand_ins;
 
 use super::conclude::allowed_attempt;
-use super::later_stages;
-use super::seats::panel_rounds;
-use super::stages::{JudgedBy, judged_by};
 
 /// More attempts than this are not counted: such a limit limits nothing.
 const COUNTED: u32 = 10_000;
@@ -31,21 +29,21 @@ pub struct WorstCase {
 /// The most that a task may take in a run without a person's help (sections 4 and 7). Depends on the plan alone.
 #[must_use]
 pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
-    let judged_by = judged_by(state, id);
+    let judge = state.plan.judge(id);
     let rounds = panel_rounds(&state.plan);
-    let (seats, seat_rounds) = match &judged_by {
-        JudgedBy::Panel(panel) => (panel.seats.as_slice(), rounds),
-        JudgedBy::Evaluation(agents) => (agents.as_slice(), 1),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => (&[][..], 0),
+    let seats = judge.map_or(&[][..], Judge::seats);
+    let seat_rounds = match judge {
+        Some(Judge::Panel(_)) => rounds,
+        _ => 1,
     };
-    let mut attempts = attempts(state.plan.task(id), &judged_by);
+    let mut attempts = attempts(state.plan.task(id), judge);
     if gets_fixup(state, id) {
         let fixup = TaskPlan {
             foundation: false,
             ..state.plan.task(id).clone()
         };
         attempts = attempts
-            .zip(self::attempts(&fixup, &judged_by))
+            .zip(self::attempts(&fixup, judge))
             .map(|(own, fixup)| own.saturating_add(fixup));
     }
     let per_attempt = |calls: u64| attempts.map(|attempts| u64::from(attempts).saturating_mul(calls));
@@ -55,16 +53,17 @@ pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
         |purpose: Purpose, agent: AgentId, step: Option<Step>| asked(agent, step) * most_requests(purpose);
     let score = Purpose::Score(SeatPlace::default());
     let of_seats = seats.iter().map(|agent| most(score, *agent, None));
-    let grader = grader(&state.plan, id).filter(|_| state.plan.rules.evaluate);
+    let verification = state.plan.task(id).verification();
+    let grader = verification.and_then(|verification| verification.grader);
+    let grader = grader.filter(|_| state.plan.rules.evaluate);
     let of_grader = grader.map(|grader| most(Purpose::Grade { round: 1 }, grader, None));
     // What its criteria are cut into holds for all attempts of a task; a fixup is another task.
-    let verification = state.plan.task(id).verification.as_deref();
     let decomposer = verification.and_then(|verification| verification.decomposer);
     let decomposer = decomposer.filter(|_| grader.is_some());
     let cuts = u64::from(decomposer.is_some()) * (1 + u64::from(gets_fixup(state, id)));
     let of_cut = decomposer.map_or(0, |agent| most(Purpose::Decompose { round: 1 }, agent, None));
     let cut_repeats = of_cut.saturating_mul(cuts);
-    let further: Vec<(Step, AgentId)> = later_stages::agents(&state.plan, id).collect();
+    let further: Vec<(Step, AgentId)> = stages::agents(&state.plan, id).collect();
     let of_further = further.iter().map(|(step, agent)| {
         let (step, round) = (*step, 1);
         most(Purpose::Scrutinise { step, round }, *agent, Some(step))
@@ -99,23 +98,15 @@ fn gets_fixup(state: &State, id: TaskId) -> bool {
 }
 
 /// Plays a task whose every attempt is sent back.
-fn attempts(plan: &TaskPlan, judged_by: &JudgedBy) -> Option<u32> {
+fn attempts(plan: &TaskPlan, judge: Option<&Judge>) -> Option<u32> {
     if plan.route.is_some() {
         // Of one visit: what is sent back is begun anew, with it.
         return Some(1);
     }
-    let evaluated = matches!(judged_by, JudgedBy::Evaluation(_));
-    let has_checks = plan
-        .expectations
-        .as_deref()
-        .is_some_and(|expectations| !expectations.checks.is_empty())
-        || plan.verification.is_some()
-        || plan.scrutiny.next(None).is_some();
-    let has_judges = match judged_by {
-        JudgedBy::Panel(panel) => !panel.is_empty(),
-        JudgedBy::Evaluation(agents) => !agents.is_empty(),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => false,
-    };
+    let evaluated = judge.is_some_and(Judge::is_evaluation);
+    let has_checks =
+        !plan.checks().is_empty() || plan.verification().is_some() || plan.steps().next().is_some();
+    let has_judges = judge.is_some_and(|judge| !judge.seats().is_empty() || !judge.people().is_empty());
     // Work that nothing can reject comes back only when its agent fails, and then it is never fixed.
     let only_by_agent = !has_checks && !has_judges && plan.target_files.is_empty();
     let mut task = TaskState::default();

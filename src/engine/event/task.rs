@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     AgentId, AttemptKind, Cause, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
-    QualityFlag, Stage, Status, Step, TaskId, Timestamp, WaitingReason,
+    QualityFlag, StageKey, Status, TaskId, Timestamp, WaitingReason,
 };
-use crate::engine::payload::{DeferralReason, FileFact, Grounds, StageReport, VoidedStage, Way, is_default};
+use crate::engine::payload::{DeferralReason, FileFact, StageReport, VoidedStage, Way, is_default};
 use crate::mission::SubTask;
 
 /// What happens to the standing of a task: its state and attempts, verdicts about it, what and whom it waits for.
@@ -63,22 +63,18 @@ pub enum TaskEvent {
     },
     /// A stage behind the panel is asked, or its command is run: the request of that is told.
     StageOpened {
-        /// Which one; `None`: the verification.
-        #[serde(default, skip_serializing_if = "is_default")]
-        step: Option<Step>,
+        /// Which one.
+        stage: StageKey,
         /// The round of this judging, from 1; in round 0 a vision check looks which of its screenshots are there.
         round: u32,
         /// Whether it needs no agent.
         #[serde(default, skip_serializing_if = "is_default")]
         plain: bool,
-        /// On what grounds the work came to it.
-        grounds: Grounds,
     },
     /// The open stage failed in this round: whoever was asked said nothing that counts. That one's end is told.
     StageFailed {
-        /// Which one; `None`: the verification.
-        #[serde(default, skip_serializing_if = "is_default")]
-        step: Option<Step>,
+        /// Which one.
+        stage: StageKey,
         /// What went wrong.
         message: String,
     },
@@ -187,10 +183,7 @@ pub enum TaskEvent {
         cause: Option<Cause>,
         /// For a refer: the stage that a person decides instead of; `None` is the judge.
         #[serde(default, skip_serializing_if = "is_default")]
-        stage: Option<Stage>,
-        /// For a stage behind the verification: which one.
-        #[serde(default, skip_serializing_if = "is_default")]
-        step: Option<Step>,
+        stage: Option<StageKey>,
         /// What the person is told.
         message: String,
         /// The approval gate that asks, where one does.
@@ -278,10 +271,7 @@ pub enum TaskEvent {
         message: String,
         /// The stage behind which a task that waits for a slot goes on; `None`: with whoever is asked already.
         #[serde(default, skip_serializing_if = "is_default")]
-        stage: Option<Stage>,
-        /// Which of several such stages.
-        #[serde(default, skip_serializing_if = "is_default")]
-        step: Option<Step>,
+        stage: Option<StageKey>,
     },
     /// `task:released`: the moment has come, or a slot is free.
     Released,

@@ -1,6 +1,6 @@
 //! What keeps a task from moving until a person says so, and what their answer leads to.
 
-use crate::domain::{Cause, FailureMode, Stage, Step, Timestamp, WaitingReason};
+use crate::domain::{Cause, FailureMode, Stage, StageKey, Timestamp, WaitingReason};
 
 /// How an approval is resolved, as the journal says it: the person says yes.
 pub(crate) const APPROVED: &str = "approved";
@@ -17,9 +17,7 @@ pub struct Hold {
     /// For a refer: its cause.
     pub cause: Option<Cause>,
     /// For a refer: the stage that a person decides instead of.
-    pub stage: Stage,
-    /// For one behind the verification: which.
-    pub step: Option<Step>,
+    pub stage: StageKey,
     /// The approval's number within the task.
     pub number: u32,
     /// The approval gate that asks, where one does.
@@ -60,8 +58,7 @@ impl Hold {
         Self {
             reason,
             cause: None,
-            stage: Stage::Judge,
-            step: None,
+            stage: StageKey::Of(Stage::Judge),
             number: 0,
             gate: None,
             expires: None,
@@ -100,10 +97,6 @@ impl Hold {
     /// counts as indeterminate (section 20).
     #[must_use]
     pub fn is_for_judges(&self) -> bool {
-        self.reason == WaitingReason::Refer
-            && matches!(
-                self.cause,
-                Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
-            )
+        self.reason == WaitingReason::Refer && self.cause.is_some_and(Cause::is_of_judges)
     }
 }

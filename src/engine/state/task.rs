@@ -2,11 +2,11 @@
 
 use crate::domain::{
     Advice, AgentId, AskId, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
-    Points, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp,
+    Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::audit::{Acceptance, AfterScan, AskedStage};
+use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::dialog::Dialog;
-use crate::engine::payload::{CheckResult, DeferralReason, FileFact, FileRef, Grounds, StageReport, Way};
+use crate::engine::payload::{CheckResult, DeferralReason, FileFact, FileRef, StageReport, Way};
 use crate::engine::remedies::Remedies;
 use crate::mission::SubTask;
 
@@ -126,9 +126,7 @@ pub struct Deferral {
     /// What was said of it.
     pub message: String,
     /// What waits for a slot goes on behind this stage; `None`: with whoever is asked already.
-    pub stage: Option<Stage>,
-    /// Which of several such stages.
-    pub step: Option<Step>,
+    pub stage: Option<StageKey>,
 }
 
 /// What a turn said: the files that hold it, and who did.
@@ -211,7 +209,7 @@ pub struct Judging {
     /// Whether files changed while somebody judged them.
     pub changed: bool,
     /// The stage that was asked once more for that.
-    pub repeated: Option<AskedStage>,
+    pub repeated: Option<StageKey>,
     /// The rounds that it had before.
     pub rounds_before: u32,
     /// Turns that had ended when the checks were asked for.
@@ -234,6 +232,8 @@ pub struct Judging {
     pub scored: bool,
     /// The stage behind the panel that was asked last.
     pub stage: Option<OpenStage>,
+    /// What judges said so far, the last word of each last.
+    pub verdicts: Vec<SaidVerdict>,
     /// What the judge of the verification, or of that stage, replied last. Forgotten when another one is asked.
     pub heard: Option<Box<Heard>>,
 }
@@ -247,19 +247,27 @@ pub struct Heard {
     /// The call that it came of.
     pub id: AskId,
 }
+/// A verdict of a stage of judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SaidVerdict {
+    /// The kind of stage.
+    pub stage: Stage,
+    /// What it said.
+    pub verdict: Verdict,
+    /// Whether it was passed over, because reviews are switched off.
+    pub withdrawn: bool,
+}
 /// A stage behind the panel: the verification, and what comes behind that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenStage {
-    /// Which one; `None`: the verification.
-    pub step: Option<Step>,
+    /// Which one.
+    pub key: StageKey,
     /// Its round, from 1; in round 0 a vision check looks which of its screenshots are there.
     pub round: u32,
     /// Whether it has not come back.
     pub open: bool,
     /// Whether it needs no agent.
     pub plain: bool,
-    /// On what grounds the work came to it.
-    pub grounds: Grounds,
 }
 /// One seat of a panel, or the single seat of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -297,12 +305,8 @@ pub enum SeatState {
 impl Judging {
     /// The stage that asks somebody, or did last.
     #[must_use]
-    pub(in crate::engine) fn asked_stage(&self) -> AskedStage {
-        match self.stage.map(|stage| stage.step) {
-            Some(Some(step)) => (step.stage(), Some(step)),
-            Some(None) => (Stage::Verification, None),
-            None => (Stage::Judge, None),
-        }
+    pub(in crate::engine) fn asked_stage(&self) -> StageKey {
+        self.stage.map_or(StageKey::Of(Stage::Judge), |stage| stage.key)
     }
 
     /// Whether that stage is asked for the second time, because files changed the first time.

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{
-    AskId, AttemptKind, Cause, Digest, Millis, Points, Purpose, Stage, Status, Step, TaskId, Timestamp,
-    TurnId, Verdict, WaitingReason,
+    AskId, AttemptKind, Cause, Digest, Millis, Points, Purpose, Stage, StageKey, Status, Step, TaskId,
+    Timestamp, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::decide::signature;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
-    AfterScan, BudgetEvent, CallId, Effect, Event, Exit, FileFact, Grounds, Job, JobEnd, StageReport,
-    TaskEvent, TurnEvent, Usage, WorkEvent, apply, effects, may_be_made, pending_effects,
+    AfterScan, BudgetEvent, CallId, Effect, Event, Exit, FileFact, Job, JobEnd, StageReport, TaskEvent,
+    TurnEvent, Usage, WorkEvent, apply, effects, may_be_made, pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -67,7 +67,6 @@ fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
             cause: None,
             stage: None,
             message: String::new(),
-            step: None,
             gate: None,
             expires: None,
         },
@@ -222,9 +221,8 @@ fn referred(cause: Cause) -> TaskState {
             number: 1,
             reason: WaitingReason::Refer,
             cause: Some(cause),
-            stage: Some(Stage::Judge),
+            stage: Some(StageKey::Of(Stage::Judge)),
             message: String::new(),
-            step: None,
             gate: None,
             expires: None,
         },
@@ -302,10 +300,9 @@ fn a_step_is_open_until_it_has_its_verdict() {
         task.apply(&Event::Task(
             TASK,
             TaskEvent::StageOpened {
-                step: Some(Step::RedTeam),
+                stage: StageKey::Step(Step::RedTeam),
                 round: 1,
                 plain: false,
-                grounds: Grounds::Reviewed,
             },
         ));
         let is_open = |task: &TaskState| {
@@ -335,18 +332,20 @@ fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
     }
     let mut task = simulation.state.task(TASK).clone();
     assert!(task.ask_of_seat(0).is_some());
-    let opened = |step| {
+    let opened = |stage| {
         Event::Task(
             TASK,
             TaskEvent::StageOpened {
-                step,
+                stage,
                 round: 1,
                 plain: false,
-                grounds: Grounds::Reviewed,
             },
         )
     };
-    for event in [opened(None), opened(Some(Step::RedTeam))] {
+    for event in [
+        opened(StageKey::Of(Stage::Verification)),
+        opened(StageKey::Step(Step::RedTeam)),
+    ] {
         let mut task = task.clone();
         task.apply(&event);
         assert_eq!(task.ask_of_seat(0), None, "{event:?}");

@@ -94,11 +94,10 @@ fn a_task_is_looked_at_while_anything_of_it_is() {
     }));
     let grading = |open| Judging {
         stage: Some(crate::engine::state::OpenStage {
-            step: None,
+            key: crate::domain::StageKey::Of(crate::domain::Stage::Verification),
             round: 1,
             open,
             plain: true,
-            grounds: crate::engine::Grounds::Reviewed,
         }),
         ..Judging::default()
     };

@@ -71,7 +71,7 @@ fn a_clean_fixup_supersedes_its_original() {
         (plan.kind, plan.priority),
         (state.plan.task(BROKEN).kind, 3.into())
     );
-    assert_eq!(plan.expectations, state.plan.task(BROKEN).expectations);
+    assert_eq!(plan.checks(), state.plan.task(BROKEN).checks());
     assert_eq!(plan.wave, state.plan.task(BROKEN).wave + 1);
     assert_eq!(state.plan.dependencies.of(FIXUP.index()), [BASE]);
     let feedback: Vec<u32> = state.task(FIXUP).feedback.iter().map(|f| f.attempt).collect();

@@ -3,7 +3,7 @@
 use crate::domain::{
     AskId, AttemptKind, BarOrigin, FailureMode, Points, Purpose, QualityFlag, Status, TaskId, TurnId,
 };
-use crate::engine::{Effect, Event, Job, State, TaskEvent, bar, worst_case};
+use crate::engine::{Effect, Event, Job, State, TaskEvent, worst_case};
 
 use super::simulation::{Answer, Simulation, good, options, plan_of};
 
@@ -48,7 +48,10 @@ fn run(yaml: &str, points: u8) -> Simulation {
 }
 
 fn bar_of(yaml: &str) -> (Points, BarOrigin) {
-    let bar = bar(&State::new(plan_of(yaml, &options())), BASE).expect("a score decides about it");
+    let bar = State::new(plan_of(yaml, &options()))
+        .plan
+        .bar(BASE)
+        .expect("a score decides about it");
     (bar.points, bar.origin)
 }
 
@@ -187,7 +190,10 @@ fn its_fixup_comes_after_the_extra_attempt_and_is_held_to_the_full_bar() {
     });
     let state = &simulation.state;
     assert_eq!(kinds(&simulation), [AttemptKind::Retry]);
-    assert_eq!(bar(state, fixup).map(|bar| bar.points), Some(Points::whole(60)));
+    assert_eq!(
+        state.plan.bar(fixup).map(|bar| bar.points),
+        Some(Points::whole(60))
+    );
     assert_eq!(
         (state.task(fixup).status(), state.task(fixup).mode()),
         (Status::Failed, Some(FailureMode::Quality))

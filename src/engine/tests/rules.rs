@@ -641,7 +641,7 @@ fn files_are_scanned_and_scores_meet_a_bar_where_a_rule_says_so() {
     let of = |task: &str| {
         let yaml = mission("", &format!("  - {{title: a, assignTo: w{task}}}\n"));
         let mut simulation = simulation(&yaml);
-        let bar = crate::engine::bar(&simulation.state, TaskId(0)).map(|bar| bar.points);
+        let bar = simulation.state.plan.bar(TaskId(0)).map(|bar| bar.points);
         simulation.run(good);
         let scanned =
             simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Scan { .. }))));

@@ -5,7 +5,7 @@ mod pictures;
 
 use crate::domain::{
     Advice, Cause, DeclaredVerdict, FailureClass, Finding, OutcomeClass, Purpose, QualityFlag, Severity,
-    Stage, Status, Step, TaskId, Verdict,
+    Stage, StageKey, Status, Step, TaskId, Verdict,
 };
 use crate::engine::{
     AskEvent, Command, Effect, Event, Fact, FileFact, Job, JobEnd, OperatorInput, RunPhase, State, TaskEvent,
@@ -308,7 +308,7 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
         resumed.run(good);
         let asked = |step: u32| {
             let step = Step::Stage(step);
-            resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { step: of, .. }) if *of == Some(step)))
+            resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { stage: of, .. }) if *of == StageKey::Step(step)))
         };
         assert_eq!((asked(0), asked(2)), (lint_runs, 1), "{until}");
         assert!(
@@ -446,11 +446,11 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
                 Effect::Job {
                     job: Job::Stage(step, _),
                     ..
-                } => Some(*step) == open.step && open.plain,
+                } => StageKey::Step(*step) == open.key && open.plain,
                 Effect::Ask {
                     purpose: Purpose::Scrutinise { step, .. },
                     ..
-                } => Some(*step) == open.step && !open.plain,
+                } => StageKey::Step(*step) == open.key && !open.plain,
                 _ => false,
             };
             assert_eq!(

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     AgentId, AskId, AttemptKind, Cause, Digest, FailureClass, Finding, Millis, Phase, Points, Purpose,
-    QualityFlag, Severity, Stage, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
+    QualityFlag, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::state::{
@@ -10,8 +10,8 @@ use crate::engine::state::{
     TaskState, Turn,
 };
 use crate::engine::{
-    Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Grounds, Job, JobEnd,
-    Remedies, StageReport, ToolCalls, Usage,
+    Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Job, JobEnd, Remedies,
+    StageReport, ToolCalls, Usage,
 };
 use crate::mission::SubTask;
 
@@ -49,8 +49,7 @@ fn waiting() -> Hold {
     Hold {
         reason: WaitingReason::Approval,
         cause: None,
-        stage: Stage::Judge,
-        step: None,
+        stage: StageKey::Of(Stage::Judge),
         number: 1,
         gate: None,
         expires: None,
@@ -387,11 +386,10 @@ fn grading_ends_with_its_verdict_or_its_failure() {
     let grading = || TaskState {
         review: Some(Box::new(Judging {
             stage: Some(OpenStage {
-                step: None,
+                key: StageKey::Of(Stage::Verification),
                 round: 1,
                 open: true,
                 plain: true,
-                grounds: Grounds::Reviewed,
             }),
             ..Judging::default()
         })),
@@ -402,7 +400,7 @@ fn grading_ends_with_its_verdict_or_its_failure() {
     let failed = Event::Task(
         TASK,
         TaskEvent::StageFailed {
-            step: None,
+            stage: StageKey::Of(Stage::Verification),
             message: "no".to_owned(),
         },
     );

@@ -391,7 +391,7 @@ fn graded_by_rubric(agents: &str) -> (Option<Cause>, Stage, usize) {
     let judges = simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. })));
     let waiting = simulation.state.task(T).hold();
     let waiting = waiting.expect("a person is asked");
-    (waiting.cause, waiting.stage, judges)
+    (waiting.cause, waiting.stage.stage(), judges)
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn a_panel_that_a_person_accepted_is_not_asked_again_for_a_grader_that_is_missin
     let asks = |simulation: &Simulation| {
         let task = simulation.state.task(TaskId(0));
         let waiting = task.hold().expect("a person is asked");
-        (waiting.stage, waiting.cause, waiting.number)
+        (waiting.stage.stage(), waiting.cause, waiting.number)
     };
     assert_eq!(asks(&simulation), (Stage::Judge, Some(Cause::Person), 1));
     let approve = |simulation: &mut Simulation, number| {

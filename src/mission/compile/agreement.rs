@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::{agent_ids, known};
 use crate::domain::AgentId;
 use crate::mission::condition::Conditions;
+use crate::mission::keys::Named;
 use crate::mission::model::{self, Mission, Settings};
 use crate::mission::plan::{ApprovalPlan, ApproverPlan, Plan};
-use crate::mission::read::Named;
 
 /// The approval gates of a mission hold what is added to it like what stands in it.
 pub(super) fn approvals_of_added(

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use super::{known, task_ids};
 use crate::domain::{Edge, TaskId};
-use crate::mission::defaults;
 use crate::mission::model::{
     self, Autonomy, CoordinationChain, CoordinationMiddleware, GateFailure, Mission,
 };
@@ -29,9 +28,7 @@ pub(super) fn routes(mission: &Mission) -> HashMap<usize, Route> {
                 fail: target(task, Edge::Fail),
                 refer: target(task, Edge::Refer),
                 fail_goes_back: back.contains(&index),
-                max_visits: task
-                    .max_visits
-                    .map_or(defaults::MAX_VISITS, |most| u32::from(most.get())),
+                max_visits: task.max_visits().get().into(),
             };
             (index, route)
         })
@@ -82,7 +79,7 @@ pub(super) fn gates(mission: &Mission) -> Vec<GatePlan> {
             after: tasks(&gate.after_tasks),
             blocks: tasks(&gate.blocks_tasks),
             min_score: gate.min_score,
-            require_all_passed: gate.require_all_passed.unwrap_or(true),
+            require_all_passed: gate.require_all_passed(),
             accept_below_threshold: gate.accept_below_threshold,
             halt_on_fail: gate.on_fail == GateFailure::Halt,
             notify: gate.notify_channels.clone(),
@@ -134,9 +131,8 @@ pub(super) fn plan_review(
     let held = (0..)
         .map(TaskId)
         .zip(tasks)
-        .filter(|(_, task)| task.scrutiny.autonomy.needs_plan_review());
-    let (blocks, autonomy): (Vec<TaskId>, Vec<Autonomy>) =
-        held.map(|(id, task)| (id, task.scrutiny.autonomy)).unzip();
+        .filter(|(_, task)| task.autonomy.needs_plan_review());
+    let (blocks, autonomy): (Vec<TaskId>, Vec<Autonomy>) = held.map(|(id, task)| (id, task.autonomy)).unzip();
     let strictest = *autonomy.iter().min()?;
     let message = format!(
         "the plan is to be agreed to before {} (autonomy: {}); `quorum plan` shows it, approve to start, reject to fail {}",

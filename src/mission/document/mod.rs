@@ -2,10 +2,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `deserialize` | serde over the tree: how the checked and pruned document becomes structs |
+//! | `node` | a value of a document together with its tree: what a type is read from |
 //! | `tree` | the YAML document as a flat tree whose every value knows its place in the text |
 
-mod deserialize;
+mod node;
 mod tree;
 
+pub(super) use node::Node;
 pub(super) use tree::{Entry, Kind, NodeId, Refusal, Tree};

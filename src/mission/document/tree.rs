@@ -4,10 +4,12 @@
 //! jumping and nothing points at anything. Aliases and merge keys are replaced by copies while the tree is built (with
 //! a limit on how much they may add), so nobody else needs to know that YAML has them.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span};
+use serde_json::Value;
 
 use crate::mission::codes::Code;
 use crate::mission::text::{char_start, quoted};
@@ -21,11 +23,11 @@ const MAX_DEPTH: usize = 64;
 
 /// A position in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::mission) struct NodeId(u32);
+pub struct NodeId(u32);
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mission) enum Kind {
+pub enum Kind {
     Map,
     List,
     /// A text without quotes, which may mean null.
@@ -53,14 +55,14 @@ struct Node {
 
 /// One key of a map with its value.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::mission) struct Entry {
+pub struct Entry {
     pub key: NodeId,
     pub value: NodeId,
 }
 
 /// Why there is no tree, or what was left out of it.
 #[derive(Debug)]
-pub(in crate::mission) struct Refusal {
+pub struct Refusal {
     pub code: Code,
     pub message: String,
     pub span: Range<usize>,
@@ -71,7 +73,7 @@ pub(in crate::mission) struct Refusal {
 
 /// A document.
 #[derive(Debug)]
-pub(in crate::mission) struct Tree<'s> {
+pub struct Tree<'s> {
     source: &'s str,
     nodes: Vec<Node>,
     /// Texts that differ from the source: escapes, folded lines.
@@ -98,6 +100,53 @@ impl<'s> Tree<'s> {
             return Err(refuse(Code::Empty, "the file holds no document", 0..0));
         }
         Ok((builder.tree, builder.refusals))
+    }
+
+    /// A document of plain data. What is no text is the text that JSON writes for it, as it is in a file.
+    pub fn of_plain(value: &Value) -> Tree<'static> {
+        let mut tree = Tree {
+            source: "",
+            nodes: Vec::new(),
+            buffer: String::new(),
+        };
+        tree.push_plain(value);
+        tree
+    }
+
+    fn push_plain(&mut self, value: &Value) {
+        let (kind, text) = match value {
+            Value::Object(_) => (Kind::Map, Cow::Borrowed("")),
+            Value::Array(_) => (Kind::List, Cow::Borrowed("")),
+            Value::String(text) => (Kind::Quoted, Cow::Borrowed(text.as_str())),
+            other => (Kind::Plain, Cow::Owned(other.to_string())),
+        };
+        self.push_text(kind, &text);
+        let at = self.nodes.len() - 1;
+        match value {
+            Value::Object(entries) => {
+                for (key, value) in entries {
+                    self.push_text(Kind::Quoted, key);
+                    self.push_plain(value);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.push_plain(item)),
+            _ => {}
+        }
+        self.nodes[at].end = offset(self.nodes.len());
+    }
+
+    fn push_text(&mut self, kind: Kind, text: &str) {
+        self.nodes.push(Node {
+            kind,
+            pruned: false,
+            owned: true,
+            at: 0,
+            len: 0,
+            text_at: offset(self.buffer.len()),
+            text_len: offset(text.len()),
+            end: offset(self.nodes.len() + 1),
+        });
+        self.buffer.push_str(text);
     }
 
     /// The whole document.

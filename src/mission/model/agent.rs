@@ -1,92 +1,123 @@
 //! Agents, as the file describes them.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
-use serde::de::{Error, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::domain::{Millis, Money};
 use crate::mission::codes::Code;
-use crate::mission::environment::{Secret, Template};
-use crate::mission::read::{self, Single};
-use crate::mission::scalar::{Fault, Filled, Form, Scalar, Temperature, words};
+use crate::mission::document::{Kind, Node};
+use crate::mission::environment::{Secret, Template, variables};
+use crate::mission::keys::{Later, Value, keys, words};
+use crate::mission::scalar::{AgentName, Fault, Filled, Form, Scalar, Temperature};
+use crate::mission::shape::Shape;
 use crate::mission::text::quoted;
 
-use super::{Around, Permissions, ToolKind, Tools};
+use super::command_line::CommandLine;
+use super::later::{AgentSession, FileScope, Network, Sandbox};
+use super::middleware::Around;
+use super::permissions::{Permissions, WordOrMap};
+use super::tools::{ListOrMap, ToolKind, Tools};
 
-/// An agent: someone or something that works or judges.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Agent {
-    /// How it is talked to.
-    #[serde(deserialize_with = "read::or_default")]
-    pub adapter: Adapter,
-    /// `run`: the command line of a command agent.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub run: Option<CommandLine>,
-    /// How a command agent gets its prompt.
-    #[serde(deserialize_with = "read::or_default")]
-    pub input: Input,
-    /// Environment of a command agent, `${NAME}` not yet expanded. What comes from there is a secret.
-    #[serde(deserialize_with = "read::templates::<Template, _>")]
-    pub env: BTreeMap<String, String>,
-    /// How long one turn of this agent may take, where the task does not say.
-    #[serde(deserialize_with = "read::option")]
-    pub timeout: Option<Millis>,
-    /// Turns it may work on at the same time.
-    #[serde(deserialize_with = "read::count")]
-    pub max_concurrent: Option<u32>,
-    /// Its role; `reviewer` and `qa` are asked to judge before others.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub role: Option<String>,
-    /// Its manager.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub reports_to: Option<String>,
-    /// The model's family, where it should not be derived from provider and model.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub family: Option<String>,
-    /// The model of an HTTP agent or agent CLI.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub model: Option<String>,
-    /// The base URL of an HTTP agent.
-    #[serde(deserialize_with = "read::option_as::<Url, _, _>")]
-    pub base_url: Option<String>,
-    /// `${NAME}` of the environment variable with the key of an HTTP agent.
-    #[serde(deserialize_with = "read::option_as::<Secret, _, _>")]
-    pub api_key: Option<String>,
-    /// Headers of an HTTP agent, `${NAME}` not yet expanded.
-    #[serde(deserialize_with = "read::templates::<Template, _>")]
-    pub headers: BTreeMap<String, String>,
-    /// Sampling temperature of an HTTP agent.
-    #[serde(deserialize_with = "read::option_as::<Temperature, _, _>")]
-    pub temperature: Option<Decimal>,
-    /// Completion limit of an HTTP agent.
-    #[serde(deserialize_with = "read::count")]
-    pub max_tokens: Option<u32>,
-    /// Whether it can look at pictures.
-    #[serde(deserialize_with = "read::or_default")]
-    pub vision: bool,
-    /// Who is asked instead when it cannot be reached, in this order.
-    #[serde(deserialize_with = "read::one_or_more::<Filled, _>")]
-    pub fallback: Vec<Box<str>>,
-    /// How long it may be silent.
-    #[serde(deserialize_with = "read::option")]
-    pub stale_threshold: Option<Millis>,
-    /// The most that one of its turns or calls may cost.
-    #[serde(deserialize_with = "read::option")]
-    pub max_cost_per_turn: Option<Money>,
-    /// What a model behind HTTP may do itself; `None` if the file does not say: then it may look where it reviews files,
-    /// and works by words alone.
-    #[serde(deserialize_with = "read::option_of")]
-    pub tools: Option<Tools>,
-    /// What holds where it must ask for what it may do.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub permissions: Permissions,
+keys! {
+    /// An agent: someone or something that works or judges.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Agent: "an agent" {
+        /// How the agent is talked to [=].
+        "adapter" adapter: Adapter, or("command"),
+            only(&["command", "echo", "human", "openai", "anthropic", "gemini-api", "ollama"], "adapters");
+        /// Its command line: a list is executed as it is, a text by `sh -c`.
+        "run" run: Option<CommandLine>;
+        /// How a command agent gets its prompt [=].
+        "input" input: Input, or("stdin");
+        /// Variables for it; ${NAME} is taken from the environment of quorum.
+        "env" env: BTreeMap<String, String> as Template;
+        /// How long one turn may take, where the task does not say.
+        "timeout" timeout: Option<Millis>;
+        /// How long it may be silent before somebody is warned; after twice that it is killed.
+        "staleThreshold" stale_threshold: Option<Millis>;
+        /// Turns that it may work on at the same time.
+        "maxConcurrent" max_concurrent: Option<u32> as NonZeroU32;
+        /// Its role. With `reviewer` or `qa` it is asked to judge before others are; a command is asked only with such a role, as
+        /// the manager or the delegator of whoever worked, or where `reviewers` names it.
+        "role" role: Option<String> as Filled;
+        /// Its manager, who judges its work where neither a delegator nor a reviewer can; a command may too.
+        "reportsTo" reports_to: Option<String> as AgentName;
+        /// The family of its model, where it should not be derived from the model's name.
+        "family" family: Option<String> as Filled;
+        /// The model of an HTTP agent.
+        "model" model: Option<String> as Filled;
+        /// The address of an HTTP agent, for example http://127.0.0.1:8080/v1.
+        "baseUrl" base_url: Option<String> as Url;
+        /// The key of an HTTP agent, as ${NAME} of an environment variable.
+        "apiKey" api_key: Option<String> as Secret;
+        /// Headers of an HTTP agent, in which ${NAME} is taken from the environment.
+        "headers" headers: BTreeMap<String, String> as Template;
+        /// Sampling temperature of an HTTP agent.
+        "temperature" temperature: Option<Decimal> as Temperature;
+        /// The most tokens of one reply of an HTTP agent.
+        "maxTokens" max_tokens: Option<u32> as NonZeroU32;
+        /// Whether it can look at pictures [=].
+        "vision" vision: bool, or("false");
+        /// What a model behind HTTP may do itself: read (list, read, search), write, run. What is not named is denied
+        /// [nothing as a worker; read as a reviewer of files].
+        "tools" tools: Option<Tools> as ListOrMap;
+        /// Who judges instead when it cannot be reached: one agent, or several in this order.
+        "fallback" fallback: Vec<Box<str>> as OneOrMore;
+        /// The most that one of its turns may cost, reserved before it starts and charged where it does not say; 0
+        /// for an agent that costs nothing.
+        "maxCostPerTurn" max_cost_per_turn: Option<Money>;
+        /// Variables that are passed on where they are set.
+        "passEnv" pass_env: Later as Vec<Filled>, later("presets");
+        /// Whether a fix goes on in the same session [=].
+        "session" session: Later as AgentSession, or("keep"), later("presets");
+        /// What it may do: read, edit, full, or rules [edit]; and how long a person is waited for who must allow a tool call.
+        "permissions" permissions: Permissions as WordOrMap, only(&[], "presets");
+        /// The queue of workers on other machines that it belongs to.
+        "queue" queue: Later as Filled, later("workers");
+        #[doc = says!(sandbox)]
+        "sandbox" sandbox: Later as Sandbox, or("auto"), later("confinement");
+        #[doc = says!(network)]
+        "network" network: Later as Network, or("allow"), later("confinement");
+        #[doc = says!(files)]
+        "files" files: Later as FileScope, or("open"), later("confinement");
+    }
+}
+
+/// `fallback`: one agent, or a list of them.
+pub(super) struct OneOrMore;
+
+impl Value<OneOrMore> for Vec<Box<str>> {
+    const SHAPE: Shape = Shape::Either(&[
+        Shape::NonEmptyList(&Shape::one::<AgentName>()),
+        Shape::one::<AgentName>(),
+    ]);
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        Some(match node.kind() {
+            Kind::List => node.items().map(|name| name.text().into()).collect(),
+            _ => vec![node.text().into()],
+        })
+    }
+
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(Self::new())
+    }
 }
 
 impl Agent {
+    /// The names of the environment variables that it needs, in alphabetical order.
+    #[must_use]
+    pub fn variables(&self) -> BTreeSet<&str> {
+        let texts = self.env.values().chain(self.headers.values());
+        texts
+            .chain(&self.api_key)
+            .flat_map(|text| variables(text))
+            .collect()
+    }
+
     /// Whether it works with tools that this program uses for it.
     #[must_use]
     pub fn works_with_tools(&self) -> bool {
@@ -232,44 +263,6 @@ words!(Adapter: "an adapter",
     "gemini-api" => GeminiApi, "ollama" => Ollama, "acp" => Acp, "claude" => Claude, "codex" => Codex,
     "gemini" => Gemini, "opencode" => Opencode, "qwen" => Qwen, "pi" => Pi, "aider" => Aider);
 
-/// A command line: a list is executed as it is, a string by `sh -c`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum CommandLine {
-    /// Executed without a shell.
-    Argv(Vec<String>),
-    /// Executed by `sh -c`; placeholders become positional parameters, never text.
-    Shell(String),
-}
-
-impl<'de> Deserialize<'de> for CommandLine {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CommandLineVisitor)
-    }
-}
-
-struct CommandLineVisitor;
-
-impl<'de> Visitor<'de> for CommandLineVisitor {
-    type Value = CommandLine;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a command: a list of texts, or one text for the shell")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<CommandLine, E> {
-        Ok(CommandLine::Shell(text.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<CommandLine, A::Error> {
-        let mut argv = Vec::new();
-        while let Some(Single(item)) = items.next_element()? {
-            argv.push(item);
-        }
-        Ok(CommandLine::Argv(argv))
-    }
-}
-
 /// How a command agent gets its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -286,7 +279,7 @@ pub enum Input {
 words!(Input: "a way to hand over a prompt", "stdin" => Stdin, "file" => File, "none" => None);
 
 /// The base URL of an HTTP agent.
-pub(in crate::mission) struct Url(String);
+pub struct Url(String);
 
 impl From<Url> for String {
     fn from(url: Url) -> Self {
@@ -321,5 +314,20 @@ impl Scalar for Url {
             .with_help("write for example https://api.openai.com/v1"));
         }
         Ok(Self(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variables_of_an_agent_are_known() {
+        let mut agent = Agent {
+            api_key: Some("${B}".to_owned()),
+            ..Agent::default()
+        };
+        agent.env.insert("X".to_owned(), "${A}-${B}".to_owned());
+        assert_eq!(agent.variables().into_iter().collect::<Vec<_>>(), ["A", "B"]);
     }
 }

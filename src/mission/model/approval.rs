@@ -1,50 +1,45 @@
 //! `requiresApproval` and `approvalGates`: who must agree before a task starts (semantics, section 5).
 
-use std::fmt;
-
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde_json::json;
 
 use crate::domain::Millis;
-use crate::mission::read;
-use crate::mission::scalar::{Filled, Name, Scalar};
+use crate::mission::document::{Kind, Node};
+use crate::mission::keys::{Keys, Value, keys};
+use crate::mission::levels::shown;
+use crate::mission::scalar::{Filled, Name};
+use crate::mission::shape::Shape;
 
-/// What must be agreed to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Approval {
-    /// Who may agree; empty: any person.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub approvers: Vec<Approver>,
-    /// How long it waits.
-    #[serde(deserialize_with = "read::option")]
-    pub timeout: Option<Millis>,
-    /// What they are asked.
-    #[serde(deserialize_with = "read::option")]
-    pub message: Option<Box<str>>,
+keys! {
+    /// What must be agreed to.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Approval: "an approval" {
+        #[doc = says!(approvers)]
+        "approvers" approvers: Vec<Approver>, filled;
+        #[doc = says!(approval_timeout)]
+        "timeout" timeout: Option<Millis>;
+        #[doc = says!(approval_message)]
+        "message" message: Option<Box<str>>;
+    }
 }
 
-/// A rule that makes tasks wait for somebody's agreement.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ApprovalGate {
-    /// Its unique name.
-    #[serde(deserialize_with = "read::text_as::<Name, _>")]
-    pub name: Box<str>,
-    /// Which tasks it holds: an expression; all of them without one.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub when: Option<Box<str>>,
-    /// Who may agree; empty: any person.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub approvers: Vec<Approver>,
-    /// How long it waits.
-    #[serde(deserialize_with = "read::option")]
-    pub timeout: Option<Millis>,
-    /// What they are asked.
-    #[serde(deserialize_with = "read::option")]
-    pub message: Option<Box<str>>,
+keys! {
+    /// A rule that makes tasks wait for somebody's agreement.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ApprovalGate: "an approval gate" {
+        /// Its name.
+        "name" name: Box<str> as Name, required;
+        /// Which tasks it holds: an expression over `task` and `mission`, true or false [all].
+        "when" when: Option<Box<str>> as Filled;
+        #[doc = says!(approvers)]
+        "approvers" approvers: Vec<Approver>, filled;
+        #[doc = says!(approval_timeout)]
+        "timeout" timeout: Option<Millis>;
+        #[doc = says!(approval_message)]
+        "message" message: Option<Box<str>>;
+    }
 }
+
+shown!(Vec<ApprovalGate>: |gates| json!(gates.iter().map(|gate| &*gate.name).collect::<Vec<_>>()));
 
 /// One who may agree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,67 +50,38 @@ pub enum Approver {
     Command(Box<str>),
 }
 
-impl<'de> Deserialize<'de> for Approver {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ApproverVisitor)
+keys! {
+    struct Command: "an approver" {
+        /// A command that decides.
+        "command" command: Box<str> as Filled, required;
     }
 }
 
-struct ApproverVisitor;
+impl Value for Approver {
+    const SHAPE: Shape = Shape::Either(&[Shape::Map(Command::TABLE), Shape::one::<Filled>()]);
 
-impl<'de> Visitor<'de> for ApproverVisitor {
-    type Value = Approver;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name, or a map with a command")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Approver, E> {
-        Ok(Approver::Named(text.into()))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Approver, A::Error> {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Written {
-            #[serde(deserialize_with = "read::text_as::<Filled, _>")]
-            command: Box<str>,
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        match node.kind() {
+            Kind::Map => Command::read(node).map(|read| Self::Command(read.command)),
+            _ => Some(Self::Named(node.text().into())),
         }
-        let written = Written::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Approver::Command(written.command))
     }
 }
 
 /// `requiresApproval`: yes, no, or how.
-pub(super) fn approval<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Box<Approval>>, D::Error> {
-    deserializer.deserialize_any(ApprovalVisitor)
-}
+pub(super) struct YesOrHow;
 
-struct ApprovalVisitor;
+impl Value<YesOrHow> for Option<Box<Approval>> {
+    const SHAPE: Shape = Shape::Either(&[Shape::Map(Approval::TABLE), bool::SHAPE]);
 
-impl<'de> Visitor<'de> for ApprovalVisitor {
-    type Value = Option<Box<Approval>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("true, false, or a map")
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        match node.kind() {
+            Kind::Map => Approval::read(node).map(|approval| Some(Box::new(approval))),
+            _ => bool::read(node).map(|asked| asked.then(Box::default)),
+        }
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        let asked = bool::parse(text).map_err(|fault| E::custom(fault.message))?;
-        Ok(asked.then(Box::default))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Approval::deserialize(MapAccessDeserializer::new(map)).map(|approval| Some(Box::new(approval)))
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(None)
     }
 }

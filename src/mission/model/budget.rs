@@ -1,40 +1,33 @@
 //! Budgets and prices (semantics, section 19).
 
 use rust_decimal::Decimal;
-use serde::Deserialize;
+use serde_json::json;
 
 use crate::domain::{Millis, Money};
-use crate::mission::read;
+use crate::mission::keys::keys;
+use crate::mission::levels::{Level, Shown, shown};
 use crate::mission::scalar::{AtLeastOne, Positive};
 
-/// What a run may use in all. `None` is no ceiling.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Budget {
-    /// Money.
-    #[serde(deserialize_with = "read::option_as::<Positive, _, _>")]
-    pub max_cost: Option<Money>,
-    /// Tokens, read and written.
-    #[serde(deserialize_with = "read::option")]
-    pub max_tokens: Option<u64>,
-    /// Turns and calls.
-    #[serde(deserialize_with = "read::option_as::<AtLeastOne, _, _>")]
-    pub max_requests: Option<u64>,
-    /// Time in which sessions worked on it.
-    #[serde(deserialize_with = "read::option")]
-    pub max_time: Option<Millis>,
+keys! {
+    /// What a run may use in all. `None` is no ceiling.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct Budget: "a budget", by level {
+        /// What the run may cost; every model then needs a price in `settings.prices`.
+        "maxCost" max_cost: Option<Money> as Positive;
+        /// Tokens that may be read and written.
+        "maxTokens" max_tokens: Option<u64>;
+        /// Turns and calls of agents, at least 1.
+        "maxRequests" max_requests: Option<u64> as AtLeastOne;
+        /// How long it may work, all its sessions together.
+        "maxTime" max_time: Option<Millis>;
+    }
 }
 
 impl Budget {
     /// This budget, with `below` where it says nothing.
     #[must_use]
     pub fn or(self, below: Self) -> Self {
-        Self {
-            max_cost: self.max_cost.or(below.max_cost),
-            max_tokens: self.max_tokens.or(below.max_tokens),
-            max_requests: self.max_requests.or(below.max_requests),
-            max_time: self.max_time.or(below.max_time),
-        }
+        self.over(below)
     }
 
     /// Whether anything is limited.
@@ -50,17 +43,18 @@ impl From<Positive> for Money {
     }
 }
 
-/// What a million tokens of a model cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Price {
-    /// Tokens read.
-    #[serde(deserialize_with = "read::or_default")]
-    pub input: Money,
-    /// Tokens written.
-    #[serde(deserialize_with = "read::or_default")]
-    pub output: Money,
+keys! {
+    /// What a million tokens of a model cost.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct Price: "a price" {
+        /// Of a million tokens that the model reads.
+        "input" input: Money, required, or("0");
+        /// Of a million tokens that it writes.
+        "output" output: Money, required, or("0");
+    }
 }
+
+shown!(Price: |price| json!({"input": Shown::shown(&price.input), "output": Shown::shown(&price.output)}));
 
 impl Price {
     /// What a call cost; `None` where what it used is not known to the last token.

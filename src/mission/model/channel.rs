@@ -2,37 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use crate::domain::Millis;
 use crate::mission::environment::Template;
-use crate::mission::read;
-use crate::mission::scalar::{Filled, words};
+use crate::mission::keys::{keys, words};
+use crate::mission::scalar::Filled;
 
-use super::CommandLine;
+use super::command_line::CommandLine;
 
-/// Where notifications go.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Channel {
-    /// `type`: what kind of channel it is.
-    #[serde(rename = "type", deserialize_with = "read::or_default")]
-    pub kind: ChannelType,
-    /// Where messages are posted, `${NAME}` not yet expanded.
-    #[serde(deserialize_with = "read::option_as::<Template, _, _>")]
-    pub url: Option<String>,
-    /// Headers of the request, `${NAME}` not yet expanded.
-    #[serde(deserialize_with = "read::templates::<Template, _>")]
-    pub headers: BTreeMap<String, String>,
-    /// The file that messages are appended to, relative to the mission's folder.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub path: Option<String>,
-    /// The command that gets messages.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub run: Option<CommandLine>,
-    /// How long one delivery may take.
-    #[serde(deserialize_with = "read::option")]
-    pub timeout: Option<Millis>,
+keys! {
+    /// Where notifications go.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Channel: "a channel" {
+        /// What kind of channel it is; `email` and `telegram` post to a service's webhook.
+        "type" kind: ChannelType, required, or("webhook");
+        /// Where notifications are posted; ${NAME} is taken from the environment of quorum.
+        "url" url: Option<String> as Template;
+        /// The file that notifications are appended to, relative to the mission's folder.
+        "path" path: Option<String> as Filled;
+        /// The command that gets a notification on its standard input.
+        "run" run: Option<CommandLine>;
+        /// Headers of the request.
+        "headers" headers: BTreeMap<String, String> as Template;
+        /// How long one of three tries to deliver may take [=].
+        "timeout" timeout: Option<Millis> = "10s";
+    }
 }
 
 /// What kind of channel it is.

@@ -1,19 +1,20 @@
 //! Expectations: what "done" means for a task.
 
-use std::fmt;
-
 use rust_decimal::Decimal;
-use serde::de::{Error, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use thin_vec::ThinVec;
 
 use crate::domain::{Dimension, Millis, Points};
-use crate::mission::read::{self, Single};
-use crate::mission::scalar::{Fault, Filled, Form, InnerPath, Name, Positive, Scalar, number_in, words};
+use crate::mission::document::{Kind, Node};
+use crate::mission::keys::{Keys, Value, keys, words};
+use crate::mission::scalar::{
+    AgentName, Fault, Filled, Form, InnerPath, Name, Positive, RubricLevel, Scalar, number_in,
+};
+use crate::mission::shape::{Shape, Table};
 
-use super::{Consensus, Independence, PanelMode};
+use super::words::{Consensus, Independence, PanelMode};
 
 /// A deterministic expectation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Check {
     /// A command that must exit 0 (`type: test` and `type: script`).
     Command {
@@ -60,8 +61,7 @@ pub enum CommandCheck {
 }
 
 /// One entry of `expectations`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Written")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expectation {
     /// A deterministic check.
     Check(Check),
@@ -69,29 +69,33 @@ pub enum Expectation {
     Review(Box<LlmReview>),
 }
 
-/// An `llm_review` (semantics, section 7).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LlmReview {
-    /// What good work is, in words.
-    pub criteria: Option<Box<str>>,
-    /// What is scored; empty means the default dimensions.
-    pub dimensions: Vec<Dimension>,
-    /// What the weighted mean must reach.
-    pub threshold: Option<Points>,
-    /// Who sits on it.
-    pub reviewers: Option<Reviewers>,
-    /// How the seats' scores become one.
-    pub consensus: Option<Consensus>,
-    /// What a reviewer must not share with the author.
-    pub independence: Option<Independence>,
-    /// Whether a reviewer must answer for every earlier finding.
-    pub verify_prior_feedback: Option<bool>,
-    /// So many judged rejections in a row stop the judging of a model's work for its wave.
-    pub judge_breaker: Option<u32>,
-    /// Whether all seats are asked at once.
-    pub panel: Option<PanelMode>,
-    /// How sure the panel must be of its verdict.
-    pub refer_below: Option<Positive>,
+keys! {
+    /// An `llm_review` (semantics, section 7).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct LlmReview: "an llm_review expectation" {
+        #[doc = says!(expectation_type)]
+        "type" kind: ExpectationType, required;
+        /// What good work is, in words.
+        "criteria" criteria: Option<Box<str>> as Filled;
+        /// What is scored from 1 to 5, with weights [correctness, completeness, code_quality, edge_cases].
+        "dimensions" dimensions: Vec<Dimension> as WrittenDimension;
+        /// What the weighted mean must reach [= of 100].
+        "threshold" threshold: Option<Points>, or("60");
+        /// How many reviewers, or which agents [=].
+        "reviewers" reviewers: Option<Reviewers> = "3";
+        #[doc = says!(consensus)]
+        "consensus" consensus: Option<Consensus>, or("median");
+        #[doc = says!(verify_prior_feedback)]
+        "verifyPriorFeedback" verify_prior_feedback: Option<bool>, or("true");
+        #[doc = says!(independence)]
+        "independence" independence: Option<Independence>, or("identity");
+        #[doc = says!(panel)]
+        "panel" panel: Option<PanelMode>, or("parallel");
+        #[doc = says!(refer_below)]
+        "referBelow" refer_below: Option<Positive>;
+        #[doc = says!(judge_breaker)]
+        "judgeBreaker" judge_breaker: Option<u32>, or("5");
+    }
 }
 
 /// `reviewers`: a number of seats, or names of agents.
@@ -107,7 +111,7 @@ pub enum Reviewers {
 const MAX_SEATS: u32 = 99;
 
 /// The number in `reviewers: 3`.
-pub(in crate::mission) struct Seats(u32);
+pub struct Seats(u32);
 
 impl Scalar for Seats {
     const EXPECTS: &'static str = "a number of reviewers from 1 to 99";
@@ -118,200 +122,182 @@ impl Scalar for Seats {
     }
 }
 
-impl<'de> Deserialize<'de> for Reviewers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ReviewersVisitor)
-    }
-}
+impl Value for Reviewers {
+    const SHAPE: Shape = Shape::Either(&[
+        Shape::NonEmptyList(&Shape::one::<AgentName>()),
+        Shape::one::<Seats>(),
+    ]);
 
-struct ReviewersVisitor;
-
-impl<'de> Visitor<'de> for ReviewersVisitor {
-    type Value = Reviewers;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of reviewers, or a list of agents")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Reviewers, E> {
-        let Seats(seats) = Seats::parse(text).map_err(|fault| E::custom(fault.message))?;
-        Ok(Reviewers::Seats(seats))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Reviewers, A::Error> {
-        let mut names = Vec::new();
-        while let Some(Single(name)) = items.next_element()? {
-            names.push(name);
-        }
-        Ok(Reviewers::Named(names))
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        Some(match node.kind() {
+            Kind::List => Self::Named(node.items().map(|name| name.text().into()).collect()),
+            _ => Self::Seats(Seats::parse(node.text()).ok()?.0),
+        })
     }
 }
 
 /// Which kind of expectation an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mission) enum ExpectationType {
+pub enum ExpectationType {
+    /// A command that must exit 0.
     Test,
+    /// The same.
     Script,
+    /// Files that must exist.
     FileExists,
+    /// A number that a command prints.
     Metric,
+    /// A panel of reviewers.
     LlmReview,
 }
 
 words!(ExpectationType: "a type of expectation",
     "test" => Test, "script" => Script, "file_exists" => FileExists, "metric" => Metric, "llm_review" => LlmReview);
 
-/// An entry of `expectations` as it stands in the file: the keys of all types together.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Written {
-    #[serde(rename = "type", deserialize_with = "read::option")]
-    kind: Option<ExpectationType>,
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    command: Option<String>,
-    #[serde(deserialize_with = "read::option")]
-    timeout: Option<Millis>,
-    #[serde(deserialize_with = "read::option_as::<InnerPath, _, _>")]
-    cwd: Option<String>,
-    #[serde(deserialize_with = "read::list_as::<InnerPath, _, _>")]
-    paths: Box<[Box<str>]>,
-    #[serde(deserialize_with = "read::option")]
-    min_bytes: Option<u64>,
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    contains: Option<String>,
-    #[serde(deserialize_with = "read::option_as::<Name, _, _>")]
-    name: Option<String>,
-    #[serde(deserialize_with = "read::option")]
-    min: Option<Decimal>,
-    #[serde(deserialize_with = "read::option")]
-    max: Option<Decimal>,
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    criteria: Option<Box<str>>,
-    #[serde(deserialize_with = "read::or_empty")]
-    dimensions: Vec<WrittenDimension>,
-    #[serde(deserialize_with = "read::option")]
-    threshold: Option<Points>,
-    #[serde(deserialize_with = "read::or_empty")]
-    reviewers: Option<Reviewers>,
-    #[serde(deserialize_with = "read::option")]
-    consensus: Option<Consensus>,
-    #[serde(deserialize_with = "read::option")]
-    independence: Option<Independence>,
-    #[serde(deserialize_with = "read::option")]
-    verify_prior_feedback: Option<bool>,
-    #[serde(deserialize_with = "read::option")]
-    judge_breaker: Option<u32>,
-    #[serde(deserialize_with = "read::option")]
-    panel: Option<PanelMode>,
-    #[serde(deserialize_with = "read::option")]
-    refer_below: Option<Positive>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WrittenDimension {
-    #[serde(deserialize_with = "read::text_as::<Name, _>")]
-    name: Box<str>,
-    #[serde(deserialize_with = "read::option")]
-    weight: Option<Positive>,
-    #[serde(default, deserialize_with = "read::option_as::<Filled, _, _>")]
-    description: Option<String>,
-    #[serde(default, deserialize_with = "read::levels")]
-    rubric: Vec<(u8, String)>,
-}
-
-/// The default time a check's command may take (section 6).
-const CHECK_TIMEOUT: Millis = Millis::from_secs(600);
-
-/// An entry that is not what its type needs. The check with places has said so before, in better words, and has pruned it.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Incomplete(&'static str);
-
-impl TryFrom<Written> for Expectation {
-    type Error = Incomplete;
-
-    fn try_from(written: Written) -> Result<Self, Incomplete> {
-        let kind = written.kind.ok_or(Incomplete("an expectation needs a type"))?;
-        let check = match kind {
-            ExpectationType::LlmReview => return written.review(),
-            ExpectationType::Test => written.command(CommandCheck::Test),
-            ExpectationType::Script => written.command(CommandCheck::Script),
-            ExpectationType::FileExists => written.file_exists(),
-            ExpectationType::Metric => written.metric(),
-        };
-        check
-            .map(Self::Check)
-            .ok_or(Incomplete("an expectation lacks what its type needs"))
+keys! {
+    struct CommandExpectation: "a test or script expectation" {
+        #[doc = says!(expectation_type)]
+        "type" kind: ExpectationType, required;
+        #[doc = says!(check_command)]
+        "command" command: String as Filled, required;
+        #[doc = says!(check_timeout)]
+        "timeout" timeout: Millis, or("10m");
+        /// Where the command runs, relative to the workspace.
+        "cwd" cwd: Option<String> as InnerPath;
     }
 }
 
-impl Written {
-    fn command(self, kind: CommandCheck) -> Option<Check> {
-        let timeout = self.timeout.unwrap_or(CHECK_TIMEOUT);
-        Some(Check::Command {
-            kind,
-            command: self.command?,
-            timeout,
-            cwd: self.cwd,
+keys! {
+    #[allow(dead_code, reason = "`type` has chosen the table")]
+    struct FileExpectation: "a file_exists expectation" {
+        #[doc = says!(expectation_type)]
+        "type" kind: ExpectationType, required;
+        /// Paths or globs, relative to the workspace; each must match a file.
+        "paths" paths: Vec<String> as InnerPath, filled, required;
+        /// The least size of each file.
+        "minBytes" min_bytes: Option<u64>;
+        /// A text that each file must contain.
+        "contains" contains: Option<String> as Filled;
+    }
+}
+
+keys! {
+    #[allow(dead_code, reason = "`type` has chosen the table")]
+    struct MetricExpectation: "a metric expectation" {
+        #[doc = says!(expectation_type)]
+        "type" kind: ExpectationType, required;
+        /// The name of the metric.
+        "name" name: String as Name, required;
+        #[doc = says!(check_command)]
+        "command" command: String as Filled, required;
+        #[doc = says!(check_timeout)]
+        "timeout" timeout: Millis, or("10m");
+        /// The number that the command prints must not be below this.
+        "min" min: Option<Decimal>;
+        /// The number that the command prints must not be above this.
+        "max" max: Option<Decimal>;
+    }
+}
+
+keys! {
+    struct WrittenDimension: "a dimension" {
+        /// The name of the dimension.
+        "name" name: String as Name, required;
+        /// Its weight in the mean.
+        "weight" weight: Decimal as Positive, required;
+        /// What is to be looked at.
+        "description" description: Option<String> as Filled;
+        /// What each score from 1 to 5 means.
+        "rubric" rubric: Vec<(u8, String)> as RubricLevel;
+    }
+}
+
+impl Value<WrittenDimension> for Dimension {
+    const SHAPE: Shape = WrittenDimension::SHAPE;
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        let WrittenDimension {
+            name,
+            weight,
+            description,
+            rubric,
+        } = WrittenDimension::read(node)?;
+        Some(Self {
+            name,
+            weight,
+            description,
+            rubric,
         })
     }
+}
 
-    fn file_exists(self) -> Option<Check> {
-        let paths: Vec<String> = self.paths.into_iter().map(String::from).collect();
-        let declared = !paths.is_empty();
-        declared.then_some(Check::FileExists {
+/// What an expectation may hold, by its `type`.
+static TYPES: [(&str, &Table); 5] = [
+    ("test", CommandExpectation::TABLE),
+    ("script", CommandExpectation::TABLE),
+    ("file_exists", FileExpectation::TABLE),
+    ("metric", MetricExpectation::TABLE),
+    ("llm_review", LlmReview::TABLE),
+];
+
+impl Value for ThinVec<Expectation> {
+    const SHAPE: Shape = Shape::Expectations(&TYPES);
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        let items: Option<Vec<Expectation>> = node.items().map(Expectation::read).collect();
+        Some(items?.into_iter().collect())
+    }
+
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+impl Expectation {
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        let (_, kind) = node.entries().find(|(key, _)| *key == "type")?;
+        let check = match ExpectationType::read(kind)? {
+            ExpectationType::LlmReview => return LlmReview::read(node).map(Box::new).map(Self::Review),
+            ExpectationType::Test | ExpectationType::Script => CommandExpectation::read(node)?.check(),
+            ExpectationType::FileExists => FileExpectation::read(node)?.check(),
+            ExpectationType::Metric => MetricExpectation::read(node)?.check(),
+        };
+        Some(Self::Check(check))
+    }
+}
+
+impl CommandExpectation {
+    fn check(self) -> Check {
+        Check::Command {
+            kind: match self.kind {
+                ExpectationType::Script => CommandCheck::Script,
+                _ => CommandCheck::Test,
+            },
+            command: self.command,
+            timeout: self.timeout,
+            cwd: self.cwd,
+        }
+    }
+}
+
+impl FileExpectation {
+    fn check(self) -> Check {
+        Check::FileExists {
+            paths: self.paths,
             min_bytes: self.min_bytes,
             contains: self.contains,
-            paths,
-        })
-    }
-
-    fn metric(self) -> Option<Check> {
-        let is_bounded = self.min.is_some() || self.max.is_some();
-        let timeout = self.timeout.unwrap_or(CHECK_TIMEOUT);
-        let (name, command) = (self.name?, self.command?);
-        is_bounded.then_some(Check::Metric {
-            name,
-            command,
-            min: self.min,
-            max: self.max,
-            timeout,
-        })
-    }
-
-    fn review(self) -> Result<Expectation, Incomplete> {
-        if self.criteria.is_none() && self.dimensions.is_empty() {
-            return Err(Incomplete("an llm_review needs criteria or dimensions"));
         }
-        let dimensions = self.dimensions.into_iter().map(Dimension::try_from);
-        Ok(Expectation::Review(Box::new(LlmReview {
-            criteria: self.criteria,
-            dimensions: dimensions.collect::<Result<_, _>>()?,
-            threshold: self.threshold,
-            reviewers: self.reviewers,
-            consensus: self.consensus,
-            independence: self.independence,
-            verify_prior_feedback: self.verify_prior_feedback,
-            judge_breaker: self.judge_breaker,
-            panel: self.panel,
-            refer_below: self.refer_below,
-        })))
     }
 }
 
-impl TryFrom<WrittenDimension> for Dimension {
-    type Error = Incomplete;
-
-    fn try_from(written: WrittenDimension) -> Result<Self, Incomplete> {
-        let weight = written.weight.ok_or(Incomplete("a dimension needs a weight"))?;
-        if written.name.is_empty() {
-            return Err(Incomplete("a dimension needs a name"));
+impl MetricExpectation {
+    fn check(self) -> Check {
+        Check::Metric {
+            name: self.name,
+            command: self.command,
+            min: self.min,
+            max: self.max,
+            timeout: self.timeout,
         }
-        Ok(Self {
-            name: written.name.into(),
-            weight: weight.get(),
-            description: written.description,
-            rubric: written.rubric,
-        })
     }
 }

@@ -1,44 +1,36 @@
 //! `verify`: the finish gate of a task, what must hold before its agent may call itself finished.
 
-use std::fmt;
+use serde::Serialize;
 
-use serde::de::{Error, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::mission::read::{self, Single};
+use crate::mission::document::{Kind, Node};
+use crate::mission::keys::{Value, keys};
 use crate::mission::scalar::Filled;
+use crate::mission::shape::Shape;
 
-/// The finish gate of a task (semantics, section 6.3). Off unless something is required.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct FinishGate {
-    /// Tests that must pass.
-    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
-    pub required_tests: Box<[Box<str>]>,
-    /// The command that runs one of them; `{test}` is its name.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub test_command: Option<String>,
-    /// More tests that must pass: a list, or a file that holds one.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub fail_to_pass: Option<FailToPass>,
-    /// Whether a file must have changed.
-    #[serde(deserialize_with = "read::or_default")]
-    pub require_file_changes: bool,
-    /// Whether it must compile.
-    #[serde(deserialize_with = "read::or_default")]
-    pub require_compilation: bool,
-    /// The command that compiles.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub compile_command: Option<String>,
-    /// Further commands that must exit 0.
-    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
-    pub commands: Box<[Box<str>]>,
-    /// How often the worker is told what is missing.
-    #[serde(deserialize_with = "read::option")]
-    pub max_attempts: Option<u32>,
-    /// How often it is told that its work does not compile.
-    #[serde(deserialize_with = "read::option")]
-    pub compilation_max_attempts: Option<u32>,
+keys! {
+    /// The finish gate of a task (semantics, section 6.3). Off unless something is required.
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "camelCase")]
+    pub struct FinishGate: "a finish gate" {
+        /// Tests that must pass, each in a run of its own.
+        "requiredTests" required_tests: Box<[Box<str>]> as Filled;
+        /// The command that runs one of them; `{test}` stands for its name.
+        "testCommand" test_command: Option<String> as Filled;
+        /// Tests that failed before and must pass now: a list, or a file beside the mission with a JSON list or one a line.
+        "failToPass" fail_to_pass: Option<FailToPass>;
+        /// Whether a file must have changed: one of targetFiles or file_exists, else any of the workspace.
+        "requireFileChanges" require_file_changes: bool, or("false");
+        /// Whether it must compile.
+        "requireCompilation" require_compilation: bool, or("false");
+        /// The command that compiles [=, where there is a tsconfig.json].
+        "compileCommand" compile_command: Option<String> as Filled = "npx tsc --noEmit";
+        /// Further commands that must exit 0.
+        "commands" commands: Box<[Box<str>]> as Filled;
+        /// How often the agent is told what is missing [=].
+        "maxAttempts" max_attempts: Option<u32> = "2";
+        /// How often it is told that its work does not compile [=].
+        "compilationMaxAttempts" compilation_max_attempts: Option<u32> = "8";
+    }
 }
 
 /// Tests that failed before the work and must pass after it.
@@ -60,30 +52,16 @@ impl FinishGate {
     }
 }
 
-impl<'de> Deserialize<'de> for FailToPass {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FailToPassVisitor)
-    }
-}
+impl Value for FailToPass {
+    const SHAPE: Shape = Shape::Either(&[
+        Shape::NonEmptyList(&Shape::one::<Filled>()),
+        Shape::one::<Filled>(),
+    ]);
 
-struct FailToPassVisitor;
-
-impl<'de> Visitor<'de> for FailToPassVisitor {
-    type Value = FailToPass;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of tests, or the file that holds one")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<FailToPass, E> {
-        Ok(FailToPass::File(text.into()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<FailToPass, A::Error> {
-        let mut tests = Vec::new();
-        while let Some(Single(test)) = items.next_element()? {
-            tests.push(test);
-        }
-        Ok(FailToPass::Tests(tests))
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        Some(match node.kind() {
+            Kind::List => Self::Tests(node.items().map(|test| test.text().into()).collect()),
+            _ => Self::File(node.text().into()),
+        })
     }
 }

@@ -4,10 +4,12 @@
 //! the first is the outermost. An entry that holds by itself, because other sections ask for what it does, may be named and may
 //! be left out; nothing is switched off by that.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::mission::read;
-use crate::mission::scalar::words;
+use crate::mission::document::Node;
+use crate::mission::keys::{Value, keys, words};
+use crate::mission::levels::Shown;
+use crate::mission::shape::Shape;
 
 /// A moment of an agent's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,38 +115,6 @@ words!(AgentMiddleware: "an agent middleware",
     "cost_recording" => CostRecording, "semantic_drift" => SemanticDrift);
 
 impl AgentMiddleware {
-    /// The chain of a mission that names none.
-    pub const DEFAULT: [Self; 10] = [
-        Self::CheckpointResume,
-        Self::DelegationChainHash,
-        Self::AuthorityDeference,
-        Self::SanitizeMessage,
-        Self::SecurityInterceptor,
-        Self::PolicyGate,
-        Self::ApprovalGate,
-        Self::AssumptionViolation,
-        Self::Classification,
-        Self::CostRecording,
-    ];
-
-    /// The name as written in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::CheckpointResume => "checkpoint_resume",
-            Self::DelegationChainHash => "delegation_chain_hash",
-            Self::AuthorityDeference => "authority_deference",
-            Self::SanitizeMessage => "sanitize_message",
-            Self::SecurityInterceptor => "security_interceptor",
-            Self::PolicyGate => "policy_gate",
-            Self::ApprovalGate => "approval_gate",
-            Self::AssumptionViolation => "assumption_violation",
-            Self::Classification => "classification",
-            Self::CostRecording => "cost_recording",
-            Self::SemanticDrift => "semantic_drift",
-        }
-    }
-
     /// When it runs around an agent of this kind: at its own place where the turn is a conversation that is led here, else at
     /// the hook outside that comes next to it. `None`: what it looks at nobody sees there.
     #[must_use]
@@ -196,6 +166,13 @@ impl<T> FromIterator<T> for Chain<T> {
     }
 }
 
+impl<T: Copy> Chain<T> {
+    /// Its entries, in order.
+    pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
+        self.0.iter().copied()
+    }
+}
+
 impl<T: PartialEq> Chain<T> {
     /// Whether an entry is in it.
     #[must_use]
@@ -204,18 +181,27 @@ impl<T: PartialEq> Chain<T> {
     }
 }
 
+impl<T: Value> Value for Chain<T> {
+    const SHAPE: Shape = Shape::List(&T::SHAPE);
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        node.items().map(T::read).collect()
+    }
+}
+
+impl<T: Shown> Shown for Chain<T> {
+    fn shown(&self) -> serde_json::Value {
+        self.0.iter().map(Shown::shown).collect()
+    }
+}
+
 impl Default for AgentChain {
     fn default() -> Self {
-        AgentMiddleware::DEFAULT.into_iter().collect()
+        Middleware::default().agent()
     }
 }
 
 impl AgentChain {
-    /// Its entries, in order.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.0.iter().map(|entry| entry.as_str())
-    }
-
     /// What runs at a hook, in the order in which it runs; of what wraps a call the outermost first.
     #[must_use]
     pub fn at(&self, hook: AgentHook, around: Around) -> Vec<AgentMiddleware> {
@@ -252,7 +238,7 @@ words!(CoordinationMiddleware: "a coordination middleware",
 
 impl Default for CoordinationChain {
     fn default() -> Self {
-        CoordinationMiddleware::DEFAULT.into_iter().collect()
+        Middleware::default().coordination()
     }
 }
 
@@ -295,16 +281,6 @@ impl CoordinationHook {
 }
 
 impl CoordinationMiddleware {
-    /// The chain of a mission that names none.
-    pub const DEFAULT: [Self; 6] = [
-        Self::ClarificationGate,
-        Self::TaskLedger,
-        Self::PlanReviewGate,
-        Self::ProgressLedger,
-        Self::CoordinationReplan,
-        Self::AuthorityDeferenceCoordination,
-    ];
-
     /// When it runs.
     #[must_use]
     pub fn hook(self) -> CoordinationHook {
@@ -321,27 +297,9 @@ impl CoordinationMiddleware {
     pub fn is_always_on(self) -> bool {
         self == Self::CoordinationReplan
     }
-
-    /// The name as written in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ClarificationGate => "clarification_gate",
-            Self::TaskLedger => "task_ledger",
-            Self::PlanReviewGate => "plan_review_gate",
-            Self::ProgressLedger => "progress_ledger",
-            Self::CoordinationReplan => "coordination_replan",
-            Self::AuthorityDeferenceCoordination => "authority_deference_coordination",
-        }
-    }
 }
 
 impl CoordinationChain {
-    /// Its entries, in order.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.0.iter().map(|entry| entry.as_str())
-    }
-
     /// What runs at a hook, from left to right.
     #[must_use]
     pub fn at(&self, hook: CoordinationHook) -> Vec<CoordinationMiddleware> {
@@ -350,26 +308,17 @@ impl CoordinationChain {
     }
 }
 
-/// `settings.middleware`. `None` leaves a chain to the next layer and at last to the default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Middleware {
-    /// Around every turn.
-    #[serde(deserialize_with = "read::chain::<AgentMiddleware, _, _>")]
-    pub agent: Option<AgentChain>,
-    /// Around the work on the whole graph.
-    #[serde(deserialize_with = "read::chain::<CoordinationMiddleware, _, _>")]
-    pub coordination: Option<CoordinationChain>,
-}
-
-impl Middleware {
-    /// These chains, with `below` where they say nothing.
-    #[must_use]
-    pub fn or(self, below: Self) -> Self {
-        Self {
-            agent: self.agent.or(below.agent),
-            coordination: self.coordination.or(below.coordination),
-        }
+keys! {
+    /// `settings.middleware`. `None` leaves a chain to the next level and at last to the default.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Middleware: "middleware settings", by level {
+        /// Around every turn of an agent, in order [all but semantic_drift].
+        "agent" agent: Option<AgentChain> = "[checkpoint_resume, delegation_chain_hash, authority_deference, \
+            sanitize_message, security_interceptor, policy_gate, approval_gate, assumption_violation, \
+            classification, cost_recording]";
+        /// Around the work on the whole graph, in order [=].
+        "coordination" coordination: Option<CoordinationChain> = "[clarification_gate, task_ledger, plan_review_gate, \
+            progress_ledger, coordination_replan, authority_deference_coordination]";
     }
 }
 
@@ -439,18 +388,6 @@ mod tests {
             .iter()
             .map(|hook| chain.at(*hook).len())
             .sum();
-        assert_eq!(all, CoordinationMiddleware::DEFAULT.len());
-    }
-
-    #[test]
-    fn every_entry_is_read_by_its_name() {
-        use crate::mission::scalar::Scalar;
-        for entry in AgentMiddleware::DEFAULT {
-            assert_eq!(AgentMiddleware::parse(entry.as_str()), Ok(entry));
-        }
-        for entry in CoordinationMiddleware::DEFAULT {
-            assert_eq!(CoordinationMiddleware::parse(entry.as_str()), Ok(entry));
-        }
-        assert!(AgentMiddleware::parse("authority").is_err());
+        assert_eq!(all, chain.iter().count());
     }
 }

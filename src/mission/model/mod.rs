@@ -1,7 +1,7 @@
-//! The document as written: what serde reads from a mission file.
+//! The document as written: the kinds of maps of a mission file, each key declared once.
 //!
-//! The structs have a field for every key whose behaviour is built. Keys that are known but not built yet are checked
-//! against the table in `keys` and stop a run before it starts, so nothing here would ever read them.
+//! A declaration makes the struct, what the document is checked against, and how it is read (`keys`). Keys that are known but
+//! not built yet stop a run before it starts: their fields hold nothing.
 //!
 //! | file | what |
 //! |---|---|
@@ -9,8 +9,10 @@
 //! | `approval` | `requiresApproval` and `approvalGates`: who must agree before a task starts (5) |
 //! | `budget` | budgets and prices (19) |
 //! | `channel` | channels: where notifications go, as the file describes them (18) |
+//! | `command_line` | command lines, as the file writes them |
 //! | `expectation` | expectations: what "done" means for a task |
 //! | `finish_gate` | `verify`: the finish gate of a task (6.3) |
+//! | `later` | what nothing acts on yet, checked like anything else |
 //! | `middleware` | middleware: what is done around a turn, and around the whole graph (17) |
 //! | `mission` | the mission, its settings and gates, and the `quorum.yaml` beneath it |
 //! | `permissions` | `permissions` of an agent: how long a person is waited for |
@@ -22,12 +24,68 @@
 //! | `verification` | `verification`: how a task's `acceptance` is graded |
 //! | `words` | words of the file: enums that are written as one of a fixed list of words |
 
+/// What a key is for that stands in several kinds of maps.
+macro_rules! says {
+    (after_tasks) => { "Titles of the tasks that it waits for." };
+    (agents) => { "Who works and judges, by name." };
+    (approval_message) => { "What they are asked." };
+    (approval_timeout) => { "How long it waits; what follows then, `autoRejectOnTimeout` says [for ever]." };
+    (approvers) => {
+        "Who may agree: people, agents, or `{command}` (exit 0 agrees, 1 refuses); one of them is enough [any person]."
+    };
+    (autonomy) => {
+        "How much agents may decide alone: under locked and supervised, findings of medium severity block too, and a person \
+         agrees to a plan of two tasks or more before its work begins [=]."
+    };
+    (blocks_tasks) => { "Titles of the tasks that wait for it." };
+    (budget) => { "What a run may use in all; then it ends with exit 7 and can be resumed." };
+    (channels) => { "Where notifications go, by name." };
+    (check_command) => { "A command that must exit 0; several lines run under `bash -euo pipefail`." };
+    (check_timeout) => { "How long the command may take [=]." };
+    (checks_may_write) => {
+        "Globs of files below protected folders that may appear or change while a check runs [=]."
+    };
+    (consensus) => { "How the seats' scores become one [=]." };
+    (deadline) => {
+        "When it must be finished: a moment (UTC where it names no zone), or a duration from the start."
+    };
+    (expectation_type) => { "What kind of expectation it is." };
+    (files) => { "Which files agents may change [=]." };
+    (hold_name) => { "Its unique name." };
+    (independence) => { "What a reviewer must not share with the author [=]." };
+    (isolation) => { "What tasks share of the workspace [=]." };
+    (judge_breaker) => {
+        "After so many rejections in a row the work of a model is not judged any more in its wave; 0 is never [=]."
+    };
+    (max_fix_attempts) => { "Fixes after one first attempt or retry [=]." };
+    (max_retries) => { "Retries in all [=]." };
+    (network) => { "Whether agents reach the network [=]." };
+    (on_dependency_failed) => { "What is tried, in this order, when a dependency failed [=]." };
+    (on_exhausted) => { "What happens to work that still fails when its attempts are used up." };
+    (panel) => {
+        "Whether all seats are asked at once, or a third only while it could change the verdict [=]."
+    };
+    (protect) => {
+        "Paths or globs of files that agents must not change; a folder means everything in it."
+    };
+    (refer_below) => {
+        "Refer to a person where |score - bar| / (spread of the seats + 0.25), on 1 to 5, is below it."
+    };
+    (rubrics) => { "Rubrics for verification, by name." };
+    (sandbox) => { "Whether agents are kept away from what judges them by the system [=]." };
+    (settings) => { "How the mission is run." };
+    (stakes) => { "How much harm wrong work would do: `redTeam.minStakes` goes by it [=]." };
+    (verify_prior_feedback) => { "Whether a reviewer must answer for every earlier finding [=]." };
+}
+
 mod agent;
 mod approval;
 mod budget;
 mod channel;
+mod command_line;
 mod expectation;
 mod finish_gate;
+mod later;
 mod middleware;
 mod mission;
 mod permissions;
@@ -39,28 +97,26 @@ mod tools;
 mod verification;
 mod words;
 
-pub use agent::{Adapter, Agent, CommandLine, Input};
+pub use agent::{Adapter, Agent, Input};
 pub use approval::{ApprovalGate, Approver};
 pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};
+pub use command_line::CommandLine;
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish_gate::{FailToPass, FinishGate};
 pub use middleware::{
     AgentChain, AgentHook, AgentMiddleware, Around, Clarification, CoordinationChain, CoordinationHook,
-    CoordinationMiddleware, Middleware,
+    CoordinationMiddleware,
 };
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use permissions::Permissions;
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, GradeKind, OnRefer, Rubric};
-pub use sla::{CheckInterval, Sla, ViolationAction};
-pub use stages::{Color, Expected, OnMissing, RedTeam, Region, Stage, Vision, VisionKind};
+pub use sla::{Sla, ViolationAction};
+pub use stages::{Color, Expected, OnMissing, Region, Stage, Vision, VisionKind};
 pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
-pub use verification::{Decomposer, Grader, Identity, Verification};
+pub use verification::{Decomposer, Grader, Verification};
 pub use words::{
     Autonomy, Consensus, FinalChecks, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review,
     Stakes, TaskType,
 };
-
-pub(super) use agent::Url;
-pub(super) use expectation::{ExpectationType, Seats};

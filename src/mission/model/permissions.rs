@@ -1,52 +1,42 @@
 //! `permissions` of an agent, as far as it is built: how long a person is waited for who must allow a tool call.
 
-use std::fmt;
-
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-
 use crate::domain::Millis;
-use crate::mission::read;
+use crate::mission::document::{Kind, Node};
+use crate::mission::keys::{Keys, Later, Value, keys};
+use crate::mission::scalar::Filled;
+use crate::mission::shape::Shape;
 
-/// What holds where an agent must ask for what it may do (semantics, section 5).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Permissions {
-    /// How long a person's word about a tool call is waited for; then it is denied. `None`: without end.
-    pub timeout: Option<Millis>,
-}
+use super::later::PermissionSet;
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Rules {
-    #[serde(deserialize_with = "read::option")]
-    timeout: Option<Millis>,
-}
-
-impl<'de> Deserialize<'de> for Permissions {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PermissionsVisitor)
+keys! {
+    /// What holds where an agent must ask for what it may do (semantics, section 5).
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct Permissions: "permissions" {
+        /// How long a person is waited for who must allow a tool call; then it is denied, and the task is cancelled [without end].
+        "timeout" timeout: Option<Millis>;
+        /// A rule for reading.
+        "read" read: Later as Filled, later("presets");
+        /// A rule for editing.
+        "edit" edit: Later as Filled, later("presets");
+        /// A rule for running commands.
+        "run" run: Later as Filled, later("presets");
     }
 }
 
-struct PermissionsVisitor;
+/// `permissions` as a file writes it: a word, which nothing acts on yet, or a map of rules.
+pub(super) struct WordOrMap;
 
-impl<'de> Visitor<'de> for PermissionsVisitor {
-    type Value = Permissions;
+impl Value<WordOrMap> for Permissions {
+    const SHAPE: Shape = Shape::Either(&[Shape::one::<PermissionSet>(), Shape::Map(Self::TABLE)]);
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a set of permissions, or a map of rules")
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        match node.kind() {
+            Kind::Map => <Self as Value>::read(node),
+            _ => Some(Self::default()),
+        }
     }
 
-    /// A set of permissions, which nothing acts on yet: the check of keys says so.
-    fn visit_str<E: Error>(self, _: &str) -> Result<Permissions, E> {
-        Ok(Permissions::default())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Permissions, A::Error> {
-        let rules = Rules::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Permissions {
-            timeout: rules.timeout,
-        })
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(Self::default())
     }
 }

@@ -1,56 +1,47 @@
 //! `rubrics`: what a judge grades work by (semantics, section 10).
 
 use rust_decimal::Decimal;
-use serde::Deserialize;
 
 use crate::domain::{DeclaredVerdict, Points};
-use crate::mission::read;
-use crate::mission::scalar::{Filled, Fraction, Name, Positive, words};
+use crate::mission::keys::{keys, words};
+use crate::mission::scalar::{Filled, Fraction, Name, Positive, RubricLevel};
 
-/// What a judge grades work by.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Rubric {
-    /// What it is for.
-    #[serde(deserialize_with = "read::option")]
-    pub description: Option<Box<str>>,
-    /// What is graded; their weights sum to 1.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub criteria: Vec<Criterion>,
-    /// Graded examples for the judge.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub examples: Vec<Example>,
-    /// How sure the judge must be of its verdict.
-    #[serde(deserialize_with = "read::option")]
-    pub min_confidence: Option<Fraction>,
+keys! {
+    /// What a judge grades work by.
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+    pub struct Rubric: "a rubric" {
+        /// What it is for.
+        "description" description: Option<Box<str>>;
+        /// What is graded.
+        "criteria" criteria: Vec<Criterion>, filled, required;
+        /// Graded examples for the judge.
+        "examples" examples: Vec<Example>;
+        /// The confidence below which a grade counts as referred.
+        "minConfidence" min_confidence: Option<Fraction>;
+    }
 }
 
-/// One thing that is graded.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Criterion {
-    /// Its name, as the judge must spell it.
-    #[serde(deserialize_with = "read::text_as::<Name, _>")]
-    pub name: Box<str>,
-    /// What is looked at.
-    #[serde(default, deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub description: Option<Box<str>>,
-    /// Its share of the points.
-    #[serde(deserialize_with = "read::single")]
-    pub weight: Positive,
-    /// Which grades there are.
-    #[serde(default, deserialize_with = "read::or_default")]
-    pub grade: GradeKind,
-    /// Whether work that fails it fails.
-    #[serde(default, deserialize_with = "read::or_default")]
-    pub required: bool,
-    /// What each level from 1 to 5 means, where given.
-    #[serde(default, deserialize_with = "read::levels")]
-    pub levels: Vec<(u8, String)>,
+keys! {
+    /// One thing that is graded. The weights of a rubric sum to 1.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub struct Criterion: "a criterion" {
+        /// Its name.
+        "name" name: Box<str> as Name, required;
+        /// What is looked at.
+        "description" description: Option<Box<str>> as Filled;
+        /// Its weight.
+        "weight" weight: Positive, required;
+        /// Which grades there are [=].
+        "grade" grade: GradeKind, or("score");
+        /// Whether failing it fails everything.
+        "required" required: bool, or("false");
+        /// What each level means.
+        "levels" levels: Vec<(u8, String)> as RubricLevel;
+    }
 }
 
 /// Which grades a criterion knows, as shares from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum GradeKind {
     /// 0 or 1.
     Binary,
@@ -61,42 +52,27 @@ pub enum GradeKind {
     Score,
 }
 
-impl GradeKind {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Binary => "binary",
-            Self::Ternary => "ternary",
-            Self::Score => "score",
-        }
+words!(GradeKind: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
+
+keys! {
+    /// Work that was graded already, for the judge to go by.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub struct Example: "an example" {
+        /// The work.
+        "artifact" artifact: Box<str> as Filled, required;
+        /// What a judge should say of it.
+        "verdict" verdict: DeclaredVerdict, required;
+        /// Why that verdict is right.
+        "rationale" rationale: Box<str> as Filled, required;
+        /// The grade of each criterion.
+        "grades" grades: Vec<(Box<str>, Points)> as Fraction;
     }
 }
 
-words!(GradeKind: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
-
-/// Work that was graded already, for the judge to go by.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Example {
-    /// The work, in short.
-    #[serde(deserialize_with = "read::text_as::<Filled, _>")]
-    pub artifact: Box<str>,
-    /// What a judge should say of it.
-    #[serde(deserialize_with = "read::single")]
-    pub verdict: DeclaredVerdict,
-    /// Why that is right.
-    #[serde(deserialize_with = "read::text_as::<Filled, _>")]
-    pub rationale: Box<str>,
-    /// Its grades, by criterion.
-    #[serde(default, deserialize_with = "read::shares")]
-    pub grades: Vec<(Box<str>, Points)>,
-}
-
-words!(DeclaredVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
+words!(of DeclaredVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
 
 /// What happens to work of which the judge is not sure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnRefer {
     /// A person decides.
     #[default]

@@ -1,56 +1,50 @@
 //! What judges work behind its verification: `stages`, `redTeam` and `vision` (semantics, sections 6.7 and 15).
 
 use std::fmt;
-
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use std::num::NonZeroU32;
 
 use crate::domain::Severity;
 use crate::mission::codes::Code;
-use crate::mission::read;
-use crate::mission::scalar::{Fault, Filled, Form, Fraction, InnerFile, Name, Scalar, Span, words};
+use crate::mission::document::{Kind, Node};
+use crate::mission::keys::{Keys, Value, keys, single, words};
+use crate::mission::scalar::{AgentName, Fault, Filled, Form, Fraction, InnerFile, Name, Scalar, Span};
+use crate::mission::shape::Shape;
 
 use super::words::Stakes;
 
-/// A further stage of judging: an agent or a command, never both.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Stage {
-    /// Its name, unique among the stages of a task.
-    #[serde(deserialize_with = "read::text_as::<Name, _>")]
-    pub name: Box<str>,
-    /// The agent that judges.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub agent: Option<Box<str>>,
-    /// What the agent is to look at.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub criteria: Option<Box<str>>,
-    /// The command that judges: exit 0 is a pass.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub command: Option<Box<str>>,
-    /// How long it may take.
-    #[serde(deserialize_with = "read::option")]
-    pub timeout: Option<Span>,
+keys! {
+    /// A further stage of judging: an agent or a command, never both.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Stage: "a stage" {
+        /// Its name, unique among the stages of a task.
+        "name" name: Box<str> as Name, required;
+        /// The agent that judges; never its own work.
+        "agent" agent: Option<Box<str>> as AgentName;
+        /// What the agent is to look at.
+        "criteria" criteria: Option<Box<str>> as Filled;
+        /// The command that judges: exit 0 passes, any other exit sends the work back with its output. What a shell ends with
+        /// where a command cannot run (126, 127, 128 and a signal) is no verdict.
+        "command" command: Option<Box<str>> as Filled;
+        /// How long it may take [=].
+        "timeout" timeout: Option<Span> = "10m";
+    }
 }
 
-/// An agent that attacks work before it is accepted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RedTeam {
-    /// Who attacks.
-    #[serde(deserialize_with = "read::text_as::<Filled, _>")]
-    pub agent: Box<str>,
-    /// The least stakes of a task at which it is asked; `None`: always.
-    #[serde(deserialize_with = "read::option")]
-    pub min_stakes: Option<Stakes>,
-    /// What happens where it has nothing to attack, or may not be asked.
-    #[serde(deserialize_with = "read::or_default")]
-    pub on_missing: OnMissing,
+keys! {
+    /// An agent that attacks work before it is accepted.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct RedTeam: "a red team" {
+        /// Who attacks; never the work of its own.
+        "agent" agent: Box<str> as AgentName, required;
+        /// The least stakes of a task at which it is asked [=].
+        "minStakes" min_stakes: Option<Stakes> = "low";
+        /// What happens where it has nothing to attack, or may not be asked [=].
+        "onMissing" on_missing: OnMissing, or("block");
+    }
 }
 
 /// What happens where a red team has nothing to attack, or may not be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnMissing {
     /// The work is not accepted without it.
     #[default]
@@ -61,29 +55,25 @@ pub enum OnMissing {
 
 words!(OnMissing: "what happens without a red team", "block" => Block, "skip" => Skip);
 
-/// A check of screenshots.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Vision {
-    /// What kind of check it is.
-    #[serde(deserialize_with = "read::or_default")]
-    pub kind: VisionKind,
-    /// Who looks.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub agent: Option<Box<str>>,
-    /// The pictures, in the workspace.
-    #[serde(deserialize_with = "read::list_as::<InnerFile, _, _>")]
-    pub screenshots: Box<[Box<str>]>,
-    /// What must be seen.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub expectations: Vec<Expected>,
-    /// How far a colour may be off, as a share of the greatest distance there is.
-    #[serde(deserialize_with = "read::option")]
-    pub tolerance: Option<Fraction>,
+keys! {
+    /// A check of screenshots.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Vision: "a vision check" {
+        /// How it looks: not at all (noop), by mean colours (heuristic), or by an agent (llm_vision) [=].
+        "kind" kind: VisionKind, or("noop");
+        /// Who looks, for llm_vision: an agent with `vision: true`; never at its own work.
+        "agent" agent: Option<Box<str>> as AgentName;
+        /// The pictures, PNG or JPEG, relative to the workspace; without any the check is skipped.
+        "screenshots" screenshots: Box<[Box<str>]> as InnerFile;
+        /// What must be seen: texts for an agent, colours of regions for the heuristic check.
+        "expectations" expectations: Vec<Expected> as TextOrMap;
+        /// How far a colour may be off, as a share of the distance from black to white [=].
+        "tolerance" tolerance: Option<Fraction> = "0.15";
+    }
 }
 
 /// How screenshots are checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum VisionKind {
     /// Not at all.
     #[default]
@@ -94,44 +84,29 @@ pub enum VisionKind {
     LlmVision,
 }
 
-impl VisionKind {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Noop => "noop",
-            Self::Heuristic => "heuristic",
-            Self::LlmVision => "llm_vision",
-        }
-    }
-}
-
 words!(VisionKind: "a kind of vision check",
     "noop" => Noop, "heuristic" => Heuristic, "llm_vision" => LlmVision);
-words!(Severity: "a severity",
+words!(of Severity: "a severity",
     "critical" => Critical, "high" => High, "medium" => Medium, "low" => Low, "info" => Info);
 
-/// Something that a screenshot must show: in words, or by a colour.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
-    /// In words.
-    pub description: Option<Box<str>>,
-    /// The mean colour of the region.
-    pub color: Option<Color>,
-    /// Where; `None` is the whole picture.
-    pub region: Option<Region>,
-    /// How bad it is if it is not so.
-    pub severity: Severity,
+keys! {
+    /// Something that a screenshot must show: in words, or by a colour.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub struct Expected: "something that a screenshot must show" {
+        /// What it is, in words.
+        "description" description: Option<Box<str>> as Filled;
+        /// The mean colour of the region in the last screenshot, for example "#1a73e8".
+        "color" color: Option<Color>;
+        /// Where [the whole picture].
+        "region" region: Option<Region>;
+        /// How bad it is if it is not so [=].
+        "severity" severity: Severity, or("high");
+    }
 }
 
 impl Default for Expected {
     fn default() -> Self {
-        Self {
-            description: None,
-            color: None,
-            region: None,
-            severity: Severity::High,
-        }
+        <Self as Value>::missing(None).expect("every key may be missing")
     }
 }
 
@@ -149,26 +124,23 @@ impl Expected {
     }
 }
 
-/// A part of a picture, in pixels from its upper left corner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(default)]
-pub struct Region {
-    /// From the left.
-    #[serde(deserialize_with = "read::or_default")]
-    pub x: u32,
-    /// From the top.
-    #[serde(deserialize_with = "read::or_default")]
-    pub y: u32,
-    /// To the right.
-    #[serde(deserialize_with = "read::or_default")]
-    pub width: u32,
-    /// Downwards.
-    #[serde(deserialize_with = "read::or_default")]
-    pub height: u32,
+keys! {
+    /// A part of a picture, in pixels from its upper left corner.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub struct Region: "a region of a picture" {
+        /// Pixels from the left [=].
+        "x" x: u32, or("0");
+        /// Pixels from the top [=].
+        "y" y: u32, or("0");
+        /// Pixels to the right.
+        "width" width: u32 as NonZeroU32, required;
+        /// Pixels downwards.
+        "height" height: u32 as NonZeroU32, required;
+    }
 }
 
 /// A colour: red, green, blue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Color(pub [u8; 3]);
 
 impl fmt::Display for Color {
@@ -205,47 +177,21 @@ impl Scalar for Color {
     }
 }
 
-impl<'de> Deserialize<'de> for Expected {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ExpectedVisitor)
-    }
-}
+single!(Color);
 
-struct ExpectedVisitor;
+/// One of `expectations` as a file writes it: a text, or a map.
+pub(super) struct TextOrMap;
 
-impl<'de> Visitor<'de> for ExpectedVisitor {
-    type Value = Expected;
+impl Value<TextOrMap> for Expected {
+    const SHAPE: Shape = Shape::Either(&[Shape::Map(Self::TABLE), Shape::one::<Filled>()]);
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text, or a map")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Expected, E> {
-        Ok(Expected {
-            description: Some(text.into()),
-            ..Expected::default()
-        })
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Expected, A::Error> {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Written {
-            #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-            description: Option<Box<str>>,
-            #[serde(deserialize_with = "read::option")]
-            color: Option<Color>,
-            #[serde(deserialize_with = "read::option_of")]
-            region: Option<Region>,
-            #[serde(deserialize_with = "read::option")]
-            severity: Option<Severity>,
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        if node.kind() == Kind::Map {
+            return <Self as Value>::read(node);
         }
-        let written = Written::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Expected {
-            description: written.description,
-            color: written.color,
-            region: written.region,
-            severity: written.severity.unwrap_or(Severity::High),
+        Some(Self {
+            description: Some(node.text().into()),
+            ..Self::default()
         })
     }
 }

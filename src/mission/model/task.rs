@@ -2,140 +2,114 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
-use serde::Deserialize;
 use thin_vec::ThinVec;
 
 use crate::domain::Edge;
-use crate::mission::read;
+use crate::mission::keys::{Later, keys};
 use crate::mission::scalar::{
-    Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, Tries,
+    AgentName, Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, Tries,
 };
 
-use super::approval::{Approval, approval};
-use super::verification::{Decomposer, decomposer};
-use super::{
-    AgentChain, AgentMiddleware, Autonomy, Expectation, FinishGate, OnExhausted, RemedyOrder, Review, Stage,
-    Stakes, TaskType, Verification,
-};
+use super::approval::{Approval, YesOrHow};
+use super::expectation::Expectation;
+use super::finish_gate::FinishGate;
+use super::later::{FileScope, Isolation, Network, Sandbox};
+use super::middleware::AgentChain;
+use super::stages::Stage;
+use super::verification::{Decomposer, Verification};
+use super::words::{Autonomy, CHECKS_MAY_WRITE, OnExhausted, RemedyOrder, Review, Stakes, TaskType};
 
-/// A unit of work. A mission may have 100,000 of them, so lists take one word.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Task {
-    /// How long its agent may be silent.
-    #[serde(deserialize_with = "read::option")]
-    pub stale_threshold: Option<Span>,
-    /// When it must be finished.
-    #[serde(deserialize_with = "read::boxed")]
-    pub deadline: Option<Box<Deadline>>,
-    /// Its unique title.
-    #[serde(deserialize_with = "read::text_as::<Title, _>")]
-    pub title: Box<str>,
-    /// Who does it; may be left out if there is one agent.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub assign_to: Option<Box<str>>,
-    /// What is to be done.
-    #[serde(deserialize_with = "read::option")]
-    pub description: Option<Box<str>>,
-    /// What kind of work it is.
-    #[serde(rename = "type", deserialize_with = "read::or_default")]
-    pub kind: TaskType,
-    /// Titles of the tasks it needs; they may come later in the file.
-    #[serde(deserialize_with = "read::list_as::<TaskTitle, _, _>")]
-    pub depends_on: ThinVec<Box<str>>,
-    /// Orders the ready queue and weighs in the mission threshold.
-    #[serde(deserialize_with = "read::boxed")]
-    pub priority: Option<Box<Positive>>,
-    /// The user's own labels.
-    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
-    pub tags: ThinVec<Box<str>>,
-    /// Whether nothing else may run while it runs and is judged.
-    #[serde(deserialize_with = "read::or_default")]
-    pub exclusive: bool,
-    /// Whether running it twice does harm; `None` where the file does not say.
-    #[serde(deserialize_with = "read::option")]
-    pub side_effects: Option<bool>,
-    /// Who must agree before it starts, if anybody.
-    #[serde(deserialize_with = "approval")]
-    pub requires_approval: Option<Box<Approval>>,
-    /// Whether work without any tool call counts as not done.
-    #[serde(deserialize_with = "read::option")]
-    pub requires_tool_calls: Option<bool>,
-    /// Files it must produce.
-    #[serde(deserialize_with = "read::list_as::<TargetFile, _, _>")]
-    pub target_files: ThinVec<Box<str>>,
-    /// Paths or globs of files that its agent must not change, beside the mission's.
-    #[serde(deserialize_with = "read::list_as::<InnerGlob, _, _>")]
-    pub protect: ThinVec<Box<str>>,
-    /// Globs of files that may appear or change below protected folders while one of its checks runs.
-    #[serde(deserialize_with = "read::maybe_thin_list_as::<InnerGlob, _>")]
-    pub checks_may_write: Option<ThinVec<Box<str>>>,
-    /// The agent that handed it down.
-    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
-    pub delegated_by: Option<Box<Box<str>>>,
-    /// Whether it asks for review.
-    #[serde(deserialize_with = "read::or_default")]
-    pub review: Review,
-    /// What it must pass.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub expectations: ThinVec<Expectation>,
-    /// Criteria that it is accepted by.
-    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
-    pub acceptance: ThinVec<Box<str>>,
-    /// Who cuts them into probes, where that is said: then they are graded.
-    #[serde(deserialize_with = "decomposer")]
-    pub decomposer: Option<Box<Decomposer>>,
-    /// How they are graded.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub verification: Option<Box<Verification>>,
-    /// For a verification: the task that follows if the work passes.
-    #[serde(deserialize_with = "read::rare_as::<TaskTitle, _>")]
-    pub on_pass: Option<Box<Box<str>>>,
-    /// The task that follows if it fails, or that does it again.
-    #[serde(deserialize_with = "read::rare_as::<TaskTitle, _>")]
-    pub on_fail: Option<Box<Box<str>>>,
-    /// The task that follows if that cannot be told.
-    #[serde(deserialize_with = "read::rare_as::<TaskTitle, _>")]
-    pub on_refer: Option<Box<Box<str>>>,
-    /// How often a verification may be entered whose `onFail` points back.
-    #[serde(deserialize_with = "read::visits")]
-    pub max_visits: Option<NonZeroU16>,
-    /// What must hold before its agent may call itself finished.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub verify: Option<Box<FinishGate>>,
-    /// Further stages of judging, behind those of the mission.
-    #[serde(deserialize_with = "read::or_empty")]
-    pub stages: ThinVec<Stage>,
-    /// What is done around its turns instead of what the mission says.
-    #[serde(deserialize_with = "read::boxed_chain::<AgentMiddleware, _, _>")]
-    pub middleware: Option<Box<AgentChain>>,
-    /// How much its agent may decide alone.
-    #[serde(deserialize_with = "read::option")]
-    pub autonomy: Option<Autonomy>,
-    /// How much harm wrong work would do.
-    #[serde(deserialize_with = "read::option")]
-    pub stakes: Option<Stakes>,
-    /// Cap on attempts of every kind.
-    #[serde(deserialize_with = "read::option")]
-    pub max_attempts: Option<NonZeroU32>,
-    /// Fixes after one execute or retry.
-    #[serde(deserialize_with = "read::option")]
-    pub max_fix_attempts: Option<Tries>,
-    /// Retries in all.
-    #[serde(deserialize_with = "read::option")]
-    pub max_retries: Option<Tries>,
-    /// How long one turn may take.
-    #[serde(deserialize_with = "read::option")]
-    pub max_duration: Option<Span>,
-    /// What happens when attempts are exhausted.
-    #[serde(deserialize_with = "read::option")]
-    pub on_exhausted: Option<OnExhausted>,
-    /// What is tried when a dependency failed.
-    #[serde(deserialize_with = "read::remedies")]
-    pub on_dependency_failed: Option<RemedyOrder>,
-    /// Its workspace, relative to the mission's folder.
-    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
-    pub workspace: Option<Box<Box<str>>>,
+keys! {
+    /// A unit of work. A mission may have 100,000 of them, so lists take one word, and so does what few tasks have.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Task: "a task" {
+        /// The unique title, by which other tasks refer to it.
+        "title" title: Box<str> as Title, required;
+        /// The agent that does it; may be left out if there is only one.
+        "assignTo" assign_to: Option<Box<str>> as AgentName;
+        /// What is to be done; becomes the prompt.
+        "description" description: Option<Box<str>>;
+        /// What kind of work it is [=]; a verification judges the tasks that it depends on and chooses what follows.
+        "type" kind: TaskType, or("other");
+        /// Titles of the tasks that must be done before; they may stand later in the file.
+        "dependsOn" depends_on: ThinVec<Box<str>> as TaskTitle;
+        /// Orders what could start, and weighs in the mission threshold [=].
+        "priority" priority: Option<Box<Positive>> = "1";
+        /// Labels of your own.
+        "tags" tags: ThinVec<Box<str>> as Filled;
+        /// Whether nothing else may run while it runs and is judged [=].
+        "exclusive" exclusive: bool, or("false");
+        /// Whether running it twice does harm: then only a person's word makes its agent act again [=].
+        "sideEffects" side_effects: Option<bool> = "false";
+        /// Whether somebody must agree before it starts [=].
+        "requiresApproval" requires_approval: Option<Box<Approval>> as YesOrHow, or("false");
+        /// Whether work without any tool call counts as not done [for implement, test, refactor and deploy, where
+        /// the agent's adapter sees its calls].
+        "requiresToolCalls" requires_tool_calls: Option<bool>;
+        /// Files that it must produce, relative to the workspace.
+        "targetFiles" target_files: ThinVec<Box<str>> as TargetFile;
+        #[doc = says!(protect)]
+        "protect" protect: ThinVec<Box<str>> as InnerGlob;
+        #[doc = says!(checks_may_write)]
+        "checksMayWrite" checks_may_write: Option<ThinVec<Box<str>>> as InnerGlob, or(CHECKS_MAY_WRITE);
+        /// The agent that handed it down, and is the first to be asked for a review, also where it is a command.
+        "delegatedBy" delegated_by: Option<Box<Box<str>>> as AgentName;
+        /// Whether work without expectations is evaluated: never, where somebody can, or by all means [=].
+        "review" review: Review, or("auto");
+        /// What the work must pass.
+        "expectations" expectations: ThinVec<Expectation>;
+        /// The most attempts of every kind.
+        "maxAttempts" max_attempts: Option<NonZeroU32>;
+        #[doc = says!(max_fix_attempts)]
+        "maxFixAttempts" max_fix_attempts: Option<Tries>, or("2");
+        #[doc = says!(max_retries)]
+        "maxRetries" max_retries: Option<Tries>, or("3");
+        /// How long its agent may be silent before somebody is warned; after twice that it is killed.
+        "staleThreshold" stale_threshold: Option<Span>;
+        /// How long one turn may take.
+        "maxDuration" max_duration: Option<Span>;
+        #[doc = says!(on_exhausted)]
+        "onExhausted" on_exhausted: Option<OnExhausted>;
+        /// Where its agent works, relative to the mission's folder.
+        "workspace" workspace: Option<Box<Box<str>>> as Filled;
+        #[doc = says!(isolation)]
+        "isolation" isolation: Later as Isolation, or("shared"), later_unless("isolation", "shared");
+        #[doc = says!(sandbox)]
+        "sandbox" sandbox: Later as Sandbox, or("auto"), later("confinement");
+        #[doc = says!(network)]
+        "network" network: Later as Network, or("allow"), later("confinement");
+        #[doc = says!(files)]
+        "files" files: Later as FileScope, or("open"), later("confinement");
+        #[doc = says!(deadline)]
+        "deadline" deadline: Option<Box<Deadline>>;
+        #[doc = says!(autonomy)]
+        "autonomy" autonomy: Option<Autonomy>, or("semi");
+        #[doc = says!(stakes)]
+        "stakes" stakes: Option<Stakes>, or("medium");
+        #[doc = says!(on_dependency_failed)]
+        "onDependencyFailed" on_dependency_failed: Option<RemedyOrder>, or("[resolve, skip]");
+        /// Criteria that the work is accepted by, checked one by one; all are required.
+        "acceptance" acceptance: ThinVec<Box<str>> as Filled, filled;
+        /// How the criteria are graded after all other judging.
+        "verification" verification: Option<Box<Verification>>;
+        /// Who cuts the criteria into one to five yes-or-no questions each: an agent, never the author [=: each one is a
+        /// question].
+        "decomposer" decomposer: Option<Box<Decomposer>>, or("identity");
+        /// What must hold before an agent may call itself finished; else it is told what is missing.
+        "verify" verify: Option<Box<FinishGate>>;
+        /// Further stages of judging, behind those of the mission.
+        "stages" stages: ThinVec<Stage>;
+        /// What is done around the turns of its agent, instead of what the mission says.
+        "middleware" middleware: Option<Box<AgentChain>>;
+        /// Of a verification: the task that follows if the work passes.
+        "onPass" on_pass: Option<Box<Box<str>>> as TaskTitle;
+        /// Of a verification: the task that follows if the work fails; one that it waits for is done again.
+        "onFail" on_fail: Option<Box<Box<str>>> as TaskTitle;
+        /// Of a verification: the task that follows if it cannot be told whether the work is good.
+        "onRefer" on_refer: Option<Box<Box<str>>> as TaskTitle;
+        /// Of a verification whose `onFail` points back: how often it may judge before it fails [=].
+        "maxVisits" max_visits: Option<NonZeroU16> = "3";
+    }
 }
 
 impl Task {

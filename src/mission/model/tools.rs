@@ -1,12 +1,10 @@
 //! `tools` of an agent: what a model behind HTTP may do itself (semantics, section 7).
 
-use std::fmt;
+use serde::Serialize;
 
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::mission::read::Single;
-use crate::mission::scalar::words;
+use crate::mission::document::{Kind, Node};
+use crate::mission::keys::{Keys, Value, keys, words};
+use crate::mission::shape::Shape;
 
 /// A kind of tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -35,29 +33,19 @@ pub enum ToolPolicy {
     Ask,
 }
 
-impl ToolPolicy {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Deny => "deny",
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-        }
-    }
-}
-
 words!(ToolPolicy: "a policy for a tool", "allow" => Allow, "deny" => Deny, "ask" => Ask);
 
-/// The policy for each kind of tool. A list allows what it names; what is not named is denied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Tools {
-    /// Looking.
-    pub read: ToolPolicy,
-    /// Writing.
-    pub write: ToolPolicy,
-    /// Running.
-    pub run: ToolPolicy,
+keys! {
+    /// The policy for each kind of tool. A list allows what it names; what is not named is denied.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+    pub struct Tools: "the tools of an agent" {
+        /// Whether it may look into the workspace, or a person is asked each time [=].
+        "read" read: ToolPolicy, or("deny");
+        /// Whether it may write files of the workspace, or a person is asked each time [=].
+        "write" write: ToolPolicy, or("deny");
+        /// Whether it may run commands in the workspace, or a person is asked each time [=].
+        "run" run: ToolPolicy, or("deny");
+    }
 }
 
 impl Tools {
@@ -100,35 +88,20 @@ impl Tools {
     }
 }
 
-impl<'de> Deserialize<'de> for Tools {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ToolsVisitor)
-    }
-}
+/// `tools` as a file writes it: a list of what is allowed, or a map with a policy for each.
+pub(super) struct ListOrMap;
 
-struct ToolsVisitor;
+impl Value<ListOrMap> for Tools {
+    const SHAPE: Shape = Shape::Either(&[<Vec<ToolKind>>::SHAPE, Shape::Map(Self::TABLE)]);
 
-impl<'de> Visitor<'de> for ToolsVisitor {
-    type Value = Tools;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of tools, or a map with a policy for each")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Tools, A::Error> {
-        let mut tools = Tools::default();
-        while let Some(Single(kind)) = items.next_element()? {
-            tools.set(kind, ToolPolicy::Allow);
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        if node.kind() == Kind::Map {
+            return <Self as Value>::read(node);
         }
-        Ok(tools)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tools, A::Error> {
-        let mut tools = Tools::default();
-        while let Some(Single(kind)) = map.next_key::<Single<ToolKind>>()? {
-            let Single(policy) = map.next_value()?;
-            tools.set(kind, policy);
+        let mut tools = Self::default();
+        for kind in node.items() {
+            tools.set(ToolKind::read(kind)?, ToolPolicy::Allow);
         }
-        Ok(tools)
+        Some(tools)
     }
 }

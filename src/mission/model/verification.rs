@@ -1,36 +1,28 @@
 //! `verification`: how a task's `acceptance` is graded.
 
-use std::fmt;
-
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-
 use crate::domain::Points;
-use crate::mission::read;
-use crate::mission::scalar::{Filled, Fraction, Scalar, words};
+use crate::mission::document::{Kind, Node};
+use crate::mission::keys::{Keys, Value, keys, single, words};
+use crate::mission::scalar::{AgentName, Fraction, RubricName};
+use crate::mission::shape::Shape;
 
-use super::OnRefer;
+use super::rubric::OnRefer;
 
-/// How the criteria of a task are graded (semantics, section 10).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Verification {
-    /// Who grades.
-    #[serde(deserialize_with = "read::or_default")]
-    pub grader: Grader,
-    /// What a judge grades by; `None`: the built-in `default-task`.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub rubric: Option<Box<str>>,
-    /// What the mean of the grades must reach.
-    #[serde(deserialize_with = "read::option")]
-    pub threshold: Option<Points>,
-    /// The share of criteria that must have been checked.
-    #[serde(deserialize_with = "read::option")]
-    pub min_confidence: Option<Fraction>,
-    /// What happens to work of which the grader is not sure.
-    #[serde(deserialize_with = "read::or_default")]
-    pub on_refer: OnRefer,
+keys! {
+    /// How the criteria of a task are graded (semantics, section 10).
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Verification: "a verification" {
+        /// Who grades: a judge [=], or plain facts about files, commands and output (heuristic).
+        "grader" grader: Grader, or("llm");
+        /// The rubric that a judge grades by [=].
+        "rubric" rubric: Option<Box<str>> as RubricName = "default-task";
+        /// What the mean of the grades must reach [= of 100].
+        "threshold" threshold: Option<Points>, or("60");
+        /// How sure the judge, or which share of the criteria checked: below it the work is referred [=].
+        "minConfidence" min_confidence: Option<Fraction> = "0.7";
+        /// What happens to referred work: a person decides (human), it goes back (rework), or it is accepted as unverified (pass) [=].
+        "onRefer" on_refer: OnRefer, or("human");
+    }
 }
 
 /// Who cuts criteria into probes.
@@ -53,13 +45,6 @@ impl Decomposer {
     }
 }
 
-/// `decomposer`: an agent, or `identity`, which is nobody.
-pub(super) fn decomposer<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Box<Decomposer>>, D::Error> {
-    deserializer.deserialize_any(DecomposerVisitor)
-}
-
 /// The decomposer that is nobody: each criterion is a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
@@ -67,41 +52,24 @@ pub enum Identity {
     Identity,
 }
 
-words!(Identity: "a decomposer", "identity" => Identity);
+words!(of Identity: "a decomposer", "identity" => Identity);
+single!(Identity);
 
-struct DecomposerVisitor;
-
-impl<'de> Visitor<'de> for DecomposerVisitor {
-    type Value = Option<Box<Decomposer>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("identity, or a map with an agent")
+keys! {
+    struct DecomposingAgent: "a decomposer" {
+        /// The agent that does it.
+        "agent" agent: Box<str> as AgentName, required;
     }
+}
 
-    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
+impl Value for Decomposer {
+    const SHAPE: Shape = Shape::Either(&[Shape::Map(DecomposingAgent::TABLE), Identity::SHAPE]);
 
-    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        match Identity::parse(text) {
-            Ok(Identity::Identity) => Ok(Some(Box::new(Decomposer::Identity))),
-            Err(fault) => Err(E::custom(fault.message)),
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        match node.kind() {
+            Kind::Map => DecomposingAgent::read(node).map(|read| Self::Agent(read.agent)),
+            _ => Identity::read(node).map(|Identity::Identity| Self::Identity),
         }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Written {
-            #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
-            agent: Option<Box<Box<str>>>,
-        }
-        let written = Written::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(written.agent.map(|name| Box::new(Decomposer::Agent(*name))))
     }
 }
 

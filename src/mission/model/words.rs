@@ -2,7 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::mission::scalar::words;
+use crate::mission::document::Node;
+use crate::mission::keys::{Value, words};
+use crate::mission::levels::Shown;
+use crate::mission::shape::Shape;
+
+/// What checks may write below protected folders: what the runners of tests keep beside the tests.
+pub(super) const CHECKS_MAY_WRITE: &str =
+    "['**/__pycache__/**', '**/.pytest_cache/**', '**/target/**', '**/node_modules/.cache/**']";
 
 /// What kind of work a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -97,6 +104,20 @@ impl FromIterator<Remedy> for RemedyOrder {
     }
 }
 
+impl Value for RemedyOrder {
+    const SHAPE: Shape = Shape::List(&Remedy::SHAPE);
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        node.items().map(Remedy::read).collect()
+    }
+}
+
+impl Shown for RemedyOrder {
+    fn shown(&self) -> serde_json::Value {
+        self.iter().map(|remedy| remedy.shown()).collect()
+    }
+}
+
 /// How the seats' scores become one (semantics, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -113,7 +134,7 @@ pub enum Consensus {
 }
 
 /// Whether all seats of a panel are asked at once (semantics, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PanelMode {
     /// All at once.
@@ -124,7 +145,7 @@ pub enum PanelMode {
 }
 
 /// What a reviewer must not share with the author of the work (semantics, section 8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Independence {
     /// Being the same agent.
@@ -147,18 +168,6 @@ pub enum FinalChecks {
     Always,
     /// Nothing.
     Never,
-}
-
-impl FinalChecks {
-    /// The name as written in missions and in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Always => "always",
-            Self::Never => "never",
-        }
-    }
 }
 
 /// How much agents may decide alone (semantics, section 15). From the tightest to the loosest.
@@ -192,29 +201,6 @@ impl Autonomy {
     #[must_use]
     pub fn needs_plan_review(self) -> bool {
         matches!(self, Self::Locked | Self::Supervised)
-    }
-
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Locked => "locked",
-            Self::Supervised => "supervised",
-            Self::Semi => "semi",
-            Self::Full => "full",
-        }
-    }
-}
-
-impl Stakes {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
     }
 }
 

@@ -50,7 +50,7 @@ fn defaults_hold_where_nothing_is_said() {
         (task.limits, task.turn_timeout),
         (limits, Millis::from_secs(1_800))
     );
-    let panel = task.expectations.as_ref().unwrap().panel.as_ref().unwrap();
+    let panel = task.panel().unwrap();
     assert_eq!(panel.bar, Bar::default_bar());
     assert_eq!(panel.reviewers, Reviewers::Seats(3));
     let weights: Vec<_> = panel
@@ -143,7 +143,7 @@ fn an_empty_list_of_expectations_declares_none() {
         &with_tasks("  - {title: t, assignTo: a, expectations: []}\n"),
         &RunOptions::default(),
     );
-    assert!(plan.tasks[0].expectations.is_none());
+    assert!(!plan.tasks[0].has_expectations());
 }
 
 /// Not a benchmark: a quadratic corner would take minutes here, even without optimisation.

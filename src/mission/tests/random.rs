@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use super::*;
+use crate::mission::document::{Node, Tree};
+use crate::mission::keys::Value as _;
 use crate::mission::model::Mission;
 
 const EXAMPLE: &str = include_str!("../../../fixtures/missions/example.yaml");
@@ -157,7 +159,9 @@ proptest! {
     ) {
         let text = write_mission(&tasks, block);
         let loaded = load_text(&text).map_err(|report| TestCaseError::fail(report.render(Style::default())))?;
-        let mut independent: Mission = serde_yaml::from_str(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let plain: serde_json::Value = serde_yaml::from_str(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let independent = Mission::read(Node::root(&Tree::of_plain(&plain)));
+        let mut independent = independent.ok_or_else(|| TestCaseError::fail("it is no mission"))?;
         independent.own_agents = 1;
         // Where a setting stands is known to our reader alone.
         independent.written.clone_from(&loaded.mission.written);

@@ -1,83 +1,44 @@
-//! The table of keys and the structs say the same: a built key has a field, a key that is not built has none.
+//! What holds of all declarations of keys.
 
 use std::collections::BTreeSet;
 
-use serde::de::value::Error;
-use serde::de::{Error as _, Visitor};
-use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+use crate::mission::check::check;
+use crate::mission::document::{Kind, Tree};
+use crate::mission::keys::{Keys, Value};
+use crate::mission::model::{
+    Agent, Budget, Channel, Config, Expected, FinishGate, Gate, Mission, Permissions, Region, Settings, Sla,
+    Stage, Task, Tools, Verification, Vision,
+};
+use crate::mission::shape::{Built, Key, Shape, Table};
 
-use crate::mission::keys::{Built, MISSION, Shape, Table};
-use crate::mission::model::{Agent, Gate, Mission, Settings, Task};
-
-/// A deserializer that only reports which fields a struct asks for.
-struct FieldNames<'a>(&'a mut BTreeSet<&'static str>);
-
-impl<'de> Deserializer<'de> for FieldNames<'_> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Error> {
-        Err(Error::custom("only structs are looked at"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        fields: &'static [&'static str],
-        _visitor: V,
-    ) -> Result<V::Value, Error> {
-        self.0.extend(fields);
-        Err(Error::custom("the fields are known"))
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
-}
-
-fn fields_of<'de, T: Deserialize<'de>>() -> BTreeSet<&'static str> {
-    let mut fields = BTreeSet::new();
-    assert!(T::deserialize(FieldNames(&mut fields)).is_err());
-    fields
-}
-
-/// The table below a key of a mission.
-fn table(key: &str) -> &'static Table {
-    match MISSION.key(key).map(|key| &key.shape) {
-        Some(Shape::List(Shape::Map(table)) | Shape::Named(_, Shape::Map(table)) | Shape::Map(table)) => {
-            table
+/// All tables of a mission and a configuration file, each once.
+fn tables() -> Vec<&'static Table> {
+    fn visit(shape: &Shape, found: &mut Vec<&'static Table>) {
+        match shape {
+            Shape::One(_) => {}
+            Shape::List(of) | Shape::NonEmptyList(of) | Shape::Named(_, of) => visit(of, found),
+            Shape::Map(table) => add(table, found),
+            Shape::Either(shapes) => shapes.iter().for_each(|shape| visit(shape, found)),
+            Shape::Expectations(types) => types.iter().for_each(|(_, table)| add(table, found)),
         }
-        _ => panic!("{key} has no table"),
     }
-}
-
-#[test]
-fn built_keys_have_fields_and_others_have_none() {
-    for (table, fields) in [
-        (&MISSION, fields_of::<Mission>()),
-        (table("agents"), fields_of::<Agent>()),
-        (table("settings"), fields_of::<Settings>()),
-        (table("tasks"), fields_of::<Task>()),
-        (table("qualityGates"), fields_of::<Gate>()),
-    ] {
-        let built = table
-            .keys
-            .iter()
-            .filter(|key| !matches!(key.built, Built::Later { .. }));
-        let built: BTreeSet<_> = built.map(|key| key.name).collect();
-        assert_eq!(built, fields, "{}", table.name);
+    fn add(table: &'static Table, found: &mut Vec<&'static Table>) {
+        if !found.iter().any(|known| std::ptr::eq(*known, table)) {
+            found.push(table);
+            table.keys.iter().for_each(|key| visit(&key.shape, found));
+        }
     }
+    let mut found = Vec::new();
+    add(Mission::TABLE, &mut found);
+    add(Config::TABLE, &mut found);
+    found
 }
 
 #[test]
 fn keys_are_unique_and_camel_case() {
-    for table in [
-        &MISSION,
-        table("agents"),
-        table("settings"),
-        table("tasks"),
-        table("qualityGates"),
-    ] {
+    let tables = tables();
+    assert!(tables.len() > 30, "{}", tables.len());
+    for table in tables {
         let names: BTreeSet<_> = table.keys.iter().map(|key| key.name).collect();
         assert_eq!(names.len(), table.keys.len(), "{}", table.name);
         assert!(
@@ -88,29 +49,65 @@ fn keys_are_unique_and_camel_case() {
     }
 }
 
+/// A default is what a file could say, and whoever reads the documentation finds it there.
 #[test]
-fn every_key_of_the_contract_is_known() {
-    let mission = "name description requires workspace isolation deadline qualityThreshold agents channels rubrics \
-        settings tasks qualityGates checkpoints delays budget redTeam vision stages autonomy stakes onExhausted";
-    let agent = "adapter run input env timeout staleThreshold maxConcurrent role reportsTo family model baseUrl apiKey headers \
-        temperature maxTokens vision tools fallback maxCostPerTurn passEnv session permissions queue sandbox network files";
-    let settings = "concurrency orchestrator evaluate evalThreshold failOpenOnUnparsedEval maxAttempts maxFixAttempts \
-        maxRetries maxQuestionRounds maxResolutionAttempts maxAssessmentRetries taskTimeout staleThreshold \
-        approvalGates autoRejectOnTimeout independence consensus panel referBelow judgeBreaker verifyPriorFeedback \
-        tellCriteria finalChecks foundation maxDelegationDepth maxDelegations onDependencyFailed protect checksMayWrite sla budget middleware clarification \
-        hooks prices defaultChannels worktree sandbox network files maxWindowWait maxOutput";
-    let task = "title assignTo description type workspace isolation sandbox network files deadline autonomy stakes onExhausted maxAttempts \
-        maxFixAttempts maxRetries maxDuration staleThreshold onDependencyFailed dependsOn priority tags exclusive sideEffects \
-        requiresApproval requiresToolCalls targetFiles protect checksMayWrite delegatedBy review expectations acceptance \
-        verification decomposer verify stages middleware onPass onFail onRefer maxVisits";
-    for (table, keys) in [
-        (&MISSION, mission),
-        (table("agents"), agent),
-        (table("settings"), settings),
-        (table("tasks"), task),
-    ] {
-        let expected: BTreeSet<_> = keys.split_whitespace().collect();
-        let known: BTreeSet<_> = table.keys.iter().map(|key| key.name).collect();
-        assert_eq!(known, expected, "{}", table.name);
+fn every_default_can_be_read_and_is_shown() {
+    let text = |key: &Key| format!("{}: {}", key.name, key.default.unwrap_or_default());
+    let mut defaults = 0;
+    for table in tables() {
+        for key in table.keys.iter().filter(|key| key.default.is_some()) {
+            let text = text(key);
+            let (mut tree, _) = Tree::parse(&text).expect("it is YAML");
+            // Other keys may be required, so only what is wrong with this one counts.
+            let one: &'static [Key] = Box::leak(Box::new([Key {
+                required: false,
+                built: Built::Yes,
+                ..*key
+            }]));
+            let alone: &'static Table = Box::leak(Box::new(Table {
+                name: "alone",
+                keys: one,
+            }));
+            let problems = check(&mut tree, alone, None).problems;
+            assert_eq!(problems.first_error(), None, "{text}");
+            assert_eq!(tree.kind(tree.root()), Kind::Map);
+            defaults += 1;
+        }
+        for key in table.keys {
+            let is_shown = key.doc.contains("[=");
+            assert!(
+                !is_shown || key.default.is_some(),
+                "{} of {}",
+                key.name,
+                table.name
+            );
+            assert!(!key.says().contains("  "), "{}", key.says());
+        }
     }
+    assert!(defaults > 60, "{defaults}");
+}
+
+/// What Rust calls the default of a type is what a file without any of its keys says.
+#[test]
+fn an_empty_map_is_the_default() {
+    fn holds<T: Value + Keys + Default + PartialEq + std::fmt::Debug>() {
+        assert_eq!(T::missing(None), Some(T::default()), "{}", T::TABLE.name);
+    }
+    holds::<Agent>();
+    holds::<Budget>();
+    holds::<Config>();
+    holds::<FinishGate>();
+    holds::<Gate>();
+    holds::<Mission>();
+    holds::<Permissions>();
+    holds::<Settings>();
+    holds::<Sla>();
+    holds::<Stage>();
+    holds::<Task>();
+    holds::<Tools>();
+    holds::<Verification>();
+    holds::<Vision>();
+    holds::<Channel>();
+    assert!(<Expected as Value>::missing(None).is_some());
+    assert_eq!(<Region as Value>::missing(None), None);
 }

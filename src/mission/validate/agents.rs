@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
-use crate::mission::keys::Referent;
+use crate::mission::keys::Named;
 use crate::mission::model::{Adapter, Agent, CommandLine};
 use crate::mission::problem::{Path, Place, Problem, Problems};
-use crate::mission::read::Named;
+use crate::mission::scalar::Referent;
 
 pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Problems) {
     if agents.0.is_empty() && !names.incomplete.contains(&Referent::Agent) {

@@ -34,7 +34,7 @@ pub(super) fn validate(mission: &Mission, problems: &mut Problems) {
 }
 
 /// The model of an agent whose calls are priced by their tokens.
-pub(in crate::mission) fn model_of(agent: &Agent) -> Option<&str> {
+pub(crate) fn model_of(agent: &Agent) -> Option<&str> {
     let by_tokens = matches!(
         agent.adapter,
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama
@@ -42,7 +42,7 @@ pub(in crate::mission) fn model_of(agent: &Agent) -> Option<&str> {
     agent.model.as_deref().filter(|_| by_tokens)
 }
 
-pub(in crate::mission) fn example(model: &str) -> String {
+pub(crate) fn example(model: &str) -> String {
     format!(
         "add to `settings.prices` what a million of its tokens cost: `{}: {{input: 1.25, output: 10}}`; zeros for a model that is free",
         model

@@ -1,9 +1,9 @@
 //! Channels: each needs the key that says where it leads, and no other.
 
 use crate::mission::codes::Code;
+use crate::mission::keys::Named;
 use crate::mission::model::Channel;
 use crate::mission::problem::{Path, Place, Problem, Problems};
-use crate::mission::read::Named;
 use crate::mission::text::quoted;
 
 pub(super) fn validate(channels: &Named<Channel>, problems: &mut Problems) {

@@ -145,7 +145,7 @@ fn has_none(task: &Task) -> bool {
 }
 
 /// Why nobody could judge by a criterion. One that names a file, a command or a value in backticks is held against that.
-pub(in crate::mission) fn unclear(criterion: &str) -> Vec<&'static str> {
+pub(crate) fn unclear(criterion: &str) -> Vec<&'static str> {
     let text = criterion.trim();
     let mut reasons = Vec::new();
     if text.split('`').nth(2).is_some() {

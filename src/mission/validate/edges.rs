@@ -3,9 +3,9 @@
 use super::{Names, quoted};
 use crate::domain::Edge;
 use crate::mission::codes::Code;
-use crate::mission::keys::Referent;
 use crate::mission::model::{Expectation, Grader, Mission, OnRefer, Review, Task, TaskType};
 use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::scalar::Referent;
 
 pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
     for (index, task) in mission.tasks.iter().enumerate() {

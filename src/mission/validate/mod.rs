@@ -35,9 +35,9 @@ pub(super) use criteria::unclear;
 use std::collections::{HashMap, HashSet};
 
 use super::codes::Code;
-use super::keys::Referent;
 use super::model::{Config, Gate, Mission};
 use super::problem::{Path, Place, Problem, Problems};
+use super::scalar::Referent;
 use super::suggest::suggestion;
 use super::text::quoted;
 use crate::domain::skeleton_of;

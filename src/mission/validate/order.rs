@@ -34,7 +34,7 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
 }
 
 /// The verifications, by index, whose `onFail` points back.
-pub(in crate::mission) fn going_back(mission: &Mission) -> BTreeSet<usize> {
+pub(crate) fn going_back(mission: &Mission) -> BTreeSet<usize> {
     if mission
         .tasks
         .iter()

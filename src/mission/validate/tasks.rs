@@ -6,12 +6,12 @@ use super::{Names, repeated};
 use crate::domain::{look_alike, skeleton_of};
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
-use crate::mission::keys::Referent;
 use crate::mission::model::{
     Adapter, Check, Decomposer, Expectation, FinishGate, Grader, LlmReview, Mission, Reviewers, Task,
     TaskType,
 };
 use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::scalar::Referent;
 use crate::mission::text::quoted;
 
 pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {

@@ -1,6 +1,6 @@
 //! Public names and payloads of what people are asked.
 
-use crate::domain::{Cause, Stage, TaskId, Timestamp};
+use crate::domain::{Cause, StageKey, TaskId, Timestamp};
 use crate::engine::{Event, TaskEvent};
 use crate::report::ids::ApprovalId;
 
@@ -48,7 +48,6 @@ impl Exploder {
                 reason,
                 cause,
                 stage,
-                step,
                 message,
                 gate,
                 expires,
@@ -62,8 +61,13 @@ impl Exploder {
             .with("reason", reason.as_str())
             .maybe("gateName", gate.as_deref())
             .maybe("cause", cause.map(Cause::as_str))
-            .maybe("stage", stage.map(Stage::as_str))
-            .maybe("name", step.map(|step| self.step_name(*task, step)))
+            .maybe("stage", stage.map(|at| at.stage().as_str()))
+            .maybe(
+                "name",
+                stage
+                    .and_then(StageKey::step)
+                    .map(|step| self.step_name(*task, step)),
+            )
             .with("message", message.as_str())
             .maybe("expires", expires.map(Timestamp::to_rfc3339))
     }

@@ -286,7 +286,7 @@ impl<'a> Row<'a> {
             title: &plan.title,
             agent: &state.plan.agent(plan.agent).name,
             points: state.task(id).attempt.points.map(|points| points.to_string()),
-            bar: engine::bar(state, id).map(|bar| bar.points.to_string()),
+            bar: state.plan.bar(id).map(|bar| bar.points.to_string()),
             attempts: view.task(id).attempts.len(),
             reason: reason(state, view, rank, id),
         }

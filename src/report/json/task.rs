@@ -8,7 +8,7 @@ use crate::domain::{
     BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points, QualityFlag, Status,
     TaskId, Timestamp, Verdict,
 };
-use crate::engine::{self, HoldStage, State};
+use crate::engine::{HoldStage, State};
 use crate::mission::Part;
 use crate::report::asked::{Asked, WINDOW, Window, of_task, window_of};
 use crate::report::findings::FindingRow;
@@ -126,7 +126,7 @@ impl<'a> TaskRow<'a> {
     pub(super) fn of(source: Source<'a>, id: TaskId) -> Self {
         let Source { state, view } = source;
         let (plan, task, seen) = (state.plan.task(id), state.task(id), view.task(id));
-        let bar = engine::bar(state, id);
+        let bar = state.plan.bar(id);
         let review = seen.review.as_deref();
         let seats = review.map_or(&[][..], |review| &review.seats);
         let dimensions = review.map_or(&[][..], |review| &review.dimensions);

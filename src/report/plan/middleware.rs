@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::domain::TaskId;
 use crate::mission::Plan;
 use crate::mission::model::{
-    Agent, AgentChain, AgentMiddleware, Around, CoordinationChain, CoordinationHook, CoordinationMiddleware,
+    Agent, AgentChain, Around, CoordinationChain, CoordinationHook, CoordinationMiddleware,
 };
 
 /// The chains of a mission.
@@ -54,7 +54,7 @@ impl MiddlewareRow {
         let (agent, coordination) = (&plan.rules.middleware, &plan.rules.coordination);
         Self {
             agent: rows(agent, Around::Inside),
-            coordination: coordination.names().collect(),
+            coordination: coordination.iter().map(CoordinationMiddleware::as_str).collect(),
             coordination_hooks: coordination_rows(coordination),
             is_own: *agent != AgentChain::default() || *coordination != CoordinationChain::default(),
         }
@@ -88,7 +88,8 @@ pub(super) fn around(plan: &Plan, agent: &Agent) -> Vec<HookRow> {
 
 fn rows(chain: &AgentChain, around: Around) -> Vec<HookRow> {
     let rows = around.hooks().map(|hook| {
-        let held = AgentMiddleware::DEFAULT.into_iter();
+        let usual = AgentChain::default();
+        let held = usual.iter();
         let held = held.filter(|entry| entry.hook(around) == Some(hook) && !chain.has(*entry));
         let entries = chain
             .at(hook, around)
@@ -104,7 +105,8 @@ fn rows(chain: &AgentChain, around: Around) -> Vec<HookRow> {
 
 fn coordination_rows(chain: &CoordinationChain) -> Vec<HookRow> {
     let rows = CoordinationHook::ALL.into_iter().map(|hook| {
-        let held = CoordinationMiddleware::DEFAULT.into_iter();
+        let usual = CoordinationChain::default();
+        let held = usual.iter();
         let held = held.filter(|entry| entry.hook() == hook && !chain.has(*entry));
         let entries = chain
             .at(hook)

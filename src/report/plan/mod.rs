@@ -22,11 +22,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::domain::{AgentId, BarOrigin, TaskId};
-use crate::engine::{self, JudgedBy, State};
-use crate::judging::eligibility::{self, Eligible, named};
-use crate::judging::independence::Dependence;
+use crate::engine::{self, State};
+use crate::mission::eligibility::{self, Eligible, named};
+use crate::mission::independence::Dependence;
 use crate::mission::model::Tools;
-use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
+use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Judge, Part, Plan, waves};
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::json::EdgesRow;
 use crate::report::stages::{StepRow, judge_tools, step_rows};
@@ -129,7 +129,7 @@ struct TaskRow<'a> {
     decomposer: Option<&'a str>,
     /// What keeps it from that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    decomposer_excluded: Option<String>,
+    decomposer_excluded: Option<&'a str>,
     /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     grader: Option<&'a str>,
@@ -422,24 +422,26 @@ impl<'a> TaskRow<'a> {
     fn of(state: &'a State, id: TaskId, wave: u32) -> Self {
         let plan = &*state.plan;
         let task = plan.task(id);
-        let judged_by = engine::judged_by(state, id);
+        let judge = plan.judge(id);
         let eligible = eligible(state, id);
         let excluded = eligibility::excluded(plan, id, named(plan, id));
-        let verification = task.verification.as_deref();
+        let verification = task.verification();
         let decomposer = verification.and_then(|verification| verification.decomposer);
-        let (kind, seats, people) = match &judged_by {
-            JudgedBy::Panel(panel) => ("panel", panel.seats.as_slice(), panel.people.as_slice()),
-            JudgedBy::Evaluation(agents) => ("evaluation", agents.as_slice(), &[][..]),
-            JudgedBy::ChecksOnly => ("checks", &[][..], &[][..]),
-            JudgedBy::Nobody => ("nobody", &[][..], &[][..]),
+        let kind = match judge {
+            Some(Judge::Panel(_)) => "panel",
+            Some(Judge::Evaluation(_)) => "evaluation",
+            Some(Judge::Nobody) => "nobody",
+            None => "checks",
         };
-        let grader = eligibility::grader(plan, id);
+        let seats = judge.map_or(&[][..], Judge::seats);
+        let people = judge.map_or(&[][..], Judge::people);
+        let grader = verification.and_then(|verification| verification.grader);
         let lacks_grader = plan.rules.evaluate
             && verification.is_some_and(|verification| verification.rubric.is_some())
             && grader.is_none();
         let note = match lacks_grader {
             true => Some("nobody may grade its criteria: a person will be asked"),
-            false => note(state, id, &judged_by, (eligible.len(), excluded.len())),
+            false => note(state, id, (eligible.len(), excluded.len())),
         };
         let worker = &plan.agent(task.agent).spec;
         let names = |agents: &[AgentId]| agents.iter().map(|id| &*plan.agent(*id).name).collect();
@@ -453,7 +455,7 @@ impl<'a> TaskRow<'a> {
             agent: &plan.agent(agent).name,
             why: why.to_string(),
         };
-        let bar = engine::bar(state, id);
+        let bar = plan.bar(id);
         let dependencies = plan.dependencies.of(id.index()).iter();
         let gates = plan.gates_before.of(id.index()).iter();
         Self {
@@ -470,11 +472,10 @@ impl<'a> TaskRow<'a> {
             side_effects: task.side_effects,
             approvals: task.approvals.iter().map(approval).collect(),
             target_files: &task.target_files,
-            checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
-            criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
+            checks: task.checks().len(),
+            criteria: verification.map_or(0, |v| v.criteria.len()),
             decomposer: decomposer.map(|agent| &*plan.agent(agent).name),
-            decomposer_excluded: decomposer
-                .and_then(|agent| eligibility::keeps_from_cutting(plan, id, agent)),
+            decomposer_excluded: verification.and_then(|v| v.decomposer_barred.as_deref()),
             grader: grader.map(|judge| &*plan.agent(judge).name),
             grader_missing: lacks_grader,
             grader_tools: grader.map_or_else(Vec::new, |judge| judge_tools(plan, id, judge)),
@@ -496,42 +497,32 @@ impl<'a> TaskRow<'a> {
 }
 
 /// Why a task is judged like that, where the mission does not say it; with how many may judge it, and may not.
-fn note(
-    state: &State,
-    id: TaskId,
-    judged_by: &JudgedBy,
-    (eligible, excluded): (usize, usize),
-) -> Option<&'static str> {
-    let wanted = match judged_by {
-        JudgedBy::Panel(panel) => panel.seats.len() + panel.people.len(),
-        JudgedBy::Evaluation(agents) => agents.len(),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => 0,
-    };
-    match judged_by {
-        JudgedBy::Panel(_) | JudgedBy::Evaluation(_) if wanted == 0 => {
+fn note(state: &State, id: TaskId, (eligible, excluded): (usize, usize)) -> Option<&'static str> {
+    let judge = state.plan.judge(id)?;
+    let wanted = judge.seats().len() + judge.people().len();
+    match judge {
+        Judge::Panel(_) | Judge::Evaluation(_) if wanted == 0 => {
             Some("nobody may review it: a person will be asked")
         }
-        JudgedBy::Panel(_) if eligible < wanted => {
+        Judge::Panel(_) if eligible < wanted => {
             Some("fewer eligible reviewers than seats: they repeat, each time in a fresh context")
         }
-        JudgedBy::Nobody if !state.plan.rules.evaluate => Some("reviews are switched off"),
-        JudgedBy::Nobody if state.plan.task(id).review == crate::mission::model::Review::None => {
+        Judge::Panel(_) | Judge::Evaluation(_) => None,
+        Judge::Nobody if !state.plan.rules.evaluate => Some("reviews are switched off"),
+        Judge::Nobody if state.plan.task(id).review == crate::mission::model::Review::None => {
             Some("review: none")
         }
-        JudgedBy::Nobody if excluded > 0 => {
-            Some("no agent that is able to judge is independent of its author")
-        }
-        JudgedBy::Nobody => Some("no agent other than its author is able to judge"),
-        _ => None,
+        Judge::Nobody if excluded > 0 => Some("no agent that is able to judge is independent of its author"),
+        Judge::Nobody => Some("no agent other than its author is able to judge"),
     }
 }
 
 /// Who may judge a task that is judged by reviewers at all.
 fn eligible(state: &State, id: TaskId) -> Vec<Eligible> {
-    match engine::judged_by(state, id) {
-        JudgedBy::Panel(_) | JudgedBy::Evaluation(_) => {
+    match state.plan.judge(id) {
+        Some(Judge::Panel(_) | Judge::Evaluation(_)) => {
             eligibility::reviewers(&state.plan, id, named(&state.plan, id))
         }
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => Vec::new(),
+        Some(Judge::Nobody) | None => Vec::new(),
     }
 }

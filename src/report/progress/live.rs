@@ -232,8 +232,7 @@ pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
         _ if is_verified(state, id) => "verifying".to_owned(),
         _ if running.seats > 0 => format!("judges {}/{}", running.scored, running.seats),
         _ => {
-            let expectations = state.plan.task(id).expectations.as_deref();
-            let checks = expectations.map_or(0, |e| e.checks.len());
+            let checks = state.plan.task(id).checks().len();
             format!("checks {}/{checks}", running.checks)
         }
     }
@@ -242,5 +241,5 @@ pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
 /// Whether the stage of its criteria has come.
 fn is_verified(state: &State, id: TaskId) -> bool {
     let judging = state.task(id).judging();
-    state.plan.task(id).verification.is_some() && judging.is_some_and(|judging| judging.stage.is_some())
+    state.plan.task(id).verification().is_some() && judging.is_some_and(|judging| judging.stage.is_some())
 }

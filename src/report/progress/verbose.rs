@@ -146,8 +146,7 @@ fn usage_words(usage: &Usage) -> String {
 }
 
 fn of_check(state: &State, task: TaskId, check: u32, result: &CheckResult) -> Line {
-    let expectations = state.plan.task(task).expectations.as_deref();
-    let check = expectations.and_then(|e| e.checks.get(check as usize));
+    let check = state.plan.task(task).checks().get(check as usize);
     let what = check.map(check_words).unwrap_or_default();
     let verdict = if result.passed { "passed" } else { "failed" };
     let detail = format!("{verdict} in {}  {what}", seconds(result.duration));

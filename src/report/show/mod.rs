@@ -256,7 +256,6 @@ impl<'a> TaskDocument<'a> {
         files: &Files<'_>,
     ) -> Self {
         let plan = state.plan.task(history.task);
-        let expectations = plan.expectations.as_deref();
         let wanted = |row: &&AttemptHistory| attempt.is_none_or(|attempt| row.number == attempt);
         let rows = history.attempts.iter().filter(wanted);
         Self {
@@ -266,7 +265,7 @@ impl<'a> TaskDocument<'a> {
             task: task_row(state, view, history.task),
             description: plan.description.as_deref(),
             target_files: &plan.target_files,
-            checks: expectations.map_or_else(Vec::new, |e| e.checks.iter().map(check_words).collect()),
+            checks: plan.checks().iter().map(check_words).collect(),
             criteria: plan.panel().and_then(|panel| panel.criteria.as_deref()),
             warnings: &view.warnings,
             accepted_by: view.accepted_by(state, history.task),
@@ -293,10 +292,10 @@ fn attempt_row<'a>(
 ) -> AttemptRow<'a> {
     let seen = &view.task(history.task).attempts;
     let seen = seen.iter().find(|seen| seen.number == attempt.number);
-    let declared = state.plan.task(history.task).expectations.as_deref();
+    let declared = state.plan.task(history.task).checks();
     let check = |(n, result): &'a (u32, crate::engine::CheckResult)| CheckRow {
         check: declared
-            .and_then(|e| e.checks.get(*n as usize))
+            .get(*n as usize)
             .map_or_else(|| format!("check {n}"), check_words),
         passed: result.passed,
         message: &result.message,
@@ -400,10 +399,10 @@ fn call_row<'a>(
         (None, Some(step)) => step.stage(),
         (None, None) => Stage::Verification,
     };
-    let scrutiny = &state.plan.task(history.task).scrutiny;
+    let task_plan = state.plan.task(history.task);
     let own = step.filter(|step| step.stage() == Stage::Stages);
     let mut row = CallRow {
-        name: own.map(|step| scrutiny.name(step)),
+        name: own.map(|step| task_plan.step_name(step)),
         purpose: seat.is_none().then(|| purpose.as_str()),
         round: purpose.round().unwrap_or(1),
         seat: seat.map(|place| place.seat),

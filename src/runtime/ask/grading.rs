@@ -56,7 +56,7 @@ impl Call {
     }
 
     pub(super) fn rubric(&self) -> Option<&Rubric> {
-        let verification = self.plan.task(self.id.task).verification.as_deref()?;
+        let verification = self.plan.task(self.id.task).verification()?;
         verification.rubric.as_deref()
     }
 

@@ -142,7 +142,7 @@ impl Ground {
     /// What rests on an advice, if a verdict does.
     pub(super) fn of_advice(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
         let name = match purpose.step() {
-            Some(step @ Step::Stage(_)) => Some(state.plan.task(task).scrutiny.name(step)),
+            Some(step @ Step::Stage(_)) => Some(state.plan.task(task).step_name(step)),
             _ => None,
         };
         let attempt = state.task(task).attempt.number;

@@ -1,10 +1,11 @@
 //! What the reference model says of the life of a task: who may start, what may be done, how often it may be tried.
 
 use crate::domain::{AttemptKind, FailureMode, QualityFlag, Status, Step, TaskId, Verdict};
-use crate::engine::{DeferralReason, HoldStage, JudgedBy, State, Way, judged_by};
+use crate::engine::{DeferralReason, HoldStage, State, Way};
 use crate::mission::Part;
 
 use super::ReferenceModel;
+use super::judges::{Expected, expected};
 
 impl ReferenceModel {
     /// What must hold before a task starts.
@@ -81,10 +82,7 @@ impl ReferenceModel {
         if forced {
             return;
         }
-        let checks = plan
-            .expectations
-            .as_deref()
-            .map_or(0, |expectations| expectations.checks.len());
+        let checks = plan.checks().len();
         let passed = seen
             .checks
             .values()
@@ -94,18 +92,15 @@ impl ReferenceModel {
         assert!(passed == checks, "done without its checks: {task:?} {seen:?}");
         let graded = matches!(seen.verification, Some((Verdict::Pass, _)));
         // Where no judge is called, nobody grades by a rubric. Facts still hold.
-        let by_judge = plan
-            .verification
-            .as_deref()
-            .is_some_and(|own| own.rubric.is_some());
+        let by_judge = plan.verification().is_some_and(|own| own.rubric.is_some());
         let ungraded = by_judge && !graded && !state.plan.rules.evaluate;
-        if plan.verification.is_some() {
+        if plan.verification().is_some() {
             assert!(graded || ungraded, "done without its criteria: {task:?} {seen:?}");
         }
-        let scrutiny = &plan.scrutiny;
-        for step in scrutiny.steps() {
+        let task_plan = plan;
+        for step in task_plan.steps() {
             let said = seen.steps.get(&step).map(|(verdict, _)| *verdict);
-            let is_content = match (step, scrutiny.agent(step)) {
+            let is_content = match (step, task_plan.step_agent(step)) {
                 (Step::Stage(_), None) => said == Some(Verdict::Pass),
                 (Step::Stage(_), Some(_)) => {
                     said == Some(Verdict::Pass) || said == Some(Verdict::Skip) && seen.withdrawn
@@ -120,7 +115,7 @@ impl ReferenceModel {
         let at_its_criteria = matches!(seen.verification, Some((Verdict::Pass, true)));
         let by_word = by_person || at_its_criteria || at_a_stage;
         let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
-        if plan.finish.is_some() {
+        if plan.finish().is_some() {
             let unmet = seen.gate_met != Some(true);
             assert!(
                 seen.gate_met.is_some(),
@@ -137,7 +132,7 @@ impl ReferenceModel {
             };
             assert_eq!(flag, Some(least), "{task:?} {seen:?}");
             let judged = matches!(seen.judge, Some((Verdict::Pass, _))) || seen.not_judged;
-            let asked = matches!(judged_by(state, task), JudgedBy::Panel(_));
+            let asked = matches!(expected(state, task), Expected::Panel { .. });
             let by_verification = matches!(seen.verification, Some((Verdict::Pass, _)));
             assert!(judged || !asked || by_verification, "{task:?} {seen:?}");
             return;
@@ -152,18 +147,15 @@ impl ReferenceModel {
         }
         let fail_open = state.plan.rules.fail_open_on_unparsed_eval && seen.unparsed;
         let judged = matches!(seen.judge, Some((Verdict::Pass, _)));
-        match judged_by(state, task) {
-            JudgedBy::Panel(panel) => {
+        match expected(state, task) {
+            Expected::Panel { people } => {
                 assert!(judged && flag == Some(seen.good(by_word)), "{task:?} {seen:?}");
-                assert!(
-                    panel.people.is_empty() || by_person,
-                    "no person said so: {task:?} {seen:?}"
-                );
+                assert!(!people || by_person, "no person said so: {task:?} {seen:?}");
             }
-            JudgedBy::Evaluation(_) => {
+            Expected::Evaluation => {
                 // A stage looked at one thing, and has not reviewed the work.
                 // Whoever graded it by a rubric has.
-                let verification = state.plan.task(task).verification.as_deref();
+                let verification = state.plan.task(task).verification();
                 let graded = verification.is_some_and(|verification| verification.rubric.is_some())
                     && matches!(seen.verification, Some((Verdict::Pass, _)));
                 let reviewed = judged || by_word || graded;
@@ -171,10 +163,10 @@ impl ReferenceModel {
                 let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
                 assert!(clean || open, "{task:?} {flag:?} {seen:?}");
             }
-            JudgedBy::ChecksOnly => {
+            Expected::ChecksOnly => {
                 assert_eq!(flag, Some(seen.good(by_word)), "{task:?} {seen:?}");
             }
-            JudgedBy::Nobody => {
+            Expected::Nobody => {
                 // Reviewers who were asked before the reviews were switched off have spoken all the same.
                 let expected = if by_word || judged {
                     seen.good(by_word)
@@ -206,7 +198,7 @@ impl ReferenceModel {
         let more = u32::from(plan.foundation);
         let used = seen.fixes >= limits.max_fix_attempts && seen.retries >= limits.max_retries + more
             || seen.retries > limits.max_retries;
-        let has_files = !plan.target_files.is_empty() || plan.scrutiny.screenshots().next().is_some();
+        let has_files = !plan.target_files.is_empty() || plan.screenshots().next().is_some();
         let may_stall = has_files && seen.attempt > 1;
         assert!(
             at_cap || used || may_stall,
@@ -216,7 +208,7 @@ impl ReferenceModel {
 
     pub(super) fn cap(&self, state: &State, task: TaskId) -> Option<u32> {
         let limits = state.plan.task(task).limits;
-        let evaluated = matches!(judged_by(state, task), JudgedBy::Evaluation(_));
+        let evaluated = expected(state, task) == Expected::Evaluation;
         limits
             .max_attempts
             .or(evaluated

@@ -1,14 +1,15 @@
 //! What the reference model says of seats.
 
 use crate::domain::{Advice, AskId, SeatPlace, Status};
-use crate::engine::{JudgedBy, State, judged_by};
+use crate::engine::State;
 
+use super::judges::{Expected, expected};
 use super::{ReferenceModel, SeenSeat};
 
 impl ReferenceModel {
     pub(super) fn seat_requested(&mut self, state: &State, id: AskId, seat: SeatPlace) {
         let task = id.task;
-        let is_panel = matches!(judged_by(state, task), JudgedBy::Panel(_));
+        let is_panel = matches!(expected(state, task), Expected::Panel { .. });
         let most = if is_panel {
             state.plan.rules.max_assessment_retries + 1
         } else {

@@ -3,11 +3,10 @@
 use crate::domain::{
     Advice, Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
 };
-use crate::engine::{
-    DeferralReason, GateResult, HoldStage, JudgedBy, StageReport, State, StopCause, judged_by,
-};
+use crate::engine::{DeferralReason, GateResult, HoldStage, StageReport, State, StopCause};
 use crate::mission::{HoldKind, Part};
 
+use super::judges::{Expected, expected};
 use super::{ReferenceModel, Seen};
 
 impl ReferenceModel {
@@ -54,15 +53,15 @@ impl ReferenceModel {
                 seen.relief |= seen.needs_relief(state, report);
             }
             Stage::Stages | Stage::RedTeam | Stage::Vision => {
-                let scrutiny = &state.plan.task(report.task).scrutiny;
+                let task_plan = state.plan.task(report.task);
                 let is_it = |step: &Step| {
                     step.stage() == report.stage
                         && report
                             .name
                             .as_deref()
-                            .is_none_or(|name| name == scrutiny.name(*step))
+                            .is_none_or(|name| name == task_plan.step_name(*step))
                 };
-                let step = scrutiny.steps().find(is_it).expect("the mission has it");
+                let step = task_plan.steps().find(is_it).expect("the mission has it");
                 seen.step = None;
                 seen.steps.insert(step, (report.verdict, by_person));
                 let says = |words: &str| {
@@ -245,7 +244,7 @@ impl Seen {
         let (plan, rules) = (state.plan.task(report.task), &state.plan.rules);
         let panel = plan.panel();
         let full = match report.stage {
-            Stage::Verification => plan.verification.as_deref().expect("it is graded").bar,
+            Stage::Verification => plan.verification().expect("it is graded").bar,
             _ => panel.map_or(rules.eval_bar, |panel| panel.bar),
         };
         let full = full.points.to_f64();
@@ -278,7 +277,7 @@ impl Seen {
         let mut scores: Vec<f64> = said.collect();
         scores.sort_by(f64::total_cmp);
         let n = scores.len();
-        let Some(bar) = crate::engine::bar(state, report.task).filter(|_| n > 0) else {
+        let Some(bar) = state.plan.bar(report.task).filter(|_| n > 0) else {
             assert!(
                 matches!(report.verdict, Verdict::Refer | Verdict::Fault),
                 "{report:?} without a score"
@@ -287,8 +286,7 @@ impl Seen {
         };
         let median = f64::midpoint(scores[(n - 1) / 2], scores[n / 2]);
         let reached = median >= bar.points.to_f64();
-        let people =
-            matches!(judged_by(state, report.task), JudgedBy::Panel(panel) if !panel.people.is_empty());
+        let people = expected(state, report.task) == Expected::Panel { people: true };
         let expected = match (reached, people) {
             (false, _) => Verdict::Fail,
             (true, false) => Verdict::Pass,

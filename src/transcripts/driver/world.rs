@@ -16,7 +16,7 @@ pub const BY_ITSELF: [&str; 6] = ["prompt", "notes", "files", "screenshots", "le
 /// Who is asked by an effect, and about which task.
 pub fn ask(state: &State, effect: &Effect) -> String {
     let title = |task: &TaskId| state.plan.task(*task).title.to_string();
-    let step_name = |task: &TaskId, step: &Step| state.plan.task(*task).scrutiny.name(*step).to_owned();
+    let step_name = |task: &TaskId, step: &Step| state.plan.task(*task).step_name(*step).to_owned();
     match effect {
         Effect::PreparePrompt(turn) => format!("prompt {}", title(&turn.task)),
         Effect::NoteFiles { turn, .. } => format!("notes {}", title(&turn.task)),
@@ -149,7 +149,7 @@ fn advice(state: &State, task: TaskId, about: Purpose, says: &Says) -> Advice {
             Advice::Findings(FindingsReport::whole(vec![Finding::new(named(severity), "x")]))
         }
         (Says::Grades(points, verdict, confidence), _) => {
-            let verification = state.plan.task(task).verification.as_deref();
+            let verification = state.plan.task(task).verification();
             let criteria = verification.map_or(&[][..], |verification| &verification.criteria);
             let given = criteria
                 .iter()

@@ -43,7 +43,12 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     let asks = |simulation: &Simulation| {
         let waiting = simulation.state.task(T).hold();
         let waiting = waiting.expect("a person is asked");
-        (waiting.stage, waiting.step, waiting.cause, waiting.number)
+        (
+            waiting.stage.stage(),
+            waiting.stage.step(),
+            waiting.cause,
+            waiting.number,
+        )
     };
     assert_eq!(asks(&simulation), (Stage::Judge, None, Some(Cause::Person), 1));
     approve(&mut simulation, 1);
@@ -107,7 +112,7 @@ fn whoever_is_missing_behind_two_accepted_stages_is_asked_again_alone() {
     }
     let asks = |simulation: &Simulation| {
         let waiting = simulation.state.task(T).hold();
-        waiting.map(|waiting| (waiting.number, waiting.step))
+        waiting.map(|waiting| (waiting.number, waiting.stage.step()))
     };
     assert_eq!(asks(&simulation), Some((3, Some(Step::Stage(2)))));
     simulation.resume();
@@ -130,5 +135,8 @@ fn a_persons_word_about_one_attempt_is_none_about_the_next() {
         (task.status(), task.attempt.number, task.consent.asked),
         (Status::AwaitingApproval, 2, 2)
     );
-    assert_eq!(task.hold().and_then(|waiting| waiting.step), Some(Step::Stage(0)));
+    assert_eq!(
+        task.hold().and_then(|waiting| waiting.stage.step()),
+        Some(Step::Stage(0))
+    );
 }

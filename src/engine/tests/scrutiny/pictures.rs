@@ -1,7 +1,7 @@
 //! When pictures are looked at, and what becomes of those that cannot be.
 
 use super::*;
-use crate::domain::TurnId;
+use crate::domain::{StageKey, TurnId};
 use crate::engine::JobEnd;
 use crate::engine::event::TaskEvent;
 
@@ -53,7 +53,7 @@ fn looked_at(simulation: &Simulation) -> usize {
             Event::Task(
                 _,
                 TaskEvent::StageOpened {
-                    step: Some(Step::Vision),
+                    stage: StageKey::Step(Step::Vision),
                     round: 1..,
                     ..
                 }

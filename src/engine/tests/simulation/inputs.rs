@@ -123,12 +123,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 tools: None,
                 judgement: None,
             };
-            let panel = state
-                .plan
-                .task(id.task)
-                .expectations
-                .as_deref()
-                .and_then(|e| e.panel.as_ref());
+            let panel = state.plan.task(id.task).panel();
             let advice = match (answer, panel) {
                 (Answer::Score(points), Some(panel)) => Advice::Scores {
                     dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
@@ -387,7 +382,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
             let paths = plan.target_files.iter().map(AsRef::as_ref);
             JobEnd::Seen {
                 files: paths
-                    .chain(plan.scrutiny.screenshots())
+                    .chain(plan.screenshots())
                     .map(|path| seen(path, size, mark))
                     .collect(),
                 hollow: matches!(answer, Answer::Hollow).then(|| "it says nothing".to_owned()),
@@ -414,7 +409,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
             duration: Millis(1),
         }),
         Job::Grade(_) => {
-            let criteria = plan.verification.as_deref().map_or(0, |by| by.criteria.len());
+            let criteria = plan.verification().map_or(0, |by| by.criteria.len());
             let grade = |points| CriterionGrade {
                 points,
                 evidence: "seen".to_owned(),
@@ -442,7 +437,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
                 }
             };
             JobEnd::Seen {
-                files: plan.scrutiny.screenshots().map(fact).collect(),
+                files: plan.screenshots().map(fact).collect(),
                 hollow: None,
             }
         }

@@ -121,7 +121,7 @@ impl Exploder {
     }
 
     pub(super) fn finish_command(&self, task: TaskId, index: u32) -> Payload {
-        let gate = self.plan.task(task).finish.as_deref();
+        let gate = self.plan.task(task).finish();
         let commands = gate.map_or(&[][..], |gate| &gate.commands);
         let (kind, label) = match commands.get(index as usize) {
             Some(command) => match &command.shows {
@@ -139,9 +139,7 @@ impl Exploder {
     }
 
     pub(super) fn check(&self, task: TaskId, index: u32) -> Payload {
-        let expectations = self.plan.task(task).expectations.as_deref();
-        let checks = expectations.map_or(&[][..], |e| &e.checks);
-        let (kind, label) = match checks.get(index as usize) {
+        let (kind, label) = match self.plan.task(task).checks().get(index as usize) {
             Some(Check::Command { kind, command, .. }) => {
                 let kind = match kind {
                     CommandCheck::Test => "test",
@@ -155,14 +153,14 @@ impl Exploder {
         };
         self.task(task)
             .with("index", index)
-            .with("total", checks.len())
+            .with("total", self.plan.task(task).checks().len())
             .maybe("type", kind)
             .maybe("label", label)
     }
 
     /// What a stage behind the verification is called.
     pub(in crate::report::events) fn step_name(&self, task: TaskId, step: Step) -> &str {
-        self.plan.task(task).scrutiny.name(step)
+        self.plan.task(task).step_name(step)
     }
 
     pub(super) fn stage_verdict(&self, report: &StageReport, rest: &[Event]) -> Vec<Named> {
@@ -201,7 +199,7 @@ impl Exploder {
 
     /// The criteria of a verification with their grades; `None` for other stages.
     pub(super) fn criteria(&self, report: &StageReport) -> Option<Vec<Value>> {
-        let verification = self.plan.task(report.task).verification.as_deref()?;
+        let verification = self.plan.task(report.task).verification()?;
         let graded = verification.criteria.iter().zip(&report.grades);
         let row = |(criterion, grade): (&String, &CriterionGrade)| {
             let row = Payload::default().with("criterion", criterion.as_str());

@@ -5,12 +5,12 @@ use rust_decimal::Decimal;
 use crate::domain::{
     Addressed, Advice, AgentId, AskId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, Edge,
     FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, PriorAnswer,
-    Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, Status, Step, TaskId, TurnId, Verdict,
+    Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, StageKey, Status, Step, TaskId, TurnId, Verdict,
     WaitingReason,
 };
 use crate::engine::{
     AskEvent, BudgetEvent, Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason,
-    Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, Grounds, HoldEvent, Job, JobEnd, Notice,
+    Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Notice,
     NoticeEvent, Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef, TaskEvent,
     ToolCalls, ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent,
 };
@@ -279,7 +279,6 @@ pub(super) fn run_samples() -> Vec<Event> {
                 since: START,
                 message: "your limit resets at 2pm".to_owned(),
                 stage: None,
-                step: None,
             },
         ),
         Event::Task(
@@ -290,7 +289,6 @@ pub(super) fn run_samples() -> Vec<Event> {
                 since: START,
                 message: String::new(),
                 stage: None,
-                step: None,
             },
         ),
         Event::Task(
@@ -300,8 +298,7 @@ pub(super) fn run_samples() -> Vec<Event> {
                 until: START,
                 since: START,
                 message: "its judging goes on once a slot is free".to_owned(),
-                stage: Some(Stage::Outcome),
-                step: None,
+                stage: Some(StageKey::Of(Stage::Outcome)),
             },
         ),
         Event::Task(TASK, TaskEvent::Released),
@@ -685,10 +682,9 @@ pub(super) fn review_samples() -> Vec<Event> {
         Event::Task(
             TASK,
             TaskEvent::StageOpened {
-                step: Some(Step::RedTeam),
+                stage: StageKey::Step(Step::RedTeam),
                 round: 1,
                 plain: false,
-                grounds: Grounds::Reviewed,
             },
         ),
         Event::Work(TASK, WorkEvent::Requested(Job::Grade(1))),
@@ -703,7 +699,7 @@ pub(super) fn review_samples() -> Vec<Event> {
         Event::Task(
             TASK,
             TaskEvent::StageFailed {
-                step: Some(Step::RedTeam),
+                stage: StageKey::Step(Step::RedTeam),
                 message: "its reply could not be read".to_owned(),
             },
         ),
@@ -808,7 +804,6 @@ pub(super) fn task_samples() -> Vec<Event> {
                 reason: WaitingReason::Refer,
                 cause: Some(Cause::NoReviewer),
                 stage: None,
-                step: None,
                 message: "nobody may review this work".to_owned(),
                 gate: Some("deployments".to_owned()),
                 expires: Some(START),

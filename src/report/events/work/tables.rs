@@ -185,9 +185,7 @@ impl Exploder {
     }
 
     fn kind_of_check(&self, task: TaskId, check: u32) -> &'static str {
-        let expectations = self.plan.task(task).expectations.as_deref();
-        let check = expectations.and_then(|expectations| expectations.checks.get(check as usize));
-        match check {
+        match self.plan.task(task).checks().get(check as usize) {
             Some(Check::FileExists { .. }) => "scan",
             _ => "command",
         }

@@ -1,6 +1,6 @@
 //! What becomes of a task.
 
-use crate::domain::TaskId;
+use crate::domain::{StageKey, TaskId};
 use crate::engine::{State, TaskEvent, Way};
 use crate::report::events::no_progress;
 use crate::report::progress::verb::Verb;
@@ -20,14 +20,15 @@ impl Lines {
             TaskEvent::EvalUnparsed => {
                 Line::new(Verb::Review, Role::Warn, name, "no score could be read, twice")
             }
-            TaskEvent::StageFailed { step: None, message } => {
-                Line::new(Verb::Review, Role::Warn, name, message.as_str())
-            }
             TaskEvent::StageFailed {
-                step: Some(step),
+                stage: StageKey::Of(_),
+                message,
+            } => Line::new(Verb::Review, Role::Warn, name, message.as_str()),
+            TaskEvent::StageFailed {
+                stage: StageKey::Step(step),
                 message,
             } => {
-                let detail = format!("{}: {message}", state.plan.task(task).scrutiny.name(*step));
+                let detail = format!("{}: {message}", state.plan.task(task).step_name(*step));
                 Line::new(Verb::Stage, Role::Warn, name, detail)
             }
             TaskEvent::ApprovalUndecided { message, .. } => {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::domain::{
     Advice, AgentId, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
 };
-use crate::engine::{self, AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
+use crate::engine::{AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
 use crate::report::progress::live::Running;
 use crate::report::progress::verb::Verb;
 use crate::report::stages::stage_words;
@@ -127,7 +127,7 @@ impl Lines {
 
     /// `78 >= 60`, `40 < 60`.
     pub(super) fn scored(&self, state: &State, task: TaskId, points: Option<Points>) -> Option<String> {
-        let bar = engine::bar(state, task);
+        let bar = state.plan.bar(task);
         points.map(|points| against_bar(points, bar, self.symbols))
     }
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use crate::domain::{AgentId, Step, TaskId};
-use crate::mission::model::{Adapter, Independence};
-use crate::mission::{Plan, Reviewers};
 
 use super::independence::{Dependence, Mind};
+use super::model::{Adapter, Independence};
+use super::pipeline::Reviewers;
+use super::plan::Plan;
 
 /// An agent that may judge, and why it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,6 @@ pub enum Why {
 
 impl Why {
     /// For people: why this reviewer.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Named => "named as reviewer",
@@ -71,8 +71,7 @@ pub fn excluded(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<(Ag
 
 /// The reviewers that the mission names for a task.
 pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
-    let panel = plan.task(task).panel()?;
-    match &panel.reviewers {
+    match &plan.task(task).panel()?.reviewers {
         Reviewers::Named(agents) => Some(agents.as_slice()),
         Reviewers::Seats(_) => None,
     }
@@ -81,7 +80,7 @@ pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
 /// The judge that grades a task by its rubric: the first who may. None where plain facts grade, or nobody may. A person
 /// is asked by an approval, not for grades.
 pub fn grader(plan: &Plan, task: TaskId) -> Option<AgentId> {
-    plan.task(task).verification.as_deref()?.rubric.as_ref()?;
+    plan.task(task).verification()?.rubric.as_ref()?;
     if plan.route(task).is_some() {
         return verifier(plan, task);
     }

@@ -4,20 +4,21 @@
 //! is told the real reason. The second reply counts if it can be read, else the first.
 
 use crate::domain::{Advice, Cause, Finding, PriorAnswer, Purpose, Stage, TaskId};
-use crate::engine::state::{Heard, TaskState};
+use crate::engine::state::TaskState;
 use crate::judging::{prior, probes, rubric};
 use crate::mission::Plan;
 
-use super::draft::Draft;
+use super::view::View;
 
 /// The points of the last review that sent a task's work back, where whoever judges it must answer for them.
 #[must_use]
 pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
-    let panel = plan.task(id).expectations.as_deref();
-    let panel = panel.and_then(|expectations| expectations.panel.as_ref());
-    let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
-        panel.verify_prior_feedback
-    });
+    let verify = plan
+        .task(id)
+        .panel()
+        .map_or(plan.rules.verify_prior_feedback, |panel| {
+            panel.verify_prior_feedback
+        });
     let last = task.feedback.last().filter(|_| verify);
     // Where no review could be read, or none took place, there is nothing to answer for.
     let said = last.filter(|last| last.cause != Some(Cause::Unparsed) && last.stage != Stage::Outcome);
@@ -26,9 +27,9 @@ pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
 
 /// The points that are still open by what the judges of a stage answered. What a stage of facts had found, it has looked at
 /// again before any judge is asked: of that only what a judge says itself is open.
-pub(super) fn open_points(draft: &Draft<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
-    let points = prior_points(draft.plan(), draft.id, &draft.task);
-    let found_by = draft.task.feedback.last().map(|last| last.stage);
+pub(super) fn open_points(view: View<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
+    let points = prior_points(view.plan(), view.id, view.task);
+    let found_by = view.task.feedback.last().map(|last| last.stage);
     let holds_now = matches!(
         found_by,
         Some(Stage::Preflight | Stage::Finish | Stage::Checks | Stage::Audit)
@@ -50,19 +51,13 @@ pub(super) fn carry_on(findings: &mut Vec<Finding>, open: Vec<Finding>) {
 }
 
 /// What a judge answered for the points of the review before.
-pub(super) fn answers(advice: &Advice) -> &[PriorAnswer] {
+pub(in crate::engine) fn answers(advice: &Advice) -> &[PriorAnswer] {
     match advice {
         Advice::Grades(reply) => &reply.prior,
         Advice::Opinion(opinion) => &opinion.prior,
         Advice::Findings(report) => &report.prior,
         _ => &[],
     }
-}
-
-/// What was heard of the judge before this decision: its first reply, while it is asked for the second.
-pub(super) fn heard_before<'d>(draft: &Draft<'d>) -> Option<&'d Heard> {
-    let judging = draft.state.task(draft.id).judging();
-    judging.and_then(|judging| judging.heard.as_deref())
 }
 
 /// Why a judge of a verification, or of a stage behind it, is asked this round; `None` where it is asked for the first
@@ -73,7 +68,7 @@ pub fn reprompt(plan: &Plan, id: TaskId, task: &TaskState, purpose: Purpose) -> 
         return None;
     }
     let heard = task.judging()?.heard.as_deref()?;
-    let verification = plan.task(id).verification.as_deref();
+    let verification = plan.task(id).verification();
     let unfit = match &heard.advice {
         Advice::Unreadable { why, .. } => Some(why.clone()),
         Advice::Findings(report) if report.unread.is_some() => report.unread.clone(),

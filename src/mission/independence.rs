@@ -10,8 +10,9 @@ use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::is_invisible;
-use crate::mission::AgentPlan;
-use crate::mission::model::{Adapter, Independence};
+
+use super::model::{Adapter, Independence};
+use super::plan::AgentPlan;
 
 /// How model names begin, and whose they are. The first that fits counts, so the longer ones stand first.
 const FAMILIES: &[(&str, &str)] = &[

@@ -1,0 +1,496 @@
+//! The way of one attempt through its pipeline (semantics, section 6). This is the only place that acts on what a stage
+//! wants: it opens work, records verdicts, goes on to the next stage, tells the worker what is missing, sends the work back,
+//! asks a person, accepts. Files are looked at before the first stage, before the first judge, and before acceptance.
+//!
+//! Whatever a stage is about, the same holds of the word of a judge: it does not count where files changed meanwhile; one
+//! that does not fit, or leaves points of an earlier review without an answer, is asked for once more; and the second
+//! counts if it fits, else the first.
+
+use crate::domain::{Advice, Cause, Purpose, Stage, StageKey, Status, Step, TaskId, Timestamp};
+use crate::engine::audit::AfterScan;
+use crate::engine::event::{Event, TaskEvent};
+use crate::engine::job::{Job, JobEnd};
+use crate::engine::payload::StageReport;
+use crate::engine::policy::{WorkKind, policy};
+use crate::engine::stages::{self, Next, Request, Speaker, Word, prior_points};
+use crate::engine::state::{Heard, Judging, OpenStage, State};
+use crate::judging::heuristic::named_files;
+use crate::judging::prior;
+use crate::mission::StagePlan;
+use crate::mission::model::Check;
+
+use super::conclude::{self, Accepted};
+use super::draft::Draft;
+use super::{ask, deferral, jobs, routes};
+
+/// The last stage that asks nobody.
+const CHECKS: StageKey = StageKey::Of(Stage::Checks);
+const JUDGE: StageKey = StageKey::Of(Stage::Judge);
+const VERIFICATION: StageKey = StageKey::Of(Stage::Verification);
+
+/// The attempt finished: judging begins.
+pub(super) fn begin(draft: &mut Draft<'_>) {
+    if needs_scan(draft) {
+        scan(draft, AfterScan::Preflight);
+    } else {
+        go_on(draft, StageKey::Of(Stage::Outcome));
+    }
+}
+
+/// On behind a stage that is content, or that a person has spoken for; behind the outcome, all of the judging.
+pub(super) fn go_on_behind(draft: &mut Draft<'_>, key: StageKey) {
+    match key {
+        StageKey::Of(Stage::Outcome) => begin(draft),
+        key => go_on(draft, key),
+    }
+}
+
+fn go_on(draft: &mut Draft<'_>, behind: StageKey) {
+    if behind > CHECKS {
+        go_on_from(draft, |key| key > behind);
+    } else if pass_through(draft, |key| key > behind && key <= CHECKS) {
+        // What a check writes is part of the work, so files are looked at behind the last one.
+        match is_stale(draft) {
+            true => scan(draft, AfterScan::Judges),
+            false => judge(draft),
+        }
+    }
+}
+
+/// On to whoever has an opinion. Nobody is asked again about what a person has accepted, not even that person.
+fn judge(draft: &mut Draft<'_>) {
+    let behind = accepted(draft).unwrap_or(CHECKS);
+    go_on_from(draft, |key| key > behind && key > CHECKS);
+}
+
+fn go_on_from(draft: &mut Draft<'_>, is_meant: impl Fn(StageKey) -> bool) {
+    if pass_through(draft, is_meant) {
+        accept(draft);
+    }
+}
+
+/// Opens these stages one after the other, as long as they have nothing to ask. Whether the work is through.
+fn pass_through(draft: &mut Draft<'_>, is_meant: impl Fn(StageKey) -> bool) -> bool {
+    let mut stages = draft.task_plan().pipeline.iter();
+    stages.all(|stage| !is_meant(stage.key()) || open(draft, stage, 1))
+}
+
+fn open(draft: &mut Draft<'_>, stage: &StagePlan, round: u32) -> bool {
+    let next = stages::open(stage, draft.view(), round);
+    act(draft, stage.key(), next)
+}
+
+/// The last of the task's judges in whose place a person accepted this attempt, as far as the mission still has it.
+fn accepted(draft: &Draft<'_>) -> Option<StageKey> {
+    let word = draft.task.attempt.accepted.as_deref()?;
+    let work = draft.task_plan();
+    let is_it = |step: &Step| {
+        let name = word.name.as_deref();
+        step.stage() == word.stage && name.is_none_or(|name| name == work.step_name(*step))
+    };
+    match word.stage {
+        Stage::Judge | Stage::Verification => Some(StageKey::Of(word.stage)),
+        _ => work.steps().find(is_it).map(StageKey::Step),
+    }
+}
+
+/// Does what a stage wants. Whether the work goes on behind it at once.
+fn act(draft: &mut Draft<'_>, key: StageKey, next: Next) -> bool {
+    match next {
+        Next::Wait => {}
+        Next::Open(requests) => request(draft, key, &requests),
+        Next::Probed(probes) => {
+            draft.emit(Event::Task(draft.id, TaskEvent::Probed { probes }));
+            let round = open_stage(draft).map_or(1, |open| open.round);
+            return stage_of(draft, key).is_some_and(|stage| open(draft, stage, round));
+        }
+        Next::Pass(report) => {
+            report
+                .into_iter()
+                .for_each(|report| conclude::record(draft, *report));
+            return true;
+        }
+        Next::Unread(report) => {
+            draft.emit(Event::Task(draft.id, TaskEvent::EvalUnparsed));
+            return match report {
+                None => true,
+                Some(report) => act(draft, key, Next::Fail(report)),
+            };
+        }
+        Next::Nudge {
+            compilation,
+            others,
+            missing,
+        } => {
+            draft.emit(Event::Task(
+                draft.id,
+                TaskEvent::Nudged {
+                    compilation,
+                    others,
+                    missing,
+                },
+            ));
+            draft.enter(Status::InProgress);
+        }
+        Next::Fail(report) => {
+            conclude::record(draft, *report);
+            conclude::not_good_enough(draft);
+        }
+        Next::Refer(report, question) => refer(draft, key, report, &question),
+    }
+    false
+}
+
+fn request(draft: &mut Draft<'_>, key: StageKey, requests: &[Request]) {
+    let is_run = |request: &Request| matches!(request, Request::Run(_));
+    let round = match requests.first() {
+        Some(Request::Ask(purpose, _)) => purpose.round(),
+        Some(Request::Run(Job::Grade(round) | Job::Stage(_, round))) => Some(*round),
+        _ => None,
+    };
+    let is_open = |round| open_stage(draft).is_some_and(|open| (open.key, open.round) == (key, round));
+    if let Some(round) = round.filter(|round| key > JUDGE && !is_open(*round)) {
+        draft.emit(Event::Task(
+            draft.id,
+            TaskEvent::StageOpened {
+                stage: key,
+                round,
+                plain: requests.iter().all(is_run),
+            },
+        ));
+    }
+    for request in requests {
+        match *request {
+            Request::Ask(purpose, agent) => ask::ask(draft, purpose, agent),
+            Request::Run(job) => jobs::request(draft, job),
+        }
+    }
+}
+
+/// A person decides, or the edge of a verification that has judged. One whose judges are missing has not.
+fn refer(draft: &mut Draft<'_>, key: StageKey, report: Box<StageReport>, question: &str) {
+    let cause = report.cause.unwrap_or(Cause::Confidence);
+    conclude::record(draft, *report);
+    match draft.plan().route(draft.id) {
+        Some(route) if !cause.is_of_judges() => routes::referred(draft, route, cause, question),
+        _ => conclude::ask_person(draft, key, cause, question),
+    }
+}
+
+/// Every stage is content: the work is accepted for the files as they are behind the last command.
+fn accept(draft: &mut Draft<'_>) {
+    if is_stale(draft) {
+        return scan(draft, AfterScan::Accept);
+    }
+    let grounds = draft.view().grounds(None);
+    conclude::accept(draft, Accepted::On(grounds));
+}
+
+/// Has the files that the task's rules name looked at.
+fn scan(draft: &mut Draft<'_>, then: AfterScan) {
+    let number = draft.task.work.scans + 1;
+    jobs::request(draft, Job::Scan { number, then });
+}
+
+/// Whether files that the task names may not be what was seen of them: a command may have written some.
+fn is_stale(draft: &Draft<'_>) -> bool {
+    let judging = draft.task.judging();
+    draft.task_plan().names_files() && judging.is_some_and(|judging| judging.stale)
+}
+
+/// Only files that the task's rules name are looked at.
+fn needs_scan(draft: &Draft<'_>) -> bool {
+    let task = draft.task_plan();
+    let names_files = |check: &Check| matches!(check, Check::FileExists { .. });
+    !task.target_files.is_empty()
+        || task.screenshots().next().is_some()
+        || (task.route.is_none() && stages::asks_what_it_said(&draft.task))
+        || task.checks().iter().any(names_files)
+        || task
+            .verification()
+            .is_some_and(|by| !named_files(&by.criteria).is_empty())
+}
+
+/// The files that the task's rules name were looked at. Without its files nobody needs to judge the work.
+fn scanned(draft: &mut Draft<'_>, then: AfterScan) {
+    if then == AfterScan::Preflight {
+        return go_on(draft, StageKey::Of(Stage::Outcome));
+    }
+    if let Some(report) = stages::lacks_files(draft.view()) {
+        act(draft, StageKey::Of(Stage::Preflight), Next::Fail(report));
+        return;
+    }
+    match then {
+        AfterScan::Preflight | AfterScan::Judges => judge(draft),
+        AfterScan::Repeat => once_more(draft),
+        AfterScan::Accept => accept(draft),
+    }
+}
+
+/// The files were looked at anew: the stage is asked once more, unless somebody is asked by now.
+fn once_more(draft: &mut Draft<'_>) {
+    let is_repeated = draft.task.judging().is_some_and(Judging::is_repeated);
+    match open_stage(draft) {
+        _ if !is_repeated => {}
+        None => judge(draft),
+        Some(stage) if stage.open => {}
+        Some(stage) => reopen(draft, stage.key, stage.round + 1),
+    }
+}
+
+/// Asks a stage in a further round.
+fn reopen(draft: &mut Draft<'_>, key: StageKey, round: u32) {
+    if let Some(stage) = stage_of(draft, key)
+        && open(draft, stage, round)
+    {
+        go_on(draft, key);
+    }
+}
+
+/// Whether what a stage was shown is not what there is: then its word does not count, and it is asked once more. Where that
+/// happened the second time, the message for a person.
+fn must_be_asked_again(draft: &Draft<'_>) -> Option<Result<(), &'static str>> {
+    let judging = draft.task.judging().filter(|judging| judging.changed)?;
+    Some(match judging.is_repeated() {
+        true => Err("its files changed while it was judged, and again when it was judged once more"),
+        false => Ok(()),
+    })
+}
+
+/// What was judged is not what there is.
+fn shown_something_else(
+    draft: &mut Draft<'_>,
+    key: StageKey,
+    changed: Result<(), &'static str>,
+    speaker: Speaker<'_>,
+) {
+    match changed {
+        Ok(()) => scan(draft, AfterScan::Repeat),
+        Err(message) => {
+            let next = stages::unstable(key, draft.view(), message, speaker);
+            act(draft, key, next);
+        }
+    }
+}
+
+fn close(draft: &mut Draft<'_>, stage: StageKey, message: String) {
+    draft.emit(Event::Task(draft.id, TaskEvent::StageFailed { stage, message }));
+}
+
+fn stage_of<'a>(draft: &Draft<'a>, key: StageKey) -> Option<&'a StagePlan> {
+    draft.task_plan().pipeline.iter().find(|stage| stage.key() == key)
+}
+
+fn open_stage(draft: &Draft<'_>) -> Option<OpenStage> {
+    draft.task.judging()?.stage
+}
+
+/// The stage, if this round of it is still out.
+fn out<'a>(draft: &Draft<'a>, key: StageKey, round: u32) -> Option<&'a StagePlan> {
+    let open = open_stage(draft).filter(|open| open.open);
+    open.filter(|open| (open.key, open.round) == (key, round))?;
+    stage_of(draft, key)
+}
+
+/// What a stage makes of what counts; then on behind it, where it is content.
+fn concluded(draft: &mut Draft<'_>, stage: &StagePlan, word: Word<'_>, speaker: Speaker<'_>) {
+    let next = stages::conclude(stage, draft.view(), word, speaker);
+    if act(draft, stage.key(), next) {
+        go_on(draft, stage.key());
+    }
+}
+
+/// A command ended, or files were looked at.
+pub(super) fn came_back(draft: &mut Draft<'_>, job: Job, end: &JobEnd) {
+    let key = match job {
+        Job::Scan { then, .. } => return scanned(draft, then),
+        Job::Finish(_) => StageKey::Of(Stage::Finish),
+        Job::Check(_) => CHECKS,
+        Job::Grade(_) => VERIFICATION,
+        Job::Stage(step, _) => StageKey::Step(step),
+        Job::Artifacts(_) | Job::Approver { .. } => return,
+    };
+    let nobody = Speaker::default();
+    let stage = match job {
+        Job::Grade(round) | Job::Stage(_, round) => out(draft, key, round).map(|stage| (stage, round)),
+        _ => stage_of(draft, key).map(|stage| (stage, 0)),
+    };
+    let Some((stage, round)) = stage else {
+        return;
+    };
+    match end {
+        JobEnd::Seen { .. } | JobEnd::Checked(_) => concluded(draft, stage, Word::Known, nobody),
+        JobEnd::Graded(Ok(grades)) => concluded(draft, stage, Word::Graded(grades), nobody),
+        JobEnd::Graded(Err(why)) => {
+            let more = draft.plan().rules.max_assessment_retries;
+            no_word(draft, stage, (round, more), why.clone(), [None; 2], nobody);
+        }
+        JobEnd::Judged(said) => {
+            heard(
+                draft,
+                stage,
+                (round, None),
+                said.as_ref().map_err(String::as_str),
+                nobody,
+            );
+        }
+        JobEnd::Said(_) => {}
+    }
+}
+
+/// The stage that a judge is asked in, if this round of it is still out.
+fn out_for<'a>(draft: &Draft<'a>, purpose: Purpose) -> Option<(&'a StagePlan, u32)> {
+    let (key, round) = match purpose {
+        Purpose::Grade { round } | Purpose::Decompose { round } => (VERIFICATION, round),
+        Purpose::Scrutinise { step, round } => (StageKey::Step(step), round),
+        _ => return None,
+    };
+    Some((out(draft, key, round)?, round))
+}
+
+/// A judge beside the panel said something, or could not be asked.
+pub(super) fn advised(
+    draft: &mut Draft<'_>,
+    purpose: Purpose,
+    said: Result<&Advice, &str>,
+    speaker: Speaker<'_>,
+) {
+    if let Some((stage, round)) = out_for(draft, purpose) {
+        heard(draft, stage, (round, Some(purpose)), said, speaker);
+    }
+}
+
+/// A judge beside the panel is not independent of the work after all: whatever it says does not count.
+pub(super) fn depends(
+    draft: &mut Draft<'_>,
+    purpose: Purpose,
+    (who, why): (&str, &str),
+    speaker: Speaker<'_>,
+) {
+    if let Some((stage, _)) = out_for(draft, purpose) {
+        let key = stage.key();
+        let (message, next) = stages::depends(stage, draft.view(), who, why, speaker);
+        close(draft, key, message);
+        if act(draft, key, next) {
+            go_on(draft, key);
+        }
+    }
+}
+
+/// What was heard of the judge before this decision: its first reply, while it is asked for the second.
+fn heard_before<'a>(draft: &Draft<'a>) -> Option<&'a Heard> {
+    draft.state.task(draft.id).judging()?.heard.as_deref()
+}
+
+/// Which round of the asked stage this is, since it was asked about the files that are there.
+fn nth_round(draft: &Draft<'_>, round: u32) -> u32 {
+    let judging = draft.task.judging();
+    let before = judging.filter(|judging| judging.is_repeated());
+    round.saturating_sub(before.map_or(0, |judging| judging.rounds_before))
+}
+
+/// Something was said in a stage; by a judge with a purpose, where one was asked.
+fn heard(
+    draft: &mut Draft<'_>,
+    stage: &StagePlan,
+    (round, purpose): (u32, Option<Purpose>),
+    said: Result<&Advice, &str>,
+    speaker: Speaker<'_>,
+) {
+    let key = stage.key();
+    // What cuts criteria looks at no files.
+    let is_judge = purpose.is_some_and(|purpose| !matches!(purpose, Purpose::Decompose { .. }));
+    if said.is_ok()
+        && (is_judge || purpose.is_none())
+        && let Some(changed) = must_be_asked_again(draft)
+    {
+        let doing = match key {
+            VERIFICATION => "files changed while it was graded",
+            _ => "files changed while it judged them",
+        };
+        close(draft, key, doing.to_owned());
+        return shown_something_else(draft, key, changed, speaker);
+    }
+    let nth = nth_round(draft, round);
+    // Whoever said something may say it better. What a command did once, it does not do again.
+    let more = match (said, purpose) {
+        (Ok(_), Some(purpose)) => policy(WorkKind::Ask(purpose)).reprompts,
+        _ => 0,
+    };
+    let first = heard_before(draft).filter(|_| purpose.is_some() && nth > 1);
+    let first = first.map(|first| &first.advice);
+    let unfit = |said: Result<&Advice, &str>| stages::unfit(stage, draft.view(), purpose, said);
+    let word = match unfit(said) {
+        None => said.map_err(str::to_owned),
+        Some(why) => first.filter(|first| unfit(Ok(*first)).is_none()).ok_or(why),
+    };
+    let word = match word {
+        Ok(word) => word,
+        Err(why) => return no_word(draft, stage, (round, more), why, [said.ok(), first], speaker),
+    };
+    let points = prior_points(draft.plan(), draft.id, &draft.task).len();
+    let is_silent = || prior::unanswered(points, stages::answers(word)).is_some();
+    // One that keeps the work out has said enough.
+    if is_judge && nth <= more && !stages::blocks(stage, draft.view(), word) && is_silent() {
+        return reopen(draft, key, round + 1);
+    }
+    concluded(draft, stage, Word::Said(word), speaker);
+}
+
+/// Nothing that counts was said: it is asked for so many times more.
+fn no_word(
+    draft: &mut Draft<'_>,
+    stage: &StagePlan,
+    (round, more): (u32, u32),
+    why: String,
+    heard: [Option<&Advice>; 2],
+    speaker: Speaker<'_>,
+) {
+    let key = stage.key();
+    close(draft, key, why.clone());
+    if nth_round(draft, round) <= more {
+        return reopen(draft, key, round + 1);
+    }
+    let next = stages::no_word(stage, draft.view(), &why, heard, speaker);
+    if act(draft, key, next) {
+        go_on(draft, key);
+    }
+}
+
+/// A seat has come to an end. Once every one has: the stage's verdict.
+pub(super) fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
+    if draft.task.work.asks.iter().any(|open| open.purpose.is_judging()) {
+        return deferral::judges_wait(draft, now);
+    }
+    let Some(stage) = stage_of(draft, JUDGE).filter(|_| draft.task.judging().is_some()) else {
+        return;
+    };
+    match must_be_asked_again(draft) {
+        Some(changed) => shown_something_else(draft, JUDGE, changed, Speaker::default()),
+        None => concluded(draft, stage, Word::Known, Speaker::default()),
+    }
+}
+
+/// Whether anybody is asked whom the options, as they are now, do not want asked (`resume --no-eval`): in which stage.
+fn asked_in_vain(state: &State, id: TaskId) -> Option<StageKey> {
+    let judging = state.task(id).judging().filter(|_| !state.plan.rules.evaluate)?;
+    match judging.stage {
+        Some(stage) => (stage.open && !stage.plain).then_some(stage.key),
+        None => (!judging.seats.is_empty()).then_some(JUDGE),
+    }
+}
+
+/// Whether anybody is asked whom the options, as they are now, do not want asked.
+pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
+    asked_in_vain(state, id).is_some()
+}
+
+/// Calls off whom the options do not want asked any more, and goes on without them. Whether there was anybody.
+pub(super) fn call_off_in_vain(draft: &mut Draft<'_>) -> bool {
+    let Some(at) = asked_in_vain(draft.state, draft.id) else {
+        return false;
+    };
+    ask::call_off(draft);
+    go_on_from(draft, |key| key >= at);
+    true
+}

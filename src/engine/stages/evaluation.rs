@@ -1,0 +1,57 @@
+//! What one routed reviewer says (semantics, sections 3 and 7).
+
+use crate::domain::{Advice, Cause, Finding, Severity, Verdict};
+use crate::engine::state::SeatState;
+
+use super::judge::{KEY, no_verdict, seats, stood_in};
+use super::prior::{carry_on, open_points};
+use super::view::{Next, View};
+
+/// The reviewer's seat has come to an end.
+pub(super) fn conclude(view: View<'_>) -> Next {
+    let seats = seats(view);
+    let [seat] = seats.as_slice() else {
+        return no_verdict(view, &seats);
+    };
+    match &seat.state {
+        SeatState::Replied(Advice::Evaluation {
+            points,
+            reasoning,
+            findings,
+            prior,
+        }) => {
+            let bar = view.plan().relieved(view.id, view.plan().rules.eval_bar);
+            let passed = bar.is_reached_by(*points);
+            let mut report = match passed {
+                true => view.report(KEY, Verdict::Pass, None),
+                false => view.report(KEY, Verdict::Fail, Some(Cause::Score)),
+            };
+            report.points = Some(*points);
+            report.findings.clone_from(findings);
+            if !passed && !reasoning.is_empty() {
+                report
+                    .findings
+                    .push(Finding::new(Severity::Medium, reasoning.clone()));
+            }
+            report.findings.extend(stood_in(view, &seats));
+            carry_on(&mut report.findings, open_points(view, &[prior]));
+            match passed {
+                true => Next::Pass(Some(report)),
+                false => Next::Fail(report),
+            }
+        }
+        SeatState::Unparsed(Advice::Unreadable { excerpt, .. }) => unparsed(view, excerpt),
+        _ => no_verdict(view, &seats),
+    }
+}
+
+/// Twice no score could be read: the work goes back, it is never waved through unless the mission says so.
+fn unparsed(view: View<'_>, excerpt: &str) -> Next {
+    if view.plan().rules.fail_open_on_unparsed_eval {
+        return Next::Unread(None);
+    }
+    let mut report = view.report(KEY, Verdict::Fail, Some(Cause::Unparsed));
+    let finding = Finding::new(Severity::Medium, "no score could be read from the review");
+    report.findings = vec![finding.with_evidence(excerpt)];
+    Next::Unread(Some(report))
+}

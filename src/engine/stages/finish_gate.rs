@@ -1,0 +1,104 @@
+//! The finish gate (`verify`): what must hold before an agent may call itself finished (semantics, section 6.3).
+//!
+//! One command after the other, each judged by the exit of its own run. What is missing is told to the worker in another
+//! turn of the same attempt, as often as the gate allows; compilation is counted apart. After that the work goes on to
+//! its judges, unverified.
+
+use crate::domain::{Cause, Finding, Severity, Stage, StageKey, Verdict};
+use crate::engine::job::Job;
+use crate::engine::payload::CheckResult;
+use crate::engine::state::Known;
+use crate::mission::{FinishGate, Requirement};
+
+use super::view::{Next, Request, View};
+
+const KEY: StageKey = StageKey::Of(Stage::Finish);
+
+pub(super) fn open(view: View<'_>, gate: &FinishGate) -> Next {
+    match gate.commands.is_empty() {
+        true => settle(view, gate, &[]),
+        false => request(0),
+    }
+}
+
+fn request(command: usize) -> Next {
+    let command = u32::try_from(command).expect("the loader limits the commands of a gate");
+    Next::Open(vec![Request::Run(Job::Finish(command))])
+}
+
+/// A command of the gate ended.
+pub(super) fn conclude(view: View<'_>, gate: &FinishGate) -> Next {
+    let results = view.judging().map_or(&[][..], |judging| &judging.finish);
+    let results: Vec<CheckResult> = results.iter().flatten().cloned().collect();
+    match results.len() < gate.commands.len() {
+        true => request(results.len()),
+        false => settle(view, gate, &results),
+    }
+}
+
+/// What a gate misses, by the counter that it is told under.
+#[derive(Default)]
+struct Missing {
+    compilation: Vec<Finding>,
+    others: Vec<Finding>,
+    unknown: Option<Finding>,
+}
+
+fn missing(view: View<'_>, gate: &FinishGate, results: &[CheckResult]) -> Missing {
+    let mut missing = Missing::default();
+    let ended = gate.commands.iter().zip(results);
+    for (command, result) in ended.filter(|(_, result)| !result.passed) {
+        let (list, what) = match &command.shows {
+            Requirement::Compilation => (&mut missing.compilation, "it does not compile".to_owned()),
+            Requirement::Test(test) => (&mut missing.others, format!("the test {test} is not green")),
+            Requirement::Command => (&mut missing.others, "a required command failed".to_owned()),
+        };
+        list.push(Finding::new(Severity::High, what).with_evidence(result.message.clone()));
+    }
+    if gate.require_file_changes {
+        match view.task.course.evidence.changed {
+            Known::Yes => {}
+            Known::No => missing.others.push(Finding::new(
+                Severity::High,
+                "no file was changed, and the task requires it",
+            )),
+            Known::Unknown => {
+                missing.unknown = Some(Finding::new(
+                    Severity::Medium,
+                    "whether it changed a file cannot be told: other work went on at the same time (`exclusive: true` \
+                     keeps them apart)",
+                ));
+            }
+        }
+    }
+    missing
+}
+
+/// All is in: met, told to the worker, or forced.
+fn settle(view: View<'_>, gate: &FinishGate, results: &[CheckResult]) -> Next {
+    let Missing {
+        compilation,
+        others,
+        unknown,
+    } = missing(view, gate, results);
+    let told = view.task.attempt.nudged;
+    let tell_compilation = !compilation.is_empty() && told.compilation < gate.max_compile_nudges;
+    let tell_others = !others.is_empty() && told.others < gate.max_nudges;
+    if tell_compilation || tell_others {
+        let compilation = compilation.into_iter().filter(|_| tell_compilation);
+        return Next::Nudge {
+            compilation: tell_compilation,
+            others: tell_others,
+            missing: compilation
+                .chain(others.into_iter().filter(|_| tell_others))
+                .collect(),
+        };
+    }
+    let unmet: Vec<Finding> = compilation.into_iter().chain(others).chain(unknown).collect();
+    let mut report = match unmet.is_empty() {
+        true => view.report(KEY, Verdict::Pass, None),
+        false => view.report(KEY, Verdict::Skip, Some(Cause::Unmet)),
+    };
+    report.findings = unmet;
+    Next::Pass(Some(report))
+}

@@ -1,0 +1,211 @@
+//! Who has an opinion of the work: a panel, one evaluating reviewer, the people who were named, or nobody (semantics,
+//! sections 3, 7 and 9). What replies mean is said in `panel` and `evaluation`.
+//!
+//! The judge breaker: so many judged rejections of one model's work in a row, and its work is not judged any more in this
+//! wave. It is unverified then, never clean, and indeterminate where a review was asked for. A task that its judges have
+//! sent back stays theirs, and so does the fixup that mends it: every attempt that it is allowed is judged, the last one
+//! too (section 4), and work that is known to be bad is never accepted unseen.
+
+use crate::domain::{
+    Advice, AgentId, Cause, Finding, Purpose, SeatPlace, Severity, Stage, StageKey, TaskId, Verdict,
+};
+use crate::engine::state::{Judging, Seat, SeatState, State};
+use crate::judging::prior;
+use crate::mission::eligibility::{excluded, named};
+use crate::mission::model::{PanelMode, Review};
+use crate::mission::{Judge, Plan};
+
+use super::prior::prior_points;
+use super::view::{Next, Request, View, names};
+
+pub(super) const KEY: StageKey = StageKey::Of(Stage::Judge);
+
+/// Rounds that a panel without any verdict is given.
+pub(in crate::engine) fn panel_rounds(plan: &Plan) -> u64 {
+    u64::from(plan.rules.max_assessment_retries) + 1
+}
+
+/// Seats of an adaptive panel that are always asked.
+pub(super) const FIRST_SEATS: usize = 2;
+
+pub(super) fn open(view: View<'_>) -> Next {
+    if let Some(rejections) = rejections(view.state, view.id) {
+        return not_judged(view, rejections);
+    }
+    match view.plan().judge(view.id) {
+        Some(judge) if !judge.seats().is_empty() => ask_round(view),
+        Some(judge) if !judge.people().is_empty() => ask_people(view, judge.people()),
+        Some(Judge::Panel(_) | Judge::Evaluation(_)) => refer(view, Cause::NoReviewer, &nobody_may(view)),
+        Some(Judge::Nobody) | None => Next::Pass(None),
+    }
+}
+
+/// The rejections in a row that keep a task's work from its judges; `None` while they are asked. Preflight rejects and
+/// failed checks never count: they are no judge's word.
+fn rejections(state: &State, id: TaskId) -> Option<u32> {
+    let judge = state.plan.judge(id)?;
+    if judge.seats().is_empty() || state.task(id).course.sent_back {
+        return None;
+    }
+    let own = match judge {
+        Judge::Panel(panel) => panel.judge_breaker,
+        Judge::Evaluation(_) | Judge::Nobody => None,
+    };
+    let limit = own.unwrap_or(state.plan.rules.judge_breaker);
+    let rejections = state.rejections(id);
+    (limit > 0 && rejections >= limit).then_some(rejections)
+}
+
+/// On without the judges. People who were named have their say all the same.
+fn not_judged(view: View<'_>, rejections: u32) -> Next {
+    let panel = view.work().panel();
+    if let Some(panel) = panel.filter(|panel| !panel.people.is_empty()) {
+        return ask_people(view, &panel.people);
+    }
+    let model = view.state.worker_model(view.id);
+    let message = format!("not judged: {rejections} rejections in a row of the work of {model} in this wave");
+    let mut report = view.report(KEY, Verdict::Skip, Some(Cause::Breaker));
+    report.findings = vec![Finding::new(Severity::High, message)];
+    report.indeterminate = panel.is_some() || view.work().review == Review::Required;
+    Next::Pass(Some(report))
+}
+
+/// No agent is asked: the people who were named decide.
+fn ask_people(view: View<'_>, people: &[AgentId]) -> Next {
+    let message = format!("to be reviewed by {}", names(view.plan(), people, "or"));
+    refer(view, Cause::Person, &message)
+}
+
+/// A review that was asked for is missing.
+pub(super) fn nobody_may(view: View<'_>) -> String {
+    let (plan, id) = (view.plan(), view.id);
+    let why = match excluded(plan, id, named(plan, id)).first() {
+        None => "no agent other than its author is able to judge".to_owned(),
+        Some((agent, why)) => format!(
+            "nobody independent is able to judge: '{}': {why}",
+            plan.agent(*agent).name
+        ),
+    };
+    format!("nobody may review this work: {why}")
+}
+
+/// Opens a round: every seat is asked at once, each in a context of its own; of an adaptive panel only the first.
+fn ask_round(view: View<'_>) -> Next {
+    let seats = view.seats();
+    let at_once = match is_adaptive(view.plan(), view.id) {
+        true => FIRST_SEATS.min(seats.len()),
+        false => seats.len(),
+    };
+    let round = view.task.attempt.rounds + 1;
+    let asked = seats[..at_once].iter().enumerate();
+    Next::Open(
+        asked
+            .map(|(seat, agent)| ask_seat(view, round, seat, *agent))
+            .collect(),
+    )
+}
+
+pub(super) fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) -> Request {
+    let place = SeatPlace {
+        attempt: view.task.attempt.number,
+        round,
+        seat: u32::try_from(seat).expect("the loader limits the seats of a panel"),
+    };
+    Request::Ask(Purpose::Score(place), agent)
+}
+
+/// Whether a panel asks its later seats only while they could change the verdict. Where anything else consumes the score
+/// (a gate's minScore, the mission's threshold, `referBelow`) every seat has its say.
+pub(in crate::engine) fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
+    let gates = plan.gates_after.of(task.index());
+    plan.task(task).panel().is_some_and(|panel| {
+        panel.mode == PanelMode::Adaptive
+            && panel.refer_below.is_none()
+            && plan.rules.quality_threshold.is_none()
+            && gates.iter().all(|gate| plan.gate(*gate).min_score.is_none())
+    })
+}
+
+/// Why a reviewer's reply would be asked for once more: it cannot be read, or leaves points of the earlier review without an
+/// answer.
+pub(in crate::engine) fn what_it_lacks(view: View<'_>, advice: &Advice) -> Option<String> {
+    match advice {
+        Advice::Unreadable { why, .. } => Some(why.clone()),
+        Advice::Scores { prior, .. } | Advice::Evaluation { prior, .. } => {
+            prior::unanswered(prior_points(view.plan(), view.id, view.task).len(), prior)
+        }
+        _ => None,
+    }
+}
+
+/// The seats of the round that is out, once every one of them has come to an end.
+pub(super) fn seats(view: View<'_>) -> Vec<Seat> {
+    let mut seats = view
+        .judging()
+        .map_or_else(Vec::new, |judging| judging.seats.clone());
+    for seat in &mut seats {
+        // Asked once more it could not be reached: what it said first counts.
+        if let (SeatState::Failed(_), Some(first)) = (&seat.state, seat.first.take()) {
+            seat.state = SeatState::Replied(first);
+        }
+    }
+    seats
+}
+
+/// Who judged instead of somebody else: never a silent thing.
+pub(super) fn stood_in<'a>(view: View<'a>, seats: &'a [Seat]) -> impl Iterator<Item = Finding> + 'a {
+    let instead = seats.iter().filter_map(|seat| Some((seat, seat.instead_of?)));
+    instead.map(move |(seat, first)| view.fell_back(first, seat.agent))
+}
+
+/// Reviewers that are named with what kept them from answering.
+const UNREACHED_NAMED: usize = 3;
+
+/// Who could not be reached, and why: `alice (provider_auth: HTTP 401 from …), bob (…)`.
+fn unreached(plan: &Plan, seats: &[Seat]) -> String {
+    let why = |seat: &Seat| match (&seat.state, seat.unreached.as_deref()) {
+        (SeatState::Failed(class), Some(message)) if !message.is_empty() => {
+            format!("{} ({}: {message})", plan.agent(seat.agent).name, class.as_str())
+        }
+        (SeatState::Failed(class), _) => format!("{} ({})", plan.agent(seat.agent).name, class.as_str()),
+        _ => plan.agent(seat.agent).name.to_string(),
+    };
+    let mut named: Vec<String> = seats.iter().take(UNREACHED_NAMED).map(why).collect();
+    if seats.len() > UNREACHED_NAMED {
+        named.push(format!("{} more", seats.len() - UNREACHED_NAMED));
+    }
+    named.join(", ")
+}
+
+/// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
+pub(super) fn no_verdict(view: View<'_>, seats: &[Seat]) -> Next {
+    let rounds = view.judging().map_or(0, |judging| judging.rounds);
+    // Who gives the same non-answer to a strict question gives it to any.
+    let is_hopeless = seats.iter().all(|seat| seat.repeats);
+    let more = u64::from(view.judging().is_some_and(Judging::is_repeated));
+    let may_repeat = view.work().panel().is_some() && !is_hopeless;
+    if may_repeat && u64::from(rounds) < panel_rounds(view.plan()) + more {
+        return ask_round(view);
+    }
+    let unread = seats.iter().filter_map(|seat| match &seat.state {
+        SeatState::Unparsed(Advice::Unreadable { why, .. }) => Some(why.as_str()),
+        SeatState::Unparsed(_) => Some(""),
+        _ => None,
+    });
+    let unread: Vec<&str> = unread.collect();
+    let message = match (unread.len(), unread.last()) {
+        (0, _) => format!("no reviewer could be reached: {}", unreached(view.plan(), seats)),
+        (n, Some(why)) if n == seats.len() => format!("no reviewer's reply could be read: {why}"),
+        (n, _) => format!(
+            "{n} of {} reviewers sent replies that could not be read, the others could not be reached",
+            seats.len()
+        ),
+    };
+    refer(view, Cause::GateError, &message)
+}
+
+/// A person decides instead of the judges.
+pub(super) fn refer(view: View<'_>, cause: Cause, message: &str) -> Next {
+    let report = view.remark(KEY, Verdict::Refer, Some(cause), message);
+    Next::Refer(report, message.to_owned())
+}

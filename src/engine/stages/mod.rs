@@ -1,0 +1,165 @@
+//! The stages of judging one attempt (semantics, sections 6 to 10 and 15): what each of them asks or runs, and what it makes
+//! of what comes back.
+//!
+//! A stage is two pure functions over a read-only [`View`]: one opens it, one concludes from what came back. What it
+//! wants it says in [`Next`]; whoever acts on that is the loop in `decide::pipeline`. No stage calls another one, and none
+//! knows of failures of requests, of money or of time.
+//!
+//! | file | what |
+//! |---|---|
+//! | `checks` | declared checks: asked for at once, weighed together (6) |
+//! | `evaluation` | what one routed reviewer says (3, 7) |
+//! | `finish_gate` | `verify`: what must hold before a worker may call itself finished (6.3) |
+//! | `judge` | who has an opinion of the work: seats, people, the judge breaker, a panel without a verdict (3, 7, 9) |
+//! | `own` | the mission's own stages: a command, an agent, a person (6.7) |
+//! | `panel` | what the seats of a panel say together (7, 9) |
+//! | `preflight` | what plain evidence rejects before anybody is asked (6) |
+//! | `prior` | why a judge is asked once more, points of an earlier review (4) |
+//! | `red_team` | an agent that attacks the work (6.8) |
+//! | `step` | what the stages behind the verification have in common (6.7 to 6.9, 15) |
+//! | `verification` | the task's criteria: who grades, what grades lead to (6.6, 10) |
+//! | `view` | what a stage sees of its task, and what it may say |
+//! | `vision` | screenshots that are looked at by an agent, or measured (6.9) |
+
+mod checks;
+mod evaluation;
+mod finish_gate;
+mod judge;
+mod own;
+mod panel;
+mod preflight;
+mod prior;
+mod red_team;
+mod step;
+mod verification;
+mod view;
+mod vision;
+
+use crate::domain::{Advice, Cause, Purpose, Stage, StageKey, Step, TaskId};
+use crate::mission::{Judge, Plan, StagePlan};
+
+pub(super) use judge::{panel_rounds, what_it_lacks};
+pub(super) use preflight::{asks_what_it_said, lacks_files};
+pub(super) use prior::answers;
+pub use prior::{prior_points, reprompt};
+pub(super) use step::agents;
+pub(super) use view::{Grounds, Next, Request, Speaker, View, Word, names};
+
+/// Begins a stage, or has it asked once more in this round of its.
+pub(super) fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
+    match (stage, stage.key().step()) {
+        // Whether it is to be asked was decided in its first round.
+        (_, Some(step)) if round > 1 => step::ask(view, step, round),
+        (StagePlan::Preflight, _) => preflight::open(view),
+        (StagePlan::Finish(gate), _) => finish_gate::open(view, gate),
+        (StagePlan::Checks(checks), _) => checks::open(checks),
+        (StagePlan::Judge(_), _) => judge::open(view),
+        (StagePlan::Verification(by), _) => verification::open(view, by, round),
+        (StagePlan::Own(n, own), _) => {
+            let opening = own::opening(view.plan(), own);
+            step::begin(view, Step::Stage(*n), opening, Speaker::default())
+        }
+        (StagePlan::RedTeam(red_team), _) => red_team::open(view, red_team),
+        (StagePlan::Vision(vision), _) => vision::open(view, vision),
+    }
+}
+
+/// What a stage makes of what counts of what came back.
+pub(super) fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speaker: Speaker<'_>) -> Next {
+    match (stage, word) {
+        (StagePlan::Preflight, _) => Next::Wait,
+        (StagePlan::Finish(gate), _) => finish_gate::conclude(view, gate),
+        (StagePlan::Checks(_), _) => checks::conclude(view),
+        (StagePlan::Judge(Judge::Panel(panel)), _) => panel::conclude(view, panel),
+        (StagePlan::Judge(_), _) => evaluation::conclude(view),
+        (StagePlan::Verification(by), _) => verification::conclude(view, by, word, speaker),
+        (StagePlan::Own(n, own), Word::Said(Advice::Opinion(opinion))) => {
+            own::conclude(view, (*n, own), opinion, speaker)
+        }
+        (StagePlan::Own(..), _) => Next::Wait,
+        (StagePlan::RedTeam(_), _) => red_team::conclude(view, word, speaker),
+        (StagePlan::Vision(vision), _) => vision::conclude(view, vision, word, speaker),
+    }
+}
+
+/// Why what was said does not count in a stage; `None` where it does.
+pub(super) fn unfit(
+    stage: &StagePlan,
+    view: View<'_>,
+    purpose: Option<Purpose>,
+    said: Result<&Advice, &str>,
+) -> Option<String> {
+    match stage {
+        StagePlan::Verification(by) => verification::unfit(view, by, purpose, said),
+        _ => step::unfit(view, stage.key().step()?, said),
+    }
+}
+
+/// Whether what was said keeps the work out, whatever it leaves open.
+pub(super) fn blocks(stage: &StagePlan, view: View<'_>, said: &Advice) -> bool {
+    stage.key().step().is_some() && step::blocks(view, said)
+}
+
+/// What a stage makes of it that nothing counts of what was said in it, now and before.
+pub(super) fn no_word(
+    stage: &StagePlan,
+    view: View<'_>,
+    why: &str,
+    heard: [Option<&Advice>; 2],
+    speaker: Speaker<'_>,
+) -> Next {
+    match stage.key().step() {
+        Some(step) => step::no_word(view, step, why, heard, speaker),
+        None => verification::no_word(view, why),
+    }
+}
+
+/// What a stage makes of it that whoever spoke in it is not independent of the work after all. Asked again it would be
+/// answered by the same model. With what is said of it.
+pub(super) fn depends(
+    stage: &StagePlan,
+    view: View<'_>,
+    who: &str,
+    why: &str,
+    speaker: Speaker<'_>,
+) -> (String, Next) {
+    let (step, opening) = match stage {
+        StagePlan::Own(n, own) => (Step::Stage(*n), own::without(own, who, why)),
+        StagePlan::RedTeam(red_team) => (Step::RedTeam, red_team::without(red_team, who, why)),
+        StagePlan::Vision(_) => (Step::Vision, vision::without(who, why)),
+        _ => {
+            let message = format!("'{who}' is not independent: {why}");
+            let next = verification::depends(view, &message);
+            return (message, next);
+        }
+    };
+    (
+        format!("'{who}' {why}"),
+        step::begin(view, step, opening, speaker),
+    )
+}
+
+/// A person decides instead of a stage: the files changed whenever it was asked about them.
+pub(super) fn unstable(key: StageKey, view: View<'_>, message: &str, speaker: Speaker<'_>) -> Next {
+    match key {
+        StageKey::Step(step) => step::refer(view, step, Cause::Unstable, message, speaker),
+        StageKey::Of(Stage::Verification) => verification::refer(view, Cause::Unstable, message),
+        StageKey::Of(_) => judge::refer(view, Cause::Unstable, message),
+    }
+}
+
+/// Why a stage behind the verification will not be asked about a task, where the plan alone says so.
+pub(super) fn not_asked(plan: &Plan, task: TaskId, step: Step) -> Option<String> {
+    let work = plan.task(task);
+    let stage = work
+        .pipeline
+        .iter()
+        .find(|stage| stage.key() == StageKey::Step(step))?;
+    let opening = match stage {
+        StagePlan::Own(_, own) => own::opening(plan, own),
+        StagePlan::RedTeam(red_team) => red_team::opening(plan, work.stakes, red_team),
+        StagePlan::Vision(vision) => vision::opening(plan, vision),
+        _ => return None,
+    };
+    opening.why_not()
+}

@@ -1,0 +1,81 @@
+//! One of the mission's own stages (semantics, section 6.7): a command, an agent, or a person.
+
+use crate::domain::{Cause, DeclaredVerdict, Finding, Opinion, Severity, StageKey, Step, Verdict};
+use crate::mission::model::Adapter;
+use crate::mission::{OwnStage, Plan, StageJudge};
+
+use super::prior::carry_on;
+use super::step::{Opening, open_points_of, stood_in};
+use super::view::{Next, Speaker, View};
+
+/// How it begins.
+pub(super) fn opening(plan: &Plan, stage: &OwnStage) -> Opening {
+    let StageJudge::Agent { agent, .. } = stage.by else {
+        return Opening::Starts;
+    };
+    let who = &plan.agent(agent).name;
+    if !plan.rules.evaluate {
+        return Opening::Withdrawn;
+    }
+    if plan.agent(agent).spec.adapter == Adapter::Human {
+        let message = format!("stage '{}': to be reviewed by {who}", stage.name);
+        return Opening::Refers(Cause::Person, message);
+    }
+    match &stage.barred {
+        None => Opening::Starts,
+        Some(why) => without(stage, who, why),
+    }
+}
+
+/// Its agent may not judge the work: by what the mission declares, or by the model that its provider says it used. Nothing
+/// that the worker could do would change it.
+pub(super) fn without(stage: &OwnStage, who: &str, why: &str) -> Opening {
+    let why = format!("nobody may judge in the stage '{}': '{who}' {why}", stage.name);
+    Opening::Refers(Cause::NoReviewer, why)
+}
+
+/// It gave its verdict.
+pub(super) fn conclude(
+    view: View<'_>,
+    (n, stage): (u32, &OwnStage),
+    opinion: &Opinion,
+    speaker: Speaker<'_>,
+) -> Next {
+    let step = Step::Stage(n);
+    let key = StageKey::Step(step);
+    let name = &stage.name;
+    let verdict = match opinion.verdict {
+        DeclaredVerdict::Pass => Verdict::Pass,
+        DeclaredVerdict::Fail => Verdict::Fail,
+        DeclaredVerdict::Refer => Verdict::Refer,
+    };
+    let mut report = view.report(key, verdict, (verdict != Verdict::Pass).then_some(Cause::Stage));
+    report.reason = Some(opinion.reason.clone()).filter(|reason| !reason.is_empty());
+    speaker.sign(&mut report);
+    if verdict == Verdict::Fail {
+        // Whoever mends it must know which stage wants what.
+        let reason = match opinion.reason.as_str() {
+            "" => format!("the stage '{name}' failed it"),
+            reason => format!("stage '{name}': {reason}"),
+        };
+        report.findings.push(Finding::new(Severity::High, reason));
+    }
+    report.findings.extend(opinion.findings.iter().cloned());
+    report.findings.extend(stood_in(view, step, speaker));
+    carry_on(
+        &mut report.findings,
+        open_points_of(view, speaker, &opinion.prior),
+    );
+    match opinion.verdict {
+        // It looked at one thing. What nobody has reviewed as a whole stays so.
+        DeclaredVerdict::Pass => Next::Pass(Some(report)),
+        DeclaredVerdict::Fail => Next::Fail(report),
+        DeclaredVerdict::Refer => {
+            let message = match opinion.reason.as_str() {
+                "" => format!("the stage '{name}' leaves it to a person"),
+                reason => format!("the stage '{name}' leaves it to a person: {reason}"),
+            };
+            Next::Refer(report, view.put_to_a_person(key, &message))
+        }
+    }
+}

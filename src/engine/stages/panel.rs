@@ -1,0 +1,154 @@
+//! What the seats of a panel say together (semantics, sections 7 and 9).
+
+use crate::domain::{
+    Advice, AgentId, Cause, DimensionScore, Finding, Points, PriorAnswer, Severity, Verdict,
+};
+use crate::engine::state::{Seat, SeatState};
+use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
+use crate::mission::Panel;
+
+use super::judge::{FIRST_SEATS, KEY, ask_seat, no_verdict, seats, stood_in};
+use super::prior::{carry_on, open_points};
+use super::view::{Next, View, names};
+
+/// Every seat that was asked has come to an end: another one is asked, or the stage has its verdict.
+pub(super) fn conclude(view: View<'_>, panel: &Panel) -> Next {
+    let seats = seats(view);
+    let (asked, more) = view.seats().split_at(seats.len().min(view.seats().len()));
+    let bar = view.plan().relieved(view.id, panel.bar);
+    if let Some(next) = more
+        .first()
+        .filter(|_| could_change(panel, bar.points, &seats, more.len()))
+    {
+        let round = view.judging().map_or(0, |judging| judging.round);
+        return Next::Open(vec![ask_seat(view, round, asked.len(), *next)]);
+    }
+    settle(view, panel, &seats, more)
+}
+
+/// Whether seats that were not asked yet could still change the verdict. Two replies at least are wanted.
+fn could_change(panel: &Panel, bar: Points, seats: &[Seat], more: usize) -> bool {
+    let inputs = inputs(&scored(seats));
+    inputs.len() < FIRST_SEATS || is_decided(&inputs, more, &panel.dimensions, panel.consensus, bar).is_none()
+}
+
+/// A seat that gave scores: its position, what it scored, what it found, what it answered.
+type Scored<'a> = (u32, &'a Vec<DimensionScore>, &'a Vec<Finding>, &'a [PriorAnswer]);
+
+fn scored(seats: &[Seat]) -> Vec<Scored<'_>> {
+    let scored = (0..).zip(seats).filter_map(|(index, seat)| match &seat.state {
+        SeatState::Replied(Advice::Scores {
+            dimensions,
+            findings,
+            prior,
+        }) => Some((index, dimensions, findings, prior.as_slice())),
+        _ => None,
+    });
+    scored.collect()
+}
+
+fn inputs(scored: &[Scored<'_>]) -> Vec<SeatScores> {
+    let scores = scored.iter().map(|(_, dimensions, ..)| SeatScores {
+        scores: (*dimensions).clone(),
+    });
+    scores.collect()
+}
+
+/// The panel's verdict. `unasked` are the seats that could not have changed it.
+fn settle(view: View<'_>, panel: &Panel, seats: &[Seat], unasked: &[AgentId]) -> Next {
+    let scored = scored(seats);
+    let inputs = inputs(&scored);
+    let merged = merge(&inputs, &panel.dimensions, panel.consensus);
+    let Some(points) = merged.points.filter(|_| !scored.is_empty()) else {
+        return no_verdict(view, seats);
+    };
+    let bar = view.plan().relieved(view.id, panel.bar);
+    let is_unsure = panel
+        .refer_below
+        .is_some_and(|least| is_unsure(&inputs, &merged, &panel.dimensions, bar.points, least));
+    let (verdict, cause) = match bar.is_reached_by(points) {
+        // What a person is to accept anyway needs no second reason to be asked.
+        passed if is_unsure && (!passed || panel.people.is_empty()) => {
+            (Verdict::Refer, Some(Cause::Confidence))
+        }
+        false => (Verdict::Fail, Some(Cause::Score)),
+        true if panel.people.is_empty() => (Verdict::Pass, None),
+        true => (Verdict::Refer, Some(Cause::Person)),
+    };
+    let mut report = view.report(KEY, verdict, cause);
+    report.points = Some(points);
+    report.findings = findings(view, &scored, seats, unasked);
+    let position = |name: &str| {
+        panel
+            .dimensions
+            .iter()
+            .position(|dimension| dimension.name == name)
+    };
+    let outliers = merged.outliers.iter().filter_map(|outlier| {
+        let dimension = u32::try_from(position(&outlier.dimension)?).ok()?;
+        Some((scored.get(outlier.seat)?.0, dimension))
+    });
+    report.outliers = outliers.collect();
+    report.dimensions = merged.dimensions;
+    match verdict {
+        Verdict::Pass => return Next::Pass(Some(report)),
+        Verdict::Fail => return Next::Fail(report),
+        Verdict::Refer | Verdict::Skip | Verdict::Fault => {}
+    }
+    let gave = scored
+        .iter()
+        .filter_map(|(index, ..)| Some(seats.get(*index as usize)?.agent));
+    let gave: Vec<AgentId> = gave.collect();
+    let gave = format!(
+        "{} gave {points}, bar {}",
+        names(view.plan(), &gave, "and"),
+        bar.points
+    );
+    let question = match cause {
+        Some(Cause::Confidence) => format!("{gave}: too close or too far apart to decide without a person"),
+        _ => format!(
+            "{gave}; to be accepted by {}",
+            names(view.plan(), &panel.people, "or")
+        ),
+    };
+    Next::Refer(report, question)
+}
+
+fn findings(view: View<'_>, scored: &[Scored<'_>], seats: &[Seat], unasked: &[AgentId]) -> Vec<Finding> {
+    let found = scored.iter().flat_map(|(_, _, findings, _)| (*findings).clone());
+    let mut findings: Vec<Finding> = found.collect();
+    findings.extend(remarks(seats, scored.len()));
+    findings.extend(stood_in(view, seats));
+    if !unasked.is_empty() {
+        let names = names(view.plan(), unasked, "and");
+        findings.push(Finding::new(
+            Severity::Info,
+            format!("{names} not asked: no score of theirs could have changed the verdict"),
+        ));
+    }
+    let answered: Vec<&[PriorAnswer]> = scored.iter().map(|(.., prior)| *prior).collect();
+    carry_on(&mut findings, open_points(view, &answered));
+    findings
+}
+
+/// What should be known about how a panel's verdict came about.
+fn remarks(seats: &[Seat], scored: usize) -> Vec<Finding> {
+    let mut remarks = Vec::new();
+    if seats.len() > 1 && scored == 1 {
+        remarks.push(format!(
+            "single reviewer: {} of {} seats gave no verdict",
+            seats.len() - 1,
+            seats.len()
+        ));
+    }
+    let distinct: std::collections::BTreeSet<_> = seats.iter().map(|seat| seat.agent).collect();
+    if distinct.len() < seats.len() {
+        remarks.push(format!(
+            "{} seats were filled by {} agent(s): fewer eligible reviewers than seats",
+            seats.len(),
+            distinct.len()
+        ));
+    }
+    let remarks = remarks.into_iter();
+    remarks.map(|text| Finding::new(Severity::Info, text)).collect()
+}

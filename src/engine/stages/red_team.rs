@@ -1,0 +1,75 @@
+//! The red team (semantics, section 6.8): an agent that attacks the work.
+
+use crate::domain::{Advice, Cause, Finding, Severity, StageKey, Step, Verdict};
+use crate::mission::model::{OnMissing, Stakes};
+use crate::mission::{Plan, RedTeamPlan};
+
+use super::step::{Opening, begin, found};
+use super::view::{Next, Speaker, View, Word};
+
+/// How it begins, by the plan alone.
+pub(super) fn opening(plan: &Plan, stakes: Stakes, red_team: &RedTeamPlan) -> Opening {
+    if stakes < red_team.min_stakes {
+        return Opening::Skips(format!(
+            "not asked: the stakes are {}, and it is asked from {} on",
+            stakes.as_str(),
+            red_team.min_stakes.as_str()
+        ));
+    }
+    match &red_team.barred {
+        _ if !plan.rules.evaluate => Opening::Withdrawn,
+        None => Opening::Starts,
+        Some(why) => without(red_team, &plan.agent(red_team.agent).name, why),
+    }
+}
+
+/// Its agent may not attack: nothing that the worker could do would change it.
+pub(super) fn without(red_team: &RedTeamPlan, who: &str, why: &str) -> Opening {
+    let why = format!("the red team may not attack: '{who}' {why}");
+    match red_team.on_missing {
+        OnMissing::Skip => Opening::Skips(why),
+        OnMissing::Block => Opening::Refers(Cause::NoReviewer, why),
+    }
+}
+
+pub(super) fn open(view: View<'_>, red_team: &RedTeamPlan) -> Next {
+    let opening = opening(view.plan(), view.work().stakes, red_team);
+    if !matches!(opening, Opening::Starts) || has_deliverable(view) {
+        return begin(view, Step::RedTeam, opening, Speaker::default());
+    }
+    let why = "the red team has nothing to attack: the answer is empty, and no file that the task names has content";
+    match red_team.on_missing {
+        OnMissing::Skip => begin(
+            view,
+            Step::RedTeam,
+            Opening::Skips(why.to_owned()),
+            Speaker::default(),
+        ),
+        OnMissing::Block => {
+            let mut report = view.report(StageKey::Step(Step::RedTeam), Verdict::Fail, Some(Cause::RedTeam));
+            report.findings = vec![Finding::new(Severity::High, why)];
+            Next::Fail(report)
+        }
+    }
+}
+
+/// Whether there is anything to look at: an answer, or a file with content that the task's rules name.
+fn has_deliverable(view: View<'_>) -> bool {
+    let said = &view.task.output;
+    said.stdout.as_ref().is_some_and(|out| out.len > 0)
+        || said.result.is_some()
+        || view
+            .files()
+            .iter()
+            .any(|file| file.size.is_some_and(|size| size > 0))
+}
+
+/// It reported.
+pub(super) fn conclude(view: View<'_>, word: Word<'_>, speaker: Speaker<'_>) -> Next {
+    match word {
+        Word::Said(Advice::Findings(report)) => {
+            found(view, (Step::RedTeam, Cause::RedTeam), report, None, speaker)
+        }
+        _ => Next::Wait,
+    }
+}

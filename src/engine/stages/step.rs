@@ -1,0 +1,229 @@
+//! What the stages behind the verification have in common (semantics, sections 6.7 to 6.9 and 15).
+//!
+//! A stage of the mission's own that fails or cannot be told apart from one that failed stops the chain: it closes. The red
+//! team and the vision check are beside the point of whether the work was judged, so a fault of theirs is recorded and
+//! open. Each of them leaves a verdict, one that was not asked too.
+
+use crate::domain::{
+    Advice, AgentId, Cause, Finding, FindingsReport, PriorAnswer, Purpose, Severity, StageKey, Step, TaskId,
+    Verdict,
+};
+use crate::engine::job::Job;
+use crate::engine::payload::StageReport;
+use crate::judging::prior;
+use crate::judging::stages::route;
+use crate::mission::Plan;
+use crate::mission::model::Adapter;
+
+use super::prior::{carry_on, open_points, prior_points};
+use super::view::{Next, Request, Speaker, View};
+
+/// How a stage begins, by the plan alone.
+pub(super) enum Opening {
+    /// Its agent is asked, or its command is run.
+    Starts,
+    /// It does not apply, and this is why.
+    Skips(String),
+    /// Judges are switched off.
+    Withdrawn,
+    /// A person decides.
+    Refers(Cause, String),
+    /// Its agent may not judge the work, and the work goes on without.
+    Faults(Cause, String),
+}
+
+impl Opening {
+    /// Why it will not be asked, where that is so.
+    pub fn why_not(self) -> Option<String> {
+        match self {
+            Self::Starts => None,
+            Self::Withdrawn => Some("reviews are switched off".to_owned()),
+            Self::Skips(why) | Self::Refers(_, why) | Self::Faults(_, why) => Some(why),
+        }
+    }
+}
+
+/// Begins a stage so.
+pub(super) fn begin(view: View<'_>, step: Step, opening: Opening, speaker: Speaker<'_>) -> Next {
+    match opening {
+        Opening::Starts => ask(view, step, 1),
+        Opening::Skips(why) => {
+            let mut report = view.remark(StageKey::Step(step), Verdict::Skip, None, &why);
+            speaker.sign(&mut report);
+            Next::Pass(Some(report))
+        }
+        Opening::Withdrawn => {
+            let why = "not asked: reviews are switched off";
+            let mut report = view.remark(StageKey::Step(step), Verdict::Skip, None, why);
+            report.withdrawn = true;
+            Next::Pass(Some(report))
+        }
+        Opening::Refers(cause, message) => refer(view, step, cause, &message, speaker),
+        Opening::Faults(cause, why) => fault(view, step, cause, (&why, ""), speaker),
+    }
+}
+
+/// Asks the agent of a stage, or runs what it has instead.
+pub(super) fn ask(view: View<'_>, step: Step, round: u32) -> Next {
+    let request = match view.work().step_agent(step) {
+        Some(agent) => Request::Ask(Purpose::Scrutinise { step, round }, agent),
+        None => Request::Run(Job::Stage(step, round)),
+    };
+    Next::Open(vec![request])
+}
+
+/// The agents that would be asked about a task, and in which stage. People are asked from outside.
+pub(in crate::engine) fn agents(plan: &Plan, task: TaskId) -> impl Iterator<Item = (Step, AgentId)> + '_ {
+    let stages = plan.task(task).pipeline.iter().filter(|_| plan.rules.evaluate);
+    let asked = stages.filter_map(|stage| Some((stage.key().step()?, stage.agent()?, stage.barred())));
+    let may = asked
+        .filter(|(_, agent, barred)| barred.is_none() && plan.agent(*agent).spec.adapter != Adapter::Human);
+    may.map(|(step, agent, _)| (step, agent))
+}
+
+/// A person decides instead of the stage.
+pub(super) fn refer(view: View<'_>, step: Step, cause: Cause, message: &str, speaker: Speaker<'_>) -> Next {
+    let key = StageKey::Step(step);
+    let mut report = view.remark(key, Verdict::Refer, Some(cause), message);
+    speaker.sign(&mut report);
+    Next::Refer(report, view.put_to_a_person(key, message))
+}
+
+/// A red team or a vision check gave no report. That is on record and open.
+pub(super) fn fault(
+    view: View<'_>,
+    step: Step,
+    cause: Cause,
+    (why, said): (&str, &str),
+    speaker: Speaker<'_>,
+) -> Next {
+    let name = view.work().step_name(step);
+    let message = format!("{name} gave no report, and the work goes on without it: {why}");
+    let report = view.remark(StageKey::Step(step), Verdict::Fault, Some(cause), &message);
+    Next::Pass(Some(with_evidence(report, said, speaker)))
+}
+
+/// A report of one finding with what was said beside it, signed.
+fn with_evidence(mut report: Box<StageReport>, said: &str, speaker: Speaker<'_>) -> Box<StageReport> {
+    if !said.is_empty() {
+        let findings = report.findings.into_iter();
+        report.findings = findings.map(|finding| finding.with_evidence(said)).collect();
+    }
+    speaker.sign(&mut report);
+    report
+}
+
+/// Nothing that counts was said, and nobody is asked again. A report that speaks of something grave is a person's to read,
+/// where no program can.
+pub(super) fn no_word(
+    view: View<'_>,
+    step: Step,
+    why: &str,
+    heard: [Option<&Advice>; 2],
+    speaker: Speaker<'_>,
+) -> Next {
+    let name = view.work().step_name(step);
+    if let Step::Stage(_) = step {
+        let message = format!("the stage '{name}' gave no verdict: {why}");
+        return refer(view, step, Cause::GateError, &message, speaker);
+    }
+    let said = match heard[0] {
+        Some(Advice::Unreadable { excerpt, .. }) => excerpt.as_str(),
+        _ => "",
+    };
+    if !heard.into_iter().flatten().any(speaks_of_something_grave) {
+        return fault(view, step, Cause::GateError, (why, said), speaker);
+    }
+    let key = StageKey::Step(step);
+    let message = format!("{name} speaks of something grave, and its report cannot be read: {why}");
+    let report = view.remark(key, Verdict::Refer, Some(Cause::GateError), &message);
+    Next::Refer(
+        with_evidence(report, said, speaker),
+        view.put_to_a_person(key, &message),
+    )
+}
+
+/// Whether a reply that does not count speaks of something that must not be passed over.
+fn speaks_of_something_grave(advice: &Advice) -> bool {
+    match advice {
+        Advice::Unreadable { grave, .. } => *grave,
+        Advice::Findings(report) => report.grave,
+        _ => false,
+    }
+}
+
+/// Whether what was found keeps the work out, whatever else is said.
+pub(super) fn blocks(view: View<'_>, advice: &Advice) -> bool {
+    matches!(advice, Advice::Findings(report) if route(&report.findings, view.work().autonomy) == Verdict::Fail)
+}
+
+/// Why what was said does not count; `None` where it does.
+pub(super) fn unfit(view: View<'_>, step: Step, said: Result<&Advice, &str>) -> Option<String> {
+    match (step, said) {
+        (Step::Stage(_), Ok(Advice::Opinion(_))) => None,
+        (Step::RedTeam | Step::Vision, Ok(advice @ Advice::Findings(report))) => {
+            // What can be read of it and blocks does so, whatever else is wrong with it.
+            let unread = report.unread.as_ref().filter(|_| !blocks(view, advice));
+            unread.map(|why| format!("its report could not be read whole: {why}"))
+        }
+        (_, Ok(Advice::Unreadable { why, .. })) => Some(format!("its reply could not be read: {why}")),
+        (_, Ok(Advice::Findings(report))) => {
+            let why = report.unread.as_deref().unwrap_or_default();
+            Some(format!("its report could not be read whole: {why}"))
+        }
+        (_, Ok(_)) => Some("its reply is about something else".to_owned()),
+        (_, Err(message)) => Some(message.to_owned()),
+    }
+}
+
+/// That somebody else was to speak, where it is so.
+pub(super) fn stood_in(view: View<'_>, step: Step, speaker: Speaker<'_>) -> Option<Finding> {
+    let first = view.work().step_agent(step)?;
+    let instead = speaker.agent.filter(|agent| *agent != first)?;
+    Some(view.fell_back(first, instead))
+}
+
+/// The points of the earlier review that are still open by what somebody answered. A command, and what is measured, is not
+/// asked about them.
+pub(super) fn open_points_of(view: View<'_>, speaker: Speaker<'_>, answers: &[PriorAnswer]) -> Vec<Finding> {
+    match speaker.agent {
+        Some(_) => open_points(view, &[answers]),
+        None => Vec::new(),
+    }
+}
+
+/// A red team or a vision check reported; `unseen` is what it could not look at.
+pub(super) fn found(
+    view: View<'_>,
+    (step, cause): (Step, Cause),
+    found: &FindingsReport,
+    unseen: Option<Finding>,
+    speaker: Speaker<'_>,
+) -> Next {
+    // A point that it says itself was not addressed is its finding; one that it is silent about is only carried on.
+    let points = prior_points(view.plan(), view.id, view.task);
+    let denied = prior::denied(&points, &found.prior);
+    let autonomy = view.work().autonomy;
+    let passes = [&found.findings, &denied].map(|findings| route(findings, autonomy) == Verdict::Pass);
+    let passes = passes == [true, true];
+    let mut report = match passes {
+        true => view.report(StageKey::Step(step), Verdict::Pass, None),
+        false => view.report(StageKey::Step(step), Verdict::Fail, Some(cause)),
+    };
+    report.findings.clone_from(&found.findings);
+    let unread = found.unread.as_deref().map(|why| {
+        let message = format!("not all of the report could be read: {why}");
+        Finding::new(Severity::Info, message)
+    });
+    let remarks = unread
+        .into_iter()
+        .chain(unseen)
+        .chain(stood_in(view, step, speaker));
+    report.findings.extend(remarks);
+    carry_on(&mut report.findings, open_points_of(view, speaker, &found.prior));
+    speaker.sign(&mut report);
+    match passes {
+        true => Next::Pass(Some(report)),
+        false => Next::Fail(report),
+    }
+}

@@ -1,0 +1,208 @@
+//! What a stage sees of its task, and what it may say: the vocabulary of all stages.
+
+use crate::domain::{
+    Advice, AgentId, Cause, CriterionGrade, Finding, Probe, Purpose, Severity, Stage, StageKey, Step, TaskId,
+    Verdict,
+};
+use crate::engine::job::Job;
+use crate::engine::payload::{FileFact, StageReport};
+use crate::engine::state::{Judging, State, TaskState};
+use crate::mission::{Judge, Plan, TaskPlan};
+
+/// A task that is judged, as it is.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct View<'a> {
+    /// The run as it was when the decision began.
+    pub state: &'a State,
+    /// Which task.
+    pub id: TaskId,
+    /// The task with what was decided since.
+    pub task: &'a TaskState,
+}
+
+/// On what grounds work goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Grounds {
+    /// Reviewers scored it at or above the bar.
+    Reviewed,
+    /// A person accepted it.
+    ByPerson,
+    /// All its declared checks passed, and it asked for no judge.
+    Checked,
+    /// Nobody judged it.
+    Unreviewed,
+}
+
+/// What a stage wants.
+pub(in crate::engine) enum Next {
+    /// Something that it asked for has not come back.
+    Wait,
+    /// These are asked or run.
+    Open(Vec<Request>),
+    /// The criteria were cut into these probes, about which the judge is asked in the same round.
+    Probed(Vec<Probe>),
+    /// The stage is content, or has no say; the report's verdict and cause are the mark. None: it has nothing to say.
+    Pass(Option<Box<StageReport>>),
+    /// Twice no score could be read from a review. The report sends the work back; none lets it pass all the same.
+    Unread(Option<Box<StageReport>>),
+    /// The worker is told in another turn of the same attempt what is missing.
+    Nudge {
+        /// Whether that its work does not compile.
+        compilation: bool,
+        /// Whether anything else.
+        others: bool,
+        /// What.
+        missing: Vec<Finding>,
+    },
+    /// The work is not good enough.
+    Fail(Box<StageReport>),
+    /// Whether it is good could not be told: this is the question.
+    Refer(Box<StageReport>, String),
+}
+
+/// Somebody is asked, or something is run.
+#[derive(Clone, Copy)]
+pub(in crate::engine) enum Request {
+    /// An agent is asked.
+    Ask(Purpose, AgentId),
+    /// A command is run, or files are looked at.
+    Run(Job),
+}
+
+/// What counts of what came back.
+#[derive(Clone, Copy)]
+pub(in crate::engine) enum Word<'a> {
+    /// It stands in the state: results of commands, replies of seats, files that were looked at.
+    Known,
+    /// A judge, or a command of a stage, said this.
+    Said(&'a Advice),
+    /// Plain facts grade the criteria so.
+    Graded(&'a [CriterionGrade]),
+}
+
+/// Who speaks in a stage. Nobody where a command is run, facts are held against criteria or pictures are measured.
+#[derive(Clone, Copy, Default)]
+pub(in crate::engine) struct Speaker<'a> {
+    /// The agent.
+    pub agent: Option<AgentId>,
+    /// The model that its provider says it used.
+    pub model: Option<&'a str>,
+}
+
+impl Speaker<'_> {
+    /// Puts its name under a report.
+    pub fn sign(self, report: &mut StageReport) {
+        report.judge = self.agent;
+        report.model = self.model.map(str::to_owned);
+    }
+}
+
+impl<'a> View<'a> {
+    /// The plan of the run.
+    pub fn plan(self) -> &'a Plan {
+        &self.state.plan
+    }
+
+    /// The plan of the task.
+    pub fn work(self) -> &'a TaskPlan {
+        self.state.plan.task(self.id)
+    }
+
+    /// Its judging, once something of it was asked for.
+    pub fn judging(self) -> Option<&'a Judging> {
+        self.task.judging()
+    }
+
+    /// What was seen of the files that the task's rules name.
+    pub fn files(self) -> &'a [FileFact] {
+        self.judging().map_or(&[], |judging| &judging.files)
+    }
+
+    /// A report without points or findings.
+    pub fn report(self, key: StageKey, verdict: Verdict, cause: Option<Cause>) -> Box<StageReport> {
+        let mut report = StageReport::new(self.id, self.task.attempt.number, key.stage(), verdict, cause);
+        if let Some(step @ Step::Stage(_)) = key.step() {
+            report.name = Some(self.work().step_name(step).to_owned());
+        }
+        Box::new(report)
+    }
+
+    /// The same with one finding of no weight.
+    pub fn remark(
+        self,
+        key: StageKey,
+        verdict: Verdict,
+        cause: Option<Cause>,
+        text: &str,
+    ) -> Box<StageReport> {
+        let mut report = self.report(key, verdict, cause);
+        report.findings = vec![Finding::new(Severity::Info, text)];
+        report
+    }
+
+    /// On what grounds the work comes to a stage, by the verdicts of this judging; behind the last stage: on what grounds it
+    /// is accepted. A person's word counts for all that comes before it; judges that gave no verdict were passed over.
+    pub fn grounds(self, at: Option<StageKey>) -> Grounds {
+        let is_behind = |stage: Stage| at.is_none_or(|at| at > StageKey::Of(stage));
+        let word = self.task.attempt.accepted.as_deref().map(|word| word.stage);
+        let is_settled = |stage: Stage| word.is_some_and(|word| word >= stage);
+        let verdicts = self.judging().map_or(&[][..], |judging| &judging.verdicts);
+        let said = |stage: Stage| verdicts.iter().rev().find(|said| said.stage == stage);
+        let mut grounds = match (word, self.work().judge()) {
+            (Some(word), _) if word >= Stage::Judge => Grounds::ByPerson,
+            (_, judge) if judge.is_none() || !is_behind(Stage::Judge) => Grounds::Checked,
+            (_, Some(_)) if said(Stage::Judge).is_some_and(|said| said.verdict == Verdict::Pass) => {
+                Grounds::Reviewed
+            }
+            _ => Grounds::Unreviewed,
+        };
+        let is_graded = is_behind(Stage::Verification) && !is_settled(Stage::Verification);
+        if let Some(by) = self.work().verification().filter(|_| is_graded) {
+            grounds = match (&by.rubric, said(Stage::Verification), grounds) {
+                // Whoever graded the work has reviewed it.
+                (Some(_), Some(_), _) => Grounds::Reviewed,
+                (Some(_), None, _) | (None, _, Grounds::Unreviewed) => Grounds::Unreviewed,
+                (None, ..) => Grounds::Checked,
+            };
+        }
+        match verdicts.iter().any(|said| said.withdrawn) {
+            true => Grounds::Unreviewed,
+            false => grounds,
+        }
+    }
+
+    /// What a person is asked. Whoever says yes accepts the work, not only what they were asked about, and is then its
+    /// reviewer; so they must know where nobody else was (sections 9 and 20).
+    pub fn put_to_a_person(self, at: StageKey, message: &str) -> String {
+        let rest = match self.grounds(Some(at)) {
+            Grounds::Unreviewed => {
+                "; nobody has reviewed the work itself, so whoever approves it is its only reviewer"
+            }
+            _ => "",
+        };
+        format!("{message}{rest}")
+    }
+
+    /// The agents of all seats of the task, asked or not.
+    pub fn seats(self) -> &'a [AgentId] {
+        self.plan().judge(self.id).map_or(&[], Judge::seats)
+    }
+
+    /// What should be known where a judge was asked instead of another one.
+    pub fn fell_back(self, first: AgentId, instead: AgentId) -> Finding {
+        let (first, instead) = (&self.plan().agent(first).name, &self.plan().agent(instead).name);
+        Finding::new(
+            Severity::Info,
+            format!("'{instead}' judged instead of '{first}', which could not be reached"),
+        )
+    }
+}
+
+/// Names of agents as a sentence has them: `a, b and c`.
+pub(in crate::engine) fn names(plan: &Plan, agents: &[AgentId], word: &str) -> String {
+    let names: Vec<&str> = agents.iter().map(|id| &*plan.agent(*id).name).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} {word} {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}

@@ -1,0 +1,444 @@
+//! Keys, each declared once: `keys!` makes of a declaration the struct, its table, and how it is read.
+//!
+//! ```text
+//! keys! {
+//!     /// What is said and done about deadlines.
+//!     #[derive(Debug, Clone, Default, PartialEq, Eq)]
+//!     pub struct Sla: "sla settings", by level {
+//!         /// The share of the time after which a warning is given [=].
+//!         "warningThreshold" warning_threshold: Option<Fraction> = "0.8";
+//!         /// Channels that hear of a missed deadline.
+//!         "violationChannels" violation_channels: Option<Box<[Box<str>]>> as ChannelName = "[]";
+//!     }
+//! }
+//! ```
+//!
+//! A line has the name in the file, the field, its type, and
+//! * `as Scalar`, where the text is read by stricter rules than the type has of its own;
+//! * `= "default"` of an `Option`: what holds where nobody says anything, as a file would say it. The method of the
+//!   field's name gives it, and the documentation shows it for `[=`;
+//! * `, or("default")`: what is stored where the key is missing; of an `Option`, which stays empty, what the documentation
+//!   shows for `[=`, because something else decides;
+//! * the other marks of a [`Key`](super::shape::Key): `required`, `filled`, `later`, `only`.
+//!
+//! `by level` is for settings, which several files may give: see [`levels`](super::levels).
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU16, NonZeroU32};
+
+use rust_decimal::Decimal;
+use semver::VersionReq;
+use thin_vec::ThinVec;
+
+use super::document::{Node, Tree};
+use super::scalar::{
+    AtLeastOne, Bytes, Deadline, Filled, Fraction, InnerPath, Name, Positive, RubricLevel, Scalar, Span,
+    Temperature, Tries,
+};
+use super::shape::{OneShape, Shape, Table};
+use crate::domain::{Bar, DeclaredVerdict, Millis, Money, Points, Severity};
+
+/// What a key can hold: its shape, and how it is read. `As` is the scalar whose rules its texts keep, or the way in which
+/// it is written; `()` where the type says that itself.
+pub(super) trait Value<As = ()>: Sized {
+    /// What the document is checked against.
+    const SHAPE: Shape;
+
+    /// Reads a value that is not null. `None`: it is none such, of which the check has told.
+    fn read(node: Node<'_, '_>) -> Option<Self>;
+
+    /// Reads the text of a file.
+    fn of_text(text: &str) -> Option<Self> {
+        let (tree, _) = Tree::parse(text).ok()?;
+        Self::read(Node::root(&tree))
+    }
+
+    /// What a missing key reads as. `None`: nothing does, and the map around it cannot be read.
+    fn missing(default: Option<&str>) -> Option<Self> {
+        Self::of_text(default?)
+    }
+}
+
+/// A map with keys of its own.
+pub(super) trait Keys {
+    /// What may stand in it.
+    const TABLE: &'static Table;
+}
+
+/// What a default can stand in for: the method that `= "default"` makes.
+pub trait Untold {
+    /// The value.
+    type Told;
+
+    /// What was said, or the default.
+    fn or_text(&self, default: &str) -> Self::Told;
+}
+
+impl<T: Value + Clone> Untold for Option<T> {
+    type Told = T;
+
+    fn or_text(&self, default: &str) -> T {
+        let told = self.clone().or_else(|| T::of_text(default));
+        told.expect("a test reads every default")
+    }
+}
+
+/// Declares a kind of map with its keys.
+macro_rules! keys {
+    ($(#[$attribute:meta])* $vis:vis struct $Name:ident: $about:literal, by level { $($body:tt)+ }) => {
+        $crate::mission::keys::keys! { $(#[$attribute])* $vis struct $Name: $about { $($body)+ } }
+        $crate::mission::levels::levels! { $Name { $($body)+ } }
+    };
+    (
+        $(#[$attribute:meta])*
+        $vis:vis struct $Name:ident: $about:literal {
+            $(
+                $(#[doc = $doc:expr])+
+                $key:literal $field:ident: $T:ty $(as $As:ty)? $(= $default:expr)?
+                    $(, $mark:ident $(($($argument:expr),+))?)*;
+            )+
+        }
+        $(and { $($(#[$own_attribute:meta])* $own_vis:vis $own:ident: $Own:ty;)+ })?
+    ) => {
+        $(#[$attribute])*
+        #[allow(rustdoc::broken_intra_doc_links, reason = "square brackets hold defaults")]
+        $vis struct $Name {
+            $($(#[doc = $doc])+ $vis $field: $T,)+
+            $($($(#[$own_attribute])* $own_vis $own: $Own,)+)?
+        }
+
+        impl $crate::mission::keys::Keys for $Name {
+            const TABLE: &'static $crate::mission::shape::Table = {
+                static TABLE: $crate::mission::shape::Table = $crate::mission::shape::Table {
+                    name: $about,
+                    keys: &[$(
+                        $crate::mission::shape::Key::new(
+                            $key,
+                            <$T as $crate::mission::keys::Value $(<$As>)?>::SHAPE,
+                            concat!($($doc),+),
+                        ) $(.or($default))? $(.$mark($($($argument),+)?))*
+                    ),+],
+                };
+                &TABLE
+            };
+        }
+
+        impl $crate::mission::keys::Value for $Name {
+            const SHAPE: $crate::mission::shape::Shape =
+                $crate::mission::shape::Shape::Map(<Self as $crate::mission::keys::Keys>::TABLE);
+
+            fn read(node: $crate::mission::document::Node<'_, '_>) -> Option<Self> {
+                $(let mut $field = None;)+
+                for (key, value) in node.entries() {
+                    match key {
+                        $($key => {
+                            $field = Some(<$T as $crate::mission::keys::Value $(<$As>)?>::read(value)?);
+                        })+
+                        _ => {}
+                    }
+                }
+                let mut keys = <Self as $crate::mission::keys::Keys>::TABLE.keys.iter();
+                // Fields are filled in the order of the table.
+                let mut default = || keys.next().and_then(|key| key.default);
+                Some(Self {
+                    $($field: match ($field, default()) {
+                        (Some(value), _) => value,
+                        (None, default) => {
+                            <$T as $crate::mission::keys::Value $(<$As>)?>::missing(default)?
+                        }
+                    },)+
+                    $($($own: Default::default(),)+)?
+                })
+            }
+
+            fn missing(_: Option<&str>) -> Option<Self> {
+                <Self as $crate::mission::keys::Value>::of_text("{}")
+            }
+        }
+
+        #[allow(dead_code, reason = "a default may be for readers alone")]
+        impl $Name {
+            $($(
+                #[doc = concat!("`", $key, "`, or what holds where nobody says anything.")]
+                #[must_use]
+                $vis fn $field(&self) -> <$T as $crate::mission::keys::Untold>::Told {
+                    $crate::mission::keys::Untold::or_text(&self.$field, $default)
+                }
+            )?)+
+        }
+    };
+}
+pub(super) use keys;
+
+/// Makes scalars readable as values.
+macro_rules! single {
+    ($($T:ty),+ $(,)?) => {$(
+        impl $crate::mission::keys::Value for $T {
+            const SHAPE: $crate::mission::shape::Shape = $crate::mission::shape::Shape::one::<$T>();
+
+            fn read(node: $crate::mission::document::Node<'_, '_>) -> Option<Self> {
+                <Self as $crate::mission::keys::Value>::of_text(node.text())
+            }
+
+            fn of_text(text: &str) -> Option<Self> {
+                <$T as $crate::mission::scalar::Scalar>::parse(text).ok()
+            }
+        }
+    )+};
+}
+pub(super) use single;
+
+single!(
+    bool,
+    u32,
+    u64,
+    NonZeroU32,
+    Decimal,
+    VersionReq,
+    Bar,
+    Bytes,
+    Deadline,
+    DeclaredVerdict,
+    Filled,
+    Fraction,
+    InnerPath,
+    Millis,
+    Money,
+    Points,
+    Positive,
+    Severity,
+    Span,
+    Tries,
+);
+
+/// Types that store what a scalar reads.
+macro_rules! stored {
+    ($($T:ty as $S:ty: $convert:expr),+ $(,)?) => {$(
+        impl Value<$S> for $T {
+            const SHAPE: Shape = Shape::one::<$S>();
+
+            fn read(node: Node<'_, '_>) -> Option<Self> {
+                <$S as Scalar>::parse(node.text()).ok().map($convert)
+            }
+        }
+    )+};
+}
+
+stored!(
+    u32 as NonZeroU32: NonZeroU32::get,
+    u64 as AtLeastOne: u64::from,
+    Decimal as Positive: Positive::get,
+    Decimal as Temperature: Decimal::from,
+    Money as Positive: Money::from,
+);
+
+/// A count that takes less room: nobody counts to more than 65,535 visits.
+impl Value for NonZeroU16 {
+    const SHAPE: Shape = NonZeroU32::SHAPE;
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        let count = NonZeroU32::read(node)?;
+        Some(count.try_into().unwrap_or(Self::MAX))
+    }
+}
+
+/// Texts: any, or those that keep the rules of a scalar. A missing one that must be there is empty, so that the rest can
+/// be looked at.
+macro_rules! texts {
+    ($($T:ty),+) => {$(
+        impl Value for $T {
+            const SHAPE: Shape = Shape::one::<$T>();
+
+            fn read(node: Node<'_, '_>) -> Option<Self> {
+                Some(node.text().into())
+            }
+
+            fn of_text(text: &str) -> Option<Self> {
+                Some(text.into())
+            }
+        }
+
+        impl<S: Scalar + Into<$T>> Value<S> for $T {
+            const SHAPE: Shape = Shape::one::<S>();
+
+            fn read(node: Node<'_, '_>) -> Option<Self> {
+                S::parse(node.text()).ok().map(Into::into)
+            }
+
+            fn missing(_: Option<&str>) -> Option<Self> {
+                Some(Self::default())
+            }
+        }
+    )+};
+}
+
+texts!(Box<str>, String);
+
+impl<S, T: Value<S>> Value<S> for Option<T> {
+    const SHAPE: Shape = T::SHAPE;
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        T::read(node).map(Some)
+    }
+
+    fn of_text(text: &str) -> Option<Self> {
+        T::of_text(text).map(Some)
+    }
+
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<S, T: Value<S>> Value<S> for Box<T> {
+    const SHAPE: Shape = T::SHAPE;
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        T::read(node).map(Self::new)
+    }
+}
+
+/// Lists. A missing one is empty.
+macro_rules! lists {
+    ($($List:ty),+) => {$(
+        impl<S, T: Value<S>> Value<S> for $List {
+            const SHAPE: Shape = Shape::List(&T::SHAPE);
+
+            fn read(node: Node<'_, '_>) -> Option<Self> {
+                // By way of a vector that knows its length, so that nothing more is allocated.
+                let items: Option<Vec<T>> = node.items().map(T::read).collect();
+                Some(items?.into_iter().collect())
+            }
+
+            fn missing(_: Option<&str>) -> Option<Self> {
+                Some(Self::default())
+            }
+        }
+    )+};
+}
+
+lists!(Vec<T>, ThinVec<T>, Box<[T]>);
+
+/// Entries by name, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named<T>(pub Vec<(Box<str>, T)>);
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<S, T: Value<S>> Value<S> for Named<T> {
+    const SHAPE: Shape = Shape::Named(&OneShape::of::<Name>(), &T::SHAPE);
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        let entry = |(name, value): (&str, Node<'_, '_>)| Some((name.into(), T::read(value)?));
+        node.entries().map(entry).collect::<Option<_>>().map(Self)
+    }
+
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// Texts by name.
+impl<S: Scalar + Into<String>> Value<S> for BTreeMap<String, String> {
+    const SHAPE: Shape = Shape::Named(&OneShape::of::<Name>(), &Shape::one::<S>());
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        let entry =
+            |(name, value): (&str, Node<'_, '_>)| Some((name.to_owned(), <String as Value<S>>::read(value)?));
+        node.entries().map(entry).collect()
+    }
+
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// What each level of a scale means, in the order of the file.
+impl Value<RubricLevel> for Vec<(u8, String)> {
+    const SHAPE: Shape = Shape::Named(&OneShape::of::<RubricLevel>(), &Shape::one::<Filled>());
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        let entry = |(level, text): (&str, Node<'_, '_>)| {
+            let RubricLevel(level) = RubricLevel::parse(level).ok()?;
+            Some((level, text.text().to_owned()))
+        };
+        node.entries().map(entry).collect()
+    }
+
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// Shares by name.
+impl Value<Fraction> for Vec<(Box<str>, Points)> {
+    const SHAPE: Shape = Shape::Named(&OneShape::of::<Name>(), &Shape::one::<Fraction>());
+
+    fn read(node: Node<'_, '_>) -> Option<Self> {
+        let entry =
+            |(name, share): (&str, Node<'_, '_>)| Some((name.into(), Fraction::read(share)?.points()));
+        node.entries().map(entry).collect()
+    }
+
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// The place of a key that nothing acts on yet. It is checked, as the type that `as` names, and never read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Later;
+
+impl<T: Value> Value<T> for Later {
+    const SHAPE: Shape = T::SHAPE;
+
+    fn read(_: Node<'_, '_>) -> Option<Self> {
+        Some(Self)
+    }
+
+    fn missing(_: Option<&str>) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+/// Makes an enum readable from a fixed list of words; `of` a type that has words for other readers beside these.
+macro_rules! words {
+    ($type:ident: $expects:literal, $($word:literal => $value:ident),+ $(,)?) => {
+        $crate::mission::keys::words!(of $type: $expects, $($word => $value),+);
+        $crate::mission::keys::single!($type);
+
+        impl $type {
+            /// The word as it is written in the file.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$value => $word,)+
+                }
+            }
+        }
+
+        impl $crate::mission::levels::Shown for $type {
+            fn shown(&self) -> serde_json::Value {
+                self.as_str().into()
+            }
+        }
+    };
+    (of $type:ident: $expects:literal, $($word:literal => $value:ident),+ $(,)?) => {
+        impl $crate::mission::scalar::Scalar for $type {
+            const EXPECTS: &'static str = $expects;
+            const FORM: $crate::mission::scalar::Form = $crate::mission::scalar::Form::Words(&[$($word),+]);
+
+            fn parse(text: &str) -> Result<Self, $crate::mission::scalar::Fault> {
+                match text {
+                    $($word => Ok(Self::$value),)+
+                    _ => Err($crate::mission::scalar::unknown_word(text, Self::EXPECTS, &[$($word),+])),
+                }
+            }
+        }
+    };
+}
+pub(super) use words;

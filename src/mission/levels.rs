@@ -1,0 +1,187 @@
+//! Levels of settings: what the mission says wins over the project, the project over the user, all over the defaults.
+//!
+//! An `Option` is decided by the strongest that says anything, a map with keys of its own key by key; lists and named maps
+//! that are no `Option` are gathered from all.
+
+use std::num::NonZeroU32;
+
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use serde_json::{Value as Json, json};
+
+use super::keys::{Later, Named, Value};
+use super::scalar::{Bytes, Fraction, Positive};
+use crate::domain::{Bar, Millis, Money};
+
+/// A setting, or a map of settings.
+pub(super) trait Level: Sized {
+    /// Whether every level adds to it, instead of the strongest deciding alone.
+    const GATHERS: bool = false;
+
+    /// The same of one of its keys.
+    fn gathers(_: &str) -> bool {
+        false
+    }
+
+    /// This level, with `below` where it says nothing.
+    fn over(self, below: Self) -> Self;
+
+    /// What holds where no level says anything.
+    fn standard(default: Option<&str>) -> Self;
+
+    /// What it says of the key at this path below it; `None` where it says nothing.
+    fn told(&self, path: &str) -> Option<Json>;
+}
+
+/// A value as `quorum config show` shows it.
+pub(super) trait Shown {
+    /// As a file would say it.
+    fn shown(&self) -> Json;
+}
+
+impl<T: Value + Shown> Level for Option<T> {
+    fn over(self, below: Self) -> Self {
+        self.or(below)
+    }
+
+    fn standard(default: Option<&str>) -> Self {
+        default.and_then(T::of_text)
+    }
+
+    fn told(&self, _: &str) -> Option<Json> {
+        self.as_ref().map(Shown::shown)
+    }
+}
+
+impl Level for Later {
+    fn over(self, _: Self) -> Self {
+        self
+    }
+
+    fn standard(_: Option<&str>) -> Self {
+        Self
+    }
+
+    fn told(&self, _: &str) -> Option<Json> {
+        None
+    }
+}
+
+/// What a project or a user lists stays listed, whatever a mission adds.
+impl Level for Box<[Box<str>]> {
+    const GATHERS: bool = true;
+
+    fn over(self, below: Self) -> Self {
+        let mut all = self.into_vec();
+        for entry in below {
+            if !all.contains(&entry) {
+                all.push(entry);
+            }
+        }
+        all.into()
+    }
+
+    fn standard(_: Option<&str>) -> Self {
+        Self::default()
+    }
+
+    fn told(&self, _: &str) -> Option<Json> {
+        (!self.is_empty()).then(|| json!(self))
+    }
+}
+
+impl<T: Shown> Level for Named<T> {
+    const GATHERS: bool = true;
+
+    fn over(mut self, below: Self) -> Self {
+        for (name, value) in below.0 {
+            if !self.0.iter().any(|(known, _)| *known == name) {
+                self.0.push((name, value));
+            }
+        }
+        self
+    }
+
+    fn standard(_: Option<&str>) -> Self {
+        Self::default()
+    }
+
+    fn told(&self, _: &str) -> Option<Json> {
+        let entries = self.0.iter();
+        let entries = entries.map(|(name, value)| (name.to_string(), value.shown()));
+        (!self.0.is_empty()).then(|| Json::Object(entries.collect()))
+    }
+}
+
+/// An amount as a file would say it.
+#[must_use]
+pub fn money_value(amount: Money) -> Json {
+    json!(Decimal::from(amount).to_f64())
+}
+
+/// Makes the levels of a map of keys; `keys!` calls it.
+macro_rules! levels {
+    ($Name:ident {
+        $(
+            $(#[doc = $doc:expr])+
+            $key:literal $field:ident: $T:ty $(as $As:ty)? $(= $default:expr)?
+                $(, $mark:ident $(($($argument:expr),+))?)*;
+        )+
+    }) => {
+        impl $crate::mission::levels::Level for $Name {
+            fn over(self, below: Self) -> Self {
+                Self { $($field: $crate::mission::levels::Level::over(self.$field, below.$field),)+ }
+            }
+
+            fn standard(_: Option<&str>) -> Self {
+                let mut keys = <Self as $crate::mission::keys::Keys>::TABLE.keys.iter();
+                let mut default = || keys.next().and_then(|key| key.default);
+                Self { $($field: $crate::mission::levels::Level::standard(default()),)+ }
+            }
+
+            fn gathers(key: &str) -> bool {
+                match key {
+                    $($key => <$T as $crate::mission::levels::Level>::GATHERS,)+
+                    _ => false,
+                }
+            }
+
+            fn told(&self, path: &str) -> Option<serde_json::Value> {
+                let (key, below) = path.split_once('.').unwrap_or((path, ""));
+                match key {
+                    $($key => $crate::mission::levels::Level::told(&self.$field, below),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(super) use levels;
+
+/// Values that JSON has words for.
+macro_rules! shown {
+    ($($T:ty: |$value:ident| $shown:expr),+ $(,)?) => {$(
+        impl $crate::mission::levels::Shown for $T {
+            fn shown(&self) -> serde_json::Value {
+                let $value = self;
+                serde_json::json!($shown)
+            }
+        }
+    )+};
+}
+pub(super) use shown;
+
+shown!(
+    bool: |flag| flag,
+    u32: |number| number,
+    u64: |number| number,
+    NonZeroU32: |number| number,
+    Box<str>: |text| text,
+    Box<[Box<str>]>: |texts| texts,
+    Bar: |bar| bar.points.to_f64(),
+    Millis: |span| span.to_string(),
+    Bytes: |size| size.to_string(),
+    Positive: |number| number.get(),
+    Fraction: |share| share.points().to_f64() / 100.0,
+    Money: |amount| money_value(*amount),
+);

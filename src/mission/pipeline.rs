@@ -1,0 +1,522 @@
+//! The pipeline: what judges one attempt of a task, stage by stage, with who judges (semantics, sections 6 to 8 and 15).
+//!
+//! It is resolved when the plan is made, and when a task comes that the mission does not have; equal tasks share it. It does
+//! not depend on the options of a session: a stage of judges who are switched off stays in the list and is passed over.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use rust_decimal::Decimal;
+
+use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Stage, StageKey, Step, TaskId};
+
+use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
+use super::model::{self, Adapter, Check, Expected, OnMissing, Review, Stakes, VisionKind};
+use super::plan::{Plan, TaskPlan};
+
+/// One stage of judging.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum StagePlan {
+    /// What plain evidence rejects before anybody is asked.
+    Preflight,
+    /// What must hold before the agent may call itself finished.
+    Finish(FinishGate),
+    /// Declared checks, in file order.
+    Checks(Vec<Check>),
+    /// Who has an opinion of the work.
+    Judge(Judge),
+    /// The criteria that the work is accepted by, and how they are graded.
+    Verification(Verification),
+    /// One of the mission's or the task's own `stages`, by position.
+    Own(u32, OwnStage),
+    /// Who attacks the work.
+    RedTeam(RedTeamPlan),
+    /// How screenshots are checked.
+    Vision(VisionPlan),
+}
+
+/// Who has an opinion of the work, once the deterministic stages have passed (section 3). Where checks alone are to decide,
+/// the pipeline has no such stage.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Judge {
+    /// An `llm_review`.
+    Panel(Panel),
+    /// One routed reviewer. None: it was asked for, and nobody may.
+    Evaluation(Option<AgentId>),
+    /// Nobody: not asked for, or nobody may.
+    Nobody,
+}
+
+/// `verify`, resolved: each command in a run of its own, in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FinishGate {
+    /// What must exit 0.
+    pub commands: Vec<FinishCommand>,
+    /// Whether a file must have changed.
+    pub require_file_changes: bool,
+    /// How often the worker is told what is missing, in one attempt.
+    pub max_nudges: u32,
+    /// How often it is told that its work does not compile.
+    pub max_compile_nudges: u32,
+}
+
+/// A command of a finish gate.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FinishCommand {
+    /// What it shows.
+    pub shows: Requirement,
+    /// The command, in which `{test}` stands for the test's name.
+    pub command: String,
+}
+
+/// What a command of a finish gate shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Requirement {
+    /// The work compiles.
+    Compilation,
+    /// This test is green.
+    Test(Box<str>),
+    /// What the command itself is about.
+    Command,
+}
+
+/// `acceptance` and `verification`, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Verification {
+    /// What a judge grades by; `None`: plain facts decide.
+    pub rubric: Option<Arc<model::Rubric>>,
+    /// The judge that grades by it: the first who may. `None` where plain facts grade, or nobody may.
+    pub grader: Option<AgentId>,
+    /// The agent that cuts them into probes for the judge.
+    pub decomposer: Option<AgentId>,
+    /// What keeps that agent from it, in words.
+    pub decomposer_barred: Option<Box<str>>,
+    /// What is graded, by name: the criteria of the rubric, else the probes, all of which are required.
+    pub criteria: Vec<String>,
+    /// What becomes of work of which the grader is not sure.
+    pub on_refer: model::OnRefer,
+    /// What the mean of the grades must reach.
+    pub bar: Bar,
+    /// How sure the verdict must be, a share as points.
+    pub min_confidence: Points,
+}
+
+/// An `llm_review`, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Panel {
+    /// What good work is, in words.
+    pub criteria: Option<String>,
+    /// What is scored; the four defaults where the file gives none.
+    pub dimensions: Vec<Dimension>,
+    /// What the weighted mean must reach.
+    pub bar: Bar,
+    /// Who is to sit on it.
+    pub reviewers: Reviewers,
+    /// The agents who do, one a seat.
+    pub seats: Vec<AgentId>,
+    /// The people who were named. People are asked last and only about work that is worth their time: first the agents'
+    /// seats are judged as if there were nobody else. Below the bar the work goes back and no person is bothered; without
+    /// any verdict the judges are missing, which no person is asked to make up for. What reaches the bar is then put before
+    /// the people, as an approval: yes accepts it with the panel's score, no sends it back with their reason. One answer
+    /// decides, however many people are named, because an approval has one id and one answer.
+    pub people: Vec<AgentId>,
+    /// What a reviewer must not share with the author.
+    pub independence: model::Independence,
+    /// How the seats' scores become one.
+    pub consensus: model::Consensus,
+    /// Whether all seats are asked at once, where nothing else needs their score.
+    pub mode: model::PanelMode,
+    /// How sure the panel must be of its verdict; `None` lets it stand however close it is.
+    pub refer_below: Option<Decimal>,
+    /// Whether a reviewer must answer for every earlier finding.
+    pub verify_prior_feedback: bool,
+    /// `judgeBreaker`, where the review has its own.
+    pub judge_breaker: Option<u32>,
+}
+
+/// Who fills the seats of a panel.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Reviewers {
+    /// So many seats, filled by the rules of semantics section 8.
+    Seats(u32),
+    /// These agents, in this order.
+    Named(Vec<AgentId>),
+}
+
+/// One of the `stages` that a mission or a task declares.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OwnStage {
+    /// Its name, unique among the stages of its task.
+    pub name: Box<str>,
+    /// Who judges.
+    pub by: StageJudge,
+    /// How long it may take, where the file says so.
+    pub timeout: Option<Millis>,
+    /// What keeps its agent from judging the task, in words.
+    pub barred: Option<Box<str>>,
+}
+
+/// Who judges in a stage.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum StageJudge {
+    /// An agent, or a person.
+    Agent {
+        /// Who.
+        agent: AgentId,
+        /// What it is to look at.
+        criteria: Option<Box<str>>,
+    },
+    /// A command: exit 0 passes.
+    Command(Box<str>),
+}
+
+/// `redTeam`, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RedTeamPlan {
+    /// Who attacks.
+    pub agent: AgentId,
+    /// The least stakes at which it is asked.
+    pub min_stakes: Stakes,
+    /// What happens where it has nothing to attack, or may not be asked.
+    pub on_missing: OnMissing,
+    /// What keeps its agent from attacking, in words.
+    pub barred: Option<Box<str>>,
+}
+
+/// `vision`, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct VisionPlan {
+    /// How it looks.
+    pub kind: VisionKind,
+    /// Who looks, where somebody does.
+    pub agent: Option<AgentId>,
+    /// The pictures, in the workspace.
+    pub screenshots: Vec<Box<str>>,
+    /// What must be seen.
+    pub expectations: Vec<Expected>,
+    /// How far a colour may be off, a share as points.
+    pub tolerance: Points,
+    /// What keeps its agent from looking, in words.
+    pub barred: Option<Box<str>>,
+}
+
+impl Judge {
+    /// The agents who judge, one a seat.
+    pub fn seats(&self) -> &[AgentId] {
+        match self {
+            Self::Panel(panel) => &panel.seats,
+            Self::Evaluation(agent) => agent.as_slice(),
+            Self::Nobody => &[],
+        }
+    }
+
+    /// The people who have the last word about work that their panel let pass.
+    pub fn people(&self) -> &[AgentId] {
+        match self {
+            Self::Panel(panel) => &panel.people,
+            Self::Evaluation(_) | Self::Nobody => &[],
+        }
+    }
+
+    /// Whether one reviewer is to evaluate the work.
+    pub fn is_evaluation(&self) -> bool {
+        matches!(self, Self::Evaluation(_))
+    }
+}
+
+impl StagePlan {
+    /// What names the stage among those of its task.
+    pub fn key(&self) -> StageKey {
+        match self {
+            Self::Preflight => StageKey::Of(Stage::Preflight),
+            Self::Finish(_) => StageKey::Of(Stage::Finish),
+            Self::Checks(_) => StageKey::Of(Stage::Checks),
+            Self::Judge(_) => StageKey::Of(Stage::Judge),
+            Self::Verification(_) => StageKey::Of(Stage::Verification),
+            Self::Own(n, _) => StageKey::Step(Step::Stage(*n)),
+            Self::RedTeam(_) => StageKey::Step(Step::RedTeam),
+            Self::Vision(_) => StageKey::Step(Step::Vision),
+        }
+    }
+
+    /// The agent of a stage behind the verification, if it has one.
+    pub fn agent(&self) -> Option<AgentId> {
+        match self {
+            Self::Own(_, own) => match own.by {
+                StageJudge::Agent { agent, .. } => Some(agent),
+                StageJudge::Command(_) => None,
+            },
+            Self::RedTeam(red_team) => Some(red_team.agent),
+            Self::Vision(vision) => vision.agent,
+            _ => None,
+        }
+    }
+
+    /// What keeps that agent from judging the task, in words.
+    pub fn barred(&self) -> Option<&str> {
+        match self {
+            Self::Own(_, OwnStage { barred, .. })
+            | Self::RedTeam(RedTeamPlan { barred, .. })
+            | Self::Vision(VisionPlan { barred, .. }) => barred.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn barred_mut(&mut self) -> Option<&mut Option<Box<str>>> {
+        match self {
+            Self::Own(_, OwnStage { barred, .. })
+            | Self::RedTeam(RedTeamPlan { barred, .. })
+            | Self::Vision(VisionPlan { barred, .. }) => Some(barred),
+            _ => None,
+        }
+    }
+
+    /// The agents that it names, as far as the mission names them.
+    fn agents_mut(&mut self) -> Vec<&mut AgentId> {
+        match self {
+            Self::Judge(Judge::Panel(panel)) => match &mut panel.reviewers {
+                Reviewers::Named(named) => named.iter_mut().collect(),
+                Reviewers::Seats(_) => Vec::new(),
+            },
+            Self::Verification(verification) => verification.decomposer.iter_mut().collect(),
+            Self::Own(
+                _,
+                OwnStage {
+                    by: StageJudge::Agent { agent, .. },
+                    ..
+                },
+            ) => vec![agent],
+            Self::RedTeam(red_team) => vec![&mut red_team.agent],
+            Self::Vision(vision) => vision.agent.iter_mut().collect(),
+            Self::Preflight | Self::Finish(_) | Self::Checks(_) | Self::Judge(_) | Self::Own(..) => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// The same stage with other ids of agents.
+    pub(super) fn with_agents(mut self, moved: &impl Fn(AgentId) -> AgentId) -> Self {
+        for agent in self.agents_mut() {
+            *agent = moved(*agent);
+        }
+        self
+    }
+}
+
+impl TaskPlan {
+    /// What must hold before its agent may call itself finished.
+    pub fn finish(&self) -> Option<&FinishGate> {
+        self.pipeline.iter().find_map(|stage| match stage {
+            StagePlan::Finish(gate) => Some(gate),
+            _ => None,
+        })
+    }
+
+    /// Its declared checks, in file order.
+    pub fn checks(&self) -> &[Check] {
+        let checks = self.pipeline.iter().find_map(|stage| match stage {
+            StagePlan::Checks(checks) => Some(checks.as_slice()),
+            _ => None,
+        });
+        checks.unwrap_or_default()
+    }
+
+    /// Who has an opinion of its work; `None` where checks alone decide.
+    pub fn judge(&self) -> Option<&Judge> {
+        self.pipeline.iter().find_map(|stage| match stage {
+            StagePlan::Judge(judge) => Some(judge),
+            _ => None,
+        })
+    }
+
+    /// Its `llm_review`, if there is one.
+    pub fn panel(&self) -> Option<&Panel> {
+        match self.judge()? {
+            Judge::Panel(panel) => Some(panel),
+            Judge::Evaluation(_) | Judge::Nobody => None,
+        }
+    }
+
+    /// Whether the file declares expectations.
+    pub fn has_expectations(&self) -> bool {
+        !self.checks().is_empty() || self.panel().is_some()
+    }
+
+    /// The criteria that it is accepted by, and how they are graded.
+    pub fn verification(&self) -> Option<&Verification> {
+        self.pipeline.iter().find_map(|stage| match stage {
+            StagePlan::Verification(verification) => Some(verification),
+            _ => None,
+        })
+    }
+
+    /// The mission's stages, then its own.
+    pub fn own_stages(&self) -> impl Iterator<Item = &OwnStage> {
+        self.pipeline.iter().filter_map(|stage| match stage {
+            StagePlan::Own(_, own) => Some(own),
+            _ => None,
+        })
+    }
+
+    /// One of these by its position.
+    pub fn own_stage(&self, n: u32) -> Option<&OwnStage> {
+        self.own_stages().nth(n as usize)
+    }
+
+    /// How its screenshots are checked.
+    pub fn vision(&self) -> Option<&VisionPlan> {
+        self.pipeline.iter().find_map(|stage| match stage {
+            StagePlan::Vision(vision) => Some(vision),
+            _ => None,
+        })
+    }
+
+    /// What judges it behind its verification, in order.
+    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        self.pipeline.iter().filter_map(|stage| stage.key().step())
+    }
+
+    /// The agent of a step, if it has one.
+    pub fn step_agent(&self, step: Step) -> Option<AgentId> {
+        let mut stages = self.pipeline.iter();
+        stages.find(|stage| stage.key() == StageKey::Step(step))?.agent()
+    }
+
+    /// How a step is called: a stage by its own name.
+    pub fn step_name(&self, step: Step) -> &str {
+        match step {
+            Step::Stage(n) => self.own_stage(n).map_or("", |stage| &stage.name),
+            Step::RedTeam | Step::Vision => step.as_str(),
+        }
+    }
+
+    /// The pictures that are looked at, if any are.
+    pub fn screenshots(&self) -> impl Iterator<Item = &str> {
+        let looked_at = self.vision().filter(|vision| vision.kind != VisionKind::Noop);
+        looked_at
+            .into_iter()
+            .flat_map(|vision| vision.screenshots.iter().map(AsRef::as_ref))
+    }
+}
+
+impl Plan {
+    /// Who has an opinion of the work of a task: nobody where reviews are switched off; `None` where checks alone decide.
+    pub fn judge(&self, id: TaskId) -> Option<&Judge> {
+        let judge = self.task(id).judge()?;
+        Some(if self.rules.evaluate {
+            judge
+        } else {
+            &Judge::Nobody
+        })
+    }
+
+    /// What a task's score must reach, and who said so; `None` where no score decides about it (sections 2 and 3).
+    pub fn bar(&self, id: TaskId) -> Option<Bar> {
+        Some(self.relieved(id, self.full_bar(id)?))
+    }
+
+    /// The same without the relief of a foundation.
+    pub fn full_bar(&self, id: TaskId) -> Option<Bar> {
+        match self.judge(id) {
+            Some(Judge::Panel(panel)) => Some(panel.bar),
+            Some(Judge::Evaluation(_)) => Some(self.rules.eval_bar),
+            Some(Judge::Nobody) | None => self.task(id).verification().map(|verification| verification.bar),
+        }
+    }
+
+    /// Resolves what judges each task.
+    pub(super) fn resolve_pipelines(&mut self) {
+        let mut known: HashSet<Arc<[StagePlan]>> = HashSet::new();
+        for index in 0..self.tasks.len() {
+            let id = TaskId::from_index(index);
+            let stages = self.stages(id);
+            let shared = known.get(stages.as_slice()).cloned().unwrap_or_else(|| {
+                let new: Arc<[StagePlan]> = stages.into();
+                known.insert(Arc::clone(&new));
+                new
+            });
+            self.tasks[index].pipeline = shared;
+        }
+    }
+
+    /// Resolves what judges one task.
+    pub(super) fn resolve_pipeline(&mut self, id: TaskId) {
+        let stages = self.stages(id);
+        let task = &mut self.tasks[id.index()];
+        if *task.pipeline != *stages {
+            task.pipeline = stages.into();
+        }
+    }
+
+    /// What judges a task, from what it declares and the agents that there are.
+    fn stages(&self, id: TaskId) -> Vec<StagePlan> {
+        let task = self.task(id);
+        // A verification does no work of its own, and is its own judge.
+        let is_node = task.route.is_some();
+        let before = [
+            (!is_node).then_some(StagePlan::Preflight),
+            task.finish().filter(|_| !is_node).cloned().map(StagePlan::Finish),
+            Some(task.checks().to_vec())
+                .filter(|checks| !checks.is_empty())
+                .map(StagePlan::Checks),
+            if is_node {
+                None
+            } else {
+                self.resolved_judge(id).map(StagePlan::Judge)
+            },
+            task.verification().map(|verification| {
+                let decomposer = verification.decomposer;
+                StagePlan::Verification(Verification {
+                    grader: grader(self, id),
+                    decomposer_barred: decomposer
+                        .and_then(|agent| keeps_from_cutting(self, id, agent).map(Into::into)),
+                    ..verification.clone()
+                })
+            }),
+        ];
+        let behind = task.pipeline.iter().filter_map(|stage| {
+            let mut stage = stage.clone();
+            let why = stage.agent().and_then(|agent| depends_on_author(self, id, agent));
+            *stage.barred_mut()? = why.map(Into::into);
+            Some(stage)
+        });
+        before.into_iter().flatten().chain(behind).collect()
+    }
+
+    fn resolved_judge(&self, id: TaskId) -> Option<Judge> {
+        let task = self.task(id);
+        if let Some(panel) = task.panel() {
+            let names = named(self, id);
+            let seats = match &panel.reviewers {
+                Reviewers::Named(agents) => agents.len(),
+                Reviewers::Seats(seats) => *seats as usize,
+            };
+            let all = seat_agents(self, &reviewers(self, id, names), seats);
+            let is_person = |id: &AgentId| self.agent(*id).spec.adapter == Adapter::Human;
+            let (people, seats) = all.into_iter().partition(is_person);
+            return Some(Judge::Panel(Panel {
+                seats,
+                people,
+                ..panel.clone()
+            }));
+        }
+        let wanted = match task.review {
+            Review::None => false,
+            Review::Auto => !task.has_expectations(),
+            Review::Required => true,
+        };
+        let first = || reviewers(self, id, None).first().map(|eligible| eligible.agent);
+        match if wanted { first() } else { None } {
+            Some(agent) => Some(Judge::Evaluation(Some(agent))),
+            None if task.review == Review::Required => Some(Judge::Evaluation(None)),
+            // Checks and criteria that plain facts decide ask nobody.
+            None if task.has_expectations()
+                || task.verification().is_some()
+                || task.own_stage(0).is_some() =>
+            {
+                None
+            }
+            None => Some(Judge::Nobody),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What may stand where in a file: shapes of values, and tables of keys.
+//!
+//! The shapes come from the types of the model, the tables from their declarations (`keys`). Documents are checked against
+//! them, and the JSON Schema (`quorum schema`) is printed from them. A key marked [`Built::Later`] is checked like any
+//! other; `validate` notes it and `run` refuses it.
+
+use super::scalar::{Fault, Form, Referent, Scalar};
+
+/// What may stand in one kind of map.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// What such a map describes, with its article: "a task".
+    pub name: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
+impl Table {
+    /// The key with this name.
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+}
+
+/// One key.
+#[derive(Debug)]
+pub(super) struct Key {
+    /// As written, camelCase.
+    pub name: &'static str,
+    /// What it holds.
+    pub shape: Shape,
+    /// What it is for, as declared: lines that begin with a space, `[=` where the default is shown.
+    pub doc: &'static str,
+    /// What holds where the key is missing, as a file would say it.
+    pub default: Option<&'static str>,
+    /// Whether the map is incomplete without it.
+    pub required: bool,
+    /// Whether quorum acts on it.
+    pub built: Built,
+}
+
+/// Whether quorum acts on a key.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Built {
+    /// It does.
+    Yes,
+    /// Not yet. `off` is the value that asks for nothing; `area` is the work that will build it.
+    Later {
+        area: &'static str,
+        off: Option<&'static str>,
+    },
+    /// For these words only.
+    Words {
+        words: &'static [&'static str],
+        area: &'static str,
+    },
+}
+
+/// What a key holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shape {
+    /// One value.
+    One(OneShape),
+    /// A list.
+    List(&'static Shape),
+    /// A list that must not be empty.
+    NonEmptyList(&'static Shape),
+    /// A map with keys of its own.
+    Map(&'static Table),
+    /// A map from names (of which this is the shape) to something.
+    Named(&'static OneShape, &'static Shape),
+    /// One of several: the first that fits the kind of value found.
+    Either(&'static [Shape]),
+    /// A list whose maps have keys according to their `type`.
+    Expectations(&'static [(&'static str, &'static Table)]),
+}
+
+/// One value: what it must be, by its text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OneShape {
+    /// To complete "this key takes …".
+    pub expects: &'static str,
+    /// What it looks like, for the schema.
+    pub form: Form,
+    /// Whether the text stands for such a value.
+    pub check: fn(&str) -> Result<(), Fault>,
+    /// What it names, if it refers to something.
+    pub refers_to: Option<Referent>,
+}
+
+impl OneShape {
+    /// That of a type.
+    pub const fn of<T: Scalar>() -> Self {
+        fn check<T: Scalar>(text: &str) -> Result<(), Fault> {
+            T::parse(text).map(drop)
+        }
+        Self {
+            expects: T::EXPECTS,
+            form: T::FORM,
+            check: check::<T>,
+            refers_to: T::REFERS_TO,
+        }
+    }
+}
+
+impl Shape {
+    /// One value of a type.
+    pub const fn one<T: Scalar>() -> Self {
+        Self::One(OneShape::of::<T>())
+    }
+}
+
+/// The marks that a declaration may give a key.
+impl Key {
+    /// An optional key that is built.
+    pub const fn new(name: &'static str, shape: Shape, doc: &'static str) -> Self {
+        Self {
+            name,
+            shape,
+            doc,
+            default: None,
+            required: false,
+            built: Built::Yes,
+        }
+    }
+
+    /// What a missing key reads as.
+    pub const fn or(self, default: &'static str) -> Self {
+        Self {
+            default: Some(default),
+            ..self
+        }
+    }
+
+    pub const fn required(self) -> Self {
+        Self {
+            required: true,
+            ..self
+        }
+    }
+
+    /// Its list must not be empty.
+    pub const fn filled(self) -> Self {
+        let shape = match self.shape {
+            Shape::List(of) => Shape::NonEmptyList(of),
+            other => other,
+        };
+        Self { shape, ..self }
+    }
+
+    pub const fn later(self, area: &'static str) -> Self {
+        Self {
+            built: Built::Later { area, off: None },
+            ..self
+        }
+    }
+
+    /// Not built; `off` asks for nothing.
+    pub const fn later_unless(self, area: &'static str, off: &'static str) -> Self {
+        Self {
+            built: Built::Later { area, off: Some(off) },
+            ..self
+        }
+    }
+
+    pub const fn only(self, words: &'static [&'static str], area: &'static str) -> Self {
+        Self {
+            built: Built::Words { words, area },
+            ..self
+        }
+    }
+
+    /// What it is for, in one line, with the default in square brackets. Of a list the default is shown without its own.
+    pub fn says(&self) -> String {
+        let default = self.default.unwrap_or_default();
+        let items = default
+            .strip_prefix('[')
+            .and_then(|items| items.strip_suffix(']'));
+        let shown = items.unwrap_or(default).replace('\'', "");
+        self.doc.trim_start().replace("[=", &format!("[{shown}"))
+    }
+
+    /// Whether quorum acts on it.
+    pub fn is_built(&self) -> bool {
+        !matches!(self.built, Built::Later { .. })
+    }
+}

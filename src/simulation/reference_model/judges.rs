@@ -1,0 +1,51 @@
+//! Who is to judge a task, by what it declares: derived apart from the pipeline that the plan has resolved.
+
+use crate::domain::{AgentId, TaskId};
+use crate::engine::State;
+use crate::mission::eligibility::{named, reviewers};
+use crate::mission::model::{Adapter, Review};
+
+/// Who has an opinion of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// A panel, and whether people have the last word.
+    Panel { people: bool },
+    /// One reviewer.
+    Evaluation,
+    /// Nobody is to be asked: what is declared decides.
+    ChecksOnly,
+    /// Nobody is asked.
+    Nobody,
+}
+
+/// Who is to judge the work of a task.
+pub(super) fn expected(state: &State, id: TaskId) -> Expected {
+    let (plan, task) = (&state.plan, state.plan.task(id));
+    if task.route.is_some() {
+        return Expected::ChecksOnly;
+    }
+    let has_expectations = !task.checks().is_empty() || task.panel().is_some();
+    let is_checked = has_expectations || task.verification().is_some() || task.own_stages().next().is_some();
+    let able: Vec<AgentId> = reviewers(plan, id, named(plan, id))
+        .iter()
+        .map(|able| able.agent)
+        .collect();
+    let is_wanted = match task.review {
+        Review::None => false,
+        Review::Required => true,
+        Review::Auto => !has_expectations && !able.is_empty(),
+    };
+    if !plan.rules.evaluate && (task.panel().is_some() || is_wanted) {
+        return Expected::Nobody;
+    }
+    match task.panel() {
+        Some(_) => Expected::Panel {
+            people: able
+                .iter()
+                .any(|agent| plan.agent(*agent).spec.adapter == Adapter::Human),
+        },
+        None if is_wanted => Expected::Evaluation,
+        None if is_checked => Expected::ChecksOnly,
+        None => Expected::Nobody,
+    }
+}
