@@ -76,6 +76,8 @@ fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
     state.ready.remove(id, task_plan.agent, task_plan.priority);
     state.approvals_due.remove(&id);
     nothing_is_due(state, id);
+    // It waits for nobody any more.
+    state.tasks[id.index()].blockers = 0;
     let reopened = state.tasks[id.index()].reopened.take();
     for waiting in reopened.map_or_else(Vec::new, |open| open.ahead_of) {
         unblock(state, waiting);

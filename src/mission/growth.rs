@@ -5,10 +5,6 @@
 //! ever changes its id. One that is withdrawn, because what asked for it is done again, keeps its id too and may return
 //! under it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
-
-use rpds::RedBlackTreeMapSync;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +12,7 @@ use super::compile::compile_added;
 use super::model::{Clarification, FinishGate, OnExhausted, TaskType};
 use super::pipeline::StagePlan;
 use super::plan::{Part, Plan, TaskPlan};
+use super::provenance::{Origin, Provenance};
 use super::validate::unclear;
 use crate::domain::{AgentId, Digest, TaskId, folded, look_alike};
 
@@ -34,30 +31,6 @@ pub struct Addition {
     /// The tasks.
     #[serde(rename = "t")]
     pub tasks: Vec<AddedTask>,
-}
-
-/// Why a task is there that the mission does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Origin {
-    /// The agent of its source handed it down.
-    Delegated,
-    /// Its source failed, and it is to mend that.
-    Fixup,
-    /// A request from outside was approved.
-    Request,
-}
-
-impl Origin {
-    /// The name as written in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Delegated => "delegated",
-            Self::Fixup => "fixup",
-            Self::Request => "request",
-        }
-    }
 }
 
 /// One added task, by value.
@@ -109,47 +82,6 @@ pub struct AddedTask {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
-}
-
-/// Where an added task comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Provenance {
-    /// Why it is there.
-    pub origin: Origin,
-    /// The task that it comes from; none for a request from outside.
-    pub source: Option<TaskId>,
-    /// For a request from outside: its id.
-    pub request: Option<Box<str>>,
-    /// How often work was handed down on the way to it.
-    pub depth: u32,
-    /// For delegated work: the digest of its text and of those that it was delegated by, as the record has it.
-    pub chain: Option<Digest>,
-}
-
-/// Ids by title, made when somebody first asks.
-#[derive(Debug, Clone)]
-pub(super) struct Titles {
-    base: Arc<OnceLock<HashMap<Box<str>, TaskId>>>,
-    later: RedBlackTreeMapSync<Box<str>, TaskId>,
-}
-
-impl Default for Titles {
-    fn default() -> Self {
-        Self {
-            base: Arc::default(),
-            later: RedBlackTreeMapSync::new_sync(),
-        }
-    }
-}
-
-/// The fixups of tasks, by the task that each one mends.
-#[derive(Debug, Clone)]
-pub(super) struct Fixups(RedBlackTreeMapSync<TaskId, TaskId>);
-
-impl Default for Fixups {
-    fn default() -> Self {
-        Self(RedBlackTreeMapSync::new_sync())
-    }
 }
 
 impl Plan {

@@ -5,8 +5,8 @@
 //! changes; so the digest of a task never changes while its work stands.
 
 use super::delegation::SubTask;
-use super::growth::Origin;
 use super::plan::Plan;
+use super::provenance::Origin;
 use crate::domain::{Digest, Hasher, TaskId};
 
 impl Plan {

@@ -2,61 +2,16 @@
 //! settings that somebody planted, or a variable that nobody remembers, must not be what makes a run green (semantics,
 //! sections 8 and 22).
 
-use serde::{Deserialize, Serialize};
-
 use super::model::{
     AgentChain, AgentMiddleware, BUILT_IN_RUBRICS, CoordinationChain, CoordinationMiddleware, FinalChecks,
     Mission, Settings,
 };
 use super::plan::RunOptions;
+use super::written::Loosening;
 use crate::domain::{Bar, BarOrigin};
 
 /// Said of every run that does not want to know.
 pub const NO_FINAL_CHECKS: &str = "nobody looks whether accepted work still stands at the end";
-
-/// Which flag or variable said what of reviews, as it is typed. `None` where nobody did, or in journals that do not tell.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct SaidBy {
-    /// Of reviews that are switched off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub no_eval: Option<String>,
-    /// Of the bar.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub eval_threshold: Option<String>,
-    /// Of conditions that do not count, where a variable says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allow: Option<String>,
-}
-
-impl SaidBy {
-    /// Whether there is nothing to tell.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// Something that makes judging less strict.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loosening {
-    /// What: `reviews are switched off`.
-    pub what: String,
-    /// Where it is said: a file with its line, a variable, a flag.
-    pub place: String,
-    /// Whether neither the mission nor a flag says it: then people are warned.
-    pub is_beneath: bool,
-    /// Whether no judge is called at all.
-    pub is_off: bool,
-}
-
-impl Loosening {
-    /// Both in one sentence: ``reviews are switched off (`evaluate` in quorum.yaml:2)``.
-    #[must_use]
-    pub fn words(&self) -> String {
-        format!("{} ({})", self.what, self.place)
-    }
-}
 
 /// All that does, of files, variables and flags.
 pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening> {

@@ -41,6 +41,7 @@
 //! | `pipeline` | what judges one attempt of a task, stage by stage, with who judges (6 to 8, 15) |
 //! | `plan` | the plan: a validated mission in the form the engine works on |
 //! | `problem` | what is wrong, before it is known where that stands in the text |
+//! | `provenance` | where a task comes from that the mission does not have, and what a plan knows of such tasks |
 //! | `route` | verifications as nodes of the graph (10): where each of their edges leads |
 //! | `scalar` | single values as they stand in the file |
 //! | `schema` | the JSON Schema of mission files, and one key's documentation for people |
@@ -53,7 +54,7 @@
 //! | `text` | showing texts of a file safely |
 //! | `together` | keys that only make sense together: names twice, criteria without a grader, weights |
 //! | `validate` | what no table can say: names that exist, cycles, what belongs together |
-//! | `written` | where settings and rubrics are written: in a mission, or in a file beneath it |
+//! | `written` | where it is said how strictly work is judged: a mission, a file beneath it, a flag, a variable |
 
 mod check;
 mod codes;
@@ -81,6 +82,7 @@ pub mod named_files;
 mod pipeline;
 mod plan;
 mod problem;
+mod provenance;
 mod route;
 mod scalar;
 mod schema;
@@ -107,10 +109,10 @@ pub use delegation::{SubTask, read_delegations, read_sub_task};
 pub use diagnostics::Severity;
 pub use diagnostics::Style;
 pub use environment::{UnsetVariable, expand};
-pub use growth::{AddedTask, Addition, Origin};
+pub use growth::{AddedTask, Addition};
 pub use levels::money_value;
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
-pub use loosened::{Loosening, NO_FINAL_CHECKS, SaidBy};
+pub use loosened::NO_FINAL_CHECKS;
 pub use migrate_plan::succeed;
 pub use pipeline::{
     FinishCommand, FinishGate, Judge, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers, StageJudge,
@@ -122,6 +124,7 @@ pub use plan::{
 };
 #[cfg(test)]
 pub use plan::{AttemptLimits, Silence, SlaPlan};
+pub use provenance::Origin;
 pub use route::Route;
 pub use scalar::Deadline;
 #[cfg(test)]
@@ -129,3 +132,4 @@ pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, field_doc, json_schema};
 pub use selection::named_tasks;
 pub use suggest::suggestion;
+pub use written::Loosening;

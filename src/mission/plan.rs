@@ -12,13 +12,14 @@ use thin_vec::ThinVec;
 use crate::domain::{AgentId, Bar, GateId, HoldId, Millis, Money, Points, TaskId, Timestamp};
 
 use super::edges::Edges;
-use super::growth::{Fixups, Provenance, Titles};
 use super::model;
 use super::pipeline::StagePlan;
+use super::provenance::{Fixups, Provenance, Titles};
 use super::route::Route;
 use super::scalar::Deadline;
 use super::stages::Scrutiny;
 use super::task_list::TaskList;
+use super::written::{Loosening, SaidBy};
 
 /// A mission, resolved.
 #[derive(Debug, Clone)]
@@ -482,7 +483,7 @@ pub struct Rules {
     /// Whether judges are called at all.
     pub evaluate: bool,
     /// What makes judging less strict, and where it is said.
-    pub loosened: Vec<super::Loosening>,
+    pub loosened: Vec<Loosening>,
     /// The bar of evaluations.
     pub eval_bar: Bar,
     /// Whether an unparsed evaluation passes, flagged `unreviewed`.
@@ -587,8 +588,8 @@ pub struct RunOptions {
     /// `--eval-threshold`, `EVAL_THRESHOLD`.
     pub eval_threshold: Option<Bar>,
     /// Which flag or variable says what of reviews.
-    #[serde(skip_serializing_if = "super::SaidBy::is_empty")]
-    pub said_by: super::SaidBy,
+    #[serde(skip_serializing_if = "SaidBy::is_empty")]
+    pub said_by: SaidBy,
     /// `--max-attempts`.
     pub max_attempts: Option<u32>,
     /// `--jobs`.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::domain::TaskId;
 use crate::mission::Plan;
 use crate::mission::model::{
-    Agent, AgentChain, Around, CoordinationChain, CoordinationHook, CoordinationMiddleware,
+    Agent, AgentChain, AgentMiddleware, Around, CoordinationChain, CoordinationHook, CoordinationMiddleware,
 };
 
 /// The chains of a mission.
@@ -89,12 +89,10 @@ pub(super) fn around(plan: &Plan, agent: &Agent) -> Vec<HookRow> {
 fn rows(chain: &AgentChain, around: Around) -> Vec<HookRow> {
     let rows = around.hooks().map(|hook| {
         let usual = AgentChain::default();
-        let held = usual.iter();
-        let held = held.filter(|entry| entry.hook(around) == Some(hook) && !chain.has(*entry));
-        let entries = chain
-            .at(hook, around)
-            .into_iter()
-            .chain(held.filter(|entry| entry.is_always_on()));
+        let is_held = |entry: &AgentMiddleware| entry.is_always_on() && !chain.has(*entry);
+        let held = usual.iter().filter(is_held);
+        let held = held.filter(|entry| entry.hook(around) == Some(hook));
+        let entries = chain.at(hook, around).into_iter().chain(held);
         HookRow::new(
             hook.as_str(),
             entries.map(|entry| (entry.as_str(), entry.is_always_on())),
@@ -106,12 +104,10 @@ fn rows(chain: &AgentChain, around: Around) -> Vec<HookRow> {
 fn coordination_rows(chain: &CoordinationChain) -> Vec<HookRow> {
     let rows = CoordinationHook::ALL.into_iter().map(|hook| {
         let usual = CoordinationChain::default();
-        let held = usual.iter();
-        let held = held.filter(|entry| entry.hook() == hook && !chain.has(*entry));
-        let entries = chain
-            .at(hook)
-            .into_iter()
-            .chain(held.filter(|entry| entry.is_always_on()));
+        let is_held = |entry: &CoordinationMiddleware| entry.is_always_on() && !chain.has(*entry);
+        let held = usual.iter().filter(is_held);
+        let held = held.filter(|entry| entry.hook() == hook);
+        let entries = chain.at(hook).into_iter().chain(held);
         HookRow::new(
             hook.as_str(),
             entries.map(|entry| (entry.as_str(), entry.is_always_on())),
