@@ -129,7 +129,7 @@ impl ChangedMission {
 fn becoming_active<'s>(before: &State, after: &'s State) -> HashSet<&'s str> {
     let is_active = |state: &State, id: TaskId| {
         let is_known = state.plan.tasks.get(id.index()).is_some();
-        is_known && state.takes(id) && !state.task(id).status.is_terminal()
+        is_known && state.takes(id) && !state.task(id).status().is_terminal()
     };
     let ids = after.plan.selected_ids();
     ids.filter(|id| is_active(after, *id) && !is_active(before, *id))

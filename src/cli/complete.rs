@@ -136,7 +136,7 @@ impl Asked {
             return Vec::new();
         };
         let plan = &state.plan;
-        let status = |id| state.task(id).status.as_str();
+        let status = |id| state.task(id).status().as_str();
         plan.every_task_id()
             .map(|id| Offer::new(&plan.task(id).title, status(id)))
             .collect()

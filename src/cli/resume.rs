@@ -184,7 +184,7 @@ fn begin_again(
     let redone: Vec<TaskId> = redone.collect::<Result<_, _>>()?;
     if withdraws {
         let ended = state.plan.selected_ids();
-        let ended = ended.filter(|id| state.task(*id).status.is_terminal());
+        let ended = ended.filter(|id| state.task(*id).status().is_terminal());
         let titles = ended.map(|id| &*state.plan.task(id).title).collect();
         refuse_active_titles(folder, run, &titles)?;
     }
@@ -259,10 +259,10 @@ fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
         return Err(Failure::usage(anyhow!("this run has no task '{title}'"))
             .help("`quorum status` shows the tasks of the run"));
     };
-    match state.task(id).status {
+    match state.task(id).status() {
         Status::Done => Ok(id),
-        Status::Failed if state.task(id).mode == Some(FailureMode::Regressed) => Ok(id),
-        Status::Failed if state.task(id).superseded => {
+        Status::Failed if state.task(id).mode() == Some(FailureMode::Regressed) => Ok(id),
+        Status::Failed if state.task(id).is_superseded() => {
             let by = &state.plan.task(state.standing(id)).title;
             Err(
                 Failure::usage(anyhow!("task '{title}' failed; '{by}' has superseded it"))

@@ -90,7 +90,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             state.acceptances += 1;
             state.audit.due = true;
             let (order, turns, session) = (state.acceptances, state.turns_ended, state.sessions);
-            if let Some(acceptance) = state.tasks[task.index()].acceptance.as_deref_mut() {
+            if let Some(acceptance) = state.tasks[task.index()].end.acceptance.as_deref_mut() {
                 (acceptance.order, acceptance.turns, acceptance.session) = (order, turns, session);
             }
         }
@@ -100,7 +100,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
                 routes::leave(state, *id);
             }
             for (id, visits) in kept {
-                state.tasks[id.index()].visits = *visits;
+                state.tasks[id.index()].course.visits = *visits;
             }
         }
         TaskEvent::DeadlockDetected { dependency } => {
@@ -130,7 +130,7 @@ fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent)
         WorkEvent::Requested(Job::Check(_)) => {
             // A turn that ends while a check runs may change what the check has looked at.
             let ended = state.turns_ended;
-            if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
+            if let Some(judging) = state.tasks[task.index()].review.as_deref_mut() {
                 judging.turns_ended = ended;
             }
         }
@@ -143,7 +143,7 @@ fn change_turn(state: &mut State, task: TaskId, event: &Event, said: &TurnEvent)
     match said {
         TurnEvent::FilesNoted { .. } => {
             let starts = state.turns_started;
-            if let Some(noted) = &mut state.tasks[task.index()].evidence.noted {
+            if let Some(noted) = &mut state.tasks[task.index()].course.evidence.noted {
                 noted.starts = starts;
             }
         }
@@ -227,7 +227,7 @@ fn mark_unverified(state: &mut State, report: &StageReport) {
         return;
     }
     state.alter(report.task, |task| {
-        task.flag = task.flag.map(|flag| flag.max(QualityFlag::Unverified));
+        task.end.flag = task.end.flag.map(|flag| flag.max(QualityFlag::Unverified));
     });
 }
 
@@ -261,7 +261,7 @@ fn forgive(state: &mut State, task: TaskId) {
 
 /// Applies a task's event, and what hangs on it: sums, and the timers of an approval.
 fn change_task(state: &mut State, id: TaskId, event: &Event) {
-    let waits = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.number);
+    let waits = |task: &TaskState| task.hold().map(|waiting| waiting.number);
     let ahead_of = |task: &TaskState| {
         let reopened = task.reopened.as_deref();
         reopened.map_or_else(Vec::new, |open| open.ahead_of.clone())
@@ -346,7 +346,7 @@ fn defer(state: &mut State, id: TaskId, event: &Event) {
     let plan = state.plan.clone();
     let plan = plan.task(id);
     state.ready.remove(id, plan.agent, plan.priority);
-    if state.task(id).status == Status::Pending {
+    if state.task(id).status() == Status::Pending {
         state.approvals_due.remove(&id);
     }
     make_ready_if_unblocked(state, id);
@@ -387,10 +387,10 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         .mends(id)
         .map(|source| (source, Standing::of(state, source)));
     no_longer_superseded(state, id);
-    let from = state.task(id).status;
+    let from = state.task(id).status();
     change_task(state, id, event);
     ledger::drop_what_nobody_waits_for(state, id);
-    let to = state.task(id).status;
+    let to = state.task(id).status();
     // A failure that is withdrawn, because a verification sends back what it was built on, holds nothing up.
     state.failed_fast &= state.sums.counts.failed > 0;
     follow_deferral(state, id);
@@ -483,7 +483,7 @@ pub(super) fn became_terminal(state: &mut State, id: TaskId, to: Status) {
             unblock(state, *dependent);
         } else if to == Status::Failed
             && !does_without
-            && state.task(*dependent).status == Status::Pending
+            && state.task(*dependent).status() == Status::Pending
             && state.takes(*dependent)
         {
             state.cascades_due.insert((*dependent, id));
@@ -593,7 +593,7 @@ fn open_gate(state: &mut State, gate: GateId) {
 pub(super) fn block(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers += 1;
-    if task.status == Status::Pending {
+    if task.status() == Status::Pending {
         let plan = state.plan.task(id);
         state.ready.remove(id, plan.agent, plan.priority);
         state.approvals_due.remove(&id);
@@ -616,7 +616,7 @@ pub(super) fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
     // What is held up is what has not begun.
     if task.is_queued() {
         state.ready.insert(id, plan.agent, plan.priority);
-    } else if task.status == Status::Pending && is_free {
+    } else if task.status() == Status::Pending && is_free {
         if super::decide::needs_agreement(plan, task) {
             state.approvals_due.insert(id);
         } else {

@@ -154,9 +154,9 @@ impl State {
     pub fn accepted(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> + '_ {
         let done = self.plan.selected_ids().filter(|id| {
             let task = self.task(*id);
-            task.status == Status::Done && !task.not_taken
+            task.status() == Status::Done && !task.not_taken
         });
-        done.filter_map(|id| Some((id, self.task(id).acceptance.as_deref()?)))
+        done.filter_map(|id| Some((id, self.task(id).acceptance()?)))
     }
 
     /// Those of them that the audit under way, or else the last one, speaks of.
@@ -203,7 +203,7 @@ impl State {
     pub fn was_worked_on_since(&self, id: TaskId, acceptance: &Acceptance) -> bool {
         let workspace = &self.plan.task(id).workspace;
         let works = |(plan, task): (&TaskPlan, &super::state::TaskState)| {
-            task.running.is_some() && plan.workspace == *workspace
+            task.work.turn.is_some() && plan.workspace == *workspace
         };
         self.last_turn_in(id) > acceptance.turns
             || self.sums.turns_running > 0 && self.plan.tasks.iter().zip(&self.tasks).any(works)
@@ -243,7 +243,7 @@ impl State {
         let always = self.plan.rules.final_checks == FinalChecks::Always;
         let mut due = Vec::new();
         for (id, seen) in looks {
-            let Some(acceptance) = self.task(*id).acceptance.as_deref() else {
+            let Some(acceptance) = self.task(*id).acceptance() else {
                 continue;
             };
             let changed = || {
@@ -270,7 +270,7 @@ impl State {
         latest: &'s BTreeMap<String, (u64, &FileFact)>,
         seen: &'s [FileFact],
     ) -> impl Iterator<Item = (&'s FileFact, Found)> + 's {
-        let recorded = self.task(id).acceptance.as_deref();
+        let recorded = self.task(id).acceptance();
         let recorded = recorded.map_or(&[][..], |acceptance| &acceptance.files);
         recorded.iter().map(move |file| {
             let newest = latest.get(&place(self.plan.task(id), &file.path));

@@ -124,14 +124,14 @@ pub fn meets(state: &State, command: &Command) -> CommandResult {
             None => Unknown,
             // Nobody works on it, and nobody will.
             Some(_) if !state.takes(*task) => DecidedOtherwise,
-            Some(task) if !task.status.is_terminal() => Applied,
-            Some(task) if task.mode == Some(crate::domain::FailureMode::Cancelled) => AlreadySo,
+            Some(task) if !task.status().is_terminal() => Applied,
+            Some(task) if task.mode() == Some(crate::domain::FailureMode::Cancelled) => AlreadySo,
             Some(_) => DecidedOtherwise,
         },
         Command::CancelRun if state.is_unfinished() => Applied,
         Command::CancelRun => {
             let cancelled =
-                |task: &super::TaskState| task.mode == Some(crate::domain::FailureMode::Cancelled);
+                |task: &super::TaskState| task.mode() == Some(crate::domain::FailureMode::Cancelled);
             if state.tasks.iter().any(cancelled) {
                 AlreadySo
             } else {
@@ -183,20 +183,20 @@ fn answer_meets(state: &State, task: TaskId, number: u32, approve: bool) -> Comm
     let Some(task) = state.tasks.get(task.index()) else {
         return CommandResult::Unknown;
     };
-    let waits = task.waiting.as_ref().filter(|waiting| waiting.number == number);
-    if let Some(waiting) = waits.filter(|_| task.status == Status::AwaitingApproval) {
+    let waits = task.hold().filter(|waiting| waiting.number == number);
+    if let Some(waiting) = waits.filter(|_| task.status() == Status::AwaitingApproval) {
         // Yes and no are no answers to a question.
         return match waiting.reason {
             WaitingReason::Question => CommandResult::Unknown,
             _ => CommandResult::Applied,
         };
     }
-    let given = task.answers.iter().find(|answer| answer.number == number);
+    let given = task.consent.answers.iter().find(|answer| answer.number == number);
     match given {
         Some(answer) if answer.approved == approve => CommandResult::AlreadySo,
         Some(_) => CommandResult::DecidedOtherwise,
         // It was asked and is not asked any more: called off, or the reviewers were asked again.
-        None if (1..=task.asked).contains(&number) => CommandResult::DecidedOtherwise,
+        None if (1..=task.consent.asked).contains(&number) => CommandResult::DecidedOtherwise,
         None => CommandResult::Unknown,
     }
 }
@@ -205,8 +205,8 @@ fn question_meets(state: &State, task: TaskId, number: u32, text: &str) -> Comma
     let Some(task) = state.tasks.get(task.index()) else {
         return CommandResult::Unknown;
     };
-    let waits = task.waiting.as_ref().filter(|waiting| waiting.number == number);
-    if let Some(waiting) = waits.filter(|_| task.status == Status::AwaitingApproval) {
+    let waits = task.hold().filter(|waiting| waiting.number == number);
+    if let Some(waiting) = waits.filter(|_| task.status() == Status::AwaitingApproval) {
         return match waiting.reason {
             WaitingReason::Question => CommandResult::Applied,
             _ => CommandResult::Unknown,
@@ -217,7 +217,7 @@ fn question_meets(state: &State, task: TaskId, number: u32, text: &str) -> Comma
     match given.next() {
         Some(exchange) if exchange.answer == text => CommandResult::AlreadySo,
         Some(_) => CommandResult::DecidedOtherwise,
-        None if (1..=task.asked).contains(&number) => CommandResult::DecidedOtherwise,
+        None if (1..=task.consent.asked).contains(&number) => CommandResult::DecidedOtherwise,
         None => CommandResult::Unknown,
     }
 }

@@ -173,7 +173,7 @@ pub(super) fn arm(state: &mut State, entity: Option<TaskId>) {
         return;
     };
     let known = state.deadlines.0.get(&entity).copied();
-    let is_over = entity.is_some_and(|id| !state.takes(id) || state.task(id).status.is_terminal());
+    let is_over = entity.is_some_and(|id| !state.takes(id) || state.task(id).status().is_terminal());
     if is_over || known.is_some_and(|known| known.is_settled()) {
         return;
     }

@@ -47,7 +47,7 @@ pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
 /// What one task adds to the sums.
 fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
     let slots = u32::from(task.holds_slot());
-    let asking = task.waiting.as_ref().and_then(|waiting| waiting.asking);
+    let asking = task.hold().and_then(|waiting| waiting.asking);
     let is_taken = plan.part == Part::Selected && !task.not_taken;
     Sums {
         counts: match plan.part {
@@ -59,10 +59,10 @@ fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
             Part::Removed => Counts::default(),
         },
         slots,
-        turns_running: u32::from(task.running.is_some()),
+        turns_running: u32::from(task.work.turn.is_some()),
         calls_open: task.calls(),
         looked_at: u32::from(task.is_looked_at()),
-        faulted: u32::from(is_taken && task.faulted),
+        faulted: u32::from(is_taken && task.attempt.faulted),
         exclusive: if plan.exclusive { slots } else { 0 },
         approvers_asked: u32::from(asking.is_some()),
     }
@@ -72,16 +72,16 @@ fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
 fn taken(task: &TaskState, running: u32) -> Counts {
     let mut counts = Counts {
         selected: 1,
-        done: u32::from(task.status == Status::Done),
-        failed: u32::from(task.status == Status::Failed && !task.superseded),
-        superseded: u32::from(task.superseded),
-        awaiting: u32::from(task.status == Status::AwaitingApproval),
+        done: u32::from(task.status() == Status::Done),
+        failed: u32::from(task.status() == Status::Failed && !task.is_superseded()),
+        superseded: u32::from(task.is_superseded()),
+        awaiting: u32::from(task.status() == Status::AwaitingApproval),
         running,
-        indeterminate: u32::from(task.indeterminate),
+        indeterminate: u32::from(task.attempt.indeterminate),
         reworked: u32::from(task.is_reworked()),
         ..Counts::default()
     };
-    if let Some(flag) = task.flag {
+    if let Some(flag) = task.flag() {
         *counts.of_flag(flag) += 1;
     }
     counts
@@ -161,7 +161,7 @@ impl State {
             let held = holds
                 .filter(|hold| self.hold(**hold).stage != HoldStage::Passed)
                 .count();
-            if self.takes(id) && self.task(id).status == Status::Pending {
+            if self.takes(id) && self.task(id).status() == Status::Pending {
                 let task = self.task(id);
                 let is_known = |on: TaskId| {
                     let entry = task.remedies.as_deref().and_then(|remedies| remedies.entry(on));
@@ -224,7 +224,7 @@ impl State {
     fn derive_holds(&mut self, plan: &Plan) {
         self.holds_due = BTreeSet::new();
         self.holds_reached = BTreeSet::new();
-        let is_pending = |id| self.takes(id) && self.task(id).status == Status::Pending;
+        let is_pending = |id| self.takes(id) && self.task(id).status() == Status::Pending;
         let pending: Vec<bool> = (0..self.tasks.len())
             .map(TaskId::from_index)
             .map(is_pending)

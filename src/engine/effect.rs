@@ -172,12 +172,12 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
     let mut pending = Vec::new();
     for id in state.plan.task_ids() {
         let task = state.task(id);
-        if matches!(task.status, Status::Assigned | Status::InProgress) {
+        if matches!(task.status(), Status::Assigned | Status::InProgress) {
             pending.extend(prepare_prompt(state, id));
         }
         pending.extend(jobs(state, id));
         // Those that met a limit that resets are asked again when it has.
-        let asked = task.asks.iter().filter(|open| open.window.is_none());
+        let asked = task.work.asks.iter().filter(|open| open.window.is_none());
         pending.extend(asked.map(ask));
     }
     pending.extend(
@@ -234,9 +234,9 @@ pub fn waits_for_prompt(state: &State, turn: TurnId) -> bool {
 /// A task between its decision to work and the turn: its files are to be noted, then its prompt is to be written.
 fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     let task = state.task(id);
-    let waits = matches!(task.status, Status::Assigned | Status::InProgress) && task.running.is_none();
+    let waits = matches!(task.status(), Status::Assigned | Status::InProgress) && task.work.turn.is_none();
     let turn = TurnId {
-        turn: task.turn + 1,
+        turn: task.attempt.turn + 1,
         ..state.current_turn(id)
     };
     if !waits || state.audit.out || task.is_clarified() || state.plan.task(id).route.is_some() {
@@ -258,7 +258,7 @@ fn released(state: &State, call: CallId) -> Vec<Effect> {
     match call.call {
         Call::Turn(..) => prepare_prompt(state, call.task).into_iter().collect(),
         Call::Ask(..) => {
-            let open = task.asks.iter().find(|open| CallId::ask(open.id) == call);
+            let open = task.work.asks.iter().find(|open| CallId::ask(open.id) == call);
             open.map(ask).into_iter().collect()
         }
     }
@@ -298,7 +298,7 @@ fn jobs(state: &State, id: TaskId) -> impl Iterator<Item = Effect> {
 /// What is asked at a place of judging and has not come back.
 pub(super) fn open_at(state: &State, place: JudgingPlace) -> Option<Effect> {
     let task = state.tasks.get(place.task().index())?;
-    let mut open = jobs(state, place.task()).chain(task.asks.iter().map(ask));
+    let mut open = jobs(state, place.task()).chain(task.work.asks.iter().map(ask));
     open.find(|effect| effect.place() == Some(place))
 }
 

@@ -13,7 +13,7 @@ impl State {
     /// the run.
     #[must_use]
     pub fn is_settled(&self, id: TaskId) -> bool {
-        match self.task(id).status {
+        match self.task(id).status() {
             _ if self.task(id).not_taken => true,
             Status::Done => true,
             Status::Failed => self.open_fixup(id).is_none(),
@@ -24,45 +24,45 @@ impl State {
     /// The fixup of a failed task that may still mend it.
     #[must_use]
     pub fn open_fixup(&self, id: TaskId) -> Option<TaskId> {
-        let failed = self.task(id).status == Status::Failed;
+        let failed = self.task(id).status() == Status::Failed;
         let fixup = self.plan.fixup(id).filter(|_| failed)?;
-        (!self.task(fixup).status.is_terminal()).then_some(fixup)
+        (!self.task(fixup).status().is_terminal()).then_some(fixup)
     }
 
     /// Whether its dependents have what they need from it: it is done, a clean fixup has superseded it, or it left the run.
     #[must_use]
     pub fn is_met(&self, id: TaskId) -> bool {
         let task = self.task(id);
-        task.status == Status::Done || task.superseded || task.not_taken
+        task.status() == Status::Done || task.is_superseded() || task.not_taken
     }
 
     /// Whether it failed, and nothing may make up for that any more.
     #[must_use]
     pub fn has_failed_for_good(&self, id: TaskId) -> bool {
         let task = self.task(id);
-        task.status == Status::Failed && !task.superseded && self.open_fixup(id).is_none()
+        task.status() == Status::Failed && !task.is_superseded() && self.open_fixup(id).is_none()
     }
 
     /// The task whose work stands for that of this one: its fixup, where that superseded it, else itself.
     #[must_use]
     pub fn standing(&self, id: TaskId) -> TaskId {
-        let superseded = self.task(id).superseded;
+        let superseded = self.task(id).is_superseded();
         self.plan.fixup(id).filter(|_| superseded).unwrap_or(id)
     }
 
     /// The failed task that this one is the fixup of.
     pub(super) fn mends(&self, id: TaskId) -> Option<TaskId> {
         let source = self.plan.mended_by(id)?;
-        (self.task(source).status == Status::Failed).then_some(source)
+        (self.task(source).status() == Status::Failed).then_some(source)
     }
 }
 
 /// A clean fixup made up for the task's failure.
 pub(super) fn supersede(state: &mut State, id: TaskId) {
-    state.alter(id, |task| task.superseded |= task.status == Status::Failed);
+    state.alter(id, |task| task.end.superseded |= task.status() == Status::Failed);
 }
 
 /// The task begins anew, or what made up for its failure does.
 pub(super) fn no_longer_superseded(state: &mut State, id: TaskId) {
-    state.alter(id, |task| task.superseded = false);
+    state.alter(id, |task| task.end.superseded = false);
 }

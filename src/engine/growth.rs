@@ -48,12 +48,12 @@ pub(super) fn add(state: &mut State, addition: &Addition) {
 fn inherit(state: &mut State, source: TaskId, fixup: TaskId) {
     let of = state.task(source);
     let (feedback, remedies) = (of.feedback.clone(), of.remedies.clone());
-    let (acted, sent_back) = (of.acted, of.sent_back);
+    let (acted, sent_back) = (of.consent.acted, of.course.sent_back);
     state.alter(fixup, |task| {
         task.feedback = feedback;
-        task.sent_back = sent_back;
+        task.course.sent_back = sent_back;
         task.remedies = remedies;
-        task.acted |= acted;
+        task.consent.acted |= acted;
     });
 }
 

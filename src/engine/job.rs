@@ -113,13 +113,13 @@ impl Judging {
 impl TaskState {
     /// Work that was asked for and has not come back.
     pub fn jobs(&self) -> impl Iterator<Item = Job> {
-        let judging = self.judging.as_deref().filter(|_| self.status == Status::Review);
-        let judging = judging.into_iter().flat_map(|judging| judging.jobs(self.scans));
-        let waiting = self
-            .waiting
-            .as_ref()
-            .filter(|_| self.status == Status::AwaitingApproval);
+        let judging = self.judging().filter(|_| self.status() == Status::Review);
+        let judging = judging
+            .into_iter()
+            .flat_map(|judging| judging.jobs(self.work.scans));
+        let waiting = self.hold().filter(|_| self.status() == Status::AwaitingApproval);
         let by_agent = self
+            .work
             .asks
             .iter()
             .any(|open| matches!(open.purpose, Purpose::Approve { .. }));

@@ -664,7 +664,7 @@ fn begin_again(state: &mut State) {
 
 /// The calls to others than its worker that a task waits for.
 pub(super) fn calls_of(task: &TaskState) -> Vec<(CallId, AgentId)> {
-    let asked = task.asks.iter().filter(|open| open.window.is_none());
+    let asked = task.work.asks.iter().filter(|open| open.window.is_none());
     asked.map(|open| (CallId::ask(open.id), open.agent)).collect()
 }
 
@@ -687,11 +687,12 @@ pub(super) fn drop_what_nobody_waits_for(state: &mut State, id: TaskId) {
     let task = state.task(id);
     let waits: BTreeSet<CallId> = calls_of(task).into_iter().map(|(call, _)| call).collect();
     let running = task
-        .running
+        .work
+        .turn
         .is_some()
         .then(|| CallId::turn(state.current_turn(id)));
     let coming = CallId::turn(TurnId {
-        turn: task.turn + 1,
+        turn: task.attempt.turn + 1,
         ..state.current_turn(id)
     });
     let plan = state.plan.clone();
@@ -708,5 +709,5 @@ pub(super) fn drop_what_nobody_waits_for(state: &mut State, id: TaskId) {
 fn task_waits_for_turn(state: &State, id: TaskId) -> bool {
     use crate::domain::Status;
     let task = state.task(id);
-    task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress)
+    task.work.turn.is_none() && matches!(task.status(), Status::Assigned | Status::InProgress)
 }

@@ -39,7 +39,7 @@ pub fn transitions_only(state: &State, events: &[Event]) -> Result<(), IllegalTr
         let before = state
             .tasks
             .get(task.index())
-            .map_or(Status::Pending, |task| task.status);
+            .map_or(Status::Pending, |task| task.status());
         let is = now.insert(*task, *to).unwrap_or(before);
         if is != *from || !from.may_become(*to) {
             return Err(IllegalTransition {
@@ -64,7 +64,7 @@ mod tests {
         use Status::{Assigned, Done, Failed, InProgress, Pending, Review};
         let yaml = "name: m\nagents: {w: {run: [/bin/true]}}\ntasks: [{title: a}, {title: b}]\n";
         let mut state = Simulation::new(yaml, options()).state;
-        (state.tasks[0].status, state.tasks[1].status) = (Assigned, Done);
+        (state.tasks[0].state, state.tasks[1].state) = (Assigned, Done);
         let allows = |steps: &[(u32, Status, Status)]| {
             let steps = steps.iter().map(|(task, from, to)| {
                 let transition = serde_json::json!({ "transition": { "from": from, "to": to } });

@@ -124,8 +124,8 @@ pub use stages::{prior_points, reprompt};
 #[cfg(test)]
 pub use state::{Answer, Ask, Evidence, Judging};
 pub use state::{
-    Deferral, Feedback, HoldStage, Known, Noted, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
-    Waiting,
+    Deferral, Feedback, Hold, HoldStage, Known, Noted, OutputRefs, RunPhase, Seat, SeatState, State,
+    TaskState,
 };
 pub use sums::Counts;
 pub use timers::Timer;

@@ -113,7 +113,7 @@ pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
     }
     let task = state.task(id);
     let is_resolving = |wanted: TaskId| {
-        let mut consults = task.asks.iter();
+        let mut consults = task.work.asks.iter();
         consults.any(|open| open.purpose == Purpose::Resolve { dependency: wanted })
     };
     let waiting = remedies.failed.iter().map(|entry| entry.dependency);
@@ -128,12 +128,14 @@ pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, 
     let mut waits_again = false;
     let mut waiting = vec![dependency];
     let without = state.alter(id, |task| {
-        task.asks
+        let is_pending = task.status() == Status::Pending;
+        task.work
+            .asks
             .retain(|open| open.purpose != Purpose::Resolve { dependency });
         if let Some(remedies) = task.remedies.as_deref_mut() {
             remedies.forget(dependency);
             waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
-            if task.status == Status::Pending || from == Status::Done {
+            if is_pending || from == Status::Done {
                 let kept = remedies.without.len();
                 remedies.without.retain(|known| known.dependency != dependency);
                 waits_again = remedies.without.len() < kept;

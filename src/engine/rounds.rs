@@ -58,7 +58,7 @@ pub(super) fn stall_before(state: &State, wave: u32) -> u32 {
         let (plan, task) = (state.plan.task(id), state.task(id));
         if plan.wave < wave && !task.not_taken {
             let round = rounds.entry(plan.wave).or_insert(Round::EMPTY);
-            round.take(task.status, task.attempt > 0);
+            round.take(task.status(), task.attempt.number > 0);
         }
     }
     stall(rounds.into_values())

@@ -45,7 +45,7 @@ impl State {
             }
             for on in self.plan.dependencies.of(id.index()) {
                 let leads_here = self.plan.route(*on).is_some_and(|route| route.leads_to(id));
-                match self.task(*on).edge.filter(|_| leads_here) {
+                match self.task(*on).edge().filter(|_| leads_here) {
                     Some(edge) if self.plan.route(*on).is_some_and(|route| route.target(edge) != id) => {
                         return Some((*on, edge));
                     }
@@ -86,7 +86,7 @@ impl View<'_> {
         if id == self.verification {
             self.edge
         } else {
-            self.state.task(id).edge
+            self.state.task(id).edge()
         }
     }
 
@@ -135,7 +135,7 @@ impl View<'_> {
         while let Some((_, id)) = open.pop_first() {
             // What was accepted stays part of the run while it is done again.
             let task = self.state.task(id);
-            let is_open = task.status == Status::Pending && task.reopened.is_none();
+            let is_open = task.status() == Status::Pending && task.reopened.is_none();
             if !is_open
                 || self.plan().task(id).part != Part::Selected
                 || self.is_out(id) == self.is_cut_off(id)
@@ -193,7 +193,7 @@ pub(super) fn reopened(state: &mut State, id: TaskId) {
     let mut view = View {
         state,
         verification: id,
-        edge: state.task(id).edge,
+        edge: state.task(id).edge(),
         turned: BTreeSet::new(),
     };
     view.spread([id].into_iter());
@@ -243,11 +243,11 @@ pub(super) fn derive(state: &mut State) {
         let view = View {
             state,
             verification: id,
-            edge: state.task(id).edge,
+            edge: state.task(id).edge(),
             turned: BTreeSet::new(),
         };
         let task = state.task(id);
-        let out = task.status == Status::Pending && task.reopened.is_none() && view.is_cut_off(id);
+        let out = task.status() == Status::Pending && task.reopened.is_none() && view.is_cut_off(id);
         state.tasks[id.index()].not_taken = out;
     }
 }

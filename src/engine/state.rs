@@ -2,8 +2,12 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `attempt` | what a task's state holds of its attempts |
+//! | `hold` | what keeps a task from moving until a person says so, and what their answer leads to |
 //! | `task` | the state of one task |
 
+mod attempt;
+mod hold;
 mod task;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,11 +27,17 @@ use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
 
-pub(super) use task::{ANSWERED, APPROVED, REJECTED};
+pub use attempt::{Attempt, Course, Evidence, Known, Noted, PersonsWord, Streak};
+#[cfg(test)]
+pub use attempt::{Calls, Nudged};
+pub use hold::Hold;
+pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume};
 pub use task::{
-    Answer, Ask, Calls, Deferral, Evidence, Feedback, Heard, Judging, Known, Noted, Nudged, OpenStage,
-    OutputRefs, PersonsWord, Reopened, SaidVerdict, Seat, SeatState, Streak, TaskState, Turn, Waiting,
+    Answer, Ask, Deferral, Feedback, Heard, Judging, OpenStage, OutputRefs, Reopened, SaidVerdict, Seat,
+    SeatState, TaskState, Turn,
 };
+#[cfg(test)]
+pub use task::{Consent, OpenWork};
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
 #[derive(Debug, Clone)]
@@ -243,7 +253,7 @@ impl State {
     /// Whether any task that could still be worked on waits for a hold.
     pub(super) fn holds_anything(&self, id: HoldId) -> bool {
         let mut blocked = self.plan.hold(id).blocks.iter();
-        blocked.any(|task| self.takes(*task) && !self.task(*task).status.is_terminal())
+        blocked.any(|task| self.takes(*task) && !self.task(*task).status().is_terminal())
     }
 
     /// Whether a delay runs that will start something.
@@ -309,7 +319,7 @@ impl State {
         let parked = self
             .tasks
             .iter()
-            .filter(|task| task.waiting.as_ref().is_some_and(Waiting::is_for_judges));
+            .filter(|task| task.hold().is_some_and(Hold::is_for_judges));
         u32::try_from(parked.count()).unwrap_or(u32::MAX)
     }
 
@@ -319,8 +329,8 @@ impl State {
         let state = self.task(task);
         TurnId {
             task,
-            attempt: state.attempt,
-            turn: state.turn,
+            attempt: state.attempt.number,
+            turn: state.attempt.turn,
         }
     }
 

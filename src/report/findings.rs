@@ -126,7 +126,7 @@ impl<'a> Accepted<'a> {
         let done = state
             .plan
             .task_ids()
-            .filter(|id| state.task(*id).status == Status::Done);
+            .filter(|id| state.task(*id).status() == Status::Done);
         for (id, found) in done.flat_map(|id| view.task(id).found().iter().map(move |found| (id, found))) {
             // What is for the record says how the verdict came about, not what is wrong with the work.
             if found.finding.severity > Severity::Info {

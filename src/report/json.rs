@@ -247,17 +247,17 @@ pub(super) fn regressed(state: &State) -> u32 {
         return 0;
     }
     count(state, |task| {
-        task.regressions > 0 || has_failed_by(task, FailureMode::Regressed)
+        task.course.regressions > 0 || has_failed_by(task, FailureMode::Regressed)
     })
 }
 
 fn has_failed_by(task: &TaskState, mode: FailureMode) -> bool {
-    task.status == Status::Failed && task.mode == Some(mode)
+    task.status() == Status::Failed && task.mode() == Some(mode)
 }
 
 fn count(state: &State, wanted: impl Fn(&TaskState) -> bool) -> u32 {
     let tasks = state.plan.task_ids().map(|id| state.task(id));
-    let counted = tasks.filter(|task| !task.superseded && wanted(task));
+    let counted = tasks.filter(|task| !task.is_superseded() && wanted(task));
     u32::try_from(counted.count()).unwrap_or(u32::MAX)
 }
 
@@ -269,10 +269,10 @@ pub fn is_cancelled(state: &State) -> bool {
         return false;
     }
     let failed = state.plan.task_ids().map(|id| state.task(id));
-    let failed = failed.filter(|task| task.status == Status::Failed && !task.superseded);
+    let failed = failed.filter(|task| task.status() == Status::Failed && !task.is_superseded());
     let mut some = false;
     for task in failed {
-        match task.mode {
+        match task.mode() {
             Some(FailureMode::Cancelled) => some = true,
             Some(FailureMode::Cascade) => {}
             _ => return false,
@@ -591,7 +591,7 @@ pub fn requests<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item =
 
 /// What kind of request it is: how the work that it is about was accepted.
 fn request_kind(state: &State, task: TaskId) -> &'static str {
-    let below = state.task(task).flag.filter(|flag| flag.is_below_bar());
+    let below = state.task(task).flag().filter(|flag| flag.is_below_bar());
     below.unwrap_or(QualityFlag::BelowThreshold).as_str()
 }
 

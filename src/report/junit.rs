@@ -100,10 +100,10 @@ fn test_case(state: &State, view: &RunView, id: TaskId) -> TestCase {
     }
     case.add_property(("agent", clean(&state.plan.agent(plan.agent).name).as_str()));
     case.add_property(("attempts", seen.attempts.len().to_string().as_str()));
-    if let Some(flag) = task.flag {
+    if let Some(flag) = task.flag() {
         case.add_property(("qualityFlag", flag.as_str()));
     }
-    if let Some(points) = task.points {
+    if let Some(points) = task.attempt.points {
         case.add_property(("score", points.to_string().as_str()));
     }
     if let Some(bar) = state.plan.bar(id) {
@@ -150,11 +150,11 @@ fn status(state: &State, view: &RunView, id: TaskId) -> TestCaseStatus {
     let mut status = match rank {
         Rank::Failed | Rank::Cascaded => not_good(
             NonSuccessKind::Failure,
-            task.mode.map_or("error", FailureMode::as_str),
+            task.mode().map_or("error", FailureMode::as_str),
         ),
         Rank::BelowBar => not_good(
             NonSuccessKind::Failure,
-            task.flag.map_or("below-threshold", QualityFlag::as_str),
+            task.flag().map_or("below-threshold", QualityFlag::as_str),
         ),
         Rank::Indeterminate => not_good(NonSuccessKind::Error, OutcomeClass::Indeterminate.as_str()),
         Rank::Waiting | Rank::Open | Rank::Superseded | Rank::NotTaken | Rank::NotSelected => {

@@ -166,7 +166,7 @@ fn task_row(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
         escape(&state.plan.task(id).title),
         sign(rank),
         rank.words(),
-        number(state.task(id).points),
+        number(state.task(id).attempt.points),
         number(state.plan.bar(id).map(|bar| bar.points)),
         view.task(id).attempts.len(),
         escape(&reason(state, view, rank, id)),

@@ -2,7 +2,7 @@
 //! report calls good what another one calls bad.
 
 use crate::domain::{FailureMode, QualityFlag, Status, TaskId, Verdict};
-use crate::engine::{State, Waiting};
+use crate::engine::{Hold, State};
 use crate::mission::Part;
 
 use super::json::blocked_by;
@@ -69,17 +69,17 @@ pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
     if task.not_taken {
         return Rank::NotTaken;
     }
-    let for_judges = task.waiting.as_ref().is_some_and(Waiting::is_for_judges);
-    match (task.status, task.flag) {
-        (Status::Failed, _) if task.superseded => Rank::Superseded,
-        (Status::Failed, _) if task.mode == Some(FailureMode::Cascade) => Rank::Cascaded,
+    let for_judges = task.hold().is_some_and(Hold::is_for_judges);
+    match (task.status(), task.flag()) {
+        (Status::Failed, _) if task.is_superseded() => Rank::Superseded,
+        (Status::Failed, _) if task.mode() == Some(FailureMode::Cascade) => Rank::Cascaded,
         (Status::Failed, _) => Rank::Failed,
-        (Status::Done, _) if task.indeterminate => Rank::Indeterminate,
-        (Status::AwaitingApproval, _) if for_judges || task.indeterminate => Rank::Indeterminate,
+        (Status::Done, _) if task.attempt.indeterminate => Rank::Indeterminate,
+        (Status::AwaitingApproval, _) if for_judges || task.attempt.indeterminate => Rank::Indeterminate,
         (Status::AwaitingApproval, _) => Rank::Waiting,
         (Status::Done, Some(flag)) if flag.is_below_bar() => Rank::BelowBar,
         (Status::Done, Some(QualityFlag::Unreviewed)) if state.options.strict => Rank::Indeterminate,
-        (Status::Done, _) if task.faulted && state.options.strict => Rank::Indeterminate,
+        (Status::Done, _) if task.attempt.faulted && state.options.strict => Rank::Indeterminate,
         (Status::Done, Some(QualityFlag::Unreviewed)) => Rank::Unreviewed,
         (Status::Done, _) if view.task(id).attempts.len() > 1 => Rank::Reworked,
         (Status::Done, _) => Rank::Done,
@@ -105,7 +105,7 @@ pub(super) fn worst_first(state: &State, view: &RunView) -> Vec<(Rank, TaskId)> 
         .task_ids()
         .map(|id| (rank(state, view, id), id))
         .collect();
-    tasks.sort_by_key(|(rank, id)| (*rank, state.task(*id).points, *id));
+    tasks.sort_by_key(|(rank, id)| (*rank, state.task(*id).attempt.points, *id));
     tasks
 }
 
@@ -125,14 +125,16 @@ pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> S
     let score = || {
         let symbols = super::style::Style::default().symbols();
         let bar = state.plan.bar(id);
-        task.points.map(|points| against_bar(points, bar, symbols))
+        task.attempt
+            .points
+            .map(|points| against_bar(points, bar, symbols))
     };
     match rank {
         Rank::Failed | Rank::Cascaded => seen.failure.as_deref().map(failure_words).unwrap_or_default(),
-        Rank::Indeterminate if task.flag == Some(QualityFlag::Unreviewed) => {
+        Rank::Indeterminate if task.flag() == Some(QualityFlag::Unreviewed) => {
             "unreviewed (--strict)".to_owned()
         }
-        Rank::Indeterminate if task.faulted && !task.indeterminate => {
+        Rank::Indeterminate if task.attempt.faulted && !task.attempt.indeterminate => {
             let said = view.scrutiny.get(&id).into_iter().flatten();
             let mut faults = said.filter(|report| report.verdict == Verdict::Fault);
             let fault = faults.next().map(stage_words).unwrap_or_default();
@@ -142,14 +144,14 @@ pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> S
             waiting().unwrap_or_else(|| "no score could be read from the review".to_owned())
         }
         Rank::BelowBar => {
-            let flag = task.flag.map_or("below the bar", QualityFlag::as_str);
+            let flag = task.flag().map_or("below the bar", QualityFlag::as_str);
             let score = score().unwrap_or_else(|| "score unknown".to_owned());
             format!("accepted all the same: {flag}, {score}")
         }
         Rank::Waiting => waiting().unwrap_or_default(),
         Rank::Open => {
             let blockers: Vec<_> = blocked_by(state, id).into_iter().map(sanitize).collect();
-            match (task.status, blockers.is_empty()) {
+            match (task.status(), blockers.is_empty()) {
                 (Status::Pending, false) => format!("blocked by {}", blockers.join(", ")),
                 (Status::Pending, true) => "not started".to_owned(),
                 (status, _) => format!("not finished: {}", status.as_str()),

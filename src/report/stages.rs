@@ -66,12 +66,7 @@ fn judge<'a>(state: &'a State, task_plan: &'a TaskPlan, step: Step) -> &'a str {
 
 /// The stage that looks at a task now.
 pub(super) fn at_work(state: &State, task: TaskId) -> Option<&str> {
-    let open = state
-        .task(task)
-        .judging
-        .as_deref()?
-        .stage
-        .filter(|stage| stage.open)?;
+    let open = state.task(task).judging()?.stage.filter(|stage| stage.open)?;
     Some(state.plan.task(task).step_name(open.key.step()?))
 }
 

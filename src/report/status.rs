@@ -316,11 +316,11 @@ impl TaskRow {
             agent: state.plan.agent(plan.agent).name.to_string(),
             selected: plan.part == Part::Selected,
             not_taken: task.not_taken,
-            status: task.status,
-            superseded: task.superseded,
-            phase: task.phase,
-            flag: task.flag,
-            points: task.points,
+            status: task.status(),
+            superseded: task.is_superseded(),
+            phase: task.phase(),
+            flag: task.flag(),
+            points: task.attempt.points,
             bar: state.plan.bar(id),
             tries: view.task(id).attempts.len(),
             started: view.task(id).started_at,
@@ -390,7 +390,7 @@ fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
 /// What holds a task, what it waits for, how it failed, how far its review is.
 fn standing(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     let seen = view.task(id);
-    if state.task(id).superseded {
+    if state.task(id).is_superseded() {
         let by = &state.plan.task(state.standing(id)).title;
         return Some(format!("by {}", sanitize(by)));
     }
@@ -400,7 +400,7 @@ fn standing(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     if let Some(failure) = seen.failure.as_deref() {
         return Some(failure_words(failure));
     }
-    if let Some((edge, route)) = state.task(id).edge.zip(state.plan.route(id)) {
+    if let Some((edge, route)) = state.task(id).edge().zip(state.plan.route(id)) {
         let target = sanitize(&state.plan.task(route.target(edge)).title);
         return Some(format!("{}: {target}", edge.as_str()));
     }
@@ -415,7 +415,7 @@ fn standing(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     if let Some(words) = queued(state, id) {
         return Some(words);
     }
-    let judging = state.task(id).judging.as_deref();
+    let judging = state.task(id).judging();
     let seats = judging.map_or(&[][..], |judging| &judging.seats);
     let replied = seats.iter().filter(|seat| seat.state != SeatState::Asked).count();
     (!seats.is_empty()).then(|| format!("judges {replied}/{}", seats.len()))
@@ -433,7 +433,7 @@ fn queued(state: &State, id: TaskId) -> Option<String> {
         ));
     }
     let waits_for_slot = deferral.is_some_and(|deferral| deferral.why == DeferralReason::Slot)
-        || (deferral.is_none() && task.status == Status::Pending && plan.part == Part::Selected);
+        || (deferral.is_none() && task.status() == Status::Pending && plan.part == Part::Selected);
     if !waits_for_slot || state.phase != RunPhase::Running {
         return None;
     }
@@ -638,7 +638,7 @@ fn shown(state: &State) -> Vec<TaskId> {
     if tasks_of_mission(state) <= ROWS {
         return state.plan.task_ids().collect();
     }
-    let is_news = |id: &TaskId| state.task(*id).flag != Some(QualityFlag::Clean);
+    let is_news = |id: &TaskId| state.task(*id).flag() != Some(QualityFlag::Clean);
     let mut shown: Vec<_> = state.plan.task_ids().filter(is_news).take(ROWS).collect();
     let room = ROWS - shown.len();
     shown.extend(state.plan.task_ids().filter(|id| !is_news(id)).take(room));

@@ -267,8 +267,8 @@ fn scores(page: &mut Page<'_>, state: &State) {
     let mut scored: Vec<(Points, TaskId)> = state
         .plan
         .task_ids()
-        .filter(|id| !state.task(*id).superseded)
-        .filter_map(|id| Some((state.task(id).points?, id)))
+        .filter(|id| !state.task(*id).is_superseded())
+        .filter_map(|id| Some((state.task(id).attempt.points?, id)))
         .collect();
     scored.sort_unstable();
     let rows: Vec<(String, TaskId)> = scored
@@ -294,10 +294,10 @@ fn failures(page: &mut Page<'_>, state: &State, view: &RunView) {
         state
             .plan
             .task_ids()
-            .filter(|id| state.task(*id).status == Status::Failed && !state.task(*id).superseded)
+            .filter(|id| state.task(*id).status() == Status::Failed && !state.task(*id).is_superseded())
     };
     let causes: Vec<TaskId> = failed()
-        .filter(|id| state.task(*id).mode != Some(FailureMode::Cascade))
+        .filter(|id| state.task(*id).mode() != Some(FailureMode::Cascade))
         .collect();
     let row = |id: &TaskId| {
         let title = sanitize(&state.plan.task(*id).title).into_owned();
@@ -432,8 +432,8 @@ pub(super) fn next_commands(
     let mut commands = Vec::new();
     let has_failed = |id: &TaskId| {
         let task = state.task(*id);
-        let by_itself = !matches!(task.mode, Some(FailureMode::Cascade | FailureMode::Cancelled));
-        task.status == Status::Failed && by_itself && !task.superseded
+        let by_itself = !matches!(task.mode(), Some(FailureMode::Cascade | FailureMode::Cancelled));
+        task.status() == Status::Failed && by_itself && !task.is_superseded()
     };
     let broken = state.plan.task_ids().find(has_failed);
     if let Some(task) = broken {
@@ -442,7 +442,11 @@ pub(super) fn next_commands(
     }
     // Where judges were missing they are asked again before a person is.
     let waits = |again: bool| {
-        let for_judges = |asked: &Asked<'_>| asked.task.is_some_and(|task| state.task(task).indeterminate);
+        let for_judges = |asked: &Asked<'_>| {
+            asked
+                .task
+                .is_some_and(|task| state.task(task).attempt.indeterminate)
+        };
         let first = asked(state, view).find(|asked| for_judges(asked) == again)?;
         Some(if first.reason == WaitingReason::Question.as_str() {
             format!("quorum answer {} 'ANSWER'", first.id)
@@ -483,10 +487,11 @@ pub(super) fn next_commands(
 /// The done task before a gate that has the lowest score, or the first one where none has any.
 fn worst_before(state: &State, gate: GateId) -> Option<TaskId> {
     let before = state.plan.gate(gate).after.iter().copied();
-    let done = before.filter(|id| state.task(*id).status == Status::Done);
+    let done = before.filter(|id| state.task(*id).status() == Status::Done);
     done.min_by_key(|id| {
         state
             .task(*id)
+            .attempt
             .points
             .map_or((1, None), |points| (0, Some(points)))
     })

@@ -94,7 +94,7 @@ fn long_lists_are_counted() {
         mission.task(&format!("task {n}"), &[])
     });
     let mut scene = Scene::start(mission);
-    while let Some(task) = (0..13).find(|task| scene.state.task(TaskId(*task)).running.is_some()) {
+    while let Some(task) = (0..13).find(|task| scene.state.task(TaskId(*task)).work.turn.is_some()) {
         scene.works(task).evaluated(task, 70, "");
     }
     let text = plain(&scene);

@@ -512,7 +512,7 @@ impl<'o> Scene<'o> {
     pub fn stopped(&mut self, cause: StopCause) -> &mut Self {
         self.input(&Fact::Stop(cause));
         for task in self.plan.every_task_id() {
-            if self.state.task(task).running.is_some() {
+            if self.state.task(task).work.turn.is_some() {
                 self.commit(vec![Event::Turn(self.state.current_turn(task), TurnEvent::Lost)]);
             }
         }

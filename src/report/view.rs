@@ -144,7 +144,7 @@ impl RunView {
     #[must_use]
     pub fn accepted_by(&self, state: &crate::engine::State, id: TaskId) -> Option<&str> {
         let person = self.persons.get(&id)?;
-        (state.task(id).status == Status::Done).then_some(person)
+        (state.task(id).status() == Status::Done).then_some(person)
     }
 
     /// The view of a task.
@@ -158,7 +158,7 @@ impl RunView {
     pub fn severities(&self, state: &crate::engine::State) -> SeverityCounts {
         let mut counts = SeverityCounts::default();
         let ids = state.plan.task_ids();
-        let stands = ids.filter(|id| !state.task(*id).superseded);
+        let stands = ids.filter(|id| !state.task(*id).is_superseded());
         for found in stands.flat_map(|id| self.task(id).found()) {
             counts.add(found.finding.severity);
         }

@@ -61,7 +61,7 @@ pub fn ask<E: From<&'static str>>(purpose: Purpose, about: &About<'_, E>) -> Res
         }
         Purpose::Decompose { .. } => decompose(&task, &plan.acceptance, about.unread.as_deref()),
         Purpose::Approve { .. } => {
-            let gate = about.task.waiting.as_ref().map(|waiting| &waiting.gate);
+            let gate = about.task.hold().map(|waiting| &waiting.gate);
             let mut approvals = plan.approvals.iter();
             let approval = approvals.find(|approval| Some(&approval.gate) == gate);
             let message = approval.and_then(|approval| approval.message.as_deref());
@@ -201,7 +201,7 @@ fn resolve(
          Decide what becomes of it.\n\n{}\n# The failed task\n{}\nIt failed: {}.\n",
         subject(task),
         subject(failed_task),
-        failed.mode.map_or("error", FailureMode::as_str)
+        failed.mode().map_or("error", FailureMode::as_str)
     );
     let last = failed.feedback.last();
     for finding in last.into_iter().flat_map(|last| &last.findings) {

@@ -84,7 +84,7 @@ fn active_titles(run: &RunFolder, key: Option<&OperatorKey>) -> Result<Option<Ve
         Err(error) => return Err(error),
     };
     let selected = state.plan.selected_ids();
-    let open = selected.filter(|id| state.takes(*id) && !state.task(*id).status.is_terminal());
+    let open = selected.filter(|id| state.takes(*id) && !state.task(*id).status().is_terminal());
     Ok(state
         .is_unfinished()
         .then(|| open.map(|id| state.plan.task(id).title.to_string()).collect()))

@@ -263,7 +263,7 @@ fn in_flight(state: &State) -> HashMap<String, TurnId> {
     let running = state
         .plan
         .task_ids()
-        .filter(|id| state.task(*id).running.is_some());
+        .filter(|id| state.task(*id).work.turn.is_some());
     running
         .filter(|id| of_process(*id))
         .map(|id| state.current_turn(id))

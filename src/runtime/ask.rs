@@ -154,7 +154,7 @@ impl Call {
             folder: self.folder.clone(),
             secrets: self.secrets.clone(),
             task: self.id.task,
-            attempt: self.task.attempt,
+            attempt: self.task.attempt.number,
         }
     }
 
@@ -176,13 +176,13 @@ impl Call {
             Purpose::Score(place) => ("judge", vec![place.seat, place.round]),
             Purpose::Resolve { dependency } => ("resolve", vec![dependency.0, self.resolutions()]),
             Purpose::Approve { number, approver } => ("approve", vec![number, approver]),
-            purpose @ (Purpose::Confirm | Purpose::Answer) => (purpose.as_str(), vec![self.task.turn]),
+            Purpose::Confirm | Purpose::Answer => (self.purpose.as_str(), vec![self.task.attempt.turn]),
             purpose => (purpose.as_str(), purpose.round().into_iter().collect()),
         };
         cassette::Call {
             task: self.plan.task(self.id.task).title.to_string(),
             agent: self.plan.agent(self.agent).name.to_string(),
-            attempt: self.task.attempt,
+            attempt: self.task.attempt.number,
             stage: stage.to_owned(),
             place: place.into_iter().chain([self.id.attempt_try]).collect(),
         }
@@ -266,8 +266,8 @@ impl Call {
     fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, WorkError> {
         let turn = TurnId {
             task,
-            attempt: state.attempt,
-            turn: state.turn,
+            attempt: state.attempt.number,
+            turn: state.attempt.turn,
         };
         read_output(&self.folder, turn, &state.output, 4 * MAX_SAID)
             .map_err(WorkError::lost("what the agent said is lost"))

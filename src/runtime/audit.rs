@@ -94,7 +94,7 @@ impl World {
             };
             let number_of_run = commands.len().try_into().unwrap_or(u32::MAX);
             let output = SpoolName::Audit(number, number_of_run);
-            let of_task = self.task_commands(plan, *task, state.task(*task).attempt);
+            let of_task = self.task_commands(plan, *task, state.task(*task).attempt.number);
             let Some(mut job) = check::job(&of_task, *check, &output) else {
                 continue;
             };

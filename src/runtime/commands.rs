@@ -222,13 +222,13 @@ impl World {
             approver,
         };
         let task = state.task(id.task);
-        let waiting = task.waiting.as_ref();
+        let waiting = task.hold();
         let mut approvals = state.plan.task(id.task).approvals.iter();
         let approval =
             approvals.find(|approval| waiting.is_some_and(|waiting| waiting.gate == approval.gate));
         match approval.and_then(|approval| approval.approvers.get(id.approver as usize)) {
             Some(ApproverPlan::Command(command)) => {
-                let commands = self.task_commands(&state.plan, id.task, task.attempt);
+                let commands = self.task_commands(&state.plan, id.task, task.attempt.number);
                 let job = approver::job(&commands, id, command);
                 let asked = Job::Approver { number, approver };
                 self.start_for(commands, job, turn, asked, approver::answered)

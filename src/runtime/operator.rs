@@ -170,12 +170,12 @@ pub(super) fn files_of(state: &State, command: &Command) -> Option<Fact> {
     let Command::Approve { task, .. } = command else {
         return None;
     };
-    let waiting = state.tasks.get(task.index())?.waiting.as_ref()?;
+    let waiting = state.tasks.get(task.index())?.hold()?;
     let is_asked = waiting.reason == WaitingReason::Refer && state.plan.task(*task).names_files();
     let counts = is_asked && engine::meets(state, command) == CommandResult::Applied;
     counts.then(|| Fact::FilesSeen {
         task: *task,
-        attempt: state.task(*task).attempt,
+        attempt: state.task(*task).attempt.number,
         files: scan::files_of(&state.plan, *task),
     })
 }
@@ -285,7 +285,7 @@ tasks: [{title: a}]
         };
         assert!(teller(state.clone()).decide(end.clone()).unwrap());
         let mut wrong = state.clone();
-        wrong.tasks[0].status = Status::Pending;
+        wrong.tasks[0].state = Status::Pending;
         let mut teller = teller(wrong);
         let error = teller.decide(end).unwrap_err().to_string();
         assert!(
@@ -293,7 +293,7 @@ tasks: [{title: a}]
             "{error}"
         );
         assert_eq!(
-            teller.state.task(crate::domain::TaskId(0)).status,
+            teller.state.task(crate::domain::TaskId(0)).status(),
             Status::Pending
         );
         assert!(teller.journal.commit().is_err(), "nothing more is written");

@@ -224,7 +224,7 @@ impl Rejudge<'_> {
         self.of_other_rules += usize::from(!self.is_comparable);
         match &record.fact {
             Fact::HandedOver { id, file } => {
-                let attempt = state.task(id.task).attempt;
+                let attempt = state.task(id.task).attempt.number;
                 self.handed_over.insert(*id, (record.seq, attempt, file.clone()));
                 None
             }
@@ -254,7 +254,7 @@ impl Rejudge<'_> {
             _ => return,
         };
         // A record names the tasks that it adds, and nobody has worked on them.
-        let Some(attempt) = state.tasks.get(task.index()).map(|task| task.attempt) else {
+        let Some(attempt) = state.tasks.get(task.index()).map(|task| task.attempt.number) else {
             return;
         };
         let of = (task, attempt, stage);
@@ -323,7 +323,7 @@ impl Rejudge<'_> {
     /// What an agent replied, as it is read now.
     fn replied(&mut self, state: &State, id: AskId, reply: &ReplyRef, advice: &Advice) -> Advice {
         let task = state.task(id.task);
-        let Some(open) = task.asks.iter().find(|open| open.id == id) else {
+        let Some(open) = task.work.asks.iter().find(|open| open.id == id) else {
             return advice.clone();
         };
         let agent = state.plan.agent(open.agent);
@@ -364,7 +364,7 @@ impl Rejudge<'_> {
         self.readings.push(Reading {
             record: self.record,
             task: state.plan.task(id.task).title.to_string(),
-            attempt: task.attempt,
+            attempt: task.attempt.number,
             stage,
             place,
             agent: agent.name.to_string(),

@@ -68,7 +68,7 @@ impl Case<'_> {
             "schema": "quorum.review-request/v1",
             "task": task.title,
             "description": task.description,
-            "attempt": self.task.attempt,
+            "attempt": self.task.attempt.number,
             "round": round,
             "acceptance": task.acceptance,
             "prompt": asked.joined(),
@@ -82,8 +82,8 @@ impl Case<'_> {
 
 /// Whether who judges a task judges files, by what is known of its work.
 pub(super) fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
-    let evidence = &task_state.evidence;
-    let calls = evidence.calls.known().map(|calls| calls.calls);
+    let evidence = &task_state.course.evidence;
+    let calls = task_state.attempt.calls.known().map(|calls| calls.calls);
     let changed = match evidence.changed {
         Known::No => Some(false),
         Known::Yes => Some(true),
@@ -131,7 +131,7 @@ impl Material {
         let (mut facts, mut shown) = if is_node {
             target_files(plan, judged)
         } else {
-            let judging = task_state.judging.as_deref();
+            let judging = task_state.judging();
             let files = judging.map_or(&[][..], |judging| &judging.files);
             (files.to_vec(), artifacts(&workspace(plan, task), files))
         };
@@ -222,7 +222,7 @@ impl Material {
 
 /// What checks said of the work, without what nobody may read.
 fn check_reports(task_state: &TaskState, secrets: &Secrets) -> Vec<CheckReport> {
-    let judging = task_state.judging.as_deref().into_iter();
+    let judging = task_state.judging().into_iter();
     let results = judging.flat_map(|judging| judging.checks.iter().flatten());
     let report = |(n, result): (u32, &CheckResult)| CheckReport {
         name: format!("check {n}"),
@@ -294,14 +294,14 @@ fn course(
     }
     let turn = TurnId {
         task: *task,
-        attempt: task_state.attempt,
-        turn: task_state.turn,
+        attempt: task_state.attempt.number,
+        turn: task_state.attempt.turn,
     };
     let mut facts = vec![format!(
         // Not how long it took: that says little of the work, and no prompt would ever be the same again.
         "Attempt {} ({}) ended by itself.",
-        task_state.attempt,
-        task_state.kind.as_str(),
+        task_state.attempt.number,
+        task_state.attempt.kind.as_str(),
     )];
     for feedback in &task_state.feedback {
         let points = feedback
@@ -313,7 +313,7 @@ fn course(
             feedback.stage.as_str()
         ));
     }
-    match task_state.evidence.calls.known() {
+    match task_state.attempt.calls.known() {
         Some(calls) => facts.push(format!("It made {} tool calls in this attempt.", calls.calls)),
         None => facts.push("Whether it used tools is not known.".to_owned()),
     }
@@ -394,8 +394,8 @@ pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Res
     let read = |(task, state): &Judged, most: usize| {
         let turn = TurnId {
             task: *task,
-            attempt: state.attempt,
-            turn: state.turn,
+            attempt: state.attempt.number,
+            turn: state.attempt.turn,
         };
         read_output(folder, turn, &state.output, most).map_err(WorkError::lost("the work's output is lost"))
     };

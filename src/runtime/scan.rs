@@ -47,7 +47,7 @@ impl World {
 
     /// Looks at the files of a task, and hands an input to the loop behind what was seen.
     pub(super) fn look_before(&mut self, state: &State, task: TaskId, input: Fact) {
-        let (plan, attempt) = (state.plan.clone(), state.task(task).attempt);
+        let (plan, attempt) = (state.plan.clone(), state.task(task).attempt.number);
         let sender = self.sender.clone();
         tokio::task::spawn_blocking(move || {
             let files = files_of(&plan, task);

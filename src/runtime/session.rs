@@ -435,7 +435,7 @@ impl Session {
         let task = match input {
             Fact::AskReplied { id, .. } => {
                 let task = self.state.tasks.get(id.task.index())?;
-                let open = task.asks.iter().find(|open| open.id == *id)?;
+                let open = task.work.asks.iter().find(|open| open.id == *id)?;
                 matches!(
                     open.purpose,
                     Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. }

@@ -105,7 +105,7 @@ impl World {
     }
 
     fn remember_with(&mut self, state: &State, turn: TurnId, by_default: Seen) {
-        let noted = state.task(turn.task).evidence.noted.as_deref();
+        let noted = state.task(turn.task).course.evidence.noted.as_deref();
         let path = |noted: &Noted| self.folder.spool_file(&SpoolName::Before(noted.turn));
         let before = Before {
             noted: noted.map(|noted| (path(noted), noted.file.clone())),
@@ -327,7 +327,7 @@ pub(super) struct Answer {
 impl Answer {
     /// What is to be read of a task's answer, if its adapter's ledger shows that no tool was called.
     pub fn asked(state: &State, task: TaskId) -> Option<Self> {
-        let calls = state.task(task).evidence.calls.known()?;
+        let calls = state.task(task).attempt.calls.known()?;
         (calls.calls == 0).then(|| Self {
             turn: state.current_turn(task),
             output: state.task(task).output.clone(),

@@ -30,7 +30,7 @@ const SHORT_CHARS: usize = 16_000;
 /// The prompt of a task's next turn. `said` is what the turns of [`quoted`] said; those that cannot be shown are warned
 /// about.
 pub(super) fn compose(state: &State, task: TaskId, said: &Said, warnings: &mut Vec<String>) -> String {
-    if state.task(task).streak.too_long {
+    if state.task(task).course.streak.too_long {
         return short(state, task);
     }
     let plan = state.plan.task(task);
@@ -41,7 +41,7 @@ pub(super) fn compose(state: &State, task: TaskId, said: &Said, warnings: &mut V
     mends(&mut prompt, state, task);
     feedback(&mut prompt, state, task);
     sent_back(&mut prompt, state, task);
-    if plan.side_effects && state.task(task).acted {
+    if plan.side_effects && state.task(task).consent.acted {
         prompt.push_str(DO_NOT_REPEAT);
     }
     missing(&mut prompt, state, task);
@@ -61,7 +61,7 @@ fn short(state: &State, task: TaskId) -> String {
         rest.push_str("\n## What was found last\n");
         describe(&mut rest, last);
     }
-    if plan.side_effects && state.task(task).acted {
+    if plan.side_effects && state.task(task).consent.acted {
         rest.push_str(DO_NOT_REPEAT);
     }
     missing(&mut rest, state, task);
@@ -284,7 +284,7 @@ fn answers(prompt: &mut String, state: &State, task: TaskId) {
 
 /// The turns whose outputs the task is shown, each with what vouches for it.
 pub(super) fn quoted(state: &State, task: TaskId) -> Vec<(TurnId, OutputRefs)> {
-    if state.task(task).streak.too_long {
+    if state.task(task).course.streak.too_long {
         return Vec::new();
     }
     let dependencies = state.plan.dependencies.of(task.index()).iter();
@@ -312,16 +312,15 @@ fn upstream(prompt: &mut String, state: &State, task: TaskId, said: &Said, warni
         let dependency = state.standing(*dependency);
         let done = state.task(dependency);
         let _ = write!(prompt, "\n### {}\n", state.plan.task(dependency).title);
-        if done.flag == Some(QualityFlag::BelowThreshold) {
-            let score = done
-                .points
-                .map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
+        if done.flag() == Some(QualityFlag::BelowThreshold) {
+            let points = done.attempt.points;
+            let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
             let _ = writeln!(prompt, "[ACCEPTED BELOW QUALITY BAR, {score}]");
         }
-        if done.flag == Some(QualityFlag::Degraded) {
+        if done.flag() == Some(QualityFlag::Degraded) {
             prompt.push_str("[DEGRADED: ACCEPTED ON PARTIAL ARTIFACTS]\n");
         }
-        if done.status == Status::Failed {
+        if done.status() == Status::Failed {
             prompt.push_str("[FAILED: do not rely on it]\n");
         }
         if done.not_taken {
@@ -356,18 +355,17 @@ fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
         .judged(id)
         .map(|task| &*state.plan.task(task).title)
         .collect();
-    let verdict = match node.edge {
+    let verdict = match node.edge() {
         Some(Edge::Pass) => "passed",
         Some(Edge::Fail) => "failed",
         Some(Edge::Refer) => "could not be decided about",
         None => "was not decided about yet",
     };
-    let score = node
-        .points
-        .map_or_else(String::new, |points| format!(", {points} of 100 points"));
+    let points = node.attempt.points;
+    let score = points.map_or_else(String::new, |points| format!(", {points} of 100 points"));
     let _ = writeln!(prompt, "What it judged {verdict}{score}: {}.", judged.join(", "));
     if node
-        .edge
+        .edge()
         .is_some_and(|edge| edge == Edge::Fail && !route.fail_goes_back)
         && let Some(found) = node.feedback.last()
     {
@@ -380,7 +378,7 @@ fn feedback(prompt: &mut String, state: &State, task: TaskId) {
     let Some((last, earlier)) = current.feedback.split_last() else {
         return;
     };
-    let _ = match current.kind {
+    let _ = match current.attempt.kind {
         AttemptKind::Fix if last.stage == Stage::Audit => write!(
             prompt,
             "\n## What you delivered does not hold any more\n\nYour work was accepted. Since then something changed that it was \
@@ -425,7 +423,7 @@ fn sent_back(prompt: &mut String, state: &State, task: TaskId) {
 
 /// A worker whose finish gate is not met goes on with the same attempt.
 fn missing(prompt: &mut String, state: &State, task: TaskId) {
-    let missing = &state.task(task).missing;
+    let missing = &state.task(task).attempt.missing;
     if missing.is_empty() {
         return;
     }

@@ -146,7 +146,7 @@ impl History {
         self.past_inputs.clear();
         let kept = std::mem::take(&mut self.alive);
         let in_flight = |turn: &TurnId| {
-            self.state.task(turn.task).running.is_some() && self.state.current_turn(turn.task) == *turn
+            self.state.task(turn.task).work.turn.is_some() && self.state.current_turn(turn.task) == *turn
         };
         let kept: Vec<TurnId> = kept.into_iter().filter(in_flight).collect();
         let begun = if self.records.is_empty() {
@@ -269,7 +269,7 @@ impl History {
     }
 
     fn stuck(&self) -> Result<(), Dead> {
-        let statuses: Vec<_> = self.state.tasks.iter().map(|task| task.status).collect();
+        let statuses: Vec<_> = self.state.tasks.iter().map(|task| task.status()).collect();
         panic!(
             "nothing is under way and the session goes on: {statuses:?} {:?}",
             self.records.last()
@@ -401,7 +401,7 @@ impl History {
             Effect::StopTask(_) => {}
             Effect::RunTurn { turn, .. } => {
                 let current = self.state.current_turn(turn.task) == turn;
-                if current && self.state.task(turn.task).running.is_some() {
+                if current && self.state.task(turn.task).work.turn.is_some() {
                     self.performed.insert(turn);
                     self.in_flight.push(effect);
                 }
@@ -506,7 +506,7 @@ impl History {
         };
         Some(Fact::FilesSeen {
             task,
-            attempt: self.state.task(task).attempt,
+            attempt: self.state.task(task).attempt.number,
             files: plan.target_files.iter().map(|path| fact(path)).collect(),
         })
     }
@@ -535,7 +535,7 @@ impl History {
             // Said of a turn that is still under way: that it was spawned is true twice; a request that failed may fail
             // again, and its turn then ends sooner. Both are news of the turn in flight, not late ones.
             Fact::TurnSpawned { turn, .. } | Fact::TurnRequestFailed { turn, .. }
-                if self.state.task(turn.task).running.is_some() && self.state.current_turn(turn.task) == *turn
+                if self.state.task(turn.task).work.turn.is_some() && self.state.current_turn(turn.task) == *turn
         ) || matches!(
             &input,
             // The same call failed for good once more: its letter is written anew, and is there already.
@@ -584,7 +584,11 @@ impl History {
         self.tally.commands += 1;
         let random = &mut self.random;
         let task = TaskId::from_index(random.below(self.state.plan.tasks.len() + 1));
-        let asked = self.state.tasks.get(task.index()).map_or(1, |task| task.asked);
+        let asked = self
+            .state
+            .tasks
+            .get(task.index())
+            .map_or(1, |task| task.consent.asked);
         let number = (asked + 1).saturating_sub(u32::try_from(random.below(3)).unwrap());
         let command = match random.below(20) {
             0..=5 => Command::Approve { task, number },
@@ -740,7 +744,7 @@ impl History {
             }
             self.begin();
         }
-        let statuses: Vec<_> = self.state.tasks.iter().map(|task| task.status).collect();
+        let statuses: Vec<_> = self.state.tasks.iter().map(|task| task.status()).collect();
         panic!("people say yes, everything goes well, and the run does not end: {statuses:?}");
     }
 
@@ -753,12 +757,11 @@ impl History {
             }))
         };
         let waiting = self.state.plan.task_ids().filter_map(|task| {
-            let number = self.state.task(task).waiting.as_ref()?.number;
+            let number = self.state.task(task).hold()?.number;
             let is_question = self
                 .state
                 .task(task)
-                .waiting
-                .as_ref()
+                .hold()
                 .is_some_and(|waiting| waiting.reason == WaitingReason::Question);
             Some(says(if is_question {
                 let text = "the second".to_owned();

@@ -913,21 +913,25 @@ impl ReferenceModel {
             assert_eq!(
                 (seen.status, seen.flag, seen.attempt, seen.in_flight, seen.tries),
                 (
-                    task.status,
-                    task.flag,
-                    task.attempt,
-                    task.running.is_some(),
-                    task.tries
+                    task.status(),
+                    task.flag(),
+                    task.attempt.number,
+                    task.work.turn.is_some(),
+                    task.course.tries
                 )
             );
             assert_eq!(
                 (seen.regressions, seen.reopened.is_some()),
-                (task.regressions, task.reopened.is_some()),
+                (task.course.regressions, task.reopened.is_some()),
                 "{seen:?}"
             );
             assert_eq!(
                 (seen.points, seen.indeterminate, seen.superseded),
-                (task.points, task.indeterminate, task.superseded),
+                (
+                    task.attempt.points,
+                    task.attempt.indeterminate,
+                    task.is_superseded()
+                ),
                 "{seen:?}"
             );
         }

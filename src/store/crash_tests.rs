@@ -47,7 +47,7 @@ fn world(state: &State, effect: &Effect) -> Answer {
             id,
             purpose: Purpose::Score(seat),
             ..
-        } => Answer::Score(if seat.attempt > 1 || state.task(id.task).attempt > 1 {
+        } => Answer::Score(if seat.attempt > 1 || state.task(id.task).attempt.number > 1 {
             80
         } else {
             40
@@ -125,7 +125,14 @@ fn rows(state: &State) -> Vec<Row> {
     state
         .tasks
         .iter()
-        .map(|task| (task.status, task.flag, task.points, task.attempt))
+        .map(|task| {
+            (
+                task.status(),
+                task.flag(),
+                task.attempt.points,
+                task.attempt.number,
+            )
+        })
         .collect()
 }
 

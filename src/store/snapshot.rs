@@ -161,10 +161,10 @@ fn rows(state: &State) -> Vec<Row> {
     rows.map(|(plan, task)| {
         (
             plan.title.to_string(),
-            task.status,
-            task.flag,
-            task.points,
-            task.attempt,
+            task.status(),
+            task.flag(),
+            task.attempt.points,
+            task.attempt.number,
         )
     })
     .collect()

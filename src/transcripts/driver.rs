@@ -120,14 +120,14 @@ impl Run {
         let mut ends = Vec::new();
         for (plan, task) in state.plan.tasks.iter().zip(&state.tasks) {
             let mode = task
-                .mode
+                .mode()
                 .map(|mode| format!(" {}", mode.as_str()))
                 .unwrap_or_default();
             let flag = task
-                .flag
+                .flag()
                 .map(|flag| format!(" {}", flag.as_str()))
                 .unwrap_or_default();
-            ends.push(format!("{} {}{mode}{flag}", plan.title, task.status.as_str()));
+            ends.push(format!("{} {}{mode}{flag}", plan.title, task.status().as_str()));
         }
         let ends = ends.join(", ");
         let end = match state.phase {

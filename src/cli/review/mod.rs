@@ -204,7 +204,7 @@ fn verdict(state: &State) -> OutcomeClass {
     match outcome(state).class {
         // The folder goes away, so there is nothing that a person could still approve.
         OutcomeClass::Awaiting => OutcomeClass::Indeterminate,
-        OutcomeClass::TaskFailed => match state.tasks.first().and_then(|task| task.mode) {
+        OutcomeClass::TaskFailed => match state.tasks.first().and_then(|task| task.mode()) {
             // It was judged, by reviewers or by the checks before them, that spare them the sight of nothing.
             Some(FailureMode::Quality | FailureMode::Hollow) => OutcomeClass::BelowThreshold,
             _ => OutcomeClass::Indeterminate,
@@ -345,7 +345,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     let state = &recovered.state;
     let id = find_task(state, title)?;
     let (plan, task) = (state.plan.task(id), state.task(id));
-    if task.turn == 0 {
+    if task.attempt.turn == 0 {
         return Err(Failure::usage(anyhow!(
             "task '{title}' has done nothing yet in run {}",
             run.id()
@@ -362,8 +362,8 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
         .clone_from(&state.options.user_config_name);
     let turn = TurnId {
         task: id,
-        attempt: task.attempt,
-        turn: task.turn,
+        attempt: task.attempt.number,
+        turn: task.attempt.turn,
     };
     let work = read_output(
         &run,

@@ -8,8 +8,8 @@ use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::{FileFact, StageReport};
 
 use crate::engine::state::{
-    APPROVED, Answer, Calls, Deferral, Evidence, Feedback, Judging, Nudged, OpenStage, PersonsWord, Reopened,
-    SaidVerdict, Streak, TaskState, Waiting,
+    APPROVED, Answer, Attempt, Course, Deferral, Feedback, Hold, Judging, OpenStage, PersonsWord, Reopened,
+    SaidVerdict, Streak, TaskState,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -43,7 +43,7 @@ impl TaskState {
             } => self.enter(*to, *phase, *mode, *flag),
             TaskEvent::AttemptPlanned { attempt, kind } => self.plan_attempt(*attempt, *kind),
             TaskEvent::StageVoided(_) => {
-                if let Some(judging) = &mut self.judging {
+                if let Some(judging) = &mut self.review {
                     judging.voided += 1;
                 }
             }
@@ -56,7 +56,7 @@ impl TaskState {
             } => {
                 // What goes on behind a stage waits for nobody who was asked before.
                 if stage.is_some() {
-                    self.asks.retain(|open| !open.purpose.is_judging());
+                    self.work.asks.retain(|open| !open.purpose.is_judging());
                 }
                 self.deferral = Some(Box::new(Deferral {
                     why: *why,
@@ -69,17 +69,17 @@ impl TaskState {
             TaskEvent::Released => self.deferral = None,
             TaskEvent::FilesChanged { paths, files } => self.files_changed(paths, files),
             TaskEvent::AcceptanceRecorded { files, checks } => {
-                let judging = self.judging.as_deref();
+                let judging = self.review.as_deref();
                 let passed = judging.map_or(&[][..], |judging| &judging.passed);
                 let is_meant = |(check, _): &&(u32, u64)| checks.contains(check);
-                self.acceptance = Some(Box::new(Acceptance {
+                self.end.acceptance = Some(Box::new(Acceptance {
                     files: files.clone(),
                     checks: passed.iter().filter(is_meant).copied().collect(),
                     ..Acceptance::default()
                 }));
             }
             TaskEvent::Regressed { reason, files, .. } => {
-                self.regressions += 1;
+                self.course.regressions += 1;
                 self.reopen(reason, files);
             }
             TaskEvent::Nudged {
@@ -87,9 +87,9 @@ impl TaskState {
                 others,
                 missing,
             } => {
-                self.nudged.compilation += u32::from(*compilation);
-                self.nudged.others += u32::from(*others);
-                self.missing.clone_from(missing);
+                self.attempt.nudged.compilation += u32::from(*compilation);
+                self.attempt.nudged.others += u32::from(*others);
+                self.attempt.missing.clone_from(missing);
             }
             TaskEvent::StageOpened { stage, round, plain } => self.open_stage(OpenStage {
                 key: *stage,
@@ -99,7 +99,7 @@ impl TaskState {
             }),
             TaskEvent::StageFailed { .. } => self.close_stage(),
             TaskEvent::ApprovalUndecided { approver, again, .. } => {
-                if let Some(waiting) = &mut self.waiting {
+                if let Some(waiting) = &mut self.waits {
                     waiting.asking = None;
                     // Where nobody is left, all are asked again.
                     waiting.undecided = if again.is_some() { 0 } else { approver + 1 };
@@ -115,8 +115,8 @@ impl TaskState {
                 expires,
                 ..
             } => {
-                self.asked = *number;
-                self.waiting = Some(Waiting {
+                self.consent.asked = *number;
+                self.waits = Some(Hold {
                     reason: *reason,
                     cause: *cause,
                     stage: stage.unwrap_or(StageKey::Of(Stage::Judge)),
@@ -143,13 +143,13 @@ impl TaskState {
                     .resolved(*dependency, *way, note);
             }
             TaskEvent::Question { .. } => {
-                self.phase = Some(Phase::Clarification);
+                self.doing = Some(Phase::Clarification);
                 self.dialog.get_or_insert_default().apply(event);
             }
             TaskEvent::Answered { .. } => {
                 self.dialog.get_or_insert_default().apply(event);
-                if self.status == Status::InProgress {
-                    self.phase = Some(self.kind.phase());
+                if self.state == Status::InProgress {
+                    self.doing = Some(self.attempt.kind.phase());
                 }
             }
             TaskEvent::DelegationRequested { sub_tasks } => {
@@ -158,20 +158,20 @@ impl TaskState {
                     self.delegations.push(sub_task.clone());
                 }
             }
-            TaskEvent::Probed { probes } => self.probes.clone_from(probes),
+            TaskEvent::Probed { probes } => self.course.probes.clone_from(probes),
             TaskEvent::EdgeTaken {
                 edge,
                 visit,
                 stopped: _,
                 ..
             } => {
-                self.visits = *visit;
+                self.course.visits = *visit;
                 // Sent back, it stands where it stood before its first verdict.
-                self.edge = (self.status == Status::Review).then_some(*edge);
+                self.end.edge = (self.state == Status::Review).then_some(*edge);
             }
 
             // Whatever becomes of the work now, the score of earlier work is not its score.
-            TaskEvent::EvalUnparsed => self.points = None,
+            TaskEvent::EvalUnparsed => self.attempt.points = None,
 
             // What these say is in the transition beside them, or matters to readers only.
             TaskEvent::ApprovalTimedOut { .. }
@@ -191,34 +191,34 @@ impl TaskState {
         self.reopened = Some(Box::new(Reopened {
             why: why.into(),
             files: files.to_vec(),
-            edge: self.edge,
+            edge: self.end.edge,
             ahead_of: Vec::new(),
         }));
     }
 
     /// What was asked is answered.
     fn resolve(&mut self, number: u32, approved: bool) {
-        self.answers.push(Answer { number, approved });
+        self.consent.answers.push(Answer { number, approved });
         self.is_no_longer_open();
-        let Some(waiting) = self.waiting.take().filter(|_| approved) else {
+        let Some(waiting) = self.waits.take().filter(|_| approved) else {
             return;
         };
         match waiting.reason {
-            WaitingReason::Approval => self.agreed.push(waiting.gate),
-            WaitingReason::SideEffects => self.allowed_again = true,
+            WaitingReason::Approval => self.consent.agreed.push(waiting.gate),
+            WaitingReason::SideEffects => self.consent.allowed_again = true,
             _ => {}
         }
     }
     /// Judges that were missing are asked again, or a person has spoken instead: what comes of it is said anew.
     fn is_no_longer_open(&mut self) {
-        if self.waiting.as_ref().is_some_and(Waiting::is_for_judges) {
-            self.indeterminate = false;
+        if self.waits.as_ref().is_some_and(Hold::is_for_judges) {
+            self.attempt.indeterminate = false;
         }
     }
 
     /// Files are not what was shown of them. Whoever judges them looks anew; a person says yes to what there is now.
     fn files_changed(&mut self, paths: &[String], files: &[FileFact]) {
-        if self.status != Status::AwaitingApproval {
+        if self.state != Status::AwaitingApproval {
             self.judging_mut().changed = true;
             return;
         }
@@ -231,7 +231,7 @@ impl TaskState {
     }
 
     pub(super) fn judging_mut(&mut self) -> &mut Judging {
-        self.judging.get_or_insert_default()
+        self.review.get_or_insert_default()
     }
 
     fn enter(
@@ -245,26 +245,26 @@ impl TaskState {
             self.is_no_longer_open();
         }
         // A result that is withdrawn, and a request that nobody answered, take earlier agreement along.
-        let withdrawn = self.waiting.is_some() && to == Status::Pending;
-        if self.status.is_terminal() || withdrawn {
-            self.agreed = Vec::new();
-            self.allowed_again = false;
+        let withdrawn = self.waits.is_some() && to == Status::Pending;
+        if self.state.is_terminal() || withdrawn {
+            self.consent.agreed = Vec::new();
+            self.consent.allowed_again = false;
             // What it left out stays left out while it is judged once more.
-            self.edge.take_if(|_| self.reopened.is_none());
+            self.end.edge.take_if(|_| self.reopened.is_none());
         }
         // Whatever it is sent to wait for a moment with is decided before. What waits for a slot waits as it is.
         if to != Status::Pending || self.is_queued() {
             self.deferral = None;
         }
-        self.status = to;
-        self.phase = phase;
-        self.mode = mode;
-        self.flag = flag;
-        if to == Status::Assigned && self.attempt == 0 {
+        self.state = to;
+        self.doing = phase;
+        self.end.mode = mode;
+        self.end.flag = flag;
+        if to == Status::Assigned && self.attempt.number == 0 {
             self.plan_attempt(1, AttemptKind::Execute);
         }
         // Whoever judges on after a person's word is shown the files that were seen before it.
-        let judged = self.judging.take_if(|_| to != Status::Review);
+        let judged = self.review.take_if(|_| to != Status::Review);
         self.changed = Vec::new();
         match to {
             Status::AwaitingApproval => {
@@ -279,18 +279,18 @@ impl TaskState {
             _ => (self.seen, self.passed) = (Vec::new(), Vec::new()),
         }
         if to != Status::Done {
-            self.acceptance = None;
+            self.end.acceptance = None;
         }
         if to != Status::AwaitingApproval {
-            self.waiting = None;
+            self.waits = None;
             self.panel = None;
         }
         if to.is_terminal() {
-            self.running = None;
+            self.work.turn = None;
             self.delegations.clear();
             self.reopened = None;
         }
-        self.asks.clear();
+        self.work.asks.clear();
         if let Some(remedies) = &mut self.remedies {
             remedies.failed.clear();
             remedies.scanning.clear();
@@ -304,18 +304,12 @@ impl TaskState {
     }
 
     /// Begins an attempt and counts it against the allowances (section 4).
-    pub(in crate::engine) fn plan_attempt(&mut self, attempt: u32, kind: AttemptKind) {
-        self.attempt = attempt;
-        self.kind = kind;
-        self.turn = 0;
-        self.rounds = 0;
-        // What is done again because it did not stand counts against no allowance.
-        let counts = u32::from(self.reopened.is_none());
-        self.tries += counts;
-        self.indeterminate = false;
-        // The score of earlier work is not the score of what is coming, however that is judged.
-        self.points = None;
-        self.evidence.calls = Calls::default();
+    pub(in crate::engine) fn plan_attempt(&mut self, number: u32, kind: AttemptKind) {
+        self.attempt = Attempt {
+            number,
+            kind,
+            ..Attempt::default()
+        };
         if let Some(dialog) = &mut self.dialog {
             dialog.forget_calls();
         }
@@ -323,48 +317,44 @@ impl TaskState {
         if kind != AttemptKind::Fix {
             self.delegations.clear();
         }
-        self.nudged = Nudged::default();
-        self.missing = Vec::new();
-        self.accepted = None;
-        self.unverified = false;
-        self.faulted = false;
-        self.relaxed = false;
+        // What is done again because it did not stand counts against no allowance.
+        let counts = u32::from(self.reopened.is_none());
         match kind {
             // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
             AttemptKind::Execute => {
-                if attempt > 1 {
-                    self.agreed = Vec::new();
-                    self.sent_back = false;
+                if number > 1 {
+                    self.consent.agreed = Vec::new();
                 }
-                self.tries = 1;
-                self.fixes = 0;
-                self.retries = 0;
-                self.regressions = 0;
                 self.reopened = None;
-                self.signature = None;
-                self.streak = Streak::default();
-                self.visits = 0;
-                self.probes = Vec::new();
+                self.course = Course {
+                    tries: 1,
+                    // The judges of what a fixup mends have sent back what the fixup begins with.
+                    sent_back: self.course.sent_back && number == 1,
+                    ..Course::default()
+                };
                 if let Some(dialog) = &mut self.dialog {
                     dialog.rounds = 0;
                 }
-                self.evidence = Evidence::default();
             }
-            AttemptKind::Fix => self.fixes += counts,
+            AttemptKind::Fix => {
+                self.course.tries += counts;
+                self.course.fixes += counts;
+            }
             AttemptKind::Retry => {
-                self.retries += 1;
-                self.fixes = 0;
+                self.course.tries += counts;
+                self.course.retries += 1;
+                self.course.fixes = 0;
             }
         }
     }
 
     fn take_verdict(&mut self, report: &StageReport) {
-        self.streak.take_verdict(report);
+        self.course.streak.take_verdict(report);
         match report.stage {
             Stage::Verification | Stage::Stages | Stage::RedTeam | Stage::Vision => self.close_stage(),
             _ => {}
         }
-        let is_said = self.status == Status::Review && report.stage >= Stage::Judge;
+        let is_said = self.state == Status::Review && report.stage >= Stage::Judge;
         if is_said && matches!(report.verdict, Verdict::Pass | Verdict::Skip) {
             self.judging_mut().verdicts.push(SaidVerdict {
                 stage: report.stage,
@@ -374,26 +364,26 @@ impl TaskState {
         }
         match report.verdict {
             Verdict::Pass if report.stage == Stage::Judge => {
-                self.points = report.points;
+                self.attempt.points = report.points;
                 self.judging_mut().scored = report.points.is_some();
-                self.relaxed = report.relaxed;
-                self.indeterminate = false;
+                self.attempt.relaxed = report.relaxed;
+                self.attempt.indeterminate = false;
             }
             // What judges scored stays the score. Without any, the criteria that were met are.
             Verdict::Pass if report.stage == Stage::Verification => {
-                self.relaxed |= report.relaxed;
-                let scored = self.judging.as_deref().is_some_and(|judging| judging.scored);
-                let confirmed = self.accepted.as_deref().is_some_and(|word| word.scored);
+                self.attempt.relaxed |= report.relaxed;
+                let scored = self.review.as_deref().is_some_and(|judging| judging.scored);
+                let confirmed = self.attempt.accepted.as_deref().is_some_and(|word| word.scored);
                 if !scored && !confirmed && report.by.is_none() {
-                    self.points = report.points;
+                    self.attempt.points = report.points;
                 }
-                self.indeterminate = false;
+                self.attempt.indeterminate = false;
             }
             Verdict::Fail => {
-                self.points = report.points;
-                self.indeterminate = report.cause == Some(Cause::Unparsed);
-                self.sent_back |= report.stage == Stage::Judge;
-                self.signature = crate::engine::decide::signature(report, self.judging.as_deref());
+                self.attempt.points = report.points;
+                self.attempt.indeterminate = report.cause == Some(Cause::Unparsed);
+                self.course.sent_back |= report.stage == Stage::Judge;
+                self.course.signature = crate::engine::decide::signature(report, self.review.as_deref());
                 if self.feedback.len() == FEEDBACK_KEPT {
                     self.feedback.remove(0);
                 }
@@ -408,25 +398,27 @@ impl TaskState {
                 });
             }
             Verdict::Refer => {
-                self.indeterminate = report.cause.is_some_and(Cause::is_of_judges);
+                self.attempt.indeterminate = report.cause.is_some_and(Cause::is_of_judges);
                 let asks_about_score = matches!(report.cause, Some(Cause::Person | Cause::Confidence));
                 if report.stage == Stage::Judge && asks_about_score {
-                    self.points = report.points;
+                    self.attempt.points = report.points;
                     self.panel = report.points.map(|_| Box::new(report.clone()));
                 }
             }
             // Nobody saw what should have been shown.
             Verdict::Skip if matches!(report.cause, Some(Cause::Unmet | Cause::Breaker | Cause::Changed)) => {
-                self.unverified = true;
-                self.indeterminate |= report.indeterminate;
+                self.attempt.unverified = true;
+                self.attempt.indeterminate |= report.indeterminate;
             }
-            Verdict::Pass if report.stage == Stage::Finish => self.unverified = false,
-            Verdict::Fault if matches!(report.stage, Stage::RedTeam | Stage::Vision) => self.faulted = true,
+            Verdict::Pass if report.stage == Stage::Finish => self.attempt.unverified = false,
+            Verdict::Fault if matches!(report.stage, Stage::RedTeam | Stage::Vision) => {
+                self.attempt.faulted = true
+            }
             Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
         }
         if report.by.is_some() && report.verdict == Verdict::Pass {
-            let before = self.accepted.take();
-            self.accepted = Some(Box::new(PersonsWord {
+            let before = self.attempt.accepted.take();
+            self.attempt.accepted = Some(Box::new(PersonsWord {
                 stage: report.stage,
                 name: report.name.as_deref().map(Box::from),
                 scored: match report.stage {

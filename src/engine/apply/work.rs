@@ -6,7 +6,7 @@ use crate::domain::{
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{AskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{Exit, ToolCalls, TurnFiles};
+use crate::engine::payload::{Exit, TurnFiles};
 use crate::engine::state::{
     Ask, Evidence, Heard, Judging, Noted, OpenStage, OutputRefs, Seat, SeatState, Streak, TaskState, Turn,
 };
@@ -19,16 +19,16 @@ impl TaskState {
     pub(super) fn apply_turn(&mut self, turn: TurnId, event: &TurnEvent) {
         match event {
             TurnEvent::Started { .. } => {
-                self.turn = turn.turn;
-                self.acted = true;
-                self.allowed_again = false;
-                self.running = Some(Turn {
+                self.attempt.turn = turn.turn;
+                self.consent.acted = true;
+                self.consent.allowed_again = false;
+                self.work.turn = Some(Turn {
                     failed_requests: 0,
                     not_before: None,
                 });
             }
             TurnEvent::FilesNoted { file, shared } => {
-                self.evidence.noted = Some(Box::new(Noted {
+                self.course.evidence.noted = Some(Box::new(Noted {
                     turn,
                     file: file.clone(),
                     starts: 0,
@@ -36,7 +36,7 @@ impl TaskState {
                 }));
             }
             TurnEvent::RequestFailed { not_before, .. } => {
-                if let Some(running) = &mut self.running {
+                if let Some(running) = &mut self.work.turn {
                     running.failed_requests += 1;
                     running.not_before = Some(*not_before);
                 }
@@ -53,27 +53,28 @@ impl TaskState {
                 tools,
                 ..
             } => {
-                self.running = None;
-                self.streak.take_turn(turn, exit, *duration);
-                self.model = model.as_deref().map(Box::from);
+                self.work.turn = None;
+                self.course.streak.take_turn(turn, exit, *duration);
                 if asked.is_some() || self.dialog.is_some() {
                     let dialog = self.dialog.get_or_insert_default();
                     dialog.said.clone_from(asked);
                     dialog.end_turn();
                 }
-                self.evidence.take_turn(turn, files.as_ref(), *tool_calls);
+                self.attempt.calls = self.attempt.calls.and(*tool_calls);
+                self.course.evidence.take_turn(turn, files.as_ref());
                 self.output = OutputRefs {
                     stdout: output.clone(),
                     result: result.clone(),
                     tools: tools.as_deref().and_then(|tools| tools.file.clone()),
+                    model: model.as_deref().map(Box::from),
                 };
             }
             TurnEvent::Lost => {
-                self.running = None;
+                self.work.turn = None;
                 if let Some(dialog) = &mut self.dialog {
                     dialog.end_turn();
                 }
-                self.evidence.calls = self.evidence.calls.and(None);
+                self.attempt.calls = self.attempt.calls.and(None);
             }
 
             // What these say is in what stands beside them, or matters to readers only.
@@ -96,7 +97,7 @@ impl TaskState {
     fn request(&mut self, job: Job) {
         match job {
             Job::Scan { number, then } => {
-                self.scans = number;
+                self.work.scans = number;
                 let judging = self.judging_mut();
                 (judging.scanning, judging.then) = (true, then);
                 if then == AfterScan::Repeat {
@@ -162,7 +163,7 @@ impl TaskState {
     }
 
     fn ask_approver(&mut self, approver: u32) {
-        if let Some(waiting) = &mut self.waiting {
+        if let Some(waiting) = &mut self.waits {
             waiting.asking = Some(approver);
         }
     }
@@ -178,7 +179,7 @@ impl TaskState {
                 self.ask(id, *purpose, *agent, strict.as_ref(), *not_before);
                 match purpose {
                     Purpose::Score(place) => {
-                        self.rounds = self.rounds.max(place.round);
+                        self.attempt.rounds = self.attempt.rounds.max(place.round);
                         self.judging_mut().seat_asked(*place, *agent);
                     }
                     Purpose::Approve { approver, .. } => self.ask_approver(*approver),
@@ -194,7 +195,7 @@ impl TaskState {
                 let open = self.end_ask(id);
                 match purpose {
                     Purpose::Score(place) => {
-                        self.streak.windows = 0;
+                        self.course.streak.windows = 0;
                         let judging = self.judging_mut();
                         judging.seat_replied(*place, advice, reply.file.digest, open.as_ref());
                     }
@@ -216,7 +217,7 @@ impl TaskState {
                 until,
                 ..
             } => {
-                self.streak.windows += u32::from(until.is_some());
+                self.course.streak.windows += u32::from(until.is_some());
                 if let Purpose::Score(place) = purpose {
                     let class = gave_up.then_some(*class);
                     self.judging_mut().seat_failed(*place, class, message);
@@ -224,7 +225,7 @@ impl TaskState {
                 if *gave_up {
                     self.end_ask(id);
                     self.no_way_yet(*purpose);
-                } else if let Some(open) = self.asks.iter_mut().find(|open| open.id == id) {
+                } else if let Some(open) = self.work.asks.iter_mut().find(|open| open.id == id) {
                     // The next try stands behind it in the same record, or a limit must reset first.
                     open.failed_requests += u32::from(until.is_none());
                     open.window = *until;
@@ -245,19 +246,19 @@ impl TaskState {
         strict: Option<&String>,
         not_before: Option<Timestamp>,
     ) {
-        self.asked_agents = self.asked_agents.max(id.number);
+        self.work.asked = self.work.asked.max(id.number);
         if matches!(purpose, Purpose::Resolve { .. }) && id.attempt_try == 1 {
             self.remedies.get_or_insert_default().resolutions += 1;
         }
-        let before = self.asks.iter().position(|open| open.id.number == id.number);
-        let before = before.map(|at| self.asks.remove(at));
+        let before = self.work.asks.iter().position(|open| open.id.number == id.number);
+        let before = before.map(|at| self.work.asks.remove(at));
         let failed_requests = match before {
             Some(before) if before.agent == agent => before.failed_requests,
             // It replied, and is asked for what its reply lacks: that makes no requests good that failed before.
             None if strict.is_some() => self.failed_requests_of(purpose),
             _ => 0,
         };
-        self.asks.push(Ask {
+        self.work.asks.push(Ask {
             id,
             purpose,
             agent,
@@ -269,15 +270,15 @@ impl TaskState {
     }
 
     fn failed_requests_of(&self, purpose: Purpose) -> u32 {
-        let seats = self.judging.as_deref().map_or(&[][..], |judging| &judging.seats);
+        let seats = self.judging().map_or(&[][..], |judging| &judging.seats);
         let place = purpose.seat().map(|place| place.seat as usize);
         let seat = place.and_then(|place| seats.get(place));
         seat.map_or(0, |seat| seat.failed_requests)
     }
 
     fn end_ask(&mut self, id: AskId) -> Option<Ask> {
-        let at = self.asks.iter().position(|open| open.id == id)?;
-        Some(self.asks.remove(at))
+        let at = self.work.asks.iter().position(|open| open.id == id)?;
+        Some(self.work.asks.remove(at))
     }
 
     /// Whoever was asked for a way around a dependency came back: where it knew one, the entry goes with the next event.
@@ -294,7 +295,7 @@ impl TaskState {
 
     pub(super) fn open_stage(&mut self, stage: OpenStage) {
         // No reviewer is waited for any more.
-        self.asks.retain(|open| open.purpose.seat().is_none());
+        self.work.asks.retain(|open| open.purpose.seat().is_none());
         let judging = self.judging_mut();
         // In its first round a judge has said nothing yet.
         if stage.round <= 1 {
@@ -307,7 +308,7 @@ impl TaskState {
 
     pub(super) fn close_stage(&mut self) {
         if let Some(stage) = self
-            .judging
+            .review
             .as_deref_mut()
             .and_then(|judging| judging.stage.as_mut())
         {
@@ -329,13 +330,12 @@ impl Streak {
 impl Evidence {
     /// A turn ended. What it did is on record, and the next one is looked at anew. But one that never came to its work,
     /// and whose files nobody looked at, leaves the record of a turn that was lost before it: that one may have acted.
-    fn take_turn(&mut self, turn: TurnId, files: Option<&TurnFiles>, calls: Option<ToolCalls>) {
+    fn take_turn(&mut self, turn: TurnId, files: Option<&TurnFiles>) {
         let noted = self.noted.as_deref().map(|noted| noted.turn);
         let was_watched = noted.is_some();
         if files.is_some() || noted == Some(turn) {
             self.noted = None;
         }
-        self.calls = self.calls.and(calls);
         if !was_watched {
             return;
         }

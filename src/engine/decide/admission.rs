@@ -113,7 +113,7 @@ pub(super) fn release(draft: &mut Draft<'_>) {
     draft.emit(Event::Task(draft.id, TaskEvent::Released));
     match behind {
         Some(stage) => pipeline::go_on_behind(draft, stage),
-        None if draft.task.status == Status::Review && pipeline::call_off_in_vain(draft) => {}
+        None if draft.task.status() == Status::Review && pipeline::call_off_in_vain(draft) => {}
         None => ask::ask_limited_again(draft),
     }
 }

@@ -9,17 +9,16 @@ use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::{ApproverSaid, Job};
 use crate::engine::ledger::Room;
 use crate::engine::payload::VoidedStage;
-use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
+use crate::engine::state::{Hold, REJECTED, State, TaskState};
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::admission::Work;
 use super::draft::Draft;
 use super::evidence::{self, must_note};
+use super::holds::{self, Word};
 use super::schedule::needs_prompt;
-use super::{admission, ask, budget, jobs, questions, routes, side_effects, turns};
+use super::{admission, ask, budget, jobs, routes, side_effects, turns};
 
-/// How an approval ends whose time is up.
-pub(super) const TIMED_OUT: &str = "timeout";
 /// How long approvers that left it open are left alone.
 const ASK_AGAIN: Millis = Millis::from_secs(30);
 
@@ -31,7 +30,7 @@ pub(in crate::engine) fn needs_agreement(plan: &TaskPlan, task: &TaskState) -> b
 /// The first approval of a task that was not given yet.
 fn next_approval<'p>(plan: &'p TaskPlan, task: &TaskState) -> Option<&'p ApprovalPlan> {
     let mut open = plan.approvals.iter().map(AsRef::as_ref);
-    open.find(|approval| !task.agreed.contains(&approval.gate))
+    open.find(|approval| !task.consent.agreed.contains(&approval.gate))
 }
 
 /// Asks for what holds tasks that nothing else holds.
@@ -39,19 +38,22 @@ pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
     let due = state.approvals_due.iter();
     due.flat_map(|id| {
         let mut draft = Draft::new(state, *id);
-        match next_approval(draft.task_plan(), &draft.task) {
-            Some(approval) => {
-                draft.enter_because(Status::AwaitingApproval, message(draft.plan(), approval));
-                ask(&mut draft, approval, now);
-            }
-            None => {
-                let why = again_because(&draft.task);
-                side_effects::hold_back(&mut draft, &why);
-            }
-        }
+        go_on(&mut draft, now);
         draft.into_events()
     })
     .collect()
+}
+
+/// Asks for the next approval that the task needs; where there is none it starts.
+pub(super) fn go_on(draft: &mut Draft<'_>, now: Timestamp) {
+    match next_approval(draft.task_plan(), &draft.task) {
+        Some(next) => ask(draft, next, now),
+        None if side_effects::is_held(draft) => {
+            let why = again_because(&draft.task);
+            side_effects::hold_back(draft, &why);
+        }
+        None => start(draft),
+    }
 }
 
 /// What the agent of a task with side effects would act again for.
@@ -63,19 +65,13 @@ fn again_because(task: &TaskState) -> String {
 }
 
 fn ask(draft: &mut Draft<'_>, approval: &ApprovalPlan, now: Timestamp) {
-    let number = draft.task.asked + 1;
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::ApprovalRequested {
-            number,
-            reason: WaitingReason::Approval,
-            cause: None,
-            stage: None,
-            message: message(draft.plan(), approval),
-            gate: approval.gate.as_deref().map(str::to_owned),
-            expires: approval.timeout.map(|timeout| now.plus(timeout)),
-        },
-    ));
+    let hold = Hold {
+        gate: approval.gate.clone(),
+        expires: approval.timeout.map(|timeout| now.plus(timeout)),
+        ..Hold::of(WaitingReason::Approval)
+    };
+    let message = message(draft.plan(), approval);
+    holds::ask(draft, hold, &message.clone(), message);
     ask_next(draft, approval, 0);
 }
 
@@ -105,7 +101,7 @@ fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
     let Some(approver) = next_asked(approval, from) else {
         return;
     };
-    let number = draft.task.asked;
+    let number = draft.task.consent.asked;
     match approval.approvers.get(approver as usize) {
         Some(ApproverPlan::Agent(agent)) => ask::ask(draft, Purpose::Approve { number, approver }, *agent),
         _ => jobs::request(draft, Job::Approver { number, approver }),
@@ -119,7 +115,7 @@ fn next_asked(approval: &ApprovalPlan, from: u32) -> Option<u32> {
 }
 
 /// The approval that a task waits for, if it is one of these.
-fn waiting_for<'p>(plan: &'p TaskPlan, waiting: &Waiting) -> Option<&'p ApprovalPlan> {
+fn waiting_for<'p>(plan: &'p TaskPlan, waiting: &Hold) -> Option<&'p ApprovalPlan> {
     let mut approvals = plan.approvals.iter().map(AsRef::as_ref);
     approvals.find(|approval| waiting.reason == WaitingReason::Approval && approval.gate == waiting.gate)
 }
@@ -127,10 +123,7 @@ fn waiting_for<'p>(plan: &'p TaskPlan, waiting: &Waiting) -> Option<&'p Approval
 /// A draft of the task, if it waits for this approval.
 fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Draft<'s>, &'s ApprovalPlan)> {
     let found = state.tasks.get(task.index())?;
-    let waiting = found
-        .waiting
-        .as_ref()
-        .filter(|waiting| waiting.number == number)?;
+    let waiting = found.hold().filter(|waiting| waiting.number == number)?;
     let approval = waiting_for(state.plan.task(task), waiting)?;
     Some((Draft::new(state, task), approval))
 }
@@ -144,7 +137,7 @@ pub(super) fn said(draft: &mut Draft<'_>, number: u32, approver: u32, said: &App
 
 /// The approval of this number, if the task waits for it.
 fn waited_for<'p>(draft: &Draft<'p>, number: u32) -> Option<&'p ApprovalPlan> {
-    let waiting = draft.task.waiting.as_ref();
+    let waiting = draft.task.hold();
     let waiting = waiting.filter(|waiting| waiting.number == number)?;
     waiting_for(draft.task_plan(), waiting)
 }
@@ -159,13 +152,13 @@ pub(super) fn voided(
     let Some((mut draft, approval)) = open(state, voided.place.task(), number) else {
         return Vec::new();
     };
-    if draft.task.waiting.as_ref().and_then(|waiting| waiting.asking) != Some(approver) {
+    if draft.task.hold().and_then(|waiting| waiting.asking) != Some(approver) {
         return Vec::new();
     }
     draft.emit(Event::voided(voided.clone()));
     if !voided.shared && !voided.changed.is_empty() {
         // It did so itself, and would again.
-        resolve(&mut draft, REJECTED, "quorum");
+        holds::resolve(&mut draft, REJECTED, "quorum");
         let message = format!("protected files: {}{}", voided.what(), evidence::BY_ITSELF);
         draft.fail(FailureMode::Protected, message);
         return draft.into_events();
@@ -198,7 +191,7 @@ pub(super) fn advised(
 }
 
 fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &ApproverSaid, now: Timestamp) {
-    let asking = draft.task.waiting.as_ref().and_then(|waiting| waiting.asking);
+    let asking = draft.task.hold().and_then(|waiting| waiting.asking);
     let Some(asked) = approval.approvers.get(approver as usize) else {
         return;
     };
@@ -207,14 +200,14 @@ fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &Ap
     }
     let by = asked.name(draft.plan());
     match said {
-        ApproverSaid::Yes => agree(draft, &by, now),
-        ApproverSaid::No(reason) => refuse(draft, REJECTED, reason, &by),
+        ApproverSaid::Yes => holds::answer(draft, Word::Yes, &by, now),
+        ApproverSaid::No(reason) => holds::answer(draft, Word::No(reason), &by, now),
         ApproverSaid::Open(why) => {
             let next = next_asked(approval, approver + 1);
             draft.emit(Event::Task(
                 draft.id,
                 TaskEvent::ApprovalUndecided {
-                    number: draft.task.asked,
+                    number: draft.task.consent.asked,
                     approver,
                     message: why.clone(),
                     again: next.is_none().then(|| now.plus(ASK_AGAIN)),
@@ -227,7 +220,7 @@ fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &Ap
 
 /// Those who left it open are asked again: in a later session, or after a while.
 pub(super) fn ask_again(state: &State, task: TaskId) -> Vec<Event> {
-    let waiting = state.task(task).waiting.as_ref();
+    let waiting = state.task(task).hold();
     let Some((mut draft, approval)) = waiting.and_then(|waiting| open(state, task, waiting.number)) else {
         return Vec::new();
     };
@@ -237,50 +230,8 @@ pub(super) fn ask_again(state: &State, task: TaskId) -> Vec<Event> {
     draft.into_events()
 }
 
-/// A person agrees.
-pub(super) fn approve(state: &State, task: TaskId, by: &str, now: Timestamp) -> Vec<Event> {
-    let mut draft = Draft::new(state, task);
-    agree(&mut draft, by, now);
-    draft.into_events()
-}
-
-/// A person refuses.
-pub(super) fn reject(state: &State, task: TaskId, reason: &str, by: &str) -> Vec<Event> {
-    let mut draft = Draft::new(state, task);
-    refuse(&mut draft, REJECTED, reason, by);
-    draft.into_events()
-}
-
-fn agree(draft: &mut Draft<'_>, by: &str, now: Timestamp) {
-    resolve(draft, APPROVED, by);
-    match next_approval(draft.task_plan(), &draft.task) {
-        Some(next) => ask(draft, next, now),
-        None if side_effects::must_be_allowed(draft.task_plan(), &draft.task) => {
-            let why = again_because(&draft.task);
-            side_effects::ask(draft, &why);
-        }
-        None => start(draft),
-    }
-}
-
-fn refuse(draft: &mut Draft<'_>, resolution: &str, reason: &str, by: &str) {
-    resolve(draft, resolution, by);
-    draft.fail(FailureMode::Rejected, format!("rejected by {by}: {reason}"));
-}
-
-pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::ApprovalResolved {
-            number: draft.task.asked,
-            resolution: resolution.to_owned(),
-            by: by.to_owned(),
-        },
-    ));
-}
-
 /// Everything was agreed to: the task starts, or waits for a slot as any other does.
-pub(super) fn start(draft: &mut Draft<'_>) {
+fn start(draft: &mut Draft<'_>) {
     let has_budget = || budget::room(draft.state, draft.task_plan().agent) == Room::Fits;
     if !admission::admits(draft.state, draft.id, Work::New) || !has_budget() {
         return draft.enter_because(Status::Pending, "approved");
@@ -294,28 +245,10 @@ pub(super) fn start(draft: &mut Draft<'_>) {
     }
 }
 
-/// Nobody answered in time: it is refused, or it is said so and goes on waiting. A tool call is denied.
-pub(super) fn timed_out(state: &State, task: TaskId, number: u32) -> Vec<Event> {
-    let waiting = state
-        .tasks
-        .get(task.index())
-        .and_then(|task| task.waiting.as_ref());
-    if waiting.is_some_and(|waiting| waiting.number == number && waiting.reason == WaitingReason::Auth) {
-        return questions::unanswered(state, task);
-    }
-    let Some((mut draft, approval)) = open(state, task, number) else {
-        return Vec::new();
-    };
-    if state.plan.rules.auto_reject_on_timeout {
-        let within = approval
-            .timeout
-            .map_or_else(String::new, |timeout| format!(" within {timeout}"));
-        resolve(&mut draft, TIMED_OUT, "quorum");
-        draft.fail(FailureMode::Rejected, format!("nobody approved it{within}"));
-    } else {
-        draft.emit(Event::Task(task, TaskEvent::ApprovalTimedOut { number }));
-    }
-    draft.into_events()
+/// How long the approval that the task was asked about last may take.
+pub(super) fn patience(draft: &Draft<'_>) -> Option<Millis> {
+    let hold = draft.state.task(draft.id).hold()?;
+    waiting_for(draft.task_plan(), hold)?.timeout
 }
 
 /// The agents that are asked for approvals.

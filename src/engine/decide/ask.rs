@@ -27,7 +27,7 @@ use super::{dependencies, pipeline, questions};
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
     let id = AskId {
         task: draft.id,
-        number: draft.task.asked_agents + 1,
+        number: draft.task.work.asked + 1,
         attempt_try: 1,
     };
     draft.emit(Event::Ask(
@@ -130,7 +130,7 @@ fn seat_replied(draft: &mut Draft<'_>, open: &Ask, advice: &Advice, was_asked_ag
 }
 
 fn seat<'d>(draft: &'d Draft<'_>, place: SeatPlace) -> Option<&'d Seat> {
-    draft.task.judging.as_deref()?.seats.get(place.seat as usize)
+    draft.task.judging()?.seats.get(place.seat as usize)
 }
 
 /// What keeps a reviewer's word from counting, by the models that the providers say they used (section 8).
@@ -141,12 +141,12 @@ fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> O
     let depends_on =
         |agent: AgentId, model: Option<&str>| reviewer.depends_on(&Mind::of(plan.agent(agent), model), rule);
     if plan.route(draft.id).is_none() {
-        return depends_on(plan.task(draft.id).agent, draft.task.model.as_deref());
+        return depends_on(plan.task(draft.id).agent, draft.task.output.model.as_deref());
     }
     // A verification judges the work of others.
     let mut judged = plan.judged(draft.id).map(|id| draft.state.standing(id));
     judged.find_map(|id| {
-        let model = draft.state.task(id).model.as_deref();
+        let model = draft.state.task(id).output.model.as_deref();
         depends_on(plan.task(id).agent, model)
     })
 }
@@ -208,7 +208,8 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
         .is_some_and(|seat| seat.first.is_some());
     let fallback = fallback(&draft, &open).filter(|_| !failure.ours && !has_said);
     let is_limited = failure.class == FailureClass::UsageWindow && fallback.is_none() && !has_said;
-    let until = is_limited.then(|| deferral::resets(failure.retry_after, draft.task.streak.windows, now));
+    let until =
+        is_limited.then(|| deferral::resets(failure.retry_after, draft.task.course.streak.windows, now));
     draft.emit(Event::Ask(
         failure.id,
         AskEvent::Failed {
@@ -249,7 +250,7 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
 
 /// The limits that agents met have reset: they are asked again.
 pub(super) fn ask_limited_again(draft: &mut Draft<'_>) {
-    let limited = draft.task.asks.iter().filter(|open| open.window.is_some());
+    let limited = draft.task.work.asks.iter().filter(|open| open.window.is_some());
     for open in limited.cloned().collect::<Vec<_>>() {
         ask_again(draft, &open, open.agent, open.strict.clone(), None);
     }
@@ -299,7 +300,12 @@ fn conclude(
 
 /// Nobody waits for the judges that are out: their calls are given up.
 pub(super) fn call_off(draft: &mut Draft<'_>) {
-    let judges = draft.task.asks.iter().filter(|open| open.purpose.is_judging());
+    let judges = draft
+        .task
+        .work
+        .asks
+        .iter()
+        .filter(|open| open.purpose.is_judging());
     for open in judges.cloned().collect::<Vec<_>>() {
         draft.emit(Event::Ask(
             open.id,
@@ -321,6 +327,6 @@ pub(super) fn call_off(draft: &mut Draft<'_>) {
 fn asked(state: &State, id: AskId) -> Option<(Draft<'_>, Ask)> {
     let task = state.tasks.get(id.task.index())?;
     let is_out = |open: &&Ask| open.id == id && open.window.is_none();
-    let open = task.asks.iter().find(is_out)?;
+    let open = task.work.asks.iter().find(is_out)?;
     Some((Draft::new(state, id.task), open.clone()))
 }

@@ -20,7 +20,7 @@ use super::redo;
 
 /// Files as they are recorded by acceptance.
 pub(super) fn record(draft: &mut Draft<'_>) {
-    let Some(judging) = draft.task.judging.as_deref() else {
+    let Some(judging) = draft.task.judging() else {
         return;
     };
     let plan = draft.task_plan();
@@ -37,14 +37,18 @@ pub(super) fn record(draft: &mut Draft<'_>) {
 
 /// Files were looked at because somebody is about to be heard about them: a judge, or a person who says yes.
 pub(super) fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFact]) -> Vec<Event> {
-    let Some(task) = state.tasks.get(id.index()).filter(|task| task.attempt == attempt) else {
+    let Some(task) = state
+        .tasks
+        .get(id.index())
+        .filter(|task| task.attempt.number == attempt)
+    else {
         return Vec::new();
     };
-    let is_asked = task.status == Status::AwaitingApproval;
-    let before = match task.judging.as_deref() {
+    let is_asked = task.status() == Status::AwaitingApproval;
+    let before = match task.judging() {
         _ if is_asked => &task.seen,
         // What changed once is looked at anew before anybody is asked again.
-        Some(judging) if task.status == Status::Review && !judging.changed && !judging.scanning => {
+        Some(judging) if task.status() == Status::Review && !judging.changed && !judging.scanning => {
             &judging.files
         }
         _ => return Vec::new(),
@@ -156,9 +160,13 @@ fn said(
     severity: Severity,
     found: Vec<String>,
 ) -> Event {
-    let attempt = state.task(task).attempt;
+    let attempt = state.task(task).attempt.number;
     let mut report = StageReport::new(task, attempt, Stage::Audit, verdict, cause);
-    report.points = state.task(task).points.filter(|_| verdict != Verdict::Fail);
+    report.points = state
+        .task(task)
+        .attempt
+        .points
+        .filter(|_| verdict != Verdict::Fail);
     report.findings = found
         .into_iter()
         .map(|text| Finding::new(severity, text))
@@ -274,7 +282,7 @@ impl<'s> Reopening<'s> {
         let nth = |id: TaskId| (state.plan.task(id).wave, id);
         let (mut behind, mut ahead_of) = (Vec::new(), Vec::new());
         for other in others {
-            let has_begun = !matches!(state.task(other).status, Status::Pending | Status::Done);
+            let has_begun = !matches!(state.task(other).status(), Status::Pending | Status::Done);
             let is_first = has_begun || nth(other) < nth(id);
             if is_first && !self.waits_for(other, id) || self.waits_for(id, other) {
                 self.behind.entry(id).or_default().push(other);
@@ -308,7 +316,7 @@ impl<'s> Reopening<'s> {
 
 /// Why regressed work is not done again.
 fn given_up(state: &State, id: TaskId) -> Option<&'static str> {
-    if state.task(id).regressions >= MOST_REGRESSIONS {
+    if state.task(id).course.regressions >= MOST_REGRESSIONS {
         Some("it was done again twice already")
     } else if state.audit.of_session >= MOST_AUDITS {
         Some("accepted work was looked at three times in this session")
@@ -325,14 +333,17 @@ fn verifications_over(state: &State, id: TaskId) -> impl Iterator<Item = TaskId>
     let dependents = needed.flat_map(|id| plan.dependents.of(id.index())).copied();
     let nodes = dependents.filter(|node| plan.route(*node).is_some());
     nodes.filter(move |node| {
-        state.task(*node).status == Status::Done && state.judged(*node).any(|judged| judged == id)
+        state.task(*node).status() == Status::Done && state.judged(*node).any(|judged| judged == id)
     })
 }
 
 /// Where the files lie that a task names, as far as they are known.
 fn places(state: &State, id: TaskId) -> BTreeSet<String> {
     let (task, plan) = (state.task(id), state.plan.task(id));
-    let accepted = task.acceptance.iter().flat_map(|acceptance| &acceptance.files);
+    let accepted = task
+        .acceptance()
+        .into_iter()
+        .flat_map(|acceptance| &acceptance.files);
     let lost = task.reopened.iter().flat_map(|open| &open.files);
     let seen = accepted.chain(lost).map(|file| &*file.path);
     let targets = plan.target_files.iter().map(AsRef::as_ref);
@@ -479,12 +490,7 @@ impl<'s> Audited<'s> {
             };
             failed.push(format!("a check that had passed fails now: {message}"));
         }
-        let shared = self
-            .state
-            .task(id)
-            .acceptance
-            .as_deref()
-            .map_or(&[][..], |it| &it.files);
+        let shared = self.state.task(id).acceptance().map_or(&[][..], |it| &it.files);
         if let Some(first) = failed.first_mut() {
             let others: Vec<String> = shared
                 .iter()
@@ -552,7 +558,7 @@ pub(super) fn reopen(state: &State, id: TaskId) -> Vec<Event> {
     let done = state
         .tasks
         .get(id.index())
-        .is_some_and(|task| task.status == Status::Done);
+        .is_some_and(|task| task.status() == Status::Done);
     if !done {
         return Vec::new();
     }
@@ -562,5 +568,5 @@ pub(super) fn reopen(state: &State, id: TaskId) -> Vec<Event> {
 /// Whether a task may be redone although it failed: what it had been accepted for did not stand.
 pub(super) fn has_regressed(state: &State, id: TaskId) -> bool {
     let task = state.task(id);
-    task.status == Status::Failed && task.mode == Some(FailureMode::Regressed)
+    task.status() == Status::Failed && task.mode() == Some(FailureMode::Regressed)
 }

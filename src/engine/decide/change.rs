@@ -79,24 +79,24 @@ fn is_changed(state: &State, new: &Plan, id: TaskId) -> bool {
         return true;
     }
     // A request that waits was about the agreement that the old mission asked for.
-    let waiting = state.task(id).waiting.as_ref();
+    let waiting = state.task(id).hold();
     if waiting.is_some_and(|waiting| waiting.reason == WaitingReason::Approval)
         && old.task(id).approvals != new.task(id).approvals
     {
         return true;
     }
     // What passed only by a relief that is not there any more did not pass.
-    if state.task(id).flag == Some(QualityFlag::Relaxed) && !new.task(id).foundation {
+    if state.task(id).flag() == Some(QualityFlag::Relaxed) && !new.task(id).foundation {
         return true;
     }
     // How often and how long it may try makes good work neither better nor worse, but may save what was not good.
     !is_good(state.task(state.standing(id)))
-        && state.task(id).status.is_terminal()
+        && state.task(id).status().is_terminal()
         && allowance(old, id) != allowance(new, id)
 }
 
 fn is_good(task: &TaskState) -> bool {
-    task.status == Status::Done && !task.flag.is_some_and(QualityFlag::is_below_bar)
+    task.status() == Status::Done && !task.flag().is_some_and(QualityFlag::is_below_bar)
 }
 
 /// What the worker is told and given.

@@ -11,7 +11,7 @@ use crate::domain::{
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::stages::Grounds;
-use crate::engine::state::{Judging, TaskState};
+use crate::engine::state::{Hold, Judging, TaskState};
 use crate::mission::model::{CommandLine, OnExhausted};
 use crate::mission::{Judge, TaskPlan};
 
@@ -20,6 +20,7 @@ use super::deferral;
 use super::delegation;
 use super::draft::Draft;
 use super::fixups;
+use super::holds;
 use super::routes;
 use super::side_effects;
 
@@ -55,10 +56,10 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         Accepted::Degraded => QualityFlag::Degraded,
     };
     // Of several that apply, the last one of the list.
-    let unverified = draft.task.unverified.then_some(QualityFlag::Unverified);
+    let unverified = draft.task.attempt.unverified.then_some(QualityFlag::Unverified);
     let degraded = draft.task.is_degraded().then_some(QualityFlag::Degraded);
     // Whoever accepts it by their own word needs no relief for it.
-    let relaxed = draft.task.relaxed && grounds != Accepted::On(Grounds::ByPerson);
+    let relaxed = draft.task.attempt.relaxed && grounds != Accepted::On(Grounds::ByPerson);
     let relaxed = relaxed.then_some(QualityFlag::Relaxed);
     let flag = [relaxed, unverified, degraded]
         .into_iter()
@@ -127,7 +128,7 @@ pub(super) fn agent_failed(draft: &mut Draft<'_>, failed: &FailedAgent<'_>) {
 
 /// Why another attempt would end as this one did.
 fn in_vain(draft: &Draft<'_>, failed: &FailedAgent<'_>) -> Option<&'static str> {
-    let streak = draft.task.streak;
+    let streak = draft.task.course.streak;
     let is_line = || {
         let agent = draft.plan().agent(draft.task_plan().agent);
         matches!(agent.spec.run, Some(CommandLine::Shell(_)))
@@ -142,7 +143,7 @@ fn in_vain(draft: &Draft<'_>, failed: &FailedAgent<'_>) -> Option<&'static str> 
         (FailureClass::Unknown, _) if streak.instant >= MOST_INSTANT => {
             Some("two attempts in a row ended within a second, so it is not tried again")
         }
-        (FailureClass::ContextTooLong, _) if draft.state.task(draft.id).streak.too_long => {
+        (FailureClass::ContextTooLong, _) if draft.state.task(draft.id).course.streak.too_long => {
             Some("the short prompt is too long as well, so it is not tried again")
         }
         _ => None,
@@ -161,7 +162,8 @@ pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
         let why = why_not_good(draft);
         return draft.fail(FailureMode::Quality, why);
     }
-    let no_progress = draft.task.signature.is_some() && draft.task.signature == previous_signature(draft);
+    let no_progress =
+        draft.task.course.signature.is_some() && draft.task.course.signature == previous_signature(draft);
     let next = if no_progress {
         None
     } else {
@@ -175,7 +177,7 @@ pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
 
 /// The signature of the attempt before, as it was before this decision.
 fn previous_signature(draft: &Draft<'_>) -> Option<u64> {
-    draft.state.task(draft.id).signature
+    draft.state.task(draft.id).course.signature
 }
 
 fn next_attempt(draft: &Draft<'_>, agent_failed: bool) -> Option<AttemptKind> {
@@ -197,11 +199,11 @@ pub(in crate::engine) fn allowed_attempt(
     let cap = limits
         .max_attempts
         .or(evaluated.then_some(limits.max_evaluated_attempts.saturating_add(more)));
-    if cap.is_some_and(|cap| task.tries >= cap) || task.retries > limits.max_retries {
+    if cap.is_some_and(|cap| task.course.tries >= cap) || task.course.retries > limits.max_retries {
         None
-    } else if !agent_failed && task.fixes < limits.max_fix_attempts {
+    } else if !agent_failed && task.course.fixes < limits.max_fix_attempts {
         Some(AttemptKind::Fix)
-    } else if task.retries < limits.max_retries.saturating_add(more) {
+    } else if task.course.retries < limits.max_retries.saturating_add(more) {
         Some(AttemptKind::Retry)
     } else {
         None
@@ -210,7 +212,7 @@ pub(in crate::engine) fn allowed_attempt(
 
 /// Sends the work back, after a pause where its provider failed. Dependents stay held: the task is not terminal.
 fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<&FailedAgent<'_>>) {
-    let attempt = draft.task.attempt + 1;
+    let attempt = draft.task.attempt.number + 1;
     let planned = Event::Task(draft.id, TaskEvent::AttemptPlanned { attempt, kind });
     // A task that a person sent back gave up its slot while it waited.
     let has_slot = draft.state.task(draft.id).holds_slot();
@@ -253,7 +255,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     // Acceptance below the bar is only for work that finished and was judged, never for a preflight reject.
     let was_judged = matches!(stage, Stage::Checks | Stage::Judge | Stage::Verification) || is_kept_out;
     let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
-    let attempts = draft.task.attempt;
+    let attempts = draft.task.attempt.number;
     match policy {
         OnExhausted::Accept if was_judged => {
             let message = format!("accepted below the quality bar after {attempts} attempts, {score}");
@@ -321,7 +323,7 @@ fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, 
 
 /// How many of the declared target files the runtime saw with content in them, and how many are declared.
 fn produced(draft: &Draft<'_>) -> (usize, usize) {
-    let files = draft.task.judging.as_deref();
+    let files = draft.task.judging();
     let files = files.map_or(&[][..], |judging| &judging.files);
     let targets = &draft.task_plan().target_files;
     let is_there = |path: &str| {
@@ -334,20 +336,12 @@ fn produced(draft: &Draft<'_>) -> (usize, usize) {
 
 /// Parks the task until a person answers instead of a stage. The verdict that refers it stands already.
 pub(super) fn ask_person(draft: &mut Draft<'_>, at: StageKey, cause: Cause, message: &str) {
-    draft.enter_because(Status::AwaitingApproval, message);
-    let number = draft.task.asked + 1;
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::ApprovalRequested {
-            number,
-            reason: WaitingReason::Refer,
-            cause: Some(cause),
-            stage: (at != StageKey::Of(Stage::Judge)).then_some(at),
-            message: message.to_owned(),
-            gate: None,
-            expires: None,
-        },
-    ));
+    let hold = Hold {
+        cause: Some(cause),
+        stage: at,
+        ..Hold::of(WaitingReason::Refer)
+    };
+    holds::ask(draft, hold, message, message.to_owned());
 }
 
 /// What a failed attempt looked like: failed checks, scores per dimension, hashes of the files in question. `None`

@@ -31,7 +31,7 @@ pub(super) fn turn_waits(draft: &mut Draft<'_>, told: Option<Millis>, message: &
             ),
         );
     }
-    let met = draft.task.streak.windows.saturating_sub(1);
+    let met = draft.task.course.streak.windows.saturating_sub(1);
     let until = resets(told, met, now);
     defer(draft, DeferralReason::Window, until, message, now);
     draft.enter_because(Status::Pending, "waits until the limit of a subscription resets");
@@ -48,7 +48,7 @@ pub(super) fn judges_wait(draft: &mut Draft<'_>, now: Timestamp) {
     if draft.task.judges_are_out() {
         return;
     }
-    let limited = draft.task.asks.iter();
+    let limited = draft.task.work.asks.iter();
     let limited: Vec<_> = limited
         .filter_map(|open| Some((open.agent, open.window?)))
         .collect();
@@ -68,7 +68,13 @@ pub(super) fn back_off(
     message: &str,
     now: Timestamp,
 ) {
-    let before = draft.task.streak.provider.saturating_sub(1).min(MOST_DOUBLINGS);
+    let before = draft
+        .task
+        .course
+        .streak
+        .provider
+        .saturating_sub(1)
+        .min(MOST_DOUBLINGS);
     let base = FIRST_PAUSE.0 << before;
     let pause = Millis(base + base * u64::from(jitter.min(1000)) / 2000);
     let until = now.plus(told.map_or(pause, |told| told.max(pause)));
@@ -94,7 +100,7 @@ pub(super) fn over(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
         return Vec::new();
     }
     let mut draft = Draft::new(state, task);
-    let takes_a_slot = matches!(draft.task.status, Status::Review | Status::InProgress);
+    let takes_a_slot = matches!(draft.task.status(), Status::Review | Status::InProgress);
     if takes_a_slot && !admission::admits(state, task, admission::Work::Begun) {
         admission::queue(&mut draft, None, admission::NO_SLOT, now);
     } else {

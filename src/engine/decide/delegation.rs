@@ -259,7 +259,7 @@ fn waiting_for(state: &State, id: TaskId) -> Vec<TaskId> {
         .iter()
         .chain(behind_gates)
         .copied()
-        .filter(|task| state.task(*task).status == Status::Pending && state.takes(*task))
+        .filter(|task| state.task(*task).status() == Status::Pending && state.takes(*task))
         .collect();
     all.into_iter().collect()
 }

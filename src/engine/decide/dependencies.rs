@@ -67,7 +67,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
         }
     }
     // What was skipped for it is told with the first of them.
-    let is_first = draft.state.task(dependency).mode != Some(FailureMode::Cascade);
+    let is_first = draft.state.task(dependency).mode() != Some(FailureMode::Cascade);
     if let Some(waves) = nowhere.filter(|_| is_first) {
         draft.emit(Event::Task(draft.id, TaskEvent::NoProgress { waves }));
     }
@@ -104,7 +104,7 @@ fn partial(draft: &Draft<'_>) -> Share {
         .iter()
         .filter(|id| state.has_failed_for_good(**id) && !draft.task.does_without(**id))
         .map(|id| state.task(*id))
-        .map(|task| threshold(task.mode.unwrap_or(FailureMode::Error)));
+        .map(|task| threshold(task.mode().unwrap_or(FailureMode::Error)));
     let enough = |percent: usize| done * 100 >= percent * dependencies.len();
     if thresholds.all(|threshold| threshold.is_some_and(enough)) {
         Share::Enough
@@ -174,7 +174,7 @@ pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, advice: Result
     let failed = draft.state.task(dependency);
     match advice {
         Ok(Advice::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
-        Ok(Advice::Retry { reason }) if may_be_tried_again(failed.mode) && !draft.state.failed_fast => {
+        Ok(Advice::Retry { reason }) if may_be_tried_again(failed.mode()) && !draft.state.failed_fast => {
             do_without(draft, dependency, Way::Retry, reason.clone());
             let events = redo::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
             draft.also(events);

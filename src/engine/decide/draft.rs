@@ -66,7 +66,7 @@ impl<'a> Draft<'a> {
         }
         let phase = match to {
             Status::Review => Some(Phase::Review),
-            Status::InProgress => Some(self.task.kind.phase()),
+            Status::InProgress => Some(self.task.attempt.kind.phase()),
             _ => None,
         };
         self.transition(to, phase, None, None, None);
@@ -74,7 +74,7 @@ impl<'a> Draft<'a> {
 
     /// Moves it out of clarification: back to what it was at, now or once there is room for it.
     pub fn go_on_with_attempt(&mut self, to: Status) {
-        let phase = self.task.kind.phase();
+        let phase = self.task.attempt.kind.phase();
         self.transition(to, Some(phase), None, None, None);
     }
 
@@ -83,14 +83,9 @@ impl<'a> Draft<'a> {
     }
 
     /// Leaves the task to a person.
-    pub fn park(&mut self, phase: Phase, reason: impl Into<String>) {
-        self.transition(
-            Status::AwaitingApproval,
-            Some(phase),
-            None,
-            None,
-            Some(reason.into()),
-        );
+    pub fn park(&mut self, phase: Option<Phase>, reason: impl Into<String>) {
+        let reason = Some(reason.into());
+        self.transition(Status::AwaitingApproval, phase, None, None, reason);
     }
 
     /// The task has failed. Where accepted work is done once more because it did not stand, an attempt that fails, whatever
@@ -143,7 +138,7 @@ impl<'a> Draft<'a> {
         flag: Option<QualityFlag>,
         reason: Option<String>,
     ) {
-        let from = self.task.status;
+        let from = self.task.status();
         self.emit(Event::Task(
             self.id,
             TaskEvent::Transition {

@@ -87,8 +87,8 @@ pub fn mission_score(state: &State) -> Option<Points> {
         .tasks
         .iter()
         .zip(&state.tasks)
-        .filter(|(_, task)| task.status == Status::Done);
-    Points::weighted_mean(scored.filter_map(|(plan, task)| Some((task.points?, plan.priority))))
+        .filter(|(_, task)| task.status() == Status::Done);
+    Points::weighted_mean(scored.filter_map(|(plan, task)| Some((task.attempt.points?, plan.priority))))
 }
 
 /// Somebody else touched what the session rests on. One that has said what it ends with says it anew.

@@ -22,7 +22,7 @@ use super::{approvals, conclude};
 
 /// Whether the files of a task are to be noted before its next turn.
 pub(in crate::engine) fn must_note(state: &State, id: TaskId) -> bool {
-    state.task(id).evidence.noted.is_none() && is_watched(&state.plan, id)
+    state.task(id).course.evidence.noted.is_none() && is_watched(&state.plan, id)
 }
 
 /// The files were noted: the prompt is next. If they could not be, nobody could tell what the turn did, so there is none.
@@ -61,7 +61,7 @@ pub(super) fn noted(state: &State, input: &Fact) -> Vec<Event> {
 
 /// What a turn did, with whether another one overlapped. The turn itself is the one start that is allowed since.
 pub(super) fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> TurnFiles {
-    let noted = state.task(turn.task).evidence.noted.as_deref();
+    let noted = state.task(turn.task).course.evidence.noted.as_deref();
     let alone = noted.is_some_and(|noted| !noted.shared && state.turns_started <= noted.starts + 1);
     TurnFiles {
         shared: !alone,
@@ -90,14 +90,14 @@ pub(super) fn voided(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         return approvals::voided(state, voided, (number, approver), now);
     }
     let id = voided.place.task();
-    let in_review = |task: &TaskState| task.status == Status::Review;
+    let in_review = |task: &TaskState| task.status() == Status::Review;
     let is_open = open_at(state, voided.place).is_some();
     if !state.tasks.get(id.index()).is_some_and(in_review) || !is_open {
         return Vec::new();
     }
     let mut draft = Draft::new(state, id);
     draft.tell(fact);
-    let so_far = draft.task.judging.as_deref().map_or(0, |judging| judging.voided);
+    let so_far = draft.task.judging().map_or(0, |judging| judging.voided);
     let did_it = !voided.shared && !voided.changed.is_empty();
     if did_it || so_far > REPEATS[usize::from(voided.shared)] {
         let all: Vec<String> = voided.changed.iter().chain(&voided.restored).cloned().collect();

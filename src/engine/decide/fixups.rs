@@ -80,7 +80,7 @@ pub(super) fn taken_back(state: &State, task: TaskId) -> Vec<Event> {
         return Vec::new();
     };
     let mut events = Vec::new();
-    if state.task(fixup).status != Status::Pending {
+    if state.task(fixup).status() != Status::Pending {
         let why = format!("'{}' is tried again", state.plan.task(task).title);
         events = from_the_start(state, fixup, &why);
     }

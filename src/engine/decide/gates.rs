@@ -37,17 +37,17 @@ pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
             .collect()
     };
     let scores: Vec<Points> = after()
-        .filter_map(|task| state.task(state.standing(*task)).points)
+        .filter_map(|task| state.task(state.standing(*task)).attempt.points)
         .collect();
     let avg = Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
-    let unscored = of(&|task| task.points.is_none());
+    let unscored = of(&|task| task.attempt.points.is_none());
 
     let mut reasons = Vec::new();
-    let failed = of(&|task| task.status == Status::Failed);
+    let failed = of(&|task| task.status() == Status::Failed);
     if gate.require_all_passed && !failed.is_empty() {
         reasons.push(format!("failed: {}", list(failed)));
     }
-    let below = of(&|task| task.flag.is_some_and(crate::domain::QualityFlag::is_below_bar));
+    let below = of(&|task| task.flag().is_some_and(crate::domain::QualityFlag::is_below_bar));
     if !gate.accept_below_threshold && !below.is_empty() {
         reasons.push(format!("accepted below the bar: {}", list(below)));
     }

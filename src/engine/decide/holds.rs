@@ -1,13 +1,187 @@
-//! Checkpoints and delays: what stands between tasks until a person says so, or until some time has passed (section 14).
+//! Holds: what keeps a task, or what stands behind a checkpoint or a delay, from moving until a person or a moment says so
+//! (semantics, sections 5, 6, 14 and 17).
+//!
+//! Whatever asks a person about a task goes through [`ask`], whatever anybody says to that through [`answer`], silence
+//! included. What an answer leads to is told by the hold itself.
 
-use crate::domain::{FailureMode, HoldId, Status, Timestamp};
-use crate::engine::event::{Event, HoldEvent};
-use crate::engine::state::{HoldStage, State};
+use crate::domain::{
+    Cause, FailureMode, Finding, HoldId, Phase, Severity, Stage, StageKey, Status, TaskId, Timestamp,
+    Verdict, WaitingReason,
+};
+use crate::engine::event::{Event, HoldEvent, TaskEvent};
+use crate::engine::stages::Grounds;
+use crate::engine::state::{ANSWERED, APPROVED, Hold, HoldStage, REJECTED, Resume, State};
 use crate::mission::HoldKind;
 
 use super::draft::Draft;
+use super::{admission, approvals, conclude, questions};
 
-/// Holds whose tasks have all ended begin to wait, if anything waits for them.
+/// What an agent is told whose tool call a person allows.
+const ALLOWED_ONCE: &str = "a person allows this call, once";
+
+/// The stage of a hold that names none.
+const JUDGE: StageKey = StageKey::Of(Stage::Judge);
+
+/// What is said to a hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word<'a> {
+    /// Yes.
+    Yes,
+    /// No, and why.
+    No(&'a str),
+    /// The answer to a question.
+    Text(&'a str),
+    /// Nobody said anything in time.
+    Silence,
+}
+
+/// Asks a person about a task, which is parked with that if it is not yet: `because` of this, with a message to the person.
+pub(super) fn ask(draft: &mut Draft<'_>, hold: Hold, because: &str, message: String) {
+    let task = draft.id;
+    if draft.task.status() != Status::AwaitingApproval {
+        let is_dialog = matches!(hold.reason, WaitingReason::Question | WaitingReason::Auth);
+        draft.park(is_dialog.then_some(Phase::Clarification), because);
+    }
+    if hold.reason == WaitingReason::SideEffects {
+        let reason = because.to_owned();
+        draft.emit(Event::Task(task, TaskEvent::RetryBlocked { reason }));
+    }
+    draft.emit(Event::Task(
+        task,
+        TaskEvent::ApprovalRequested {
+            number: draft.task.consent.asked + 1,
+            reason: hold.reason,
+            cause: hold.cause,
+            stage: (hold.stage != JUDGE).then_some(hold.stage),
+            message,
+            gate: hold.gate.map(String::from),
+            expires: hold.expires,
+        },
+    ));
+}
+
+/// What a person says to a task's hold.
+pub(super) fn said(state: &State, task: TaskId, word: Word<'_>, by: &str, now: Timestamp) -> Vec<Event> {
+    let mut draft = Draft::new(state, task);
+    answer(&mut draft, word, by, now);
+    draft.into_events()
+}
+
+/// A task's hold is answered: the task moves as the hold says.
+pub(super) fn answer(draft: &mut Draft<'_>, word: Word<'_>, by: &str, now: Timestamp) {
+    let Some(hold) = draft.task.hold().cloned() else {
+        return;
+    };
+    let (resolution, resume, said) = match word {
+        Word::Yes => (APPROVED, hold.on_yes(), ALLOWED_ONCE),
+        Word::Text(text) => (ANSWERED, hold.on_yes(), text),
+        Word::No(reason) => (REJECTED, hold.on_no(), reason),
+        Word::Silence => ("timeout", hold.on_no(), ""),
+    };
+    resolve(draft, resolution, by);
+    match resume {
+        Resume::Start => approvals::go_on(draft, now),
+        Resume::Turn => questions::take(draft, said, by, Some(hold.number)),
+        Resume::Judge => {
+            draft.enter(Status::Review);
+            admission::go_on_behind(draft, hold.stage, now);
+        }
+        Resume::Pass => {
+            stands_for_the_stage(draft, &hold, None, by);
+            admission::go_on_behind(draft, hold.stage, now);
+        }
+        Resume::Accept => {
+            stands_for_the_stage(draft, &hold, None, by);
+            conclude::accept(draft, conclude::Accepted::On(Grounds::ByPerson));
+        }
+        Resume::Rework => {
+            stands_for_the_stage(draft, &hold, Some(said), by);
+            conclude::not_good_enough(draft);
+        }
+        Resume::GiveUp => {
+            stands_for_the_stage(draft, &hold, Some(said), by);
+            draft.fail(FailureMode::Rejected, format!("rejected by {by}: {said}"));
+        }
+        Resume::Fail(mode) => {
+            let why = match (word, hold.reason) {
+                (Word::Silence, reason) => unanswered(draft, reason),
+                (_, WaitingReason::Auth) => format!("a tool call was refused by {by}: {said}"),
+                _ => format!("rejected by {by}: {said}"),
+            };
+            draft.fail(mode, why);
+        }
+    }
+}
+
+/// What was asked is not asked any more.
+pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
+    draft.emit(Event::Task(
+        draft.id,
+        TaskEvent::ApprovalResolved {
+            number: draft.task.consent.asked,
+            resolution: resolution.to_owned(),
+            by: by.to_owned(),
+        },
+    ));
+}
+
+/// A person's word stands for the stage that referred the work: that person is the reviewer. With a yes, they are so beside
+/// the panel that let it pass, if there was one, and its score is the work's score; with a no, what a panel found goes
+/// along, but not its score, for the work is not as good as the panel thought.
+fn stands_for_the_stage(draft: &mut Draft<'_>, hold: &Hold, objection: Option<&str>, by: &str) {
+    let before = draft.state.task(draft.id);
+    let panel = before.panel.as_deref().filter(|_| hold.stage == JUDGE);
+    draft.enter(Status::Review);
+    let (verdict, cause) = match objection {
+        None => (Verdict::Pass, None),
+        Some(_) => (Verdict::Fail, Some(Cause::Rejected)),
+    };
+    let mut report = draft.view().report(hold.stage, verdict, cause);
+    report.by = Some(by.to_owned());
+    let objected = objection.map(|reason| Finding::new(Severity::High, reason));
+    let found = panel.into_iter().flat_map(|panel| panel.findings.clone());
+    report.findings = objected.into_iter().chain(found).collect();
+    if objection.is_none() {
+        // What the judges gave stays the score, whatever the person says of it.
+        report.points = before.attempt.points.filter(|_| hold.on_yes() == Resume::Accept);
+        if let Some(panel) = panel {
+            report.points = panel.points;
+            report.dimensions.clone_from(&panel.dimensions);
+            report.outliers.clone_from(&panel.outliers);
+        }
+        let since = |path: &String| {
+            let text =
+                format!("{path} changed after the question was asked; the yes is for what it was when given");
+            Finding::new(Severity::Info, text)
+        };
+        report.findings.extend(before.changed.iter().map(since));
+    }
+    conclude::record(draft, *report);
+}
+
+/// What is said of work that ends because nobody answered in time.
+fn unanswered(draft: &Draft<'_>, reason: WaitingReason) -> String {
+    let (what, limit) = match reason {
+        WaitingReason::Auth => ("allowed a tool call of its agent", questions::patience(draft)),
+        _ => ("approved it", approvals::patience(draft)),
+    };
+    let within = limit.map_or_else(String::new, |limit| format!(" within {limit}"));
+    format!("nobody {what}{within}")
+}
+
+/// Nobody answered in time: that is a no, or it is said so and goes on waiting. A tool call is denied.
+pub(super) fn time_is_up(state: &State, task: TaskId, number: u32, now: Timestamp) -> Vec<Event> {
+    let hold = state.tasks.get(task.index()).and_then(|task| task.hold());
+    match hold.filter(|hold| hold.number == number) {
+        None => Vec::new(),
+        Some(hold) if hold.reason == WaitingReason::Auth || state.plan.rules.auto_reject_on_timeout => {
+            said(state, task, Word::Silence, "quorum", now)
+        }
+        Some(_) => vec![Event::Task(task, TaskEvent::ApprovalTimedOut { number })],
+    }
+}
+
+/// Checkpoints and delays whose tasks have all ended begin to wait, if anything waits for them.
 pub(super) fn reached(state: &State, now: Timestamp) -> Vec<Event> {
     let due = state.holds_due.iter().filter(|id| state.holds_anything(**id));
     due.map(|id| {
@@ -25,23 +199,14 @@ pub(super) fn reached(state: &State, now: Timestamp) -> Vec<Event> {
     .collect()
 }
 
-/// A delay is over.
-pub(super) fn over(hold: HoldId) -> Vec<Event> {
-    vec![Event::Hold(hold, HoldEvent::Passed { by: None })]
-}
-
-/// A person lets the run pass a checkpoint.
-pub(super) fn pass(hold: HoldId, by: &str) -> Vec<Event> {
-    vec![Event::Hold(
-        hold,
-        HoldEvent::Passed {
-            by: Some(by.to_owned()),
-        },
-    )]
+/// A delay is over, or a person lets the run pass a checkpoint.
+pub(super) fn passed(hold: HoldId, by: Option<&str>) -> Vec<Event> {
+    let by = by.map(str::to_owned);
+    vec![Event::Hold(hold, HoldEvent::Passed { by })]
 }
 
 /// A person does not: what it blocks has failed.
-pub(super) fn reject(state: &State, hold: HoldId, reason: &str, by: &str) -> Vec<Event> {
+pub(super) fn refused(state: &State, hold: HoldId, reason: &str, by: &str) -> Vec<Event> {
     let plan = state.plan.hold(hold);
     let mut events = vec![Event::Hold(
         hold,
@@ -51,7 +216,7 @@ pub(super) fn reject(state: &State, hold: HoldId, reason: &str, by: &str) -> Vec
         },
     )];
     for id in &plan.blocks {
-        if state.task(*id).status != Status::Pending || !state.takes(*id) {
+        if state.task(*id).status() != Status::Pending || !state.takes(*id) {
             continue;
         }
         let mut draft = Draft::new(state, *id);

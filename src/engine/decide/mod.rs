@@ -17,17 +17,16 @@
 //! | `draft` | events about one task, decided in several steps on a state that follows |
 //! | `due` | what follows when a timer is due |
 //! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
-//! | `escalation` | an agent says that what it was told does not hold (17) |
 //! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
 //! | `fixups` | a new task that makes up for a failed one; no attempt at the same task (12) |
 //! | `gates` | quality gates: passed or failed (14) |
-//! | `holds` | checkpoints and delays (14) |
+//! | `holds` | whatever waits for a person or a moment: how a person is asked, what an answer leads to, checkpoints and delays (5, 6, 14, 17) |
 //! | `intake` | work that was asked for from outside (16) |
 //! | `jobs` | commands and looks at files that came back (5, 6, 10, 11) |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants (6) |
-//! | `questions` | what an agent asks instead of working, and who answers (5) |
+//! | `questions` | what an agent asks instead of working, what it says does not hold, and who answers (5, 17) |
 //! | `redo` | `--retry-failed` and `--redo`: failed and done work tried again by a person's word (5) |
 //! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
@@ -51,7 +50,6 @@ mod dependencies;
 mod draft;
 mod due;
 mod ending;
-mod escalation;
 mod evidence;
 mod fixups;
 mod gates;

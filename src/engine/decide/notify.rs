@@ -168,7 +168,7 @@ impl<'s> FollowUp<'s> {
         };
         let is_filed = policy(WorkKind::Ask(*purpose)).letter == Some(Letter::Judge);
         if is_filed && self.state.plan.rules.evaluate {
-            let attempt = self.state.task(id.task).attempt;
+            let attempt = self.state.task(id.task).attempt.number;
             self.judge_died(*agent, id.task, attempt, *class, message);
         }
     }

@@ -82,7 +82,7 @@ fn open(draft: &mut Draft<'_>, stage: &StagePlan, round: u32) -> bool {
 
 /// The last of the task's judges in whose place a person accepted this attempt, as far as the mission still has it.
 fn accepted(draft: &Draft<'_>) -> Option<StageKey> {
-    let word = draft.task.accepted.as_deref()?;
+    let word = draft.task.attempt.accepted.as_deref()?;
     let work = draft.task_plan();
     let is_it = |step: &Step| {
         let name = word.name.as_deref();
@@ -188,13 +188,13 @@ fn accept(draft: &mut Draft<'_>) {
 
 /// Has the files that the task's rules name looked at.
 fn scan(draft: &mut Draft<'_>, then: AfterScan) {
-    let number = draft.task.scans + 1;
+    let number = draft.task.work.scans + 1;
     jobs::request(draft, Job::Scan { number, then });
 }
 
 /// Whether files that the task names may not be what was seen of them: a command may have written some.
 fn is_stale(draft: &Draft<'_>) -> bool {
-    let judging = draft.task.judging.as_deref();
+    let judging = draft.task.judging();
     draft.task_plan().names_files() && judging.is_some_and(|judging| judging.stale)
 }
 
@@ -229,7 +229,7 @@ fn scanned(draft: &mut Draft<'_>, then: AfterScan) {
 
 /// The files were looked at anew: the stage is asked once more, unless somebody is asked by now.
 fn once_more(draft: &mut Draft<'_>) {
-    let is_repeated = draft.task.judging.as_deref().is_some_and(Judging::is_repeated);
+    let is_repeated = draft.task.judging().is_some_and(Judging::is_repeated);
     match open_stage(draft) {
         _ if !is_repeated => {}
         None => judge(draft),
@@ -250,7 +250,7 @@ fn reopen(draft: &mut Draft<'_>, key: StageKey, round: u32) {
 /// Whether what a stage was shown is not what there is: then its word does not count, and it is asked once more. Where that
 /// happened the second time, the message for a person.
 fn must_be_asked_again(draft: &Draft<'_>) -> Option<Result<(), &'static str>> {
-    let judging = draft.task.judging.as_deref().filter(|judging| judging.changed)?;
+    let judging = draft.task.judging().filter(|judging| judging.changed)?;
     Some(match judging.is_repeated() {
         true => Err("its files changed while it was judged, and again when it was judged once more"),
         false => Ok(()),
@@ -282,7 +282,7 @@ fn stage_of<'a>(draft: &Draft<'a>, key: StageKey) -> Option<&'a StagePlan> {
 }
 
 fn open_stage(draft: &Draft<'_>) -> Option<OpenStage> {
-    draft.task.judging.as_deref()?.stage
+    draft.task.judging()?.stage
 }
 
 /// The stage, if this round of it is still out.
@@ -379,12 +379,12 @@ pub(super) fn depends(
 
 /// What was heard of the judge before this decision: its first reply, while it is asked for the second.
 fn heard_before<'a>(draft: &Draft<'a>) -> Option<&'a Heard> {
-    draft.state.task(draft.id).judging.as_deref()?.heard.as_deref()
+    draft.state.task(draft.id).judging()?.heard.as_deref()
 }
 
 /// Which round of the asked stage this is, since it was asked about the files that are there.
 fn nth_round(draft: &Draft<'_>, round: u32) -> u32 {
-    let judging = draft.task.judging.as_deref();
+    let judging = draft.task.judging();
     let before = judging.filter(|judging| judging.is_repeated());
     round.saturating_sub(before.map_or(0, |judging| judging.rounds_before))
 }
@@ -459,10 +459,10 @@ fn no_word(
 
 /// A seat has come to an end. Once every one has: the stage's verdict.
 pub(super) fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
-    if draft.task.asks.iter().any(|open| open.purpose.is_judging()) {
+    if draft.task.work.asks.iter().any(|open| open.purpose.is_judging()) {
         return deferral::judges_wait(draft, now);
     }
-    let Some(stage) = stage_of(draft, JUDGE).filter(|_| draft.task.judging.is_some()) else {
+    let Some(stage) = stage_of(draft, JUDGE).filter(|_| draft.task.judging().is_some()) else {
         return;
     };
     match must_be_asked_again(draft) {
@@ -473,11 +473,7 @@ pub(super) fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
 
 /// Whether anybody is asked whom the options, as they are now, do not want asked (`resume --no-eval`): in which stage.
 fn asked_in_vain(state: &State, id: TaskId) -> Option<StageKey> {
-    let judging = state
-        .task(id)
-        .judging
-        .as_deref()
-        .filter(|_| !state.plan.rules.evaluate)?;
+    let judging = state.task(id).judging().filter(|_| !state.plan.rules.evaluate)?;
     match judging.stage {
         Some(stage) => (stage.open && !stage.plain).then_some(stage.key),
         None => (!judging.seats.is_empty()).then_some(JUDGE),

@@ -3,16 +3,15 @@
 //! agent said is judged as it is.
 
 use crate::domain::{
-    Advice, AgentId, BrokenAssumption, FailureMode, Millis, Phase, Purpose, Status, TaskId, Timestamp,
+    Advice, AgentId, BrokenAssumption, Millis, Purpose, Stage, StageKey, Status, Timestamp, TurnId,
     WaitingReason,
 };
-use crate::engine::event::{Event, TaskEvent};
+use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::payload::Asked;
-use crate::engine::state::{ANSWERED, APPROVED, Known, REJECTED, State};
+use crate::engine::state::{Hold, Known};
 
-use super::approvals::TIMED_OUT;
 use super::draft::Draft;
-use super::{admission, approvals, ask, escalation, pipeline};
+use super::{admission, ask, holds, pipeline};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
 const TOOL_CALLS_OF_WORK: u32 = 5;
@@ -31,7 +30,7 @@ pub(super) fn or_go_on(
     let asks = asked.filter(|asked| !asked.detected && (asked.call.is_some() || !is_used_up));
     match (asked, orchestrator(draft)) {
         _ if let Some(asked) = asks => pose(draft, asked, now),
-        _ if let Some(broken) = broken => escalation::raise(draft, broken),
+        _ if let Some(broken) = broken => raise(draft, broken),
         (Some(_), _) if is_used_up => judge(draft),
         (Some(_), Some(orchestrator)) if !has_worked(draft) => {
             ask::ask(draft, Purpose::Confirm, orchestrator);
@@ -47,8 +46,8 @@ fn judge(draft: &mut Draft<'_>) {
 
 /// Whether work was seen: then what was said at its end is no reason to wait.
 fn has_worked(draft: &Draft<'_>) -> bool {
-    let evidence = &draft.task.evidence;
-    let calls = evidence.calls.known();
+    let evidence = &draft.task.course.evidence;
+    let calls = draft.task.attempt.calls.known();
     evidence.changed == Known::Yes || calls.is_some_and(|calls| calls.calls >= TOOL_CALLS_OF_WORK)
 }
 
@@ -88,7 +87,7 @@ fn pose(draft: &mut Draft<'_>, asked: &Asked, now: Timestamp) {
 }
 
 /// How long a person's word about a tool call of a task's agent is waited for.
-fn patience(draft: &Draft<'_>) -> Option<Millis> {
+pub(super) fn patience(draft: &Draft<'_>) -> Option<Millis> {
     let agent = draft.plan().agent(draft.task_plan().agent);
     agent.spec.permissions.timeout
 }
@@ -106,20 +105,36 @@ fn ask_person(draft: &mut Draft<'_>, now: Timestamp) {
             ),
         ),
     };
-    let number = draft.task.asked + 1;
-    draft.park(Phase::Clarification, "the agent asked something");
-    draft.emit(Event::Task(
-        draft.id,
-        TaskEvent::ApprovalRequested {
-            number,
-            reason,
-            cause: None,
-            stage: None,
-            message,
-            gate: None,
-            expires,
-        },
-    ));
+    let hold = Hold {
+        expires,
+        ..Hold::of(reason)
+    };
+    holds::ask(draft, hold, "the agent asked something", message);
+}
+
+/// The agent says that what it was told does not hold (section 17). No number of attempts mends that, so a person is asked
+/// before its work is judged. Their yes has it judged as it is; it is no word about the work.
+fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
+    let turn = TurnId {
+        task: draft.id,
+        attempt: draft.task.attempt.number,
+        turn: draft.task.attempt.turn,
+    };
+    let told = TurnEvent::Escalated {
+        broken: broken.clone(),
+    };
+    draft.emit(Event::Turn(turn, told));
+    let because = "its agent says that what it was told does not hold";
+    let message = format!(
+        "{because} ({}): {:?}; approve to have its work judged as it is, reject to send it back with your reason",
+        broken.kind.as_str(),
+        broken.evidence
+    );
+    let hold = Hold {
+        stage: StageKey::Of(Stage::Outcome),
+        ..Hold::of(WaitingReason::Operator)
+    };
+    holds::ask(draft, hold, because, message);
 }
 
 /// The orchestrator answered, or a person must.
@@ -133,55 +148,9 @@ pub(super) fn advised(draft: &mut Draft<'_>, agent: AgentId, advice: Result<&Adv
     }
 }
 
-/// A person answered.
-pub(super) fn answered(state: &State, task: TaskId, number: u32, answer: &str, by: &str) -> Vec<Event> {
-    let mut draft = Draft::new(state, task);
-    draft.emit(Event::Task(
-        task,
-        TaskEvent::ApprovalResolved {
-            number,
-            resolution: ANSWERED.to_owned(),
-            by: by.to_owned(),
-        },
-    ));
-    take(&mut draft, answer, by, Some(number));
-    draft.into_events()
-}
-
-/// A person lets the agent make the call that it asked about.
-pub(super) fn allow(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
-    let mut draft = Draft::new(state, task);
-    approvals::resolve(&mut draft, APPROVED, by);
-    take(&mut draft, "a person allows this call, once", by, Some(number));
-    draft.into_events()
-}
-
-/// A person does not: the work ends.
-pub(super) fn deny(state: &State, task: TaskId, reason: &str, by: &str) -> Vec<Event> {
-    let mut draft = Draft::new(state, task);
-    approvals::resolve(&mut draft, REJECTED, by);
-    draft.fail(
-        FailureMode::Cancelled,
-        format!("a tool call was refused by {by}: {reason}"),
-    );
-    draft.into_events()
-}
-
-/// Nobody said in time whether its agent may make the call: it is denied (semantics, section 5).
-pub(super) fn unanswered(state: &State, task: TaskId) -> Vec<Event> {
-    let mut draft = Draft::new(state, task);
-    approvals::resolve(&mut draft, TIMED_OUT, "quorum");
-    let within = patience(&draft).map_or_else(String::new, |patience| format!(" within {patience}"));
-    draft.fail(
-        FailureMode::Cancelled,
-        format!("nobody allowed a tool call of its agent{within}"),
-    );
-    draft.into_events()
-}
-
 /// The answer is taken: the agent goes on in a new turn of its attempt, at once where there is room for it. A task that
 /// waited for a person gave up its slot.
-fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
+pub(super) fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::Answered {
@@ -190,7 +159,7 @@ fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
             number,
         },
     ));
-    if draft.task.status == Status::AwaitingApproval {
+    if draft.task.status() == Status::AwaitingApproval {
         // Whom it waited to ask is asked no more.
         if draft.task.deferral.is_some() {
             draft.emit(Event::Task(draft.id, TaskEvent::Released));

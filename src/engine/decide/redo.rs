@@ -37,7 +37,7 @@ pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
     if state
         .tasks
         .get(root.index())
-        .is_none_or(|task| task.status != Status::Done && !audit::has_regressed(state, root))
+        .is_none_or(|task| task.status() != Status::Done && !audit::has_regressed(state, root))
     {
         return Vec::new();
     }
@@ -104,15 +104,15 @@ fn waited_for(plan: &Plan, id: TaskId) -> Vec<TaskId> {
 /// What a task has done is withdrawn: it begins from the start, if it has begun.
 pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     let task = state.task(id);
-    if task.status != Status::Pending {
+    if task.status() != Status::Pending {
         return from_the_start(state, id, why);
     }
-    if task.attempt == 0 {
+    if task.attempt.number == 0 {
         return Vec::new();
     }
     // It was sent back and its next attempt has not begun: that attempt is the first of the new task. One that has begun,
     // and waits for a slot to go on after an answer, is over: no turn may ever have the name of another one.
-    let attempt = task.attempt + u32::from(task.turn > 0);
+    let attempt = task.attempt.number + u32::from(task.attempt.turn > 0);
     let mut draft = Draft::new(state, id);
     draft.emit(Event::Task(
         id,
@@ -127,7 +127,7 @@ pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
 /// Full allowances again; attempt numbers go on.
 pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
     let mut draft = Draft::new(state, id);
-    if draft.task.running.is_some() {
+    if draft.task.work.turn.is_some() {
         let turn = state.current_turn(id);
         draft.emit(Event::Turn(turn, TurnEvent::Lost));
     }
@@ -139,8 +139,8 @@ pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Eve
 pub(super) fn begin_again(draft: &mut Draft<'_>, kind: AttemptKind, reason: &str) {
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.
-    if draft.task.attempt > 0 {
-        let (task, attempt) = (draft.id, draft.task.attempt + 1);
+    if draft.task.attempt.number > 0 {
+        let (task, attempt) = (draft.id, draft.task.attempt.number + 1);
         draft.emit(Event::Task(task, TaskEvent::AttemptPlanned { attempt, kind }));
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn resume(
     now: Timestamp,
 ) -> Vec<Event> {
     let kept: BTreeSet<&TurnId> = kept.iter().collect();
-    let is_open = |waiting: &crate::engine::state::Waiting| waiting.reason == WaitingReason::Approval;
+    let is_open = |waiting: &crate::engine::state::Hold| waiting.reason == WaitingReason::Approval;
     let mut events = vec![Event::Run(RunEvent::Resumed {
         options: Box::new(options.clone()),
         supervisor: supervisor.clone(),
@@ -44,20 +44,16 @@ pub(super) fn resume(
                 now,
             ));
         }
-        if task.running.is_some() {
+        if task.work.turn.is_some() {
             let turn = state.current_turn(id);
             if kept.contains(&turn) {
                 events.push(Event::Turn(turn, TurnEvent::Adopted));
             } else {
                 events.extend(side_effects::turn_lost(state, turn));
             }
-        } else if task.status == Status::AwaitingApproval && task.waiting.as_ref().is_some_and(is_open) {
+        } else if task.status() == Status::AwaitingApproval && task.hold().is_some_and(is_open) {
             events.extend(approvals::ask_again(state, id));
-        } else if task
-            .waiting
-            .as_ref()
-            .is_some_and(crate::engine::state::Waiting::is_for_judges)
-        {
+        } else if task.hold().is_some_and(crate::engine::state::Hold::is_for_judges) {
             let mut draft = Draft::new(state, id);
             draft.enter_because(Status::Review, "the reviewers are asked again");
             admission::queue(&mut draft, Some(StageKey::Of(Stage::Outcome)), "", now);

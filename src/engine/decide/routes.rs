@@ -19,7 +19,7 @@ use super::{fixups, pipeline};
 
 /// A verification starts: there is nothing to do before it is judged.
 pub(super) fn begin(draft: &mut Draft<'_>) {
-    if draft.task.status != Status::Assigned {
+    if draft.task.status() != Status::Assigned {
         draft.enter(Status::Assigned);
     }
     draft.enter(Status::InProgress);
@@ -61,7 +61,7 @@ pub(super) fn take(draft: &mut Draft<'_>, edge: Edge) {
             edge,
             to: route.target(edge),
             // Judging once more what is done again is no visit.
-            visit: draft.task.visits + u32::from(draft.task.reopened.is_none()),
+            visit: draft.task.course.visits + u32::from(draft.task.reopened.is_none()),
             left: leaving(draft.state, draft.id, edge),
             stopped: Vec::new(),
             kept: Vec::new(),
@@ -115,14 +115,14 @@ pub(super) fn referred(draft: &mut Draft<'_>, route: &Route, cause: Cause, messa
 /// Has the work done again with everything that was built on it, this verification included, within `maxVisits`.
 fn send_back(draft: &mut Draft<'_>, route: &Route) {
     let (state, id, target) = (draft.state, draft.id, route.fail);
-    let visit = draft.task.visits + 1;
+    let visit = draft.task.course.visits + 1;
     if visit >= route.max_visits {
         let why = format!("the work failed verification in all {visit} visits (maxVisits)");
         return draft.fail(FailureMode::Quality, why);
     }
     let title = &state.plan.task(target).title;
     // What is not part of the run any more has not ended either.
-    if !state.task(target).status.is_terminal() {
+    if !state.task(target).status().is_terminal() {
         let why = format!("the work failed verification, and '{title}' is not there to be done again");
         return draft.fail(FailureMode::Quality, why);
     }
@@ -163,7 +163,7 @@ impl Again {
         // The task itself is tried again; what made up for its failure is taken back.
         let fixup = plan
             .fixup(target)
-            .filter(|_| state.task(target).status == Status::Failed);
+            .filter(|_| state.task(target).status() == Status::Failed);
         if fixup.is_some() {
             events.extend(fixups::taken_back(state, target));
         }
@@ -177,11 +177,11 @@ impl Again {
             }
             let task = state.task(*id);
             events.extend(withdraw(state, *id, &why));
-            if task.holds_slot() || task.deferral.is_some() || task.status == Status::AwaitingApproval {
+            if task.holds_slot() || task.deferral.is_some() || task.status() == Status::AwaitingApproval {
                 stopped.push(*id);
             }
-            if plan.route(*id).is_some() && task.visits > 0 {
-                kept.push((*id, task.visits));
+            if plan.route(*id).is_some() && task.course.visits > 0 {
+                kept.push((*id, task.course.visits));
             }
         }
         let all: BTreeSet<TaskId> = built.iter().copied().chain([target]).collect();

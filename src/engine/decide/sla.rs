@@ -103,7 +103,7 @@ pub(super) fn passed(state: &State, entity: Option<TaskId>, now: Timestamp) -> V
     }
     let of_mission = entity.is_none().then(|| state.plan.selected_ids());
     let tasks = of_mission.into_iter().flatten().chain(entity);
-    for id in tasks.filter(|id| !state.task(*id).status.is_terminal()) {
+    for id in tasks.filter(|id| !state.task(*id).status().is_terminal()) {
         let whose = if entity.is_some() { "its" } else { "the mission's" };
         let mut draft = Draft::new(state, id);
         draft.fail(

@@ -35,7 +35,7 @@ pub(super) fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
     }
     let mut draft = Draft::new(state, turn.task);
     start_turn(&mut draft, digest);
-    if cues > 0 && draft.task.running.is_some() {
+    if cues > 0 && draft.task.work.turn.is_some() {
         draft.emit(Event::Turn(
             turn,
             TurnEvent::AuthorityCues { cues, result: false },
@@ -50,25 +50,25 @@ pub(super) fn waits_for_turn(state: &State, turn: TurnId) -> bool {
         return false;
     };
     let next = TurnId {
-        turn: task.turn + 1,
+        turn: task.attempt.turn + 1,
         ..state.current_turn(turn.task)
     };
-    let waits = task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
+    let waits = task.work.turn.is_none() && matches!(task.status(), Status::Assigned | Status::InProgress);
     waits && turn == next && !task.is_clarified()
 }
 
 /// Starts the next turn of the current attempt, unless a person must allow it first.
 pub(super) fn start_turn(draft: &mut Draft<'_>, prompt: Option<Digest>) {
-    if draft.task.status == Status::InProgress && side_effects::is_held(draft) {
+    if draft.task.status() == Status::InProgress && side_effects::is_held(draft) {
         return side_effects::hold_back(draft, "its agent would be spoken to once more");
     }
     let turn = TurnId {
         task: draft.id,
-        attempt: draft.task.attempt,
-        turn: draft.task.turn + 1,
+        attempt: draft.task.attempt.number,
+        turn: draft.task.attempt.turn + 1,
     };
     draft.emit(Event::Turn(turn, TurnEvent::Started { prompt }));
-    if draft.task.status == Status::Assigned {
+    if draft.task.status() == Status::Assigned {
         draft.enter(Status::InProgress);
     }
 }
@@ -95,7 +95,8 @@ pub(super) fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec
     };
     let Some(running) = state
         .task(turn.task)
-        .running
+        .work
+        .turn
         .as_ref()
         .filter(|_| is_current(state, *turn))
     else {
@@ -236,6 +237,6 @@ fn is_current(state: &State, turn: TurnId) -> bool {
     state
         .tasks
         .get(turn.task.index())
-        .is_some_and(|task| task.running.is_some())
+        .is_some_and(|task| task.work.turn.is_some())
         && state.current_turn(turn.task) == turn
 }

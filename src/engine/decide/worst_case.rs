@@ -112,10 +112,10 @@ fn attempts(plan: &TaskPlan, judge: Option<&Judge>) -> Option<u32> {
     let mut task = TaskState::default();
     task.plan_attempt(1, AttemptKind::Execute);
     while let Some(kind) = allowed_attempt(plan, &task, only_by_agent, evaluated) {
-        if task.tries >= COUNTED {
+        if task.course.tries >= COUNTED {
             return None;
         }
-        task.plan_attempt(task.attempt + 1, kind);
+        task.plan_attempt(task.attempt.number + 1, kind);
     }
-    Some(task.tries)
+    Some(task.course.tries)
 }

@@ -56,7 +56,7 @@ fn missing(view: View<'_>, gate: &FinishGate, results: &[CheckResult]) -> Missin
         list.push(Finding::new(Severity::High, what).with_evidence(result.message.clone()));
     }
     if gate.require_file_changes {
-        match view.task.evidence.changed {
+        match view.task.course.evidence.changed {
             Known::Yes => {}
             Known::No => missing.others.push(Finding::new(
                 Severity::High,
@@ -81,7 +81,7 @@ fn settle(view: View<'_>, gate: &FinishGate, results: &[CheckResult]) -> Next {
         others,
         unknown,
     } = missing(view, gate, results);
-    let told = view.task.nudged;
+    let told = view.task.attempt.nudged;
     let tell_compilation = !compilation.is_empty() && told.compilation < gate.max_compile_nudges;
     let tell_others = !others.is_empty() && told.others < gate.max_nudges;
     if tell_compilation || tell_others {

@@ -44,7 +44,7 @@ pub(super) fn open(view: View<'_>) -> Next {
 /// failed checks never count: they are no judge's word.
 fn rejections(state: &State, id: TaskId) -> Option<u32> {
     let judge = state.plan.judge(id)?;
-    if judge.seats().is_empty() || state.task(id).sent_back {
+    if judge.seats().is_empty() || state.task(id).course.sent_back {
         return None;
     }
     let own = match judge {
@@ -96,7 +96,7 @@ fn ask_round(view: View<'_>) -> Next {
         true => FIRST_SEATS.min(seats.len()),
         false => seats.len(),
     };
-    let round = view.task.rounds + 1;
+    let round = view.task.attempt.rounds + 1;
     let asked = seats[..at_once].iter().enumerate();
     Next::Open(
         asked
@@ -107,7 +107,7 @@ fn ask_round(view: View<'_>) -> Next {
 
 pub(super) fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) -> Request {
     let place = SeatPlace {
-        attempt: view.task.attempt,
+        attempt: view.task.attempt.number,
         round,
         seat: u32::try_from(seat).expect("the loader limits the seats of a panel"),
     };

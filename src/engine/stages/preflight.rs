@@ -18,7 +18,7 @@ const KEY: StageKey = StageKey::Of(Stage::Preflight);
 
 /// Whether what the agent said is to be read: only of one that is known to have done nothing.
 pub(in crate::engine) fn asks_what_it_said(task: &TaskState) -> bool {
-    task.evidence.calls.known().is_some_and(|calls| calls.calls == 0)
+    task.attempt.calls.known().is_some_and(|calls| calls.calls == 0)
 }
 
 pub(super) fn open(view: View<'_>) -> Next {
@@ -64,8 +64,8 @@ fn artifacts_missing(view: View<'_>) -> Option<PreflightReject> {
 /// The evidence shows that nothing was done.
 fn not_done(view: View<'_>) -> Option<PreflightReject> {
     let plan = view.work();
-    let evidence = &view.task.evidence;
-    let calls = evidence.calls.known();
+    let evidence = &view.task.course.evidence;
+    let calls = view.task.attempt.calls.known();
     let no_calls = calls.is_some_and(|calls| calls.calls == 0);
     if no_calls && requires_tool_calls(plan) {
         return Some(zero_tool_calls());

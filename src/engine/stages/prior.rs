@@ -67,7 +67,7 @@ pub fn reprompt(plan: &Plan, id: TaskId, task: &TaskState, purpose: Purpose) -> 
     if purpose.round()? <= 1 {
         return None;
     }
-    let heard = task.judging.as_deref()?.heard.as_deref()?;
+    let heard = task.judging()?.heard.as_deref()?;
     let verification = plan.task(id).verification();
     let unfit = match &heard.advice {
         Advice::Unreadable { why, .. } => Some(why.clone()),

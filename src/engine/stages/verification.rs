@@ -28,7 +28,7 @@ pub(super) fn open(view: View<'_>, by: &Verification, round: u32) -> Next {
     let Some(grader) = by.grader else {
         return lacks_judge(view, nobody_may(view));
     };
-    let is_open = view.task.probes.is_empty() && !view.work().acceptance.is_empty();
+    let is_open = view.task.course.probes.is_empty() && !view.work().acceptance.is_empty();
     let request = match by.decomposer.filter(|_| is_open) {
         None => Request::Ask(Purpose::Grade { round }, grader),
         Some(agent) => {

@@ -110,7 +110,7 @@ impl<'a> View<'a> {
 
     /// Its judging, once something of it was asked for.
     pub fn judging(self) -> Option<&'a Judging> {
-        self.task.judging.as_deref()
+        self.task.judging()
     }
 
     /// What was seen of the files that the task's rules name.
@@ -120,7 +120,7 @@ impl<'a> View<'a> {
 
     /// A report without points or findings.
     pub fn report(self, key: StageKey, verdict: Verdict, cause: Option<Cause>) -> Box<StageReport> {
-        let mut report = StageReport::new(self.id, self.task.attempt, key.stage(), verdict, cause);
+        let mut report = StageReport::new(self.id, self.task.attempt.number, key.stage(), verdict, cause);
         if let Some(step @ Step::Stage(_)) = key.step() {
             report.name = Some(self.work().step_name(step).to_owned());
         }
@@ -144,7 +144,7 @@ impl<'a> View<'a> {
     /// is accepted. A person's word counts for all that comes before it; judges that gave no verdict were passed over.
     pub fn grounds(self, at: Option<StageKey>) -> Grounds {
         let is_behind = |stage: Stage| at.is_none_or(|at| at > StageKey::Of(stage));
-        let word = self.task.accepted.as_deref().map(|word| word.stage);
+        let word = self.task.attempt.accepted.as_deref().map(|word| word.stage);
         let is_settled = |stage: Stage| word.is_some_and(|word| word >= stage);
         let verdicts = self.judging().map_or(&[][..], |judging| &judging.verdicts);
         let said = |stage: Stage| verdicts.iter().rev().find(|said| said.stage == stage);

@@ -1,129 +1,103 @@
 //! The state of one task.
 
 use crate::domain::{
-    Advice, AgentId, AskId, AttemptKind, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode,
-    Finding, Phase, Points, Probe, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, Timestamp, TurnId,
-    Verdict, WaitingReason,
+    Advice, AgentId, AskId, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
+    Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::dialog::Dialog;
-use crate::engine::payload::{CheckResult, DeferralReason, FileFact, FileRef, StageReport, ToolCalls, Way};
+use crate::engine::payload::{CheckResult, DeferralReason, FileFact, FileRef, StageReport, Way};
 use crate::engine::remedies::Remedies;
 use crate::mission::SubTask;
+
+use super::attempt::{Attempt, Course};
+use super::hold::Hold;
 
 /// A task's state.
 #[derive(Debug, Clone, Default)]
 pub struct TaskState {
-    /// One of the seven states.
-    pub status: Status,
-    /// What goes on inside it.
-    pub phase: Option<Phase>,
+    pub(crate) state: Status,
+    pub(in crate::engine) doing: Option<Phase>,
     /// Dependencies not done and gates not passed.
     pub blockers: u32,
-    /// Number of the current or last attempt; 0 before the first.
-    pub attempt: u32,
-    /// Number of the current or last turn of the attempt.
-    pub turn: u32,
-    /// Kind of the attempt.
-    pub kind: AttemptKind,
-    /// Attempts of the current allowance.
-    pub tries: u32,
-    /// Fixes since the last execute or retry.
-    pub fixes: u32,
-    /// Retries of the current allowance.
-    pub retries: u32,
-    /// The turn in flight.
-    pub running: Option<Turn>,
+    /// The current or last attempt.
+    pub attempt: Attempt,
+    /// What has come together since the task last began by a person's word.
+    pub course: Course,
+    /// What is under way for the task.
+    pub work: OpenWork,
     /// What the last finished turn said.
     pub output: OutputRefs,
-    /// The model that the provider says did it; `None` where nobody said.
-    pub model: Option<Box<str>>,
-    /// Judging in progress.
-    pub judging: Option<Box<Judging>>,
-    /// Rounds in which reviewers were asked about this attempt. Numbers count on when a parked attempt is judged
-    /// again, so that no reply ever takes the name of an older one.
-    pub rounds: u32,
+    pub(in crate::engine) review: Option<Box<Judging>>,
     /// What was found so far, the oldest first; carried into prompts and reviews.
     pub feedback: Vec<Feedback>,
-    /// The last score.
-    pub points: Option<Points>,
-    /// For done tasks.
-    pub flag: Option<QualityFlag>,
-    /// For failed tasks.
-    pub mode: Option<FailureMode>,
-    /// Whether the last verdict of a review that was asked for could not be trusted.
-    pub indeterminate: bool,
-    /// For tasks that wait for a person.
-    pub waiting: Option<Waiting>,
+    pub(in crate::engine) end: End,
+    pub(in crate::engine) waits: Option<Hold>,
+    /// What was asked of persons, and what they let the agent do.
+    pub consent: Consent,
     /// While a person is asked about work that a panel let pass: what the panel said.
     pub panel: Option<Box<StageReport>>,
-    /// How often a person was asked about it; makes the ids of approvals.
-    pub asked: u32,
-    /// What persons answered, the oldest first.
-    pub answers: Vec<Answer>,
     /// What is done about dependencies that failed.
     pub remedies: Option<Box<Remedies>>,
     /// What its agent asked and was answered.
     pub dialog: Option<Box<Dialog>>,
-    /// The approvals that were given for its next start: the names of their gates, `None` for its own.
-    pub agreed: Vec<Option<Box<str>>>,
-    /// Whether its agent may have acted: from then on one with side effects acts again only by a person's word.
-    pub acted: bool,
-    /// Whether a person let the agent act again; good for one turn.
-    pub allowed_again: bool,
-    /// Agents that are asked about the task and have not answered. They end with the task's next transition.
-    pub asks: Vec<Ask>,
-    /// How often an agent was asked about it; numbers the asks.
-    pub asked_agents: u32,
     /// Sub-tasks that its agent wants to hand down, by title.
     pub delegations: Vec<SubTask>,
-    /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
-    pub signature: Option<u64>,
-    /// Whether its judges have sent back the work that is going on: it stays theirs, whatever the judge breaker says.
-    pub sent_back: bool,
-    /// Whether the work passed only by the relief of a foundation task.
-    pub relaxed: bool,
-    /// For failed tasks: whether a clean fixup has superseded it.
-    pub superseded: bool,
-    /// What an agent cut its criteria into.
-    pub probes: Vec<Probe>,
-    /// For a done verification: the edge that its verdict took.
-    pub edge: Option<Edge>,
-    /// For a verification: verdicts that took an edge, since it last began by a person's word.
-    pub visits: u32,
     /// Whether the verdict of a verification left it out of the run.
     pub not_taken: bool,
-    /// What the runtime saw of its work.
-    pub evidence: Evidence,
-    /// How often the worker was told in this attempt what its finish gate misses.
-    pub nudged: Nudged,
-    /// What it was told last in this attempt.
-    pub missing: Vec<Finding>,
-    /// How often its files were to be looked at: what an earlier look saw comes too late.
-    pub scans: u32,
     /// What was seen of its files, while a person is asked about the work that was being judged.
     pub seen: Vec<FileFact>,
     /// The checks that had passed then.
     pub passed: Vec<(u32, u64)>,
     /// Files that changed since the person was asked.
     pub changed: Vec<String>,
-    /// For a done task: what it was accepted for, where it names files or has checks.
-    pub acceptance: Option<Box<Acceptance>>,
-    /// How often its accepted work did not stand, since it last began by a person's word.
-    pub regressions: u32,
     /// While its accepted work is done or judged once more because something did not stand.
     pub reopened: Option<Box<Reopened>>,
-    /// The last stage of this attempt in whose place a person accepted the work: what comes before it is settled, however
-    /// often judges behind it must be asked.
-    pub accepted: Option<Box<PersonsWord>>,
-    /// Whether a red team or a vision check of this attempt gave no report, and the work went on without it.
-    pub faulted: bool,
     /// The moment that it waits for, without a slot.
     pub deferral: Option<Box<Deferral>>,
-    /// What has failed in a row.
-    pub streak: Streak,
-    /// Whether something that this attempt should have shown was not shown: a forced finish gate, an open judge breaker.
-    pub unverified: bool,
+}
+
+/// What a task came to, or is about to.
+#[derive(Debug, Clone, Default)]
+pub(in crate::engine) struct End {
+    /// For done tasks.
+    pub flag: Option<QualityFlag>,
+    /// For failed tasks.
+    pub mode: Option<FailureMode>,
+    /// For failed tasks: whether a clean fixup has superseded it.
+    pub superseded: bool,
+    /// For a done verification: the edge that its verdict took.
+    pub edge: Option<Edge>,
+    /// For a done task: what it was accepted for, where it names files or has checks.
+    pub acceptance: Option<Box<Acceptance>>,
+}
+
+/// What is under way for a task, or waits to be.
+#[derive(Debug, Clone, Default)]
+pub struct OpenWork {
+    /// The turn in flight.
+    pub turn: Option<Turn>,
+    /// Agents that are asked about the task and have not answered. They end with the task's next transition.
+    pub asks: Vec<Ask>,
+    /// How often an agent was asked about it; numbers the asks.
+    pub asked: u32,
+    /// How often its files were to be looked at: what an earlier look saw comes too late.
+    pub scans: u32,
+}
+
+/// What was asked of persons about a task, and what they let its agent do.
+#[derive(Debug, Clone, Default)]
+pub struct Consent {
+    /// How often a person was asked about it; makes the ids of approvals.
+    pub asked: u32,
+    /// What persons answered, the oldest first.
+    pub answers: Vec<Answer>,
+    /// The approvals that were given for its next start: the names of their gates, `None` for its own.
+    pub agreed: Vec<Option<Box<str>>>,
+    /// Whether its agent may have acted: from then on one with side effects acts again only by a person's word.
+    pub acted: bool,
+    /// Whether a person let the agent act again; good for one turn.
+    pub allowed_again: bool,
 }
 
 /// Accepted work is done once more, in one attempt beside all limits, because it did not stand; or a verification judges
@@ -155,110 +129,7 @@ pub struct Deferral {
     pub stage: Option<StageKey>,
 }
 
-/// What has failed in a row; whatever goes well ends the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Streak {
-    /// Attempts that failed for a reason of the provider.
-    pub provider: u32,
-    /// Attempts that ended within a second of their start, nobody knows why.
-    pub instant: u32,
-    /// Limits of subscriptions that were met.
-    pub windows: u32,
-    /// Whether the last turn ended within a second of its attempt's start.
-    pub was_quick: bool,
-    /// Whether what the agent was told was too long, since the task last began: it is told less then.
-    pub too_long: bool,
-}
-
-/// A person's yes to work that is judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PersonsWord {
-    /// Where it stands.
-    pub stage: Stage,
-    /// For one of the mission's own stages: its name.
-    pub name: Option<Box<str>>,
-    /// Whether the score that a panel gave before is the work's score.
-    pub scored: bool,
-}
-/// How often a worker was told in one attempt what its finish gate misses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Nudged {
-    /// That its work does not compile.
-    pub compilation: u32,
-    /// The rest.
-    pub others: u32,
-}
-/// What the runtime itself saw of a task's work, beside exit codes and checks (semantics, section 1).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Evidence {
-    /// What stood in the files before the turn that is coming or in flight. A turn that was lost leaves it: whatever
-    /// it did is found by the next one.
-    pub noted: Option<Box<Noted>>,
-    /// Whether the content of a watched file changed since the task's first attempt.
-    pub changed: Known,
-    /// Whether a watched file was written since then, be it with what it held.
-    pub written: Known,
-    /// The tool calls of the current attempt.
-    pub calls: Calls,
-}
-/// The record of files before a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Noted {
-    /// The turn for which it was made.
-    pub turn: TurnId,
-    /// The record, in the spool.
-    pub file: FileRef,
-    /// Turns that were ever started before.
-    pub(in crate::engine) starts: u64,
-    /// Whether another turn was under way when it was made.
-    pub(in crate::engine) shared: bool,
-}
-/// Whether something happened, where that can be known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Known {
-    /// It did not.
-    #[default]
-    No,
-    /// It did.
-    Yes,
-    /// Nobody can tell.
-    Unknown,
-}
-impl Known {
-    /// With one more turn, in which so many files did so; `None`: nobody can tell.
-    pub(in crate::engine) fn and(self, count: Option<u32>, shared: bool) -> Self {
-        match (self, count) {
-            (Self::Yes, _) => Self::Yes,
-            (known, Some(0)) => known,
-            (_, Some(_)) if !shared => Self::Yes,
-            _ => Self::Unknown,
-        }
-    }
-}
-/// The tool calls of an attempt: of all its turns, or nobody knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Calls(pub(in crate::engine) Option<ToolCalls>);
-impl Default for Calls {
-    /// Before the first turn there was none.
-    fn default() -> Self {
-        Self(Some(ToolCalls::default()))
-    }
-}
-impl Calls {
-    /// The sum; `None` where the ledger of any turn is missing.
-    #[must_use]
-    pub fn known(self) -> Option<ToolCalls> {
-        self.0
-    }
-
-    pub(in crate::engine) fn and(self, turn: Option<ToolCalls>) -> Self {
-        Self(self.0.zip(turn).map(|(sum, turn)| ToolCalls {
-            calls: sum.calls.saturating_add(turn.calls),
-            writes: sum.writes.saturating_add(turn.writes),
-        }))
-    }
-}
-/// The files that hold what a turn said.
+/// What a turn said: the files that hold it, and who did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OutputRefs {
     /// Standard output.
@@ -267,6 +138,8 @@ pub struct OutputRefs {
     pub result: Option<FileRef>,
     /// The record of its tool calls, where this program made them.
     pub tools: Option<FileRef>,
+    /// The model that the provider says did it; `None` where nobody said.
+    pub model: Option<Box<str>>,
 }
 /// A turn in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -276,32 +149,6 @@ pub struct Turn {
     /// When the next request may be made.
     pub not_before: Option<Timestamp>,
 }
-/// Why a task waits for a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
-    /// The reason.
-    pub reason: WaitingReason,
-    /// For a refer: its cause.
-    pub cause: Option<Cause>,
-    /// For a refer: the stage that a person decides instead of.
-    pub stage: StageKey,
-    /// The approval's number within the task.
-    pub number: u32,
-    /// The approval gate that asks, where one does.
-    pub gate: Option<Box<str>>,
-    /// When its time is up, or was.
-    pub expires: Option<Timestamp>,
-    /// Which approver that is no person is asked now.
-    pub asking: Option<u32>,
-    /// How many of the approvers have left it open.
-    pub undecided: u32,
-}
-/// How an approval is resolved, as the journal says it: the person says yes.
-pub(in crate::engine) const APPROVED: &str = "approved";
-/// The person says no.
-pub(in crate::engine) const REJECTED: &str = "rejected";
-/// The person answered a question.
-pub(in crate::engine) const ANSWERED: &str = "answered";
 /// What a person answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
@@ -309,14 +156,6 @@ pub struct Answer {
     pub number: u32,
     /// Whether the answer was yes.
     pub approved: bool,
-}
-impl Waiting {
-    /// Whether it is the judges, not a person, that are missing: such a task is asked about again on resume and
-    /// counts as indeterminate (section 20).
-    #[must_use]
-    pub fn is_for_judges(&self) -> bool {
-        self.reason == WaitingReason::Refer && self.cause.is_some_and(Cause::is_of_judges)
-    }
 }
 /// An agent that is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -484,13 +323,64 @@ impl Judging {
     }
 }
 impl TaskState {
+    /// One of the seven states.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.state
+    }
+
+    /// What goes on inside it.
+    #[must_use]
+    pub fn phase(&self) -> Option<Phase> {
+        self.doing
+    }
+
+    /// For done tasks: how good.
+    #[must_use]
+    pub fn flag(&self) -> Option<QualityFlag> {
+        self.end.flag
+    }
+
+    /// For failed tasks: how.
+    #[must_use]
+    pub fn mode(&self) -> Option<FailureMode> {
+        self.end.mode
+    }
+
+    /// Whether it failed and a clean fixup has superseded it.
+    #[must_use]
+    pub fn is_superseded(&self) -> bool {
+        self.end.superseded
+    }
+
+    /// For a verification that is done, or judges what it did once more: the edge that its verdict took.
+    #[must_use]
+    pub fn edge(&self) -> Option<Edge> {
+        self.end.edge
+    }
+
+    /// For a done task: what it was accepted for, where it names files or has checks.
+    #[must_use]
+    pub fn acceptance(&self) -> Option<&Acceptance> {
+        self.end.acceptance.as_deref()
+    }
+
+    /// Judging in progress.
+    #[must_use]
+    pub fn judging(&self) -> Option<&Judging> {
+        self.review.as_deref()
+    }
+
+    /// What it waits for a person with.
+    #[must_use]
+    pub fn hold(&self) -> Option<&Hold> {
+        self.waits.as_ref()
+    }
+
     /// Whether the task holds a slot: from assigned to the end of review, but not while it waits for a moment.
     #[must_use]
     pub fn holds_slot(&self) -> bool {
-        let works = matches!(
-            self.status,
-            Status::Assigned | Status::InProgress | Status::Review
-        );
+        let works = matches!(self.state, Status::Assigned | Status::InProgress | Status::Review);
         works && self.deferral.is_none()
     }
 
@@ -505,16 +395,15 @@ impl TaskState {
     /// nobody looks then.
     #[must_use]
     pub(in crate::engine) fn is_looked_at(&self) -> bool {
-        self.judging
-            .as_deref()
-            .is_some_and(|judging| judging.jobs(self.scans).next().is_some())
+        self.judging()
+            .is_some_and(|judging| judging.jobs(self.work.scans).next().is_some())
     }
 
     /// Whether the task waits for the answer to a question, or for the word that it is one: no turn of it may start.
     #[must_use]
     pub(in crate::engine) fn is_clarified(&self) -> bool {
         let open = self.dialog.as_deref().is_some_and(|dialog| dialog.open.is_some());
-        let confirming = self.status == Status::InProgress && !self.asks.is_empty();
+        let confirming = self.state == Status::InProgress && !self.work.asks.is_empty();
         open || confirming
     }
 
@@ -525,14 +414,14 @@ impl TaskState {
             .remedies
             .as_deref()
             .map_or(0, |remedies| remedies.scanning.len());
-        let asked = self.asks.iter().filter(|open| open.window.is_none());
+        let asked = self.work.asks.iter().filter(|open| open.window.is_none());
         u32::try_from(asked.count() + scans).unwrap_or(u32::MAX)
     }
 
     /// Whether it needed more than one attempt.
     #[must_use]
     pub(in crate::engine) fn is_reworked(&self) -> bool {
-        self.attempt > 1
+        self.attempt.number > 1
     }
 
     /// Whether the task goes on without a dependency that failed.
@@ -553,11 +442,12 @@ impl TaskState {
     #[must_use]
     #[cfg(test)]
     pub fn ask_of_seat(&self, seat: u32) -> Option<&Ask> {
-        let round = self.judging.as_deref()?.round;
+        let round = self.judging()?.round;
         let is_meant = |place: crate::domain::SeatPlace| {
-            place.attempt == self.attempt && place.round == round && place.seat == seat
+            place.attempt == self.attempt.number && place.round == round && place.seat == seat
         };
-        self.asks
+        self.work
+            .asks
             .iter()
             .find(|open| open.purpose.seat().is_some_and(is_meant))
     }
@@ -565,7 +455,7 @@ impl TaskState {
     /// Judges that are asked and have not met a limit that resets.
     #[must_use]
     pub(in crate::engine) fn judges_are_out(&self) -> bool {
-        let mut asks = self.asks.iter();
+        let mut asks = self.work.asks.iter();
         asks.any(|open| open.purpose.is_judging() && open.window.is_none())
     }
 }

@@ -108,9 +108,16 @@ tasks:
     for attempt in [2, 3] {
         nothing_passes(&mut simulation);
         let task = simulation.state.task(FIRST);
-        assert_eq!((task.attempt, task.kind), (attempt, AttemptKind::Fix));
-        assert_eq!((task.tries, task.fixes), (1, 0), "it is in no allowance");
-        assert_eq!((task.flag, task.acceptance.is_none()), (None, true));
+        assert_eq!(
+            (task.attempt.number, task.attempt.kind),
+            (attempt, AttemptKind::Fix)
+        );
+        assert_eq!(
+            (task.course.tries, task.course.fixes),
+            (1, 0),
+            "it is in no allowance"
+        );
+        assert_eq!((task.flag(), task.acceptance().is_none()), (None, true));
     }
     run_until(&mut simulation, |effect| matches!(effect, Effect::Audit { .. }));
     simulation.resume();
@@ -121,7 +128,7 @@ tasks:
     nothing_passes(&mut simulation);
     let task = simulation.state.task(FIRST);
     assert_eq!(
-        (task.status, task.mode, task.attempt),
+        (task.status(), task.mode(), task.attempt.number),
         (Status::Failed, Some(FailureMode::Regressed), 3)
     );
     simulation.run(good);
@@ -147,7 +154,11 @@ tasks:
     }));
     nothing_passes(&mut simulation);
     let task = simulation.state.task(FIRST);
-    assert_eq!((task.attempt, task.regressions), (2, 1), "its work is done again");
+    assert_eq!(
+        (task.attempt.number, task.course.regressions),
+        (2, 1),
+        "its work is done again"
+    );
     let before = *simulation.state.ledger.spent();
     let no = Advice::Reject {
         reason: "no".to_owned(),
@@ -173,7 +184,7 @@ tasks:
     }));
     simulation.run(good);
     let task = simulation.state.task(FIRST);
-    assert_eq!((task.status, task.attempt), (Status::Done, 2));
+    assert_eq!((task.status(), task.attempt.number), (Status::Done, 2));
 }
 
 /// `first` stands behind `second` in what they wait for, and before it in the file.
@@ -236,5 +247,5 @@ fn an_attempt_to_restore_work_whose_files_cannot_be_watched_has_not_restored_it(
         result: Err("it is gone".to_owned()),
     });
     let task = simulation.state.task(FIRST);
-    assert_eq!(task.mode, Some(FailureMode::Regressed));
+    assert_eq!(task.mode(), Some(FailureMode::Regressed));
 }

@@ -51,9 +51,9 @@ fn a_task_knows_the_model_of_its_last_turn() {
     };
     let mut task = TaskState::default();
     task.apply(&finished(Some("small-1")));
-    assert_eq!(task.model.as_deref(), Some("small-1"));
+    assert_eq!(task.output.model.as_deref(), Some("small-1"));
     task.apply(&finished(None));
-    assert_eq!(task.model, None, "of another turn nothing is known");
+    assert_eq!(task.output.model, None, "of another turn nothing is known");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
             },
         )
     };
-    let next = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.undecided);
+    let next = |task: &TaskState| task.hold().map(|waiting| waiting.undecided);
     task.apply(&requested);
     assert_eq!(next(&task), Some(0));
     task.apply(&undecided(0, None));
@@ -98,22 +98,23 @@ fn relief_that_any_judge_needed_is_kept_until_the_next_attempt() {
     let mut task = TaskState::default();
     for (judged, verified) in [(false, false), (false, true), (true, false), (true, true)] {
         task.plan_attempt(1, AttemptKind::Execute);
-        assert!(!task.relaxed, "the last attempt's relief is not this one's");
+        assert!(
+            !task.attempt.relaxed,
+            "the last attempt's relief is not this one's"
+        );
         task.apply(&verdict(Stage::Judge, judged));
         task.apply(&verdict(Stage::Verification, verified));
-        assert_eq!(task.relaxed, judged || verified);
+        assert_eq!(task.attempt.relaxed, judged || verified);
     }
 }
 
 #[test]
 fn done_anew_by_a_persons_word_it_is_agreed_to_anew() {
     for (attempt, agreed) in [(1, 1), (2, 0), (3, 0)] {
-        let mut task = TaskState {
-            agreed: vec![None],
-            ..TaskState::default()
-        };
+        let mut task = TaskState::default();
+        task.consent.agreed = vec![None];
         task.plan_attempt(attempt, AttemptKind::Execute);
-        assert_eq!(task.agreed.len(), agreed, "{attempt}");
+        assert_eq!(task.consent.agreed.len(), agreed, "{attempt}");
     }
 }
 
@@ -231,7 +232,7 @@ fn referred(cause: Cause) -> TaskState {
 
 #[test]
 fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_asked_again() {
-    assert!(!referred(Cause::Person).indeterminate);
+    assert!(!referred(Cause::Person).attempt.indeterminate);
     let resolved = Event::Task(
         TASK,
         TaskEvent::ApprovalResolved {
@@ -242,15 +243,15 @@ fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_ask
     );
     for event in [resolved.clone(), transition(Status::Review)] {
         let mut task = referred(Cause::NoReviewer);
-        assert!(task.indeterminate);
+        assert!(task.attempt.indeterminate);
         task.apply(&event);
-        assert!(!task.indeterminate);
+        assert!(!task.attempt.indeterminate);
     }
     // What was left open by something else than missing judges stays so.
     let mut task = referred(Cause::Person);
-    task.indeterminate = true;
+    task.attempt.indeterminate = true;
     task.apply(&resolved);
-    assert!(task.indeterminate);
+    assert!(task.attempt.indeterminate);
 }
 
 #[test]
@@ -277,7 +278,7 @@ fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
     let asked = || {
         let mut task = TaskState::default();
         task.apply(&transition(Status::Review));
-        assert!(task.judging.is_none(), "nothing was seen before");
+        assert!(task.judging().is_none(), "nothing was seen before");
         task.apply(&scanned);
         task.apply(&transition(Status::AwaitingApproval));
         assert_eq!(task.seen, std::slice::from_ref(&fact));
@@ -285,7 +286,7 @@ fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
     };
     let mut task = asked();
     task.apply(&transition(Status::Review));
-    let files = task.judging.as_deref().map(|judging| judging.files.clone());
+    let files = task.judging().map(|judging| judging.files.clone());
     assert_eq!((files, task.seen), (Some(vec![fact.clone()]), vec![]));
     let mut task = asked();
     task.apply(&transition(Status::Pending));
@@ -305,7 +306,7 @@ fn a_step_is_open_until_it_has_its_verdict() {
             },
         ));
         let is_open = |task: &TaskState| {
-            let judging = task.judging.as_deref();
+            let judging = task.judging();
             judging.and_then(|judging| judging.stage).map(|stage| stage.open)
         };
         assert_eq!(is_open(&task), Some(true));
@@ -349,7 +350,7 @@ fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
         task.apply(&event);
         assert_eq!(task.ask_of_seat(0), None, "{event:?}");
     }
-    task.judging = None;
+    task.review = None;
     assert_eq!(task.ask_of_seat(0), None);
 }
 
@@ -364,9 +365,9 @@ fn only_a_red_team_or_a_look_that_gave_no_report_marks_the_attempt() {
         let mut task = TaskState::default();
         let report = StageReport::new(TASK, 1, stage, Verdict::Fault, Some(Cause::GateError));
         task.apply(&Event::verdict(report));
-        assert_eq!(task.faulted, marked, "{stage:?}");
+        assert_eq!(task.attempt.faulted, marked, "{stage:?}");
         task.plan_attempt(2, AttemptKind::Retry);
-        assert!(!task.faulted);
+        assert!(!task.attempt.faulted);
     }
 }
 

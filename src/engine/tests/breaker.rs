@@ -41,7 +41,7 @@ fn flags(simulation: &Simulation) -> Vec<QualityFlag> {
         .state
         .tasks
         .iter()
-        .filter_map(|task| task.flag)
+        .filter_map(|task| task.flag())
         .collect()
 }
 
@@ -108,9 +108,9 @@ fn a_task_that_its_judges_sent_back_stays_theirs() {
     let panel = "  - {title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: 1}], maxAttempts: 9}\n";
     let simulation = run(W, "judgeBreaker: 2", &format!("{panel}{}", tasks(1, "w")), &[40]);
     assert_eq!(calls(&simulation), 9, "every allowed attempt is judged");
-    assert_eq!(simulation.state.task(TaskId(0)).status, Status::Failed);
+    assert_eq!(simulation.state.task(TaskId(0)).status(), Status::Failed);
     assert_eq!(
-        simulation.state.task(TaskId(1)).flag,
+        simulation.state.task(TaskId(1)).flag(),
         Some(QualityFlag::Unverified)
     );
 }
@@ -144,7 +144,7 @@ fn preflight_rejects_and_failed_checks_never_count() {
         other => good(state, other),
     });
     assert_eq!(calls(&simulation), 1);
-    assert_eq!(simulation.state.task(TaskId(1)).flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.task(TaskId(1)).flag(), Some(QualityFlag::Clean));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_review_that_was_asked_for_and_is_missing_is_indeterminate() {
         let simulation = run(W, settings, &tasks, &[40]);
         let task = simulation.state.task(TaskId(1));
         assert_eq!(
-            (task.flag, task.indeterminate),
+            (task.flag(), task.attempt.indeterminate),
             (Some(QualityFlag::Unverified), true),
             "{asked}"
         );
@@ -183,7 +183,7 @@ fn people_who_were_named_are_asked_all_the_same() {
                  reviewers: [h, j]}]}\n";
     let agents = "w: {run: [/bin/true]}, h: {adapter: human}";
     let mut simulation = run(agents, "judgeBreaker: 1", tasks, &[40]);
-    let waiting = simulation.state.task(TaskId(1)).waiting.clone().unwrap();
+    let waiting = simulation.state.task(TaskId(1)).hold().cloned().unwrap();
     assert_eq!(waiting.cause, Some(Cause::Person));
     simulation.say(&Fact::Operator(Box::new(OperatorInput {
         id: None,
@@ -194,7 +194,7 @@ fn people_who_were_named_are_asked_all_the_same() {
         by: "ada".to_owned(),
     })));
     // It was reviewed: by a person.
-    assert_eq!(simulation.state.task(TaskId(1)).flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.task(TaskId(1)).flag(), Some(QualityFlag::Clean));
 }
 
 #[test]
@@ -207,8 +207,8 @@ fn it_survives_a_crash_and_ends_with_a_persons_word() {
     later.resume();
     let judged = |state: &State, effect: &Effect| good(state, effect);
     later.run(judged);
-    assert_eq!(later.state.task(TaskId(0)).flag, Some(QualityFlag::Clean));
-    assert_eq!(later.state.task(TaskId(0)).status, Status::Done);
+    assert_eq!(later.state.task(TaskId(0)).flag(), Some(QualityFlag::Clean));
+    assert_eq!(later.state.task(TaskId(0)).status(), Status::Done);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn what_failed_its_checks_was_not_sent_back_by_its_judges() {
         "only the first task was judged"
     );
     assert_eq!(
-        simulation.state.task(TaskId(1)).flag,
+        simulation.state.task(TaskId(1)).flag(),
         Some(QualityFlag::Unverified)
     );
 }
@@ -303,7 +303,7 @@ fn a_fixup_is_of_the_judges_that_rejected_what_it_mends() {
             } => Answer::Score(40),
             other => good(state, other),
         });
-        (calls(&simulation), simulation.state.task(TaskId(3)).flag)
+        (calls(&simulation), simulation.state.task(TaskId(3)).flag())
     };
     let by_judges = play("{type: llm_review, criteria: c, reviewers: 1}");
     assert_eq!(by_judges, (3, Some(QualityFlag::Clean)));

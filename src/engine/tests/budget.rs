@@ -177,7 +177,7 @@ fn is_balanced(state: &State, yaml: &str) {
         .map(|(call, _)| call)
         .collect();
     let running: BTreeSet<CallId> = ids()
-        .filter(|id| state.task(*id).running.is_some())
+        .filter(|id| state.task(*id).work.turn.is_some())
         .map(|id| CallId::turn(state.current_turn(id)))
         .collect();
     let wanted: BTreeSet<CallId> = asked.union(&running).copied().collect();
@@ -186,10 +186,11 @@ fn is_balanced(state: &State, yaml: &str) {
     for call in known.difference(&wanted) {
         let task = state.task(call.task);
         let comes = CallId::turn(TurnId {
-            turn: task.turn + 1,
+            turn: task.attempt.turn + 1,
             ..state.current_turn(call.task)
         });
-        let waits = matches!(task.status, Status::Assigned | Status::InProgress) && task.running.is_none();
+        let waits =
+            matches!(task.status(), Status::Assigned | Status::InProgress) && task.work.turn.is_none();
         assert!(
             *call == comes && state.ledger.is_held(*call) && waits,
             "{call:?} is for nothing\n{yaml}"
@@ -535,7 +536,7 @@ tasks:
     let worker = simulation.state.plan.task(TaskId(2)).agent;
     let room = simulation.state.ledger.room(&simulation.state.plan, worker);
     assert_eq!((room, simulation.todo.len()), (Room::Wait, 1));
-    assert_eq!(simulation.state.task(TaskId(2)).status, Status::Done);
+    assert_eq!(simulation.state.task(TaskId(2)).status(), Status::Done);
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
         (seat, Status::Review, false),
     ] {
         let mut state = middle.clone();
-        state.tasks[WAITS.index()].status = status;
+        state.tasks[WAITS.index()].state = status;
         let plan = state.plan.clone();
         let event = held(&state, call);
         state.ledger.follow(&plan, &event);

@@ -66,7 +66,7 @@ fn to_do(state: &State) -> String {
     let open = state
         .plan
         .selected_ids()
-        .filter(|id| state.task(*id).status == Status::Pending);
+        .filter(|id| state.task(*id).status() == Status::Pending);
     let titles: Vec<&str> = open.map(|id| &*state.plan.task(id).title).collect();
     titles.join(" ")
 }
@@ -138,7 +138,7 @@ fn only_what_depends_on_the_change_is_done_again() {
         let reached = state
             .tasks
             .iter()
-            .filter(|task| task.status.is_terminal())
+            .filter(|task| task.status().is_terminal())
             .count();
         assert_eq!(
             (state.sums.counts.done + state.sums.counts.failed) as usize,
@@ -199,7 +199,7 @@ fn a_task_that_comes_back_begins_anew() {
     assert!(simulation.say(&input));
     assert_eq!(to_do(&simulation.state), "c");
     assert_eq!(
-        simulation.state.task(TaskId(2)).attempt,
+        simulation.state.task(TaskId(2)).attempt.number,
         2,
         "attempt numbers go on"
     );
@@ -219,7 +219,7 @@ fn an_agent_that_is_gone_judges_nothing() {
     simulation.resume();
     simulation.run(good);
     let task = simulation.state.task(TaskId(0));
-    assert!(task.waiting.is_some(), "{task:?}");
+    assert!(task.hold().is_some(), "{task:?}");
 }
 
 #[test]
@@ -287,7 +287,7 @@ proptest! {
             prop_assert_eq!(format!("{:?}", read.state.tasks), format!("{:?}", changed.state.tasks));
             prop_assert_eq!(followed(&read.state), followed(&changed.state));
 
-            let finished: Vec<bool> = changed.state.tasks.iter().map(|task| task.status.is_terminal()).collect();
+            let finished: Vec<bool> = changed.state.tasks.iter().map(|task| task.status().is_terminal()).collect();
             changed.resume();
             changed.run(good);
             let state = &changed.state;
@@ -351,7 +351,7 @@ fn a_verdict_holds_as_long_as_it_leads_where_it_led() {
         let open = state
             .plan
             .selected_ids()
-            .filter(|id| state.takes(*id) && !state.task(*id).status.is_terminal());
+            .filter(|id| state.takes(*id) && !state.task(*id).status().is_terminal());
         let titles: Vec<&str> = open.map(|id| &*state.plan.task(id).title).collect();
         titles.join(" ")
     };
@@ -386,7 +386,7 @@ fn a_changed_task_loses_the_turn_in_flight_and_one_between_attempts_begins_anew(
     assert_eq!(simulation.count(in_flight), 1);
     let task = &simulation.state.tasks[0];
     assert_eq!(
-        (task.status, task.running.is_some(), task.attempt),
+        (task.status(), task.work.turn.is_some(), task.attempt.number),
         (Status::Pending, false, 2)
     );
     // Sent back, and its next attempt has not begun.
@@ -397,20 +397,20 @@ fn a_changed_task_loses_the_turn_in_flight_and_one_between_attempts_begins_anew(
             ..options()
         },
     );
-    while simulation.state.tasks[0].retries == 0 {
+    while simulation.state.tasks[0].course.retries == 0 {
         simulation.perform(0, &mut |_, _| Answer::AgentFailed(FailureClass::Unknown));
     }
-    simulation.state.tasks[0].status = Status::Pending;
-    let before = simulation.state.tasks[0].attempt;
+    simulation.state.tasks[0].state = Status::Pending;
+    let before = simulation.state.tasks[0].attempt.number;
     assert!(simulation.say(&input));
     let task = &simulation.state.tasks[0];
     assert_eq!(
-        (task.attempt, task.retries, task.tries),
+        (task.attempt.number, task.course.retries, task.course.tries),
         (before, 0, 1),
         "it is the first of the new task"
     );
     // And one that never began stays as it is.
-    assert_eq!(simulation.state.tasks[1].attempt, 0);
+    assert_eq!(simulation.state.tasks[1].attempt.number, 0);
 }
 
 #[test]

@@ -95,11 +95,14 @@ fn a_violation_that_fails_ends_the_work_without_a_retry() {
     while steps(&simulation, TASK).last() != Some(&DeadlineStep::Violated) {
         assert!(simulation.time_passes());
     }
-    assert_eq!(simulation.state.task(TaskId(0)).mode, Some(FailureMode::Deadline));
+    assert_eq!(
+        simulation.state.task(TaskId(0)).mode(),
+        Some(FailureMode::Deadline)
+    );
     assert!(simulation.todo.contains(&Effect::StopTask(TaskId(0))));
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
-    assert_eq!(simulation.state.task(TaskId(0)).attempt, 1);
+    assert_eq!(simulation.state.task(TaskId(0)).attempt.number, 1);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
     // What ended is not ended twice.
     assert_eq!(
@@ -207,7 +210,7 @@ fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
     while simulation.state.tasks.len() == 2 {
         simulation.perform(0, &mut mends);
     }
-    assert_eq!(simulation.state.task(FIXUP).turn, 0);
+    assert_eq!(simulation.state.task(FIXUP).attempt.turn, 0);
     assert_eq!(simulation.state.timers.at(passing), Some(at), "it has not begun");
     // It is not good enough either, so the whole is tried again without it.
     simulation.run(|state, effect| match effect {
@@ -236,7 +239,7 @@ fn a_mission_whose_failed_task_was_mended_meets_its_deadline() {
     let yaml = mission("", &format!("deadline: 2h\n{MENDED}"));
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(mends);
-    assert!(simulation.state.task(TaskId(0)).superseded);
+    assert!(simulation.state.task(TaskId(0)).is_superseded());
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     assert_eq!(steps(&simulation, None), [DeadlineStep::Set, DeadlineStep::Met]);
 }

@@ -150,7 +150,7 @@ fn nothing_fans_out_from_work_that_is_not_clean() {
     let simulation = run(&yaml, &json!([{"title": "a"}]));
     assert_eq!(simulation.state.plan.tasks.len(), 3);
     assert_eq!(
-        simulation.state.task(TaskId(0)).flag,
+        simulation.state.task(TaskId(0)).flag(),
         Some(QualityFlag::Unreviewed)
     );
     assert!(refusals(&simulation)[0].contains("unreviewed"));
@@ -196,7 +196,7 @@ fn work_that_is_done_again_hands_down_anew() {
     assert_eq!(state.plan.find("b"), Some(TaskId(4)), "it returns under its id");
     assert_eq!(part(&simulation, 3), Part::Removed);
     assert_eq!((state.sums.counts.selected, state.sums.counts.done), (5, 5));
-    assert_eq!(state.task(TaskId(4)).attempt, 2, "attempt numbers go on");
+    assert_eq!(state.task(TaskId(4)).attempt.number, 2, "attempt numbers go on");
 }
 
 /// Two who hand down, by what each of them wants in which attempt; both work one after the other.

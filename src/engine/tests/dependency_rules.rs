@@ -21,14 +21,14 @@ fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
         let mut state = begun.clone();
         for (index, task) in state.tasks.iter_mut().take(10).enumerate() {
             let mode = modes[index % modes.len()];
-            (task.status, task.mode) = match (index < done, mode) {
+            (task.state, task.end.mode) = match (index < done, mode) {
                 (true, _) => (Status::Done, None),
                 (false, Some(mode)) => (Status::Failed, Some(mode)),
                 (false, None) => (Status::InProgress, None),
             };
         }
         let failed = (0..10)
-            .find(|index| state.tasks[*index].status == Status::Failed)
+            .find(|index| state.tasks[*index].status() == Status::Failed)
             .unwrap();
         state
             .cascades_due
@@ -90,7 +90,7 @@ fn a_share_that_is_nearly_enough_is_not_enough() {
     for (done, is_enough) in [(16, false), (17, true)] {
         let mut state = simulation(&yaml).state;
         for (index, task) in state.tasks.iter_mut().take(23).enumerate() {
-            (task.status, task.mode) = match index < done {
+            (task.state, task.end.mode) = match index < done {
                 true => (Status::Done, None),
                 false => (Status::Failed, Some(FailureMode::Quality)),
             };
@@ -182,5 +182,5 @@ fn nothing_more_is_tried_about_a_dependency_once_a_failure_is_the_last_start() {
         simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. }))),
         0
     );
-    assert_eq!(simulation.state.tasks[1].mode, Some(FailureMode::Cascade));
+    assert_eq!(simulation.state.tasks[1].mode(), Some(FailureMode::Cascade));
 }

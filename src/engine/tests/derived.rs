@@ -28,7 +28,7 @@ tasks: [{title: a}, {title: b}]
     assert_eq!(same.hold(hold).stage, HoldStage::Reached);
     assert!(runs(&same));
     let mut waits = state.clone();
-    waits.tasks[0].status = Status::Pending;
+    waits.tasks[0].state = Status::Pending;
     let mut foreign = state.clone();
     let plan = std::sync::Arc::make_mut(&mut foreign.plan);
     std::sync::Arc::make_mut(&mut plan.holds)[0].part = crate::mission::Part::Removed;
@@ -77,8 +77,8 @@ fn a_waiting_task_has_room_beside_others_unless_one_wants_to_be_alone() {
 fn a_task_is_looked_at_while_anything_of_it_is() {
     let looked_at = |judging: Judging| {
         crate::engine::state::TaskState {
-            status: crate::domain::Status::Review,
-            judging: Some(Box::new(judging)),
+            state: crate::domain::Status::Review,
+            review: Some(Box::new(judging)),
             ..Default::default()
         }
         .is_looked_at()
@@ -145,6 +145,6 @@ tasks: [{title: a}, {title: b, dependsOn: [a]}]
     simulation.perform(0, &mut |_, _| {
         Answer::AgentFailed(crate::domain::FailureClass::Unknown)
     });
-    assert_eq!(simulation.state.task(TaskId(0)).status, Status::Failed);
+    assert_eq!(simulation.state.task(TaskId(0)).status(), Status::Failed);
     is_up_to_date(&simulation.state);
 }

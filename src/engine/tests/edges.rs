@@ -90,7 +90,15 @@ fn replays(simulation: &Simulation) {
         let tasks: Vec<_> = state
             .tasks
             .iter()
-            .map(|task| (task.status, task.blockers, task.not_taken, task.edge, task.visits))
+            .map(|task| {
+                (
+                    task.status(),
+                    task.blockers,
+                    task.not_taken,
+                    task.edge(),
+                    task.course.visits,
+                )
+            })
             .collect();
         let gates: Vec<_> = state.gates.iter().map(|gate| (gate.open, gate.left)).collect();
         (tasks, gates, state.sums.counts)
@@ -112,7 +120,7 @@ fn a_verdict_takes_its_edge_and_leaves_out_what_only_the_others_lead_to() {
         let state = &simulation.state;
         assert_eq!(routed(&simulation), [(edge, 1)]);
         assert_eq!(left_out(state), left);
-        assert_eq!(state.task(taken).status, Done, "{edge:?}");
+        assert_eq!(state.task(taken).status(), Done, "{edge:?}");
         assert_eq!(state.left_out_by(TaskId(left[0])), Some((VERIFY, edge)));
         assert_eq!(state.left_out_by(taken), None);
         assert_eq!((state.sums.counts.selected, state.sums.counts.not_taken), (3, 2));
@@ -131,7 +139,13 @@ fn work_that_fails_is_done_again_and_judged_again() {
         routed(&simulation),
         [(Edge::Fail, 1), (Edge::Fail, 2), (Edge::Pass, 3)]
     );
-    assert_eq!((state.task(WRITE).attempt, state.task(VERIFY).attempt), (3, 3));
+    assert_eq!(
+        (
+            state.task(WRITE).attempt.number,
+            state.task(VERIFY).attempt.number
+        ),
+        (3, 3)
+    );
     assert_eq!(statuses(state), [Done, Done, Done, Done, Pending]);
     assert_eq!(
         left_out(state),
@@ -147,10 +161,10 @@ fn work_that_always_fails_ends_with_the_last_visit() {
     let simulation = run(&mission("write", ""), graded(&[BAD]));
     let state = &simulation.state;
     assert_eq!(routed(&simulation), [(Edge::Fail, 1), (Edge::Fail, 2)]);
-    assert_eq!(state.task(VERIFY).status, Failed);
-    assert_eq!(state.task(VERIFY).mode, Some(FailureMode::Quality));
+    assert_eq!(state.task(VERIFY).status(), Failed);
+    assert_eq!(state.task(VERIFY).mode(), Some(FailureMode::Quality));
     assert_eq!(
-        state.task(PUBLISH).mode,
+        state.task(PUBLISH).mode(),
         Some(FailureMode::Cascade),
         "nothing stands in for a verdict"
     );
@@ -159,7 +173,7 @@ fn work_that_always_fails_ends_with_the_last_visit() {
     let once = mission("write", "").replace("onRefer: ask", "onRefer: ask\n    maxVisits: 1");
     let simulation = run(&once, graded(&[BAD]));
     assert_eq!(
-        (routed(&simulation), simulation.state.task(WRITE).attempt),
+        (routed(&simulation), simulation.state.task(WRITE).attempt.number),
         (vec![], 1)
     );
 }
@@ -171,14 +185,14 @@ fn a_person_who_has_it_tried_again_gives_all_visits_again() {
     simulation.resume();
     simulation.run(graded(&[BAD, BAD, GOOD]));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
-    assert_eq!(simulation.state.task(VERIFY).visits, 3);
+    assert_eq!(simulation.state.task(VERIFY).course.visits, 3);
 }
 
 #[test]
 fn a_judge_that_fails_has_given_no_verdict() {
     let lost = Answer::Unreachable(FailureClass::Unknown);
     let simulation = run(&mission("repair", ""), graded(&[lost]));
-    assert_eq!(simulation.state.task(VERIFY).status, Status::AwaitingApproval);
+    assert_eq!(simulation.state.task(VERIFY).status(), Status::AwaitingApproval);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
     assert_eq!(left_out(&simulation.state), [0_u32; 0]);
     // Its session asks again and hears a verdict.
@@ -239,7 +253,7 @@ checkpoints:
     // publish, ask, announce, what a gate over it held, and what is built on that.
     assert_eq!(left_out(state), [2, 4, 5, 8, 9]);
     assert_eq!(
-        (state.task(TaskId(6)).status, state.task(TaskId(7)).status),
+        (state.task(TaskId(6)).status(), state.task(TaskId(7)).status()),
         (Done, Done)
     );
     assert!(state.gates[0].left && state.gates[0].result.is_none());
@@ -273,7 +287,7 @@ fn a_verification_whose_work_has_left_the_run_passes_nothing() {
     let state = &simulation.state;
     assert_eq!(routed(&simulation), [(Edge::Refer, 1), (Edge::Refer, 1)]);
     assert_eq!(left_out(state), [2, 3, 6, 7]);
-    assert_eq!(state.task(TaskId(8)).status, Done);
+    assert_eq!(state.task(TaskId(8)).status(), Done);
     let events = simulation.journal.iter().flatten();
     let mut said = events.filter_map(|event| match event {
         Event::Task(_, TaskEvent::StageVerdict(report)) if report.task == TaskId(5) => {
@@ -316,7 +330,7 @@ fn work_that_is_between_two_attempts_begins_anew_where_what_it_was_built_on_does
         )
     };
     // Everything but the verdict, until `side` has failed and nothing new may start.
-    while simulation.state.task(side).status != InProgress {
+    while simulation.state.task(side).status() != InProgress {
         let next = simulation
             .todo
             .iter()
@@ -333,12 +347,20 @@ fn work_that_is_between_two_attempts_begins_anew_where_what_it_was_built_on_does
         simulation.perform(next, &mut script);
     }
     let task = simulation.state.task(side);
-    assert_eq!((task.status, task.attempt, task.retries), (Pending, 2, 1));
+    assert_eq!(
+        (task.status(), task.attempt.number, task.course.retries),
+        (Pending, 2, 1)
+    );
     simulation.perform(0, &mut script);
     assert_eq!(routed(&simulation), [(Edge::Fail, 1)]);
     let task = simulation.state.task(side);
     assert_eq!(
-        (task.status, task.attempt, task.retries, task.tries),
+        (
+            task.status(),
+            task.attempt.number,
+            task.course.retries,
+            task.course.tries
+        ),
         (Pending, 2, 0, 1)
     );
     replays(&simulation);
@@ -376,7 +398,7 @@ fn whatever_works_on_what_is_sent_back_is_stopped() {
     let mut stopped = false;
     for _ in 0..200 {
         let is_held = |effect: &Effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == translate && turn.attempt == 1);
-        let at_work = simulation.state.task(translate).running.is_some();
+        let at_work = simulation.state.task(translate).work.turn.is_some();
         let next = simulation.todo.iter().position(|effect| {
             !is_held(effect)
                 && (at_work
@@ -397,7 +419,7 @@ fn whatever_works_on_what_is_sent_back_is_stopped() {
         .count(|event| matches!(event, Event::Turn(turn, TurnEvent::Lost) if turn.task == translate));
     assert_eq!(lost, 1);
     simulation.run(good);
-    assert_eq!(simulation.state.task(translate).attempt, 2);
+    assert_eq!(simulation.state.task(translate).attempt.number, 2);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }
 
@@ -446,7 +468,7 @@ fn every_crash_leaves_a_run_that_can_go_on() {
             "after {end} records"
         );
         assert_eq!(left_out(&simulation.state), [4], "after {end} records");
-        assert!(simulation.state.task(WRITE).attempt <= 2);
+        assert!(simulation.state.task(WRITE).attempt.number <= 2);
     }
 }
 
@@ -499,7 +521,7 @@ fn nothing_is_started_twice_and_slots_are_given_back() {
             .state
             .tasks
             .iter()
-            .filter(|task| task.status == InProgress);
+            .filter(|task| task.status() == InProgress);
         assert!(busy.count() <= 1);
         simulation.perform(0, &mut script);
     }

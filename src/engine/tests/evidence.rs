@@ -38,9 +38,9 @@ fn a_protected_file_that_was_changed_is_the_end() {
         other => good(state, other),
     });
     assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
-    let modes: Vec<_> = simulation.state.tasks.iter().map(|task| task.mode).collect();
+    let modes: Vec<_> = simulation.state.tasks.iter().map(|task| task.mode()).collect();
     assert_eq!(modes, [Some(FailureMode::Protected), Some(FailureMode::Cascade)]);
-    assert_eq!(simulation.state.task(TaskId(0)).attempt, 1);
+    assert_eq!(simulation.state.task(TaskId(0)).attempt.number, 1);
     let named = |event: &Event| {
         matches!(event, Event::Task(_, TaskEvent::StageVerdict(report))
             if report.stage == Stage::Outcome && report.cause == Some(Cause::Protected)
@@ -65,7 +65,7 @@ fn an_agent_that_failed_or_was_interrupted_stands_for_what_it_changed_too() {
         };
         simulation.feed(&Fact::TurnEnded(Box::new(end)));
         assert_eq!(
-            simulation.state.task(TaskId(0)).mode,
+            simulation.state.task(TaskId(0)).mode(),
             Some(FailureMode::Protected)
         );
     }
@@ -88,7 +88,14 @@ fn files_are_noted_before_every_turn_and_a_lost_turn_leaves_its_record() {
     let second = later.running()[0];
     assert_eq!((second.attempt, second.turn), (1, 2));
     assert_eq!(noted(&later), [first]);
-    let record = later.state.task(TaskId(0)).evidence.noted.as_deref().unwrap();
+    let record = later
+        .state
+        .task(TaskId(0))
+        .course
+        .evidence
+        .noted
+        .as_deref()
+        .unwrap();
     assert_eq!(record.turn, first);
     later.run(good);
     assert_eq!(statuses(&later.state), [Status::Done, Status::Done]);
@@ -139,7 +146,7 @@ fn an_agent_whose_files_cannot_be_noted_is_not_started() {
         other => good(state, other),
     });
     assert!(simulation.turns.is_empty());
-    assert_eq!(simulation.state.task(TaskId(0)).mode, Some(FailureMode::Error));
+    assert_eq!(simulation.state.task(TaskId(0)).mode(), Some(FailureMode::Error));
 }
 
 #[test]
@@ -148,7 +155,7 @@ fn tasks_without_such_rules_are_not_looked_at() {
     let mut simulation = Simulation::new(&plain, options());
     simulation.run(good);
     assert_eq!(noted(&simulation), []);
-    assert_eq!(simulation.state.task(TaskId(0)).flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.task(TaskId(0)).flag(), Some(QualityFlag::Clean));
 }
 
 #[test]
@@ -176,7 +183,7 @@ tasks:
         options.jobs = Some(jobs);
         let mut simulation = Simulation::new(mission, options);
         simulation.run(wrote);
-        let evidence = &simulation.state.task(TaskId(0)).evidence;
+        let evidence = &simulation.state.task(TaskId(0)).course.evidence;
         assert_eq!(
             (evidence.changed, evidence.written),
             (expected, expected),
@@ -232,7 +239,7 @@ tasks:
         }
         let expected = if long_works { Known::Unknown } else { Known::Yes };
         assert_eq!(
-            simulation.state.task(TaskId(2)).evidence.changed,
+            simulation.state.task(TaskId(2)).course.evidence.changed,
             expected,
             "{long_works}"
         );
@@ -270,7 +277,7 @@ fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
                 _ => simulation.perform(0, &mut good),
             }
         }
-        simulation.state.task(TaskId(0)).status == Status::Failed
+        simulation.state.task(TaskId(0)).status() == Status::Failed
     };
     let (none, targets) = ("", ", targetFiles: [a]");
     let asked = ", targetFiles: [a], description: write a report";

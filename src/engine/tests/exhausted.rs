@@ -61,7 +61,7 @@ tasks:
 #[test]
 fn half_of_the_files_are_enough_for_degraded_work_and_less_is_not() {
     let half = run("degrade", &["a", "c"]);
-    assert_eq!(half.state.task(TASK).flag, Some(QualityFlag::Degraded));
+    assert_eq!(half.state.task(TASK).flag(), Some(QualityFlag::Degraded));
     assert_eq!(half.state.sums.counts.degraded, 1);
     assert_eq!(
         half.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))),
@@ -70,7 +70,7 @@ fn half_of_the_files_are_enough_for_degraded_work_and_less_is_not() {
     let less = run("degrade", &["d"]);
     let task = less.state.task(TASK);
     assert_eq!(
-        (task.status, task.mode),
+        (task.status(), task.mode()),
         (Status::Failed, Some(FailureMode::Quality))
     );
 }
@@ -92,7 +92,7 @@ fn what_is_half_of_the_files_is_counted_by_their_content() {
     ] {
         let simulation = run_with("degrade", &declared);
         let expected = if is_enough { Status::Done } else { Status::Failed };
-        assert_eq!(simulation.state.task(TASK).status, expected, "{declared:?}");
+        assert_eq!(simulation.state.task(TASK).status(), expected, "{declared:?}");
     }
 }
 
@@ -109,7 +109,7 @@ tasks: [{title: t, maxAttempts: 1, onExhausted: degrade, requiresToolCalls: true
     });
     let task = simulation.state.task(TASK);
     assert_eq!(
-        (task.status, task.mode),
+        (task.status(), task.mode()),
         (Status::Failed, Some(FailureMode::Hollow))
     );
 }
@@ -120,7 +120,7 @@ fn a_preflight_reject_is_failed_whatever_the_policy_says() {
         let hollow = run(policy, &[]);
         let task = hollow.state.task(TASK);
         assert_eq!(
-            (task.status, task.mode),
+            (task.status(), task.mode()),
             (Status::Failed, Some(FailureMode::Hollow)),
             "{policy}"
         );
@@ -131,7 +131,7 @@ fn a_preflight_reject_is_failed_whatever_the_policy_says() {
 fn a_person_has_the_last_word_about_referred_work() {
     for approve in [true, false] {
         let mut simulation = run("refer", &["a", "b", "c", "d"]);
-        assert_eq!(simulation.state.task(TASK).status, Status::AwaitingApproval);
+        assert_eq!(simulation.state.task(TASK).status(), Status::AwaitingApproval);
         let (task, number) = (TASK, 1);
         let command = match approve {
             true => Command::Approve { task, number },
@@ -151,7 +151,7 @@ fn a_person_has_the_last_word_about_referred_work() {
             true => (Status::Done, Some(QualityFlag::Clean), None),
             false => (Status::Failed, None, Some(FailureMode::Rejected)),
         };
-        assert_eq!((task.status, task.flag, task.mode), expected);
-        assert_eq!(task.attempt, 1, "nobody works on it again");
+        assert_eq!((task.status(), task.flag(), task.mode()), expected);
+        assert_eq!(task.attempt.number, 1, "nobody works on it again");
     }
 }

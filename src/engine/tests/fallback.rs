@@ -78,7 +78,7 @@ fn the_next_one_is_asked_and_it_is_said_who_judged() {
             fell_back(&simulation),
             [(AgentId(1), AgentId(2)), (AgentId(2), AgentId(3))]
         );
-        assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+        assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
         assert_eq!(
             findings(&simulation),
             ["'c' judged instead of 'a', which could not be reached"]
@@ -170,7 +170,7 @@ fn a_crash_in_between_asks_whoever_was_asked_last() {
         simulation.resume();
         simulation.run(without(&[1], FailureClass::ProviderAuth));
         assert_eq!(
-            simulation.state.task(T).flag,
+            simulation.state.task(T).flag(),
             Some(QualityFlag::Clean),
             "after {end}"
         );

@@ -25,7 +25,7 @@ fn nudges(simulation: &Simulation) -> usize {
 }
 
 fn flag(simulation: &Simulation) -> Option<QualityFlag> {
-    simulation.state.task(TaskId(0)).flag
+    simulation.state.task(TaskId(0)).flag()
 }
 
 /// The command at this position is red until the worker's turn of this number.
@@ -45,8 +45,11 @@ fn a_worker_is_told_what_is_missing_in_another_turn_of_the_same_attempt() {
     let simulation = run(gate, red_until(1, 2));
     assert_eq!((turns(&simulation), nudges(&simulation)), (2, 1));
     assert_eq!(flag(&simulation), Some(QualityFlag::Clean));
-    assert_eq!(simulation.state.task(TaskId(0)).attempt, 1);
-    assert_eq!(simulation.state.task(TaskId(0)).kind, AttemptKind::Execute);
+    assert_eq!(simulation.state.task(TaskId(0)).attempt.number, 1);
+    assert_eq!(
+        simulation.state.task(TaskId(0)).attempt.kind,
+        AttemptKind::Execute
+    );
     let missing: Vec<String> = simulation
         .journal
         .iter()
@@ -144,7 +147,7 @@ fn a_forced_gate_does_not_spare_the_work_its_judging() {
         } => Answer::Check(false),
         other => good(state, other),
     });
-    assert_eq!(simulation.state.task(TaskId(0)).status, Status::Failed);
+    assert_eq!(simulation.state.task(TaskId(0)).status(), Status::Failed);
     // The next attempt is not unverified for what the one before did not show.
     let tries = Cell::new(0);
     let simulation = run(gate, |state, effect| match effect {
@@ -233,7 +236,7 @@ fn a_crash_in_the_middle_of_a_gate_runs_what_is_missing() {
         )),
         2
     );
-    assert_eq!(later.state.task(TaskId(0)).status, Status::Done);
+    assert_eq!(later.state.task(TaskId(0)).status(), Status::Done);
 }
 
 // Preflight.

@@ -78,8 +78,8 @@ fn a_clean_fixup_supersedes_its_original() {
     assert_eq!(feedback, [1, 2], "it knows what was found about both attempts");
 
     assert_eq!(order(&simulation)[..4], [0, 1, 1, 4], "dependents and gates wait");
-    assert!(state.task(BROKEN).superseded);
-    assert_eq!(state.task(BROKEN).status, Status::Failed);
+    assert!(state.task(BROKEN).is_superseded());
+    assert_eq!(state.task(BROKEN).status(), Status::Failed);
     assert_eq!(state.standing(BROKEN), FIXUP);
     let counts = state.sums.counts;
     assert_eq!(
@@ -121,7 +121,7 @@ fn a_failure_is_made_up_for_once() {
 fn a_fixup_that_fails_leaves_everything_as_it_would_be_without_it() {
     let simulation = run(MISSION, false);
     let state = &simulation.state;
-    let modes: Vec<_> = state.tasks.iter().map(|task| task.mode).collect();
+    let modes: Vec<_> = state.tasks.iter().map(|task| task.mode()).collect();
     let quality = Some(FailureMode::Quality);
     assert_eq!(modes, [None, quality, Some(FailureMode::Cascade), None, quality]);
     assert_eq!((state.sums.counts.failed, state.sums.counts.superseded), (3, 0));
@@ -156,11 +156,11 @@ fn done_is_not_enough_where_it_is_not_clean() {
     again.run(good);
     let state = &again.state;
     assert_eq!(
-        (state.task(FIXUP).status, state.task(FIXUP).flag),
+        (state.task(FIXUP).status(), state.task(FIXUP).flag()),
         (Status::Done, Some(QualityFlag::Unreviewed))
     );
-    assert!(!state.task(BROKEN).superseded);
-    assert_eq!(state.task(AFTER).mode, Some(FailureMode::Cascade));
+    assert!(!state.task(BROKEN).is_superseded());
+    assert_eq!(state.task(AFTER).mode(), Some(FailureMode::Cascade));
     assert_eq!(outcome(state).class, OutcomeClass::TaskFailed);
 }
 
@@ -169,7 +169,7 @@ fn a_task_may_have_a_fixup_though_everything_else_says_accept() {
     let yaml = MISSION.replace("onExhausted: fixup\n", "onExhausted: accept\n");
     let yaml = yaml.replace("type: implement", "onExhausted: fixup");
     let simulation = run(&yaml, true);
-    assert!(simulation.state.task(BROKEN).superseded);
+    assert!(simulation.state.task(BROKEN).is_superseded());
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn there_is_none_for_an_agent_that_failed() {
         _ => good(state, effect),
     });
     assert_eq!(simulation.state.tasks.len(), 4);
-    assert_eq!(simulation.state.task(BROKEN).mode, Some(FailureMode::Error));
+    assert_eq!(simulation.state.task(BROKEN).mode(), Some(FailureMode::Error));
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn there_is_none_for_work_that_could_never_be_clean() {
         } => Answer::Check(false),
         _ => good(state, effect),
     });
-    assert_eq!(simulation.state.task(BROKEN).mode, Some(FailureMode::Quality));
+    assert_eq!(simulation.state.task(BROKEN).mode(), Some(FailureMode::Quality));
     assert_eq!(
         simulation.state.tasks.len(),
         4,
@@ -305,13 +305,13 @@ fn what_may_have_acted_does_not_act_again_through_a_fixup() {
     let yaml = MISSION.replace("type: implement", "sideEffects: true\n    maxAttempts: 1");
     let mut simulation = run(&yaml, true);
     let waits = |simulation: &Simulation| {
-        let waiting = simulation.state.task(FIXUP).waiting.as_ref();
+        let waiting = simulation.state.task(FIXUP).hold();
         waiting.map(|waiting| waiting.reason)
     };
     assert_eq!(waits(&simulation), Some(WaitingReason::SideEffects));
     assert_eq!(order(&simulation), [0, 1]);
     assert_eq!(
-        simulation.state.task(AFTER).status,
+        simulation.state.task(AFTER).status(),
         Status::Pending,
         "it is not decided yet"
     );
@@ -326,7 +326,7 @@ fn what_may_have_acted_does_not_act_again_through_a_fixup() {
     simulation.resume();
     simulation.run(script(true));
     assert_eq!(order(&simulation)[2], FIXUP.0);
-    assert!(simulation.state.task(BROKEN).superseded);
+    assert!(simulation.state.task(BROKEN).is_superseded());
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }
 
@@ -357,7 +357,7 @@ fn failed_work_that_is_tried_again_takes_its_fixup_back() {
     let state = &simulation.state;
     assert_eq!(state.plan.task(FIXUP).part, Part::Removed);
     assert_eq!(state.sums.counts.selected, 4);
-    assert_eq!(state.task(BROKEN).status, Status::Pending);
+    assert_eq!(state.task(BROKEN).status(), Status::Pending);
     simulation.resume();
     simulation.run(good);
     let state = &simulation.state;
@@ -383,7 +383,7 @@ fn failed_work_that_is_tried_again_takes_its_fixup_back() {
         state.plan.task(FIXUP).provenance.as_ref().unwrap().origin,
         Origin::Fixup
     );
-    assert!(state.task(BROKEN).superseded);
+    assert!(state.task(BROKEN).is_superseded());
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
 }
 
@@ -409,10 +409,10 @@ fn a_fixup_that_is_redone_takes_along_what_was_built_on_it() {
     assert!(simulation.say(&Fact::Redo(FIXUP)));
     let state = &simulation.state;
     for id in [FIXUP, AFTER, BEHIND] {
-        assert_eq!(state.task(id).status, Status::Pending, "{id:?}");
+        assert_eq!(state.task(id).status(), Status::Pending, "{id:?}");
     }
     assert_eq!(
-        (state.task(BROKEN).status, state.task(BROKEN).superseded),
+        (state.task(BROKEN).status(), state.task(BROKEN).is_superseded()),
         (Status::Failed, false)
     );
     assert_eq!(state.gates[0].result, None);
@@ -452,7 +452,7 @@ fn the_orchestrator_is_asked_only_when_the_fixup_has_failed_too() {
     let mut tries = 0;
     simulation.run(|state, effect| match effect {
         Effect::Ask { .. } => {
-            assert!(state.task(FIXUP).status.is_terminal());
+            assert!(state.task(FIXUP).status().is_terminal());
             Answer::Advice(crate::domain::Advice::Retry {
                 reason: "once more".to_owned(),
             })
@@ -475,7 +475,7 @@ fn the_orchestrator_is_asked_only_when_the_fixup_has_failed_too() {
         Part::Removed,
         "its failure is nobody's any more"
     );
-    assert_eq!(state.task(BROKEN).kind, AttemptKind::Execute);
+    assert_eq!(state.task(BROKEN).attempt.kind, AttemptKind::Execute);
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
 }
 

@@ -112,7 +112,11 @@ fn a_pass_that_needed_the_relief_says_so() {
         ] {
             let simulation = run(&mission("", 3, rest), points);
             let task = simulation.state.task(BASE);
-            assert_eq!((task.flag, task.attempt), (Some(flag), 1), "{rest}: {points}");
+            assert_eq!(
+                (task.flag(), task.attempt.number),
+                (Some(flag), 1),
+                "{rest}: {points}"
+            );
             assert_eq!(
                 simulation.state.sums.counts.relaxed,
                 u32::from(flag == QualityFlag::Relaxed)
@@ -122,7 +126,7 @@ fn a_pass_that_needed_the_relief_says_so() {
     // Without the relief it is sent back.
     let simulation = run(&mission("foundation: false", 3, "type: other"), 59);
     assert_eq!(
-        simulation.state.task(BASE).flag,
+        simulation.state.task(BASE).flag(),
         Some(QualityFlag::BelowThreshold)
     );
     // Replayed, it is the same.
@@ -130,8 +134,8 @@ fn a_pass_that_needed_the_relief_says_so() {
     let text = serde_json::to_string(&simulation.journal).unwrap();
     let journal: Vec<Vec<Event>> = serde_json::from_str(&text).unwrap();
     let read = Simulation::recovered(plan_of(&mission("", 3, "type: other"), &options()), &journal);
-    assert_eq!(read.state.task(BASE).flag, Some(QualityFlag::Relaxed));
-    assert!(read.state.task(BASE).relaxed);
+    assert_eq!(read.state.task(BASE).flag(), Some(QualityFlag::Relaxed));
+    assert!(read.state.task(BASE).attempt.relaxed);
 }
 
 fn kinds(simulation: &Simulation) -> Vec<AttemptKind> {
@@ -191,7 +195,7 @@ fn its_fixup_comes_after_the_extra_attempt_and_is_held_to_the_full_bar() {
         Some(Points::whole(60))
     );
     assert_eq!(
-        (state.task(fixup).status, state.task(fixup).mode),
+        (state.task(fixup).status(), state.task(fixup).mode()),
         (Status::Failed, Some(FailureMode::Quality))
     );
     assert_eq!(

@@ -23,7 +23,7 @@ fn a_gate_is_measured_by_what_it_asks() {
     let of = |keys: &str, ends: [(Status, Option<QualityFlag>, Option<u8>); 2]| {
         let mut state = gate(keys);
         for (task, (status, flag, points)) in state.tasks.iter_mut().zip(ends) {
-            (task.status, task.flag, task.points) = (status, flag, points.map(Points::whole));
+            (task.state, task.end.flag, task.attempt.points) = (status, flag, points.map(Points::whole));
         }
         let result = evaluate_gate(&state, GateId(0));
         (result.passed, result.reason.unwrap_or_default())
@@ -118,7 +118,7 @@ fn what_a_command_meets() {
         let mut state = state.clone();
         for (task, status, mode, points) in changes {
             let task = &mut state.tasks[*task];
-            (task.status, task.mode, task.points) = (*status, *mode, points.map(Points::whole));
+            (task.state, task.end.mode, task.attempt.points) = (*status, *mode, points.map(Points::whole));
         }
         state.derive();
         state
@@ -174,7 +174,7 @@ fn what_a_command_meets() {
     }
     // An answer to a question that is not asked any more, and to one that never was.
     let mut asked = state.clone();
-    asked.tasks[0].asked = 2;
+    asked.tasks[0].consent.asked = 2;
     for (number, expected) in [
         (0, Unknown),
         (1, DecidedOtherwise),

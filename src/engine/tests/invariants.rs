@@ -98,15 +98,15 @@ fn a_fixup_begins_with_what_its_original_knows_and_may_have_done() {
         let mut state = state.clone();
         // It was there before, and is again.
         apply(&mut state, &added);
-        state.tasks[FIXUP.index()].acted = had_acted;
+        state.tasks[FIXUP.index()].consent.acted = had_acted;
         apply(
             &mut state,
             &Event::Run(RunEvent::TasksWithdrawn { tasks: vec![FIXUP] }),
         );
-        state.tasks[BROKEN.index()].acted = acted;
+        state.tasks[BROKEN.index()].consent.acted = acted;
         state.tasks[BROKEN.index()].remedies = Some(Box::new(without(AFTER)));
         apply(&mut state, &added);
-        assert_eq!(state.task(FIXUP).acted, acted || had_acted);
+        assert_eq!(state.task(FIXUP).consent.acted, acted || had_acted);
         assert_eq!(state.task(FIXUP).remedies, state.task(BROKEN).remedies);
     }
 }
@@ -148,7 +148,7 @@ fn what_is_asked_for_behind_what_failed_is_decided_about() {
     let mut simulation = Simulation::new(&MENDED.replace("onExhausted: fixup\n", ""), options());
     simulation.run(mended);
     let mut state = simulation.state;
-    assert_eq!(state.task(BROKEN).status, Status::Failed);
+    assert_eq!(state.task(BROKEN).status(), Status::Failed);
     let added = AddedTask {
         id: FIXUP,
         title: "more".into(),
@@ -239,7 +239,7 @@ fn what_an_original_did_without_holds_no_fixup_that_is_done_again() {
     assert!(simulation.state.task(FIXUP).does_without(A), "it was told so too");
     goes_on(&mut simulation, &Fact::Redo(FIXUP), &mut script);
     assert_eq!(statuses(&simulation.state), all);
-    assert_eq!(simulation.state.task(FIXUP).attempt, 2);
+    assert_eq!(simulation.state.task(FIXUP).attempt.number, 2);
     at_every_moment(&yaml, &simulation);
 }
 
@@ -264,7 +264,7 @@ fn who_waits_again_for_what_is_tried_again() {
     ] {
         let mut state = begun(&yaml);
         let task = &mut state.tasks[C.index()];
-        (task.status, task.blockers) = (status, 0);
+        (task.state, task.blockers) = (status, 0);
         task.remedies = did_without.then(|| Box::new(without(A)));
         state.sum_up();
         is_tried_again(&mut state, C, A, from);
@@ -319,7 +319,7 @@ fn what_was_due_or_asked_about_the_others_is_not_what_is_tried_again() {
     }
     assert_eq!(state.sums.calls_open, 2);
     is_tried_again(&mut state, C, A, Status::Failed);
-    let about: Vec<_> = state.task(C).asks.iter().map(|open| open.purpose).collect();
+    let about: Vec<_> = state.task(C).work.asks.iter().map(|open| open.purpose).collect();
     assert_eq!(about, [Purpose::Resolve { dependency: B }]);
     assert_eq!(state.sums.calls_open, 1);
     is_up_to_date(&state);
@@ -378,7 +378,7 @@ fn work_that_a_verdict_leaves_out_and_another_brings_back_counts_once() {
     for (attempt, taken) in [(2, true), (3, false), (3, true)] {
         goes_on(&mut simulation, &Fact::Redo(WRITE), &mut script);
         let task = simulation.state.task(PUBLISH);
-        assert_eq!((task.attempt, !task.not_taken), (attempt, taken));
+        assert_eq!((task.attempt.number, !task.not_taken), (attempt, taken));
     }
     at_every_moment(&yaml, &simulation);
 }
@@ -397,7 +397,7 @@ fn what_leaves_with_a_task_that_is_tried_again_in_vain_has_no_deadline_any_more(
     let passes = |state: &State| state.timers.at(Timer::DeadlinePassed(Some(LATER)));
     let state = &simulation.state;
     assert_eq!(
-        (state.task(PUBLISH).status, state.task(VERIFY).status),
+        (state.task(PUBLISH).status(), state.task(VERIFY).status()),
         (Status::Failed, Status::Done)
     );
     assert!(!state.task(LATER).not_taken && passes(state).is_some());

@@ -70,27 +70,33 @@ fn consistent(state: &State) {
     let count = |wanted: &dyn Fn(&super::super::TaskState) -> bool| {
         u32::try_from(state.tasks.iter().filter(|task| wanted(task)).count()).unwrap()
     };
-    assert_eq!(state.sums.counts.done, count(&|task| task.status == Status::Done));
-    let failed = |task: &super::super::TaskState| task.status == Status::Failed;
+    assert_eq!(
+        state.sums.counts.done,
+        count(&|task| task.status() == Status::Done)
+    );
+    let failed = |task: &super::super::TaskState| task.status() == Status::Failed;
     assert_eq!(
         state.sums.counts.failed,
-        count(&|task| failed(task) && !task.superseded)
+        count(&|task| failed(task) && !task.is_superseded())
     );
     assert_eq!(
         state.sums.counts.superseded,
-        count(&|task| failed(task) && task.superseded)
+        count(&|task| failed(task) && task.is_superseded())
     );
     assert_eq!(
         state.sums.counts.awaiting,
-        count(&|task| task.status == Status::AwaitingApproval)
+        count(&|task| task.status() == Status::AwaitingApproval)
     );
     assert_eq!(
         state.sums.counts.clean,
-        count(&|task| task.flag == Some(QualityFlag::Clean))
+        count(&|task| task.flag() == Some(QualityFlag::Clean))
     );
-    assert_eq!(state.sums.counts.indeterminate, count(&|task| task.indeterminate));
+    assert_eq!(
+        state.sums.counts.indeterminate,
+        count(&|task| task.attempt.indeterminate)
+    );
     assert_eq!(state.sums.slots, count(&|task| task.holds_slot()));
-    assert_eq!(state.sums.turns_running, count(&|task| task.running.is_some()));
+    assert_eq!(state.sums.turns_running, count(&|task| task.work.turn.is_some()));
 }
 
 fn agent_fails(_: &State, effect: &Effect) -> Answer {
@@ -113,7 +119,7 @@ fn failed_work_is_tried_again_with_full_allowances_and_its_dependents_with_it() 
     consistent(&simulation.state);
     let task = &simulation.state.tasks[0];
     assert_eq!(
-        (task.attempt, task.tries, task.kind),
+        (task.attempt.number, task.course.tries, task.attempt.kind),
         (2, 1, AttemptKind::Execute)
     );
     assert_eq!(task.feedback.len(), 1, "old feedback is carried");
@@ -135,7 +141,7 @@ fn a_redone_task_takes_along_what_was_built_on_it() {
     let (pending, done) = (Status::Pending, Status::Done);
     assert_eq!(statuses(&simulation.state), [done, pending, pending, done]);
     assert_eq!(
-        simulation.state.tasks[1].points, None,
+        simulation.state.tasks[1].attempt.points, None,
         "the old score is withdrawn"
     );
     assert!(
@@ -236,9 +242,9 @@ fn work_is_accepted_on_a_persons_word() {
     assert_eq!(meets(&simulation.state, &approve(2)), CommandResult::Unknown);
     assert!(simulation.say(&says(approve(1))));
     consistent(&simulation.state);
-    assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.tasks[0].flag(), Some(QualityFlag::Clean));
     assert_eq!(
-        simulation.state.tasks[0].answers,
+        simulation.state.tasks[0].consent.answers,
         [Given {
             number: 1,
             approved: true
@@ -260,7 +266,7 @@ fn work_is_accepted_on_a_persons_word() {
 fn rejected_work_goes_back_with_the_reason_until_its_attempts_are_used_up() {
     let mut simulation = run(PARKED, no_judge);
     let mut number = 0;
-    while simulation.state.tasks[0].status == Status::AwaitingApproval {
+    while simulation.state.tasks[0].status() == Status::AwaitingApproval {
         number += 1;
         assert!(simulation.say(&says(reject(number))));
         consistent(&simulation.state);
@@ -274,7 +280,7 @@ fn rejected_work_goes_back_with_the_reason_until_its_attempts_are_used_up() {
         (feedback.cause, &*feedback.findings[0].description),
         (Some(Cause::Rejected), "wrong")
     );
-    assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Quality));
+    assert_eq!(simulation.state.tasks[0].mode(), Some(FailureMode::Quality));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
 }
 
@@ -301,7 +307,7 @@ fn people_who_are_named_as_reviewers_are_asked_and_nobody_else() {
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
     assert!(simulation.say(&says(approve(1))));
-    assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.tasks[0].flag(), Some(QualityFlag::Clean));
 }
 
 const MIXED: &str = "  k: {run: [/bin/true], role: qa}\n  p: {adapter: human}\n  q: {adapter: human}\ntasks:\n  - {title: a, \
@@ -330,9 +336,9 @@ fn people_have_the_last_word_about_what_a_panel_lets_pass() {
     let mut simulation = run(MIXED, good);
     let seen = |simulation: &Simulation| {
         let task = &simulation.state.tasks[0];
-        let waiting = task.waiting.as_ref();
+        let waiting = task.hold();
         assert_eq!(waiting.and_then(|waiting| waiting.cause), Some(Cause::Person));
-        assert_eq!(task.points, Some(crate::domain::Points::whole(90)));
+        assert_eq!(task.attempt.points, Some(crate::domain::Points::whole(90)));
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
         assert_eq!(seats_asked(simulation), 2);
     };
@@ -352,8 +358,11 @@ fn people_have_the_last_word_about_what_a_panel_lets_pass() {
     seen(&simulation);
     assert!(simulation.say(&says(approve(1))));
     let task = &simulation.state.tasks[0];
-    assert_eq!((task.status, task.flag), (Status::Done, Some(QualityFlag::Clean)));
-    assert_eq!(task.points, Some(crate::domain::Points::whole(90)));
+    assert_eq!(
+        (task.status(), task.flag()),
+        (Status::Done, Some(QualityFlag::Clean))
+    );
+    assert_eq!(task.attempt.points, Some(crate::domain::Points::whole(90)));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     consistent(&simulation.state);
 }
@@ -368,13 +377,13 @@ fn people_are_not_asked_about_what_a_panel_sends_back() {
         _ => Answer::Finished,
     };
     let simulation = run(MIXED, poor);
-    assert_eq!(simulation.state.tasks[0].asked, 0);
-    assert_eq!(simulation.state.tasks[0].status, Status::Failed);
+    assert_eq!(simulation.state.tasks[0].consent.asked, 0);
+    assert_eq!(simulation.state.tasks[0].status(), Status::Failed);
     assert_eq!(seats_asked(&simulation), 24);
 
     // Judges that cannot be asked are a fault, not a question for the people who were named.
     let mut simulation = run(MIXED, no_judge);
-    let cause = |simulation: &Simulation| simulation.state.tasks[0].waiting.as_ref().unwrap().cause;
+    let cause = |simulation: &Simulation| simulation.state.tasks[0].hold().unwrap().cause;
     assert_eq!(cause(&simulation), Some(Cause::GateError));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
     simulation.resume();
@@ -388,15 +397,15 @@ fn what_a_person_sends_back_is_judged_anew_and_loses_the_panels_score() {
     let mut simulation = run(MIXED, good);
     assert!(simulation.say(&says(reject(1))));
     let task = &simulation.state.tasks[0];
-    assert_eq!((task.points, task.panel.is_none()), (None, true));
+    assert_eq!((task.attempt.points, task.panel.is_none()), (None, true));
     let told = task.feedback.last().unwrap();
     assert_eq!(told.cause, Some(Cause::Rejected));
     assert_eq!(&*told.findings[0].description, "wrong");
     simulation.resume();
     simulation.run(good);
     let task = &simulation.state.tasks[0];
-    assert_eq!((task.attempt, task.kind), (2, AttemptKind::Fix));
-    assert_eq!(task.waiting.as_ref().unwrap().number, 2);
+    assert_eq!((task.attempt.number, task.attempt.kind), (2, AttemptKind::Fix));
+    assert_eq!(task.hold().unwrap().number, 2);
     assert_eq!(seats_asked(&simulation), 4);
 }
 
@@ -423,10 +432,10 @@ fn a_queued_command_is_taken_once() {
 fn a_cancelled_task_ends_what_runs_for_it() {
     let mut simulation = Simulation::new(&mission(CHAIN), options());
     simulation.perform(0, &mut good);
-    assert!(simulation.state.tasks[0].running.is_some());
+    assert!(simulation.state.tasks[0].work.turn.is_some());
     simulation.feed(&says(Command::CancelTask { task: TaskId(0) }));
     assert!(simulation.todo.contains(&Effect::StopTask(TaskId(0))));
-    assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Cancelled));
+    assert_eq!(simulation.state.tasks[0].mode(), Some(FailureMode::Cancelled));
     simulation.run(good);
     consistent(&simulation.state);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
@@ -499,7 +508,7 @@ fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothin
 /// Something that a person might say, sensible or not.
 fn anything(random: &mut Random, state: &State) -> Fact {
     let task = TaskId::from_index(random.below(state.tasks.len()));
-    let number = state.task(task).asked.max(1);
+    let number = state.task(task).consent.asked.max(1);
     match random.below(8) {
         0 | 1 => says(Command::Approve { task, number }),
         2 | 3 => says(Command::Reject {

@@ -71,7 +71,7 @@ fn they_are_cut_once_and_hold_for_every_attempt() {
             purpose: Purpose::Grade { .. },
             ..
         } => {
-            assert_eq!(state.task(T).probes.len(), 3, "the judge is told them");
+            assert_eq!(state.task(T).course.probes.len(), 3, "the judge is told them");
             graded += 1;
             Answer::Advice(grades(if graded == 1 { 0 } else { 100 }))
         }
@@ -86,7 +86,7 @@ fn they_are_cut_once_and_hold_for_every_attempt() {
         .count(|event| matches!(event, Event::Ask(_, AskEvent::HandedOver { agent, .. }) if agent.0 == 1));
     assert_eq!(handed_over, 2, "each grading is handed over, and nothing else");
     let task = simulation.state.task(T);
-    assert_eq!((task.tries, task.flag), (2, Some(QualityFlag::Clean)));
+    assert_eq!((task.course.tries, task.flag()), (2, Some(QualityFlag::Clean)));
     let most = worst_case(&simulation.state, T);
     assert_eq!(
         most.judge_calls,
@@ -108,14 +108,18 @@ fn a_criterion_without_a_probe_is_asked_about_again_and_is_never_a_verdict() {
         let mut simulation = run(MISSION, cut(said.clone()));
         assert_eq!(asked(&simulation), vec![("decompose", 2); times], "{said:?}");
         let task = simulation.state.task(T);
-        let cause = task.waiting.as_ref().and_then(|waiting| waiting.cause);
-        assert_eq!((task.tries, cause), (1, Some(Cause::GateError)), "{said:?}");
+        let cause = task.hold().and_then(|waiting| waiting.cause);
+        assert_eq!(
+            (task.course.tries, cause),
+            (1, Some(Cause::GateError)),
+            "{said:?}"
+        );
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
         // A later session asks again, without another attempt.
         simulation.resume();
         simulation.run(cut(whole()));
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
-        assert_eq!(simulation.state.task(T).tries, 1);
+        assert_eq!(simulation.state.task(T).course.tries, 1);
     }
 }
 
@@ -130,7 +134,7 @@ fn what_was_asked_about_again_and_is_whole_then_counts() {
         asked(&simulation),
         [("decompose", 2), ("decompose", 2), ("grade", 1)]
     );
-    assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
 }
 
 #[test]
@@ -168,12 +172,7 @@ fn whoever_depends_on_the_author_by_the_missions_rule_cuts_nothing() {
     };
     let dependent = same("wp");
     assert_eq!(asked(&dependent), []);
-    let cause = dependent
-        .state
-        .task(T)
-        .waiting
-        .as_ref()
-        .and_then(|waiting| waiting.cause);
+    let cause = dependent.state.task(T).hold().and_then(|waiting| waiting.cause);
     assert_eq!(cause, Some(Cause::NoReviewer));
     assert_eq!(outcome(&dependent.state).class, OutcomeClass::Indeterminate);
     assert_eq!(outcome(&same("wq").state).class, OutcomeClass::Ok);
@@ -188,7 +187,7 @@ fn without_reviews_nobody_is_asked_to_cut() {
     let mut simulation = Simulation::new(MISSION, off.clone());
     simulation.run(good);
     assert_eq!(asked(&simulation), []);
-    assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Unreviewed));
+    assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Unreviewed));
     // Nor is anybody waited for who was asked before they were switched off.
     let mut simulation = Simulation::new(MISSION, options());
     while !matches!(simulation.todo.front(), Some(Effect::Ask { .. })) {
@@ -202,7 +201,7 @@ fn without_reviews_nobody_is_asked_to_cut() {
         resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))),
         0
     );
-    assert_eq!(resumed.state.task(T).flag, Some(QualityFlag::Unreviewed));
+    assert_eq!(resumed.state.task(T).flag(), Some(QualityFlag::Unreviewed));
 }
 
 #[test]

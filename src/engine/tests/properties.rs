@@ -55,17 +55,17 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
     let mut taken = state.plan.selected_ids().filter(|id| state.takes(*id));
     let tasks_ok = taken.all(|id| {
         let task = state.task(id);
-        let flag = task.flag;
+        let flag = task.flag();
         let mended =
-            || state.standing(id) != id && state.task(state.standing(id)).flag == Some(QualityFlag::Clean);
-        (task.status == Status::Failed && mended())
-            || task.status == Status::Done
+            || state.standing(id) != id && state.task(state.standing(id)).flag() == Some(QualityFlag::Clean);
+        (task.status() == Status::Failed && mended())
+            || task.status() == Status::Done
                 && matches!(
                     flag,
                     Some(QualityFlag::Clean | QualityFlag::Relaxed | QualityFlag::Unreviewed)
                 )
-                && !(options.strict && (flag == Some(QualityFlag::Unreviewed) || task.faulted))
-                && !task.indeterminate
+                && !(options.strict && (flag == Some(QualityFlag::Unreviewed) || task.attempt.faulted))
+                && !task.attempt.indeterminate
     });
     let mut gates = state.plan.gates.iter().zip(&state.gates);
     let gates_ok = gates.all(|(plan, gate)| gate.is_open() == (plan.part == Part::Selected));
@@ -148,7 +148,7 @@ pub(crate) fn is_up_to_date(state: &State) {
             Timer::WaitOver => state.phase == RunPhase::Running,
             Timer::Delay(hold) => state.hold(hold).stage == HoldStage::Reached,
             Timer::Approval { task, number } | Timer::AskAgain { task, number } => {
-                let waiting = state.task(task).waiting.as_ref();
+                let waiting = state.task(task).hold();
                 waiting.is_some_and(|waiting| waiting.number == number)
             }
             Timer::Budget => state.phase == RunPhase::Running && state.ledger.limit().is_none(),
@@ -213,7 +213,11 @@ fn in_a_few_lives_everything_is_kept_up_to_date() {
         for id in plan.task_ids() {
             let task = state.task(id);
             let (redo, retry) = (Fact::Redo(id), Fact::RetryFailed);
-            let input = if task.status == Status::Done { redo } else { retry };
+            let input = if task.status() == Status::Done {
+                redo
+            } else {
+                retry
+            };
             for event in decide(&state, &input, Timestamp(9)) {
                 apply(&mut state, &event);
             }
@@ -237,8 +241,8 @@ proptest! {
         prop_assert_eq!(finished, 1);
         for id in state.plan.every_task_id().filter(|id| state.plan.task(*id).part != Part::Selected) {
             let task = state.task(id);
-            let begun = task.attempt > 0 && state.plan.task(id).part == Part::NotSelected;
-            prop_assert_eq!((task.status, begun), (Status::Pending, false), "{:?} was left out\n{}", id, yaml);
+            let begun = task.attempt.number > 0 && state.plan.task(id).part == Part::NotSelected;
+            prop_assert_eq!((task.status(), begun), (Status::Pending, false), "{:?} was left out\n{}", id, yaml);
         }
     }
 
@@ -280,7 +284,7 @@ proptest! {
         // What a verification may take is of one visit.
         for id in state.plan.task_ids().filter(|id| state.plan.route(*id).is_none()) {
             let worst = worst_case(state, id);
-            prop_assert!(worst.attempts.is_some_and(|most| state.task(id).tries <= most), "{yaml}");
+            prop_assert!(worst.attempts.is_some_and(|most| state.task(id).course.tries <= most), "{yaml}");
             prop_assert!(worst.judge_calls_with_repeats.is_some_and(|most| calls(id) <= most), "{yaml}");
         }
     }
@@ -291,14 +295,14 @@ proptest! {
         let plan = plan_of(&yaml, &options);
         for cut in 1..=simulation.journal.len() {
             let mut recovered = Simulation::recovered(plan.clone(), &simulation.journal[..cut]);
-            let finished: Vec<_> = recovered.state.tasks.iter().map(|task| task.status.is_terminal()).collect();
+            let finished: Vec<_> = recovered.state.tasks.iter().map(|task| task.status().is_terminal()).collect();
             recovered.resume();
             recovered.run(good);
             for (task, was_finished) in recovered.turns.iter().map(|turn| (turn.task, finished.get(turn.task.index()) == Some(&true))) {
                 prop_assert!(!was_finished, "{task:?} ran again after it was finished\n{yaml}");
             }
             let sums = recovered.state.sums.counts;
-            let count = |status| recovered.state.tasks.iter().filter(|task| task.status == status).count();
+            let count = |status| recovered.state.tasks.iter().filter(|task| task.status() == status).count();
             prop_assert_eq!(sums.done as usize, count(Status::Done));
             prop_assert_eq!((sums.failed + sums.superseded) as usize, count(Status::Failed));
             prop_assert_eq!(sums.awaiting as usize, count(Status::AwaitingApproval));
@@ -316,7 +320,7 @@ proptest! {
             let (kept, lost): (Vec<_>, Vec<_>) = recovered.running().into_iter().partition(|_| random.chance(60));
             let standing = |state: &State, turn: &TurnId| {
                 let task = state.task(turn.task);
-                (task.status, task.attempt, task.turn, task.tries, task.retries, task.fixes)
+                (task.status(), task.attempt.number, task.attempt.turn, task.course.tries, task.course.retries, task.course.fixes)
             };
             let before: Vec<_> = kept.iter().map(|turn| standing(&recovered.state, turn)).collect();
             recovered.resume_keeping(&kept);

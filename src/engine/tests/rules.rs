@@ -105,7 +105,8 @@ fn a_request_is_made_again_so_often_and_after_so_long() {
         let mut simulation = simulation(&yaml);
         until(&mut simulation, is_turn);
         simulation.state.tasks[0]
-            .running
+            .work
+            .turn
             .as_mut()
             .unwrap()
             .failed_requests = refused;
@@ -505,7 +506,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
     }
     assert!(!decide(&judged.state, &graded(1, 1), NOW).is_empty());
     let mut asked_anew = judged.state.clone();
-    let judging = asked_anew.tasks[0].judging.as_mut().unwrap();
+    let judging = asked_anew.tasks[0].review.as_mut().unwrap();
     judging.seats[0].state = crate::engine::SeatState::Asked;
     none(&asked_anew, &reply(seat));
 }

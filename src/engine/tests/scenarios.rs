@@ -76,7 +76,7 @@ fn three_retries_with_two_fixes_each_are_twelve_attempts() {
             Execute, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix
         ]
     );
-    assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Quality));
+    assert_eq!(simulation.state.tasks[0].mode(), Some(FailureMode::Quality));
     assert_eq!(class(&simulation), OutcomeClass::TaskFailed);
 }
 
@@ -86,7 +86,7 @@ fn an_agent_that_fails_is_retried_without_fixes() {
     let script = |_: &crate::engine::State, _: &Effect| Answer::AgentFailed(FailureClass::Unknown);
     let simulation = run(CHECKED, script);
     assert_eq!(attempts(&simulation), [Execute, Retry, Retry, Retry]);
-    assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Error));
+    assert_eq!(simulation.state.tasks[0].mode(), Some(FailureMode::Error));
 }
 
 #[test]
@@ -125,7 +125,10 @@ fn a_spawn_that_fails_before_the_process_exists_is_repeated_once() {
 fn an_evaluation_gets_one_rework_and_is_then_accepted_honestly() {
     let simulation = run(EVALUATED, scores(40));
     assert_eq!(attempts(&simulation), [AttemptKind::Execute, AttemptKind::Fix]);
-    assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::BelowThreshold));
+    assert_eq!(
+        simulation.state.tasks[0].flag(),
+        Some(QualityFlag::BelowThreshold)
+    );
     assert_eq!(
         simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))),
         1
@@ -138,7 +141,7 @@ fn an_evaluation_gets_one_rework_and_is_then_accepted_honestly() {
 #[test]
 fn a_score_at_the_bar_passes() {
     let simulation = run(EVALUATED, scores(60));
-    assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.tasks[0].flag(), Some(QualityFlag::Clean));
     assert_eq!(class(&simulation), OutcomeClass::Ok);
 }
 
@@ -185,8 +188,11 @@ fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
         simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::EvalUnparsed))),
         2
     );
-    assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::BelowThreshold));
-    assert_eq!(simulation.state.tasks[0].points, None);
+    assert_eq!(
+        simulation.state.tasks[0].flag(),
+        Some(QualityFlag::BelowThreshold)
+    );
+    assert_eq!(simulation.state.tasks[0].attempt.points, None);
     assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
     assert!(
         outcome(&simulation.state)
@@ -202,7 +208,7 @@ fn work_that_passes_unread_has_no_score_of_earlier_work() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } if state.task(TaskId(0)).attempt == 1 => Answer::Score(40),
+        } if state.task(TaskId(0)).attempt.number == 1 => Answer::Score(40),
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
@@ -211,10 +217,13 @@ fn work_that_passes_unread_has_no_score_of_earlier_work() {
     });
     let task = simulation.state.task(TaskId(0));
     assert_eq!(
-        (task.status, task.flag),
+        (task.status(), task.flag()),
         (Status::Done, Some(QualityFlag::Unreviewed))
     );
-    assert_eq!(task.points, None, "40 was the score of the attempt before");
+    assert_eq!(
+        task.attempt.points, None,
+        "40 was the score of the attempt before"
+    );
 }
 
 #[test]
@@ -225,15 +234,18 @@ fn work_that_only_checks_judged_has_no_score_of_a_rejected_attempt() {
         Effect::Job {
             job: Job::Scan { .. },
             ..
-        } if state.task(TaskId(0)).attempt == 1 => Answer::Files(None, 0),
+        } if state.task(TaskId(0)).attempt.number == 1 => Answer::Files(None, 0),
         other => good(state, other),
     });
     let task = simulation.state.task(TaskId(0));
     assert_eq!(
-        (task.status, task.flag, task.attempt),
+        (task.status(), task.flag(), task.attempt.number),
         (Status::Done, Some(QualityFlag::Clean), 2)
     );
-    assert_eq!(task.points, None, "20 was the preflight's word about nothing");
+    assert_eq!(
+        task.attempt.points, None,
+        "20 was the preflight's word about nothing"
+    );
 }
 
 #[test]
@@ -248,7 +260,7 @@ fn a_judge_that_is_down_costs_no_attempt_and_is_no_score() {
         });
         assert_eq!(attempts(&simulation).len(), 1);
         assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
-        assert_eq!(simulation.state.tasks[0].points, None);
+        assert_eq!(simulation.state.tasks[0].attempt.points, None);
         assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
         let calls = simulation.count(|event| {
             matches!(
@@ -320,7 +332,7 @@ fn nobody_reviews_their_own_work() {
         let yaml = format!("{solo}tasks:\n  - {{title: t, assignTo: w, review: {review}}}\n");
         let mut simulation = Simulation::new(&yaml, options());
         simulation.run(good);
-        assert_eq!(simulation.state.tasks[0].flag, flag, "{review}");
+        assert_eq!(simulation.state.tasks[0].flag(), flag, "{review}");
         assert_eq!(outcome(&simulation.state).class, class, "{review}");
         assert_eq!(
             simulation.count(|event| matches!(
@@ -351,7 +363,7 @@ fn without_evaluation_everything_is_unreviewed_and_checks_still_hold() {
     ] {
         let mut simulation = Simulation::new(&mission(tasks), no_eval.clone());
         simulation.run(good);
-        assert_eq!(simulation.state.tasks[0].flag, Some(flag));
+        assert_eq!(simulation.state.tasks[0].flag(), Some(flag));
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     }
     let mut simulation = Simulation::new(&mission(CHECKED), no_eval.clone());
@@ -389,9 +401,12 @@ fn missing_files_are_rejected_before_any_judge_and_never_accepted() {
         )),
         0
     );
-    assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Hollow));
+    assert_eq!(simulation.state.tasks[0].mode(), Some(FailureMode::Hollow));
     assert_eq!(
-        simulation.state.tasks[0].points.map(|points| points.to_f64()),
+        simulation.state.tasks[0]
+            .attempt
+            .points
+            .map(|points| points.to_f64()),
         Some(20.0)
     );
 }
@@ -439,7 +454,7 @@ fn dependents_wait_for_rework_and_fail_with_their_dependency() {
         .state
         .tasks
         .iter()
-        .map(|task| task.mode.unwrap())
+        .map(|task| task.mode().unwrap())
         .collect();
     assert_eq!(
         modes,
@@ -631,7 +646,10 @@ fn an_interrupted_turn_is_started_again_and_spends_nothing() {
     simulation.run(good);
     assert_eq!(class(&simulation), OutcomeClass::Ok);
     let task = &simulation.state.tasks[0];
-    assert_eq!((task.attempt, task.turn, task.tries), (1, 2, 1));
+    assert_eq!(
+        (task.attempt.number, task.attempt.turn, task.course.tries),
+        (1, 2, 1)
+    );
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn they_come_in_their_order_behind_the_judges_and_leave_their_score() {
     );
     let task = simulation.state.task(T);
     assert_eq!(
-        (task.flag, task.points.is_some()),
+        (task.flag(), task.attempt.points.is_some()),
         (Some(QualityFlag::Clean), true)
     );
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
@@ -134,7 +134,7 @@ fn the_first_fail_stops_the_chain_and_what_it_keeps_out_is_not_accepted() {
     );
     let task = simulation.state.task(T);
     // An evaluation alone would have been accepted below the bar.
-    assert_eq!(task.status, Status::Failed);
+    assert_eq!(task.status(), Status::Failed);
     assert_eq!(
         simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { plain: true, .. }))),
         0
@@ -156,7 +156,7 @@ fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_w
         let mut simulation = run(BOTH, "", steps(agent, Answer::Finished));
         let task = simulation.state.task(T);
         assert_eq!(
-            (task.status, task.tries, task.indeterminate),
+            (task.status(), task.course.tries, task.attempt.indeterminate),
             (Status::AwaitingApproval, 1, true)
         );
         assert_eq!(
@@ -174,7 +174,7 @@ fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_w
     let mut simulation = run(BOTH, keys, steps(word(DeclaredVerdict::Refer), Answer::Finished));
     let task = simulation.state.task(T);
     assert_eq!(
-        (task.status, task.indeterminate),
+        (task.status(), task.attempt.indeterminate),
         (Status::AwaitingApproval, false)
     );
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
@@ -191,7 +191,7 @@ fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_w
             named("own", Verdict::Pass, None),
         ]
     );
-    assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_stage_agent_has_reviewed_what_nobody_else_did_and_a_command_is_a_check() {
     let none = ", review: none";
     let clean = |top: &str, agent| {
         let simulation = run(top, none, steps(agent, Answer::Finished));
-        simulation.state.task(T).flag
+        simulation.state.task(T).flag()
     };
     let pass = || word(DeclaredVerdict::Pass);
     assert_eq!(
@@ -242,7 +242,7 @@ fn a_fault_of_the_red_team_is_open_and_strictly_indeterminate() {
     let simulation = run("redTeam: {agent: x}", "", faulty());
     let task = simulation.state.task(T);
     assert_eq!(
-        (task.status, task.flag, task.faulted),
+        (task.status(), task.flag(), task.attempt.faulted),
         (Status::Done, Some(QualityFlag::Clean), true)
     );
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
@@ -315,7 +315,7 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
             said(&resumed).contains(&named("legal", Verdict::Skip, None)),
             "{until}"
         );
-        assert_eq!(resumed.state.task(T).status, Status::Done);
+        assert_eq!(resumed.state.task(T).status(), Status::Done);
     }
 }
 
@@ -385,7 +385,7 @@ fn one_stage_does_not_make_up_for_the_review_that_nobody_gave() {
     });
     let task = simulation.state.task(T);
     assert_eq!(
-        (task.status, task.flag),
+        (task.status(), task.flag()),
         (Status::Done, Some(QualityFlag::Unreviewed))
     );
 }
@@ -439,12 +439,7 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
     whole.run(script);
     for cut in 1..whole.journal.len() {
         let mut again = Simulation::recovered(plan_of(&yaml, &options()), &whole.journal[..cut]);
-        let open = again
-            .state
-            .task(T)
-            .judging
-            .as_deref()
-            .and_then(|judging| judging.stage);
+        let open = again.state.task(T).judging().and_then(|judging| judging.stage);
         if let Some(open) = open.filter(|open| open.open) {
             let pending = pending_effects(&again.state);
             let is_it = |effect: &Effect| match effect {
@@ -488,11 +483,11 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
     let mut later = simulation.resumed_without_reviews(&mission(BOTH, ""));
     let called_off = |event: &Event| matches!(event, Event::Ask(_, AskEvent::Failed { gave_up: true, .. }));
     assert_eq!(later.count(called_off), 1);
-    assert!(later.state.task(T).asks.is_empty());
+    assert!(later.state.task(T).work.asks.is_empty());
     later.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
     let task = later.state.task(T);
     assert_eq!(
-        (task.status, task.flag),
+        (task.status(), task.flag()),
         (Status::Done, Some(QualityFlag::Unreviewed))
     );
 }

@@ -59,7 +59,7 @@ fn a_reply_that_the_authors_model_gave_does_not_count() {
                 if message == "'j' is not independent: uses the author's model, small")
         });
         assert_eq!(refused > 0, !counts, "{served:?}");
-        assert_eq!(simulation.state.task(TaskId(0)).points.is_some(), counts);
+        assert_eq!(simulation.state.task(TaskId(0)).attempt.points.is_some(), counts);
         // A panel without a usable word is asked anew at once.
         let mut left = simulation.todo.iter();
         let anew = left.any(
@@ -81,7 +81,7 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
         } => Answer::Unreachable(FailureClass::ProviderAuth),
         _ => good(state, effect),
     };
-    let round = |simulation: &Simulation| simulation.state.task(TaskId(0)).rounds;
+    let round = |simulation: &Simulation| simulation.state.task(TaskId(0)).attempt.rounds;
     let mut first = None;
     while round(&simulation) < 2 {
         let next = simulation.todo.front();
@@ -146,7 +146,7 @@ fn only_where_others_were_asked_is_one_reviewer_said_to_be_alone() {
     let mut simulation = Simulation::new(&mission(&[("j", "big")], alone), options());
     simulation.run(good);
     // It was judged, and nothing was found.
-    assert!(simulation.state.task(TaskId(0)).points.is_some());
+    assert!(simulation.state.task(TaskId(0)).attempt.points.is_some());
     assert_eq!(findings(&simulation), []);
 }
 

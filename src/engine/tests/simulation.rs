@@ -156,7 +156,7 @@ impl Simulation {
     /// The turns in flight.
     pub fn running(&self) -> Vec<TurnId> {
         let ids = self.state.plan.task_ids();
-        let running = ids.filter(|id| self.state.task(*id).running.is_some());
+        let running = ids.filter(|id| self.state.task(*id).work.turn.is_some());
         running.map(|id| self.state.current_turn(id)).collect()
     }
 
@@ -331,7 +331,7 @@ pub fn outlives_a_stop(effect: &Effect) -> bool {
 }
 
 pub fn statuses(state: &State) -> Vec<Status> {
-    state.tasks.iter().map(|task| task.status).collect()
+    state.tasks.iter().map(|task| task.status()).collect()
 }
 
 /// Everything good: agents finish, files are there, checks pass, reviewers are content.

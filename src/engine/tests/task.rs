@@ -5,7 +5,10 @@ use crate::domain::{
     QualityFlag, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
-use crate::engine::state::{Calls, Judging, Known, Nudged, OpenStage, OutputRefs, TaskState, Turn, Waiting};
+use crate::engine::state::{
+    Attempt, Calls, Consent, Course, Hold, Judging, Known, Nudged, OpenStage, OpenWork, OutputRefs,
+    TaskState, Turn,
+};
 use crate::engine::{
     Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Job, JobEnd, Remedies,
     StageReport, ToolCalls, Usage,
@@ -42,8 +45,8 @@ fn file() -> FileRef {
     }
 }
 
-fn waiting() -> Waiting {
-    Waiting {
+fn waiting() -> Hold {
+    Hold {
         reason: WaitingReason::Approval,
         cause: None,
         stage: StageKey::Of(Stage::Judge),
@@ -62,22 +65,52 @@ fn worn() -> TaskState {
         ..ToolCalls::default()
     };
     TaskState {
-        status: Status::Review,
-        phase: Some(Phase::Review),
-        attempt: 4,
-        turn: 3,
-        rounds: 2,
-        tries: 4,
-        fixes: 2,
-        retries: 1,
-        running: Some(Turn {
-            failed_requests: 0,
-            not_before: None,
-        }),
-        judging: Some(Box::new(Judging::default())),
-        points: Some(Points::whole(40)),
-        indeterminate: true,
-        waiting: Some(waiting()),
+        state: Status::Review,
+        doing: Some(Phase::Review),
+        attempt: Attempt {
+            number: 4,
+            turn: 3,
+            rounds: 2,
+            calls: Calls(Some(calls)),
+            nudged: Nudged {
+                compilation: 1,
+                others: 1,
+            },
+            missing: vec![Finding::new(Severity::High, "it")],
+            points: Some(Points::whole(40)),
+            indeterminate: true,
+            unverified: true,
+            ..Attempt::default()
+        },
+        course: Course {
+            tries: 4,
+            fixes: 2,
+            retries: 1,
+            signature: Some(7),
+            evidence: Evidence {
+                changed: Known::Yes,
+                ..Evidence::default()
+            },
+            ..Course::default()
+        },
+        work: OpenWork {
+            turn: Some(Turn {
+                failed_requests: 0,
+                not_before: None,
+            }),
+            asks: vec![Ask {
+                id: consult(1, 1),
+                purpose: Purpose::Answer,
+                agent: AgentId(1),
+                failed_requests: 0,
+                strict: None,
+                not_before: None,
+                window: None,
+            }],
+            ..OpenWork::default()
+        },
+        review: Some(Box::new(Judging::default())),
+        waits: Some(waiting()),
         panel: Some(Box::new(report(Stage::Judge, Verdict::Refer, None))),
         remedies: Some(Box::new(Remedies {
             failed: vec![FailedDependency {
@@ -93,30 +126,12 @@ fn worn() -> TaskState {
             rounds: 2,
             ..Dialog::default()
         })),
-        agreed: vec![None],
-        allowed_again: true,
-        asks: vec![Ask {
-            id: consult(1, 1),
-            purpose: Purpose::Answer,
-            agent: AgentId(1),
-            failed_requests: 0,
-            strict: None,
-            not_before: None,
-            window: None,
-        }],
+        consent: Consent {
+            agreed: vec![None],
+            allowed_again: true,
+            ..Consent::default()
+        },
         delegations: vec![sub_task("x")],
-        signature: Some(7),
-        evidence: Evidence {
-            changed: Known::Yes,
-            calls: Calls(Some(calls)),
-            ..Evidence::default()
-        },
-        nudged: Nudged {
-            compilation: 1,
-            others: 1,
-        },
-        missing: vec![Finding::new(Severity::High, "it")],
-        unverified: true,
         ..TaskState::default()
     }
 }
@@ -152,21 +167,40 @@ fn every_attempt_begins_without_what_the_one_before_came_to() {
         (AttemptKind::Retry, (5, 0, 2), [true, false, true, true, true]),
     ] {
         let task = planned(5, kind);
-        assert_eq!((task.attempt, task.kind, task.turn, task.rounds), (5, kind, 0, 0));
-        assert_eq!((task.tries, task.fixes, task.retries), allowances, "{kind:?}");
         assert_eq!(
-            (task.points, task.indeterminate, task.unverified),
+            (
+                task.attempt.number,
+                task.attempt.kind,
+                task.attempt.turn,
+                task.attempt.rounds
+            ),
+            (5, kind, 0, 0)
+        );
+        assert_eq!(
+            (task.course.tries, task.course.fixes, task.course.retries),
+            allowances,
+            "{kind:?}"
+        );
+        assert_eq!(
+            (
+                task.attempt.points,
+                task.attempt.indeterminate,
+                task.attempt.unverified
+            ),
             (None, false, false)
         );
-        assert_eq!((task.nudged, task.missing), (Nudged::default(), Vec::new()));
-        assert_eq!(task.evidence.calls, Calls::default());
+        assert_eq!(
+            (task.attempt.nudged, task.attempt.missing),
+            (Nudged::default(), Vec::new())
+        );
+        assert_eq!(task.attempt.calls, Calls::default());
         let rounds = task.dialog.as_deref().map(|dialog| dialog.rounds);
         let found = [
-            !task.agreed.is_empty(),
+            !task.consent.agreed.is_empty(),
             !task.delegations.is_empty(),
             rounds == Some(2),
-            task.evidence.changed == Known::Yes,
-            task.signature.is_some(),
+            task.course.evidence.changed == Known::Yes,
+            task.course.signature.is_some(),
         ];
         assert_eq!(found, kept, "{kind:?}");
         if kind == AttemptKind::Execute {
@@ -174,7 +208,7 @@ fn every_attempt_begins_without_what_the_one_before_came_to() {
         }
     }
     // What was agreed to before the first attempt was agreed to for it.
-    assert_eq!(planned(1, AttemptKind::Execute).agreed, [None]);
+    assert_eq!(planned(1, AttemptKind::Execute).consent.agreed, [None]);
 }
 
 #[test]
@@ -204,27 +238,30 @@ fn a_transition_leaves_behind_what_belonged_to_the_status_before() {
                 },
             ),
         );
-        assert_eq!((task.status, task.phase, task.flag), (to, Some(Phase::Fix), flag));
-        assert_eq!(task.attempt, 4);
-        assert_eq!(task.judging.is_some(), to == Review);
-        assert_eq!(task.waiting.is_some(), to == AwaitingApproval);
+        assert_eq!(
+            (task.status(), task.phase(), task.flag()),
+            (to, Some(Phase::Fix), flag)
+        );
+        assert_eq!(task.attempt.number, 4);
+        assert_eq!(task.judging().is_some(), to == Review);
+        assert_eq!(task.hold().is_some(), to == AwaitingApproval);
         assert_eq!(task.panel.is_some(), to == AwaitingApproval);
-        assert_eq!(task.running.is_some(), !to.is_terminal());
+        assert_eq!(task.work.turn.is_some(), !to.is_terminal());
         assert_eq!(task.delegations.is_empty(), to.is_terminal());
         // A request that nobody answered takes earlier agreement along.
         assert_eq!(
-            (task.agreed.is_empty(), task.allowed_again),
+            (task.consent.agreed.is_empty(), task.consent.allowed_again),
             (to == Pending, to != Pending)
         );
         let remedies = task.remedies.unwrap();
-        assert!(task.asks.is_empty() && remedies.failed.is_empty() && remedies.scanning.is_empty());
+        assert!(task.work.asks.is_empty() && remedies.failed.is_empty() && remedies.scanning.is_empty());
         let is_open = task.dialog.unwrap().open.is_some();
         assert_eq!(is_open, matches!(to, InProgress | AwaitingApproval), "{to:?}");
     }
     for from in [Done, Failed, Assigned] {
         let task = TaskState {
-            status: from,
-            waiting: None,
+            state: from,
+            waits: None,
             ..worn()
         };
         let again = after(
@@ -243,7 +280,7 @@ fn a_transition_leaves_behind_what_belonged_to_the_status_before() {
         );
         let is_withdrawn = from != Assigned;
         assert_eq!(
-            (again.agreed.is_empty(), !again.allowed_again),
+            (again.consent.agreed.is_empty(), !again.consent.allowed_again),
             (is_withdrawn, is_withdrawn)
         );
     }
@@ -282,9 +319,9 @@ fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
         };
         let task = after(start, Event::verdict(report(stage, verdict, cause)));
         let found = (
-            task.points,
-            task.indeterminate,
-            task.unverified,
+            task.attempt.points,
+            task.attempt.indeterminate,
+            task.attempt.unverified,
             task.panel.is_some(),
         );
         assert_eq!(
@@ -295,19 +332,22 @@ fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
     }
     // What was skipped because it does not apply leaves no doubt; what should have been shown does.
     for (cause, said, is_open) in [(None, false, false), (Some(Cause::Unmet), true, true)] {
-        let fresh = TaskState {
-            indeterminate: false,
-            unverified: false,
-            ..worn()
-        };
+        let mut fresh = worn();
+        (fresh.attempt.indeterminate, fresh.attempt.unverified) = (false, false);
         let skipped = StageReport {
             indeterminate: said,
             ..report(Finish, Skip, cause)
         };
         let task = after(fresh, Event::verdict(skipped.clone()));
-        assert_eq!((task.unverified, task.indeterminate), (is_open, said));
+        assert_eq!(
+            (task.attempt.unverified, task.attempt.indeterminate),
+            (is_open, said)
+        );
         let twice = after(task, Event::verdict(skipped));
-        assert_eq!(twice.indeterminate, said, "what was said twice still holds");
+        assert_eq!(
+            twice.attempt.indeterminate, said,
+            "what was said twice still holds"
+        );
     }
     // The score of judges, or one that a person confirmed, stays beside met criteria.
     let scored = Judging {
@@ -315,16 +355,16 @@ fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
         ..Judging::default()
     };
     let start = TaskState {
-        judging: Some(Box::new(scored)),
+        review: Some(Box::new(scored)),
         ..worn()
     };
     let met = || report(Verification, Pass, None);
-    assert_eq!(after(start, Event::verdict(met())).points, old);
+    assert_eq!(after(start, Event::verdict(met())).attempt.points, old);
     let by_person = StageReport {
         by: Some("ada".to_owned()),
         ..met()
     };
-    assert_eq!(after(worn(), Event::verdict(by_person)).points, old);
+    assert_eq!(after(worn(), Event::verdict(by_person)).attempt.points, old);
 }
 
 #[test]
@@ -344,7 +384,7 @@ fn the_last_rounds_of_feedback_are_carried_along() {
 #[test]
 fn grading_ends_with_its_verdict_or_its_failure() {
     let grading = || TaskState {
-        judging: Some(Box::new(Judging {
+        review: Some(Box::new(Judging {
             stage: Some(OpenStage {
                 key: StageKey::Of(Stage::Verification),
                 round: 1,
@@ -355,7 +395,7 @@ fn grading_ends_with_its_verdict_or_its_failure() {
         })),
         ..worn()
     };
-    let is_open = |task: TaskState| task.judging.unwrap().stage.unwrap().open;
+    let is_open = |task: TaskState| task.judging().unwrap().stage.unwrap().open;
     let verdict = |stage| Event::verdict(report(stage, Verdict::Pass, None));
     let failed = Event::Task(
         TASK,
@@ -389,17 +429,20 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
     };
     let mut task = after(fresh, started);
     let running = |task: &TaskState| {
-        let running = task.running.as_ref().unwrap();
+        let running = task.work.turn.as_ref().unwrap();
         (running.failed_requests, running.not_before)
     };
     assert_eq!(running(&task), (0, None));
-    assert_eq!((task.turn, task.acted, task.allowed_again), (2, true, false));
+    assert_eq!(
+        (task.attempt.turn, task.consent.acted, task.consent.allowed_again),
+        (2, true, false)
+    );
     for (count, at) in [(1, 5), (2, 9)] {
         task.apply(&refused(at));
         assert_eq!(running(&task), (count, Some(Timestamp(at))));
     }
     let lost = after(task.clone(), Event::Turn(turn(2), TurnEvent::Lost));
-    assert_eq!((lost.running, lost.evidence.calls), (None, Calls(None)));
+    assert_eq!((lost.work.turn, lost.attempt.calls), (None, Calls(None)));
     let finished = |asked: Option<Asked>| {
         Event::Turn(
             turn(2),
@@ -425,7 +468,7 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
     };
     let ended = after(task.clone(), finished(None));
     assert_eq!(
-        (ended.running.is_none(), ended.dialog.is_none()),
+        (ended.work.turn.is_none(), ended.dialog.is_none()),
         (true, true),
         "it said nothing"
     );
@@ -454,14 +497,17 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
     };
     let mut task = after(worn(), nudged(true, false, "a"));
     task.apply(&nudged(true, true, "b"));
-    assert_eq!((task.nudged.compilation, task.nudged.others), (3, 2));
-    assert_eq!(task.missing[0].description, "b");
+    assert_eq!(
+        (task.attempt.nudged.compilation, task.attempt.nudged.others),
+        (3, 2)
+    );
+    assert_eq!(task.attempt.missing[0].description, "b");
     let job = Job::Scan {
         number: 1,
         then: crate::engine::AfterScan::Preflight,
     };
     task.apply(&Event::Work(TASK, WorkEvent::Requested(job)));
-    assert!(task.judging.as_ref().unwrap().scanning);
+    assert!(task.judging().unwrap().scanning);
     task.apply(&Event::Work(
         TASK,
         WorkEvent::Ended {
@@ -472,7 +518,7 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
             },
         },
     ));
-    let judging = task.judging.as_ref().unwrap();
+    let judging = task.judging().unwrap();
     assert_eq!((judging.scanning, judging.hollow.is_some()), (false, true));
     for check in [0, 2, 1] {
         task.apply(&Event::Work(TASK, WorkEvent::Requested(Job::Check(check))));
@@ -488,7 +534,13 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
             }),
         },
     ));
-    let is_in: Vec<bool> = task.judging.unwrap().checks.iter().map(Option::is_some).collect();
+    let is_in: Vec<bool> = task
+        .judging()
+        .unwrap()
+        .checks
+        .iter()
+        .map(Option::is_some)
+        .collect();
     assert_eq!(is_in, [false, true, false]);
     let wanted = Event::Task(
         TASK,
@@ -542,23 +594,24 @@ fn consults_are_counted_with_their_tries() {
     task.apply(&refused(2, false));
     task.apply(&asked(consult(2, 2), resolve));
     let open: Vec<_> = task
+        .work
         .asks
         .iter()
         .map(|open| (open.id, open.failed_requests))
         .collect();
     assert_eq!(open, [(consult(1, 1), 0), (consult(2, 2), 1)]);
     assert_eq!(
-        (task.asked_agents, task.remedies.as_ref().unwrap().resolutions),
+        (task.work.asked, task.remedies.as_ref().unwrap().resolutions),
         (2, 1)
     );
     // Another purpose resolves nothing.
     task.apply(&asked(consult(3, 1), Purpose::Confirm));
     assert_eq!(
-        (task.asked_agents, task.remedies.as_ref().unwrap().resolutions),
+        (task.work.asked, task.remedies.as_ref().unwrap().resolutions),
         (3, 1)
     );
     task.apply(&refused(1, true));
-    let numbers: Vec<u32> = task.asks.iter().map(|open| open.id.number).collect();
+    let numbers: Vec<u32> = task.work.asks.iter().map(|open| open.id.number).collect();
     assert_eq!(numbers, [2, 3]);
     assert!(!task.remedies.as_ref().unwrap().failed[0].unresolvable);
     let gave_up = Event::Ask(
@@ -599,12 +652,15 @@ fn a_question_is_a_phase_until_it_is_answered() {
         (Status::InProgress, Phase::Execution),
         (Status::AwaitingApproval, Phase::Clarification),
     ] {
-        let task = TaskState { status, ..worn() };
+        let task = TaskState {
+            state: status,
+            ..worn()
+        };
         let task = after(task, asked.clone());
-        assert_eq!(task.phase, Some(Phase::Clarification));
+        assert_eq!(task.phase(), Some(Phase::Clarification));
         assert_eq!(task.dialog.as_ref().unwrap().rounds, 3);
         let task = after(task, answered.clone());
-        assert_eq!(task.phase, Some(phase));
+        assert_eq!(task.phase(), Some(phase));
         assert_eq!(task.dialog.unwrap().exchanges.len(), 1);
     }
 }
@@ -635,11 +691,9 @@ fn an_approval_allows_what_it_was_asked_for() {
         (WaitingReason::SideEffects, "rejected", 1, false),
         (WaitingReason::Approval, "timeout", 1, false),
     ] {
-        let start = TaskState {
-            waiting: Some(Waiting { reason, ..waiting() }),
-            allowed_again: reason == WaitingReason::Approval && resolution == "approved",
-            ..worn()
-        };
+        let mut start = worn();
+        start.waits = Some(Hold { reason, ..waiting() });
+        start.consent.allowed_again = reason == WaitingReason::Approval && resolution == "approved";
         let task = after(
             start,
             Event::Task(
@@ -652,14 +706,14 @@ fn an_approval_allows_what_it_was_asked_for() {
             ),
         );
         assert_eq!(
-            (task.agreed.len(), task.allowed_again),
+            (task.consent.agreed.len(), task.consent.allowed_again),
             (agreed, allowed),
             "{reason:?} {resolution}"
         );
         assert_eq!(
-            (task.answers.len(), task.answers[0].approved),
+            (task.consent.answers.len(), task.consent.answers[0].approved),
             (1, resolution == "approved")
         );
-        assert_eq!(task.waiting, None);
+        assert_eq!(task.hold(), None);
     }
 }

@@ -82,7 +82,7 @@ fn an_agent_that_may_have_acted_is_not_told_what_its_work_misses_without_a_perso
         _ => good(state, effect),
     };
     play(&mut simulation, &mut red);
-    let waiting = simulation.state.task(TaskId(0)).waiting.as_ref();
+    let waiting = simulation.state.task(TaskId(0)).hold();
     assert_eq!(
         waiting.map(|waiting| waiting.reason),
         Some(WaitingReason::SideEffects)
@@ -154,7 +154,7 @@ tasks: [{title: a, assignTo: w, review: none, targetFiles: [f], verify: {require
             }
             simulation.perform(0, &mut good);
         }
-        !simulation.state.tasks[0].asks.is_empty()
+        !simulation.state.tasks[0].work.asks.is_empty()
     };
     for (calls, changed, is_asked) in [
         (None, Some(0), true),

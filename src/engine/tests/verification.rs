@@ -77,7 +77,7 @@ fn criteria_alone_that_are_met_are_clean_work() {
     let simulation = run(", review: none", good);
     let task = simulation.state.task(T);
     assert_eq!(
-        (task.flag, task.points),
+        (task.flag(), task.attempt.points),
         (Some(QualityFlag::Clean), Some(Points::whole(100)))
     );
     assert_eq!(
@@ -101,7 +101,11 @@ fn it_comes_after_the_judges_and_leaves_their_score() {
             .map(|(stage, ..)| stage)
             .collect();
         assert_eq!(stages, [Stage::Judge, Stage::Verification], "{keys}");
-        assert_eq!(simulation.state.task(T).points, Some(Points::whole(90)), "{keys}");
+        assert_eq!(
+            simulation.state.task(T).attempt.points,
+            Some(Points::whole(90)),
+            "{keys}"
+        );
     }
     // Failed checks spare it.
     let failing = |state: &State, effect: &Effect| match effect {
@@ -124,7 +128,7 @@ fn it_comes_after_the_judges_and_leaves_their_score() {
 fn failed_criteria_send_work_back_until_attempts_are_used_up() {
     let simulation = run(", review: none, maxAttempts: 3", graded(Answer::Score(20)));
     let task = simulation.state.task(T);
-    assert_eq!((task.status, task.tries), (Status::Failed, 3));
+    assert_eq!((task.status(), task.course.tries), (Status::Failed, 3));
     assert_eq!(task.feedback.len(), 3);
     assert_eq!(task.feedback[0].findings.len(), 2);
     assert!(
@@ -137,7 +141,7 @@ fn failed_criteria_send_work_back_until_attempts_are_used_up() {
         ", review: none, maxAttempts: 1, onExhausted: accept",
         graded(Answer::Score(20)),
     );
-    assert_eq!(accepted.state.task(T).flag, Some(QualityFlag::BelowThreshold));
+    assert_eq!(accepted.state.task(T).flag(), Some(QualityFlag::BelowThreshold));
     assert_eq!(outcome(&accepted.state).class, OutcomeClass::BelowThreshold);
 }
 
@@ -149,7 +153,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
     answer(&mut simulation, Command::Approve { task: T, number: 1 });
     let last = verdicts(&simulation).pop();
     assert_eq!(last, Some((Stage::Verification, Verdict::Pass, None)));
-    assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
     // The person stands for the grader: it is not asked again.
     assert_eq!(
         simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))),
@@ -184,7 +188,7 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
         assert!(question.contains(only), "{question}");
         // Asked like this, the yes is about the work.
         answer(&mut simulation, Command::Approve { task: T, number: 1 });
-        assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+        assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
         let by = simulation.journal.iter().flatten().find_map(|event| match event {
             Event::Task(_, TaskEvent::StageVerdict(report))
                 if report.verdict == Verdict::Pass && report.stage == Stage::Verification =>
@@ -204,7 +208,7 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
         } => Answer::Unreadable,
         _ => good(state, effect),
     });
-    assert_eq!(unread.state.task(T).flag, Some(QualityFlag::Unreviewed));
+    assert_eq!(unread.state.task(T).flag(), Some(QualityFlag::Unreviewed));
     // Where reviewers were content the person decides about the criteria alone.
     let reviewed = run("", graded(Answer::Unreadable));
     assert!(!asked(&reviewed).contains(only));
@@ -225,7 +229,11 @@ fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
         [(Stage::Verification, Verdict::Refer, Some(Cause::GateError))]
     );
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
-    assert_eq!(simulation.state.task(T).tries, 1, "it costs the worker nothing");
+    assert_eq!(
+        simulation.state.task(T).course.tries,
+        1,
+        "it costs the worker nothing"
+    );
     simulation.resume();
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
@@ -244,7 +252,7 @@ fn one_failure_of_the_grader_is_made_good() {
         _ => good(state, effect),
     });
     assert_eq!(
-        (rounds, simulation.state.task(T).flag),
+        (rounds, simulation.state.task(T).flag()),
         (1, Some(QualityFlag::Clean))
     );
 }
@@ -271,14 +279,14 @@ fn a_score_that_a_person_confirmed_outlives_the_criteria_behind_it() {
     let yaml = mission(keys).replace("tasks:", "  h: {adapter: human}\ntasks:");
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(good);
-    assert_eq!(simulation.state.task(T).status, Status::AwaitingApproval);
+    assert_eq!(simulation.state.task(T).status(), Status::AwaitingApproval);
     answer(&mut simulation, Command::Approve { task: T, number: 1 });
     simulation.todo.clear();
     simulation.resume();
     simulation.run(good);
     let task = simulation.state.task(T);
     assert_eq!(
-        (task.flag, task.points),
+        (task.flag(), task.attempt.points),
         (Some(QualityFlag::Clean), Some(Points::whole(90)))
     );
 }
@@ -295,7 +303,7 @@ fn without_reviews_criteria_still_hold_and_nobody_is_said_to_have_reviewed() {
     ] {
         let mut simulation = Simulation::new(&mission(keys), off.clone());
         simulation.run(good);
-        assert_eq!(simulation.state.task(T).flag, Some(flag), "{keys}");
+        assert_eq!(simulation.state.task(T).flag(), Some(flag), "{keys}");
     }
     let mut simulation = Simulation::new(&mission(", maxAttempts: 1"), off);
     simulation.run(graded(Answer::Score(20)));
@@ -340,7 +348,7 @@ fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_agai
         });
         assert_eq!(judged, 0, "a judge was heard");
         assert_eq!(
-            resumed.state.task(T).flag,
+            resumed.state.task(T).flag(),
             Some(QualityFlag::Unreviewed),
             "{yaml}"
         );
@@ -381,7 +389,7 @@ fn graded_by_rubric(agents: &str) -> (Option<Cause>, Stage, usize) {
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(good);
     let judges = simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. })));
-    let waiting = simulation.state.task(T).waiting.as_ref();
+    let waiting = simulation.state.task(T).hold();
     let waiting = waiting.expect("a person is asked");
     (waiting.cause, waiting.stage.stage(), judges)
 }
@@ -438,13 +446,13 @@ fn a_score_that_a_person_confirmed_outlives_the_question_about_the_criteria() {
     answer(&mut simulation, Command::Approve { task: T, number: 1 });
     simulation.resume();
     simulation.run(silent());
-    assert_eq!(simulation.state.task(T).status, Status::AwaitingApproval);
+    assert_eq!(simulation.state.task(T).status(), Status::AwaitingApproval);
     simulation.resume();
     simulation.run(good);
     let task = simulation.state.task(T);
     // All criteria are met; what was accepted is the panel's word.
     assert_eq!(
-        (task.status, task.points),
+        (task.status(), task.attempt.points),
         (Status::Done, Some(Points::whole(90)))
     );
 }
@@ -493,7 +501,7 @@ fn a_panel_that_a_person_accepted_is_not_asked_again_for_a_grader_that_is_missin
     simulation.run(good);
     let asks = |simulation: &Simulation| {
         let task = simulation.state.task(TaskId(0));
-        let waiting = task.waiting.as_ref().expect("a person is asked");
+        let waiting = task.hold().expect("a person is asked");
         (waiting.stage.stage(), waiting.cause, waiting.number)
     };
     assert_eq!(asks(&simulation), (Stage::Judge, Some(Cause::Person), 1));
@@ -515,7 +523,7 @@ fn a_panel_that_a_person_accepted_is_not_asked_again_for_a_grader_that_is_missin
     approve(&mut simulation, 3);
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done]);
-    assert_eq!(simulation.state.task(TaskId(0)).flag, Some(QualityFlag::Clean));
+    assert_eq!(simulation.state.task(TaskId(0)).flag(), Some(QualityFlag::Clean));
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn task_box(state: &State, id: TaskId, rank: Rank, frame: Frame, small: bool) ->
         sanitize(&plan.title),
         sanitize(&state.plan.agent(plan.agent).name),
     );
-    let points = state.task(id).points;
+    let points = state.task(id).attempt.points;
     let score = points.map_or_else(String::new, |points| format!(" · {points}"));
     Box {
         id: None,

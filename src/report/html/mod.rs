@@ -285,7 +285,7 @@ impl<'a> Row<'a> {
             sign: sign(rank),
             title: &plan.title,
             agent: &state.plan.agent(plan.agent).name,
-            points: state.task(id).points.map(|points| points.to_string()),
+            points: state.task(id).attempt.points.map(|points| points.to_string()),
             bar: state.plan.bar(id).map(|bar| bar.points.to_string()),
             attempts: view.task(id).attempts.len(),
             reason: reason(state, view, rank, id),

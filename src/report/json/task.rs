@@ -88,13 +88,13 @@ impl<'a> EdgesRow<'a> {
         let title = |edge| &*state.plan.task(route.target(edge)).title;
         let task = state.task(id);
         // The verdict that ended it took no edge.
-        let last = u32::from(task.status == Status::Failed && task.mode == Some(FailureMode::Quality));
+        let last = u32::from(task.status() == Status::Failed && task.mode() == Some(FailureMode::Quality));
         Some(Self {
             on_pass: title(Edge::Pass),
             on_fail: title(Edge::Fail),
             on_refer: title(Edge::Refer),
-            taken: task.edge.map(Edge::as_str),
-            visits: task.visits + last,
+            taken: task.edge().map(Edge::as_str),
+            visits: task.course.visits + last,
             max_visits: route.fail_goes_back.then_some(route.max_visits),
         })
     }
@@ -135,15 +135,15 @@ impl<'a> TaskRow<'a> {
             title: &plan.title,
             agent: &state.plan.agent(plan.agent).name,
             status: match plan.part {
-                Part::Selected if !task.not_taken => task.status.as_str(),
+                Part::Selected if !task.not_taken => task.status().as_str(),
                 Part::Selected | Part::NotSelected => NOT_TAKEN,
                 Part::Removed => "removed",
             },
-            phase: task.phase.map(Phase::as_str),
+            phase: task.phase().map(Phase::as_str),
             stage: at_work(state, id),
-            quality_flag: task.flag.map(QualityFlag::as_str),
-            points: task.points.map(Points::to_f64),
-            score: task.points.map(Points::score_f64),
+            quality_flag: task.flag().map(QualityFlag::as_str),
+            points: task.attempt.points.map(Points::to_f64),
+            score: task.attempt.points.map(Points::score_f64),
             bar: bar.map(|bar| bar.points.to_f64()),
             bar_origin: bar.map(|bar| bar.origin),
             attempts: seen.attempts.iter().map(AttemptRow::of).collect(),
@@ -179,7 +179,7 @@ impl<'a> TaskRow<'a> {
                 request: from.request.as_deref(),
             }),
             superseded_by: task
-                .superseded
+                .is_superseded()
                 .then(|| &*state.plan.task(state.standing(id)).title),
             delegated_by: plan.delegated_by.map(|id| &*state.plan.agent(id).name),
             depends_on: dependencies.map(|id| &*state.plan.task(*id).title).collect(),
@@ -212,7 +212,7 @@ struct AddedRow<'a> {
 /// of checkpoints, delays and gates that did not pass.
 pub(in crate::report) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     let plan = &state.plan;
-    if state.task(id).status != Status::Pending || !state.takes(id) {
+    if state.task(id).status() != Status::Pending || !state.takes(id) {
         return Vec::new();
     }
     let dependencies = plan.dependencies.of(id.index()).iter();

@@ -201,7 +201,7 @@ struct Row {
 impl Row {
     fn of(state: &State, live: &Live, id: TaskId, running: &Running) -> Self {
         let task = state.task(id);
-        let works = task.status == Status::InProgress;
+        let works = task.status() == Status::InProgress;
         Self {
             activity: activity(state, id, running),
             title: sanitize(&state.plan.task(id).title).into_owned(),

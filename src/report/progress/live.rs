@@ -121,7 +121,7 @@ impl Live {
     fn adopt(&mut self, state: &State, at: Timestamp) {
         for id in state.plan.task_ids().filter(|id| state.task(*id).holds_slot()) {
             let mut running = Running::at(at);
-            if let Some(judging) = state.task(id).judging.as_deref() {
+            if let Some(judging) = state.task(id).judging() {
                 let has_scores = |seat: &&Seat| matches!(seat.state, SeatState::Replied(_));
                 running.seats = number(judging.seats.len());
                 running.scored = number(judging.seats.iter().filter(has_scores).count());
@@ -225,9 +225,9 @@ fn number(len: usize) -> u32 {
 /// What a running task does, in a few words: `working`, `attempt 2`, `checks 1/3`, `judges 2/3`.
 pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
     let task = state.task(id);
-    match task.status {
+    match task.status() {
         Status::Assigned => "starting".to_owned(),
-        Status::InProgress if task.attempt > 1 => format!("attempt {}", task.attempt),
+        Status::InProgress if task.attempt.number > 1 => format!("attempt {}", task.attempt.number),
         Status::InProgress => "working".to_owned(),
         _ if is_verified(state, id) => "verifying".to_owned(),
         _ if running.seats > 0 => format!("judges {}/{}", running.scored, running.seats),
@@ -240,6 +240,6 @@ pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
 
 /// Whether the stage of its criteria has come.
 fn is_verified(state: &State, id: TaskId) -> bool {
-    let judging = state.task(id).judging.as_deref();
+    let judging = state.task(id).judging();
     state.plan.task(id).verification().is_some() && judging.is_some_and(|judging| judging.stage.is_some())
 }

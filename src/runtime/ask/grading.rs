@@ -23,7 +23,7 @@ impl Call {
         let material = Material::gather(self.case(), &self.judged)?;
         let acceptance = Acceptance {
             criteria: &plan.task(id).acceptance,
-            cut: &self.task.probes,
+            cut: &self.task.course.probes,
         };
         self.hand_over(round, rubric, acceptance, &material)?;
         let work = material.work(plan, id);
@@ -31,7 +31,7 @@ impl Call {
         let prior = work.prior.points.len();
         let mut judgement = material.judgement(&asked.joined(), prior);
         // What whoever cut the criteria says is no word of the judge's.
-        let cut = self.task.probes.iter();
+        let cut = self.task.course.probes.iter();
         cut.for_each(|probe| judgement.work.add(&probe.text));
         let criteria: Vec<_> = rubric
             .criteria
@@ -71,8 +71,8 @@ impl Call {
         let author = |(id, state): &Judged| Author {
             task: self.plan.task(*id).title.to_string(),
             agent: self.plan.agent(self.plan.task(*id).agent).name.to_string(),
-            attempt: state.attempt,
-            model: state.model.as_deref().map(str::to_owned),
+            attempt: state.attempt.number,
+            model: state.output.model.as_deref().map(str::to_owned),
         };
         let handoff = Handoff::new(Content {
             task: &self.plan.task(self.id.task).title,

@@ -145,7 +145,7 @@ impl Ground {
             Some(step @ Step::Stage(_)) => Some(state.plan.task(task).step_name(step)),
             _ => None,
         };
-        let attempt = state.task(task).attempt;
+        let attempt = state.task(task).attempt.number;
         Some(Self::new(task, attempt, purpose.stage()?, name))
     }
 }
@@ -170,7 +170,7 @@ impl Place {
                 .tasks
                 .get(id.index())
                 .map_or_else(String::new, |task| task.title.to_string()),
-            task: state.tasks.get(id.index()).map(|task| (id, task.attempt)),
+            task: state.tasks.get(id.index()).map(|task| (id, task.attempt.number)),
             stage,
             is_beside: ground.is_none(),
             ground,

@@ -17,8 +17,8 @@ impl Shown {
         let task = state.task(id.task);
         let is_judging =
             |purpose: Purpose| purpose.is_judging() && !matches!(purpose, Purpose::Approve { .. });
-        let open = task.asks.iter().find(|open| open.id == id);
-        let judging = task.judging.as_deref()?;
+        let open = task.work.asks.iter().find(|open| open.id == id);
+        let judging = task.judging()?;
         let is_about_it =
             open.is_some_and(|open| is_judging(open.purpose)) && state.plan.route(id.task).is_none();
         is_about_it.then(|| Self {

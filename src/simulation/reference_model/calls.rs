@@ -35,7 +35,7 @@ impl Calls {
             Event::Budget(BudgetEvent::Settled { call, usage, .. }) => {
                 let task = state.task(call.task);
                 let is_awaited = matches!(call.call, Call::Ask(..))
-                    && task.asks.iter().any(|open| CallId::ask(open.id) == *call);
+                    && task.work.asks.iter().any(|open| CallId::ask(open.id) == *call);
                 assert!(!is_awaited, "somebody waits for it: {event:?}");
                 self.end(*call, usage);
             }

@@ -245,7 +245,7 @@ pub fn with_flags(flags: &str) -> RunOptions {
 pub fn command(state: &State, verb: &str, rest: &str) -> Command {
     let (name, text) = rest.split_once(' ').unwrap_or((rest, ""));
     let (name, number) = name.split_once('#').unwrap_or((name, ""));
-    let asked = |task: TaskId| number.parse().unwrap_or(state.task(task).asked);
+    let asked = |task: TaskId| number.parse().unwrap_or(state.task(task).consent.asked);
     let hold = || {
         let index = state.plan.holds.iter().position(|hold| &*hold.name == name);
         HoldId::from_index(index.unwrap_or_else(|| panic!("no hold is named {name}")))

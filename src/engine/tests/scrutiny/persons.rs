@@ -41,7 +41,7 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     };
     simulation.run(down);
     let asks = |simulation: &Simulation| {
-        let waiting = simulation.state.task(T).waiting.as_ref();
+        let waiting = simulation.state.task(T).hold();
         let waiting = waiting.expect("a person is asked");
         (
             waiting.stage.stage(),
@@ -92,8 +92,11 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     simulation.resume();
     simulation.run(content);
     let task = simulation.state.task(T);
-    assert_eq!((task.status, task.flag), (Status::Done, Some(QualityFlag::Clean)));
-    assert!(task.points.is_some(), "the panel's score is the work's");
+    assert_eq!(
+        (task.status(), task.flag()),
+        (Status::Done, Some(QualityFlag::Clean))
+    );
+    assert!(task.attempt.points.is_some(), "the panel's score is the work's");
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn whoever_is_missing_behind_two_accepted_stages_is_asked_again_alone() {
         simulation.run(down());
     }
     let asks = |simulation: &Simulation| {
-        let waiting = simulation.state.task(T).waiting.as_ref();
+        let waiting = simulation.state.task(T).hold();
         waiting.map(|waiting| (waiting.number, waiting.stage.step()))
     };
     assert_eq!(asks(&simulation), Some((3, Some(Step::Stage(2)))));
@@ -129,11 +132,11 @@ fn a_persons_word_about_one_attempt_is_none_about_the_next() {
     // The stage behind it sent the work back.
     let task = simulation.state.task(T);
     assert_eq!(
-        (task.status, task.attempt, task.asked),
+        (task.status(), task.attempt.number, task.consent.asked),
         (Status::AwaitingApproval, 2, 2)
     );
     assert_eq!(
-        task.waiting.as_ref().and_then(|waiting| waiting.stage.step()),
+        task.hold().and_then(|waiting| waiting.stage.step()),
         Some(Step::Stage(0))
     );
 }

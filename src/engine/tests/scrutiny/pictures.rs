@@ -127,13 +127,13 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
     };
     simulation.feed(&seen(7));
     assert_eq!(
-        simulation.state.task(T).status,
+        simulation.state.task(T).status(),
         Status::Review,
         "of another attempt"
     );
     simulation.feed(&seen(1));
     let task = simulation.state.task(T);
-    assert_eq!((task.status, task.faulted), (Status::Done, true));
+    assert_eq!((task.status(), task.attempt.faulted), (Status::Done, true));
     let told = simulation.count(|event| match event {
         Event::Task(_, TaskEvent::StageVerdict(report)) => report.findings.iter().any(|finding| {
             finding

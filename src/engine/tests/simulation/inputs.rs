@@ -422,7 +422,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
             })
         }
         Job::Stage(Step::Vision, 0) => {
-            let known = state.task(task).judging.as_deref();
+            let known = state.task(task).judging();
             let known = known.map_or(&[][..], |judging| &judging.files);
             let fact = |path: &str| match answer {
                 Answer::Files(size, mark) => seen(path, *size, *mark),

@@ -89,7 +89,7 @@ impl Lines {
         else {
             return None;
         };
-        let (title, points) = (&*state.plan.task(id).title, state.task(id).points);
+        let (title, points) = (&*state.plan.task(id).title, state.task(id).attempt.points);
         match (to, flag, mode) {
             (Status::Done, Some(flag), _) => {
                 let mut parts = vec![flag.as_str().to_owned()];
@@ -156,7 +156,7 @@ impl Lines {
                 message,
                 ..
             } => {
-                let mut open = state.task(id.task).asks.iter();
+                let mut open = state.task(id.task).work.asks.iter();
                 let asked = open.find(|open| {
                     open.id.number == id.number
                         && open.id.attempt_try > id.attempt_try

@@ -28,7 +28,7 @@ impl Lines {
                 not_before,
                 of,
             } => {
-                let running = state.task(turn.task).running.as_ref();
+                let running = state.task(turn.task).work.turn.as_ref();
                 let failed = running.map_or(1, |running| running.failed_requests);
                 let again = self.again((failed, *of), *not_before);
                 let detail = format!("{again}: {} {message}", class.as_str());

@@ -1,0 +1,169 @@
+//! What a task's state holds of its attempts: of the current one, and of all since the task last began.
+
+use crate::domain::{AttemptKind, Finding, Points, Probe, Stage, TurnId};
+use crate::engine::payload::{FileRef, ToolCalls};
+
+/// The current or last attempt of a task. Each one begins with nothing of the one before.
+#[derive(Debug, Clone, Default)]
+pub struct Attempt {
+    /// Its number; 0 before the first.
+    pub number: u32,
+    /// Its kind.
+    pub kind: AttemptKind,
+    /// Number of its current or last turn.
+    pub turn: u32,
+    /// Rounds in which reviewers were asked about it. Numbers count on when a parked attempt is judged again, so that no
+    /// reply ever takes the name of an older one.
+    pub rounds: u32,
+    /// The tool calls of its turns.
+    pub calls: Calls,
+    /// How often the worker was told in it what its finish gate misses.
+    pub nudged: Nudged,
+    /// What the worker was told last of that.
+    pub missing: Vec<Finding>,
+    /// The last score.
+    pub points: Option<Points>,
+    /// Whether the last verdict of a review that was asked for could not be trusted.
+    pub indeterminate: bool,
+    /// The last stage in whose place a person accepted the work: what comes before it is settled, however often judges
+    /// behind it must be asked.
+    pub accepted: Option<Box<PersonsWord>>,
+    /// Whether the work passed only by the relief of a foundation task.
+    pub relaxed: bool,
+    /// Whether a red team or a vision check gave no report, and the work went on without it.
+    pub faulted: bool,
+    /// Whether something that should have been shown was not shown: a forced finish gate, an open judge breaker.
+    pub unverified: bool,
+}
+
+/// What has come together since a task last began, by itself or by a person's word: then it all begins anew.
+#[derive(Debug, Clone, Default)]
+pub struct Course {
+    /// Attempts of the current allowance.
+    pub tries: u32,
+    /// Fixes since the last execute or retry.
+    pub fixes: u32,
+    /// Retries of the current allowance.
+    pub retries: u32,
+    /// How often its accepted work did not stand.
+    pub regressions: u32,
+    /// For a verification: verdicts that took an edge.
+    pub visits: u32,
+    /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
+    pub signature: Option<u64>,
+    /// Whether its judges have sent back the work that is going on: it stays theirs, whatever the judge breaker says.
+    pub sent_back: bool,
+    /// What has failed in a row.
+    pub streak: Streak,
+    /// What an agent cut its criteria into.
+    pub probes: Vec<Probe>,
+    /// What the runtime saw of its work.
+    pub evidence: Evidence,
+}
+
+/// What has failed in a row; whatever goes well ends the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Streak {
+    /// Attempts that failed for a reason of the provider.
+    pub provider: u32,
+    /// Attempts that ended within a second of their start, nobody knows why.
+    pub instant: u32,
+    /// Limits of subscriptions that were met.
+    pub windows: u32,
+    /// Whether the last turn ended within a second of its attempt's start.
+    pub was_quick: bool,
+    /// Whether what the agent was told was too long, since the task last began: it is told less then.
+    pub too_long: bool,
+}
+
+/// A person's yes to work that is judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonsWord {
+    /// Where it stands.
+    pub stage: Stage,
+    /// For one of the mission's own stages: its name.
+    pub name: Option<Box<str>>,
+    /// Whether the score that a panel gave before is the work's score.
+    pub scored: bool,
+}
+
+/// How often a worker was told in one attempt what its finish gate misses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Nudged {
+    /// That its work does not compile.
+    pub compilation: u32,
+    /// The rest.
+    pub others: u32,
+}
+
+/// What the runtime itself saw of a task's work, beside exit codes and checks (semantics, section 1).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Evidence {
+    /// What stood in the files before the turn that is coming or in flight. A turn that was lost leaves it: whatever
+    /// it did is found by the next one.
+    pub noted: Option<Box<Noted>>,
+    /// Whether the content of a watched file changed since the task's first attempt.
+    pub changed: Known,
+    /// Whether a watched file was written since then, be it with what it held.
+    pub written: Known,
+}
+
+/// The record of files before a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// The turn for which it was made.
+    pub turn: TurnId,
+    /// The record, in the spool.
+    pub file: FileRef,
+    /// Turns that were ever started before.
+    pub(in crate::engine) starts: u64,
+    /// Whether another turn was under way when it was made.
+    pub(in crate::engine) shared: bool,
+}
+
+/// Whether something happened, where that can be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Known {
+    /// It did not.
+    #[default]
+    No,
+    /// It did.
+    Yes,
+    /// Nobody can tell.
+    Unknown,
+}
+impl Known {
+    /// With one more turn, in which so many files did so; `None`: nobody can tell.
+    pub(in crate::engine) fn and(self, count: Option<u32>, shared: bool) -> Self {
+        match (self, count) {
+            (Self::Yes, _) => Self::Yes,
+            (known, Some(0)) => known,
+            (_, Some(_)) if !shared => Self::Yes,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The tool calls of an attempt: of all its turns, or nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calls(pub(in crate::engine) Option<ToolCalls>);
+impl Default for Calls {
+    /// Before the first turn there was none.
+    fn default() -> Self {
+        Self(Some(ToolCalls::default()))
+    }
+}
+impl Calls {
+    /// The sum; `None` where the ledger of any turn is missing.
+    #[must_use]
+    pub fn known(self) -> Option<ToolCalls> {
+        self.0
+    }
+
+    pub(in crate::engine) fn and(self, turn: Option<ToolCalls>) -> Self {
+        Self(self.0.zip(turn).map(|(sum, turn)| ToolCalls {
+            calls: sum.calls.saturating_add(turn.calls),
+            writes: sum.writes.saturating_add(turn.writes),
+        }))
+    }
+}

@@ -1,0 +1,102 @@
+//! What keeps a task from moving until a person says so, and what their answer leads to.
+
+use crate::domain::{Cause, FailureMode, Stage, StageKey, Timestamp, WaitingReason};
+
+/// How an approval is resolved, as the journal says it: the person says yes.
+pub(crate) const APPROVED: &str = "approved";
+/// The person says no.
+pub(crate) const REJECTED: &str = "rejected";
+/// The person answered a question.
+pub(crate) const ANSWERED: &str = "answered";
+
+/// What a task waits for a person with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// The reason.
+    pub reason: WaitingReason,
+    /// For a refer: its cause.
+    pub cause: Option<Cause>,
+    /// For a refer: the stage that a person decides instead of.
+    pub stage: StageKey,
+    /// The approval's number within the task.
+    pub number: u32,
+    /// The approval gate that asks, where one does.
+    pub gate: Option<Box<str>>,
+    /// When its time is up, or was.
+    pub expires: Option<Timestamp>,
+    /// Which approver that is no person is asked now.
+    pub asking: Option<u32>,
+    /// How many of the approvers have left it open.
+    pub undecided: u32,
+}
+
+/// What an answer to a hold leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// The task starts, once everybody has agreed.
+    Start,
+    /// Its agent goes on in a new turn of the attempt.
+    Turn,
+    /// Its work is judged behind the stage; nobody has said anything about it.
+    Judge,
+    /// The answer stands for the stage, and the work is judged behind it: a person who was asked about one stage did not
+    /// speak of the others.
+    Pass,
+    /// The answer stands for the stage, and the work is accepted.
+    Accept,
+    /// The answer stands for the stage, and the work is sent back within the limits of its attempts.
+    Rework,
+    /// The answer stands for the stage, and the task has failed: its attempts are used up.
+    GiveUp,
+    /// The task has failed.
+    Fail(FailureMode),
+}
+
+impl Hold {
+    /// A hold that is asked about for this reason.
+    pub(crate) fn of(reason: WaitingReason) -> Self {
+        Self {
+            reason,
+            cause: None,
+            stage: StageKey::Of(Stage::Judge),
+            number: 0,
+            gate: None,
+            expires: None,
+            asking: None,
+            undecided: 0,
+        }
+    }
+
+    /// What a yes leads to.
+    pub(crate) fn on_yes(&self) -> Resume {
+        match self.reason {
+            WaitingReason::Approval | WaitingReason::SideEffects => Resume::Start,
+            WaitingReason::Question | WaitingReason::Auth => Resume::Turn,
+            WaitingReason::Operator => Resume::Judge,
+            WaitingReason::Refer if self.is_last_word() => Resume::Accept,
+            WaitingReason::Refer => Resume::Pass,
+        }
+    }
+
+    /// What a no leads to.
+    pub(crate) fn on_no(&self) -> Resume {
+        match self.reason {
+            WaitingReason::Approval | WaitingReason::SideEffects => Resume::Fail(FailureMode::Rejected),
+            WaitingReason::Question | WaitingReason::Auth => Resume::Fail(FailureMode::Cancelled),
+            WaitingReason::Refer if self.is_last_word() => Resume::GiveUp,
+            WaitingReason::Refer | WaitingReason::Operator => Resume::Rework,
+        }
+    }
+
+    /// Whether a person is asked because the attempts are used up: then their word ends the task, either way.
+    fn is_last_word(&self) -> bool {
+        self.cause == Some(Cause::Exhausted)
+    }
+
+    /// Whether it is the judges, not a person, that are missing: such a task is asked about again on resume and
+    /// counts as indeterminate (section 20).
+    #[must_use]
+    pub fn is_for_judges(&self) -> bool {
+        self.reason == WaitingReason::Refer && self.cause.is_some_and(Cause::is_of_judges)
+    }
+}
