@@ -248,7 +248,9 @@ impl StagePlan {
             },
             Self::RedTeam(red_team) => Some(red_team.agent),
             Self::Vision(vision) => vision.agent,
-            _ => None,
+            Self::Preflight | Self::Finish(_) | Self::Checks(_) | Self::Judge(_) | Self::Verification(_) => {
+                None
+            }
         }
     }
 
@@ -258,7 +260,9 @@ impl StagePlan {
             Self::Own(_, OwnStage { barred, .. })
             | Self::RedTeam(RedTeamPlan { barred, .. })
             | Self::Vision(VisionPlan { barred, .. }) => barred.as_deref(),
-            _ => None,
+            Self::Preflight | Self::Finish(_) | Self::Checks(_) | Self::Judge(_) | Self::Verification(_) => {
+                None
+            }
         }
     }
 
@@ -267,7 +271,9 @@ impl StagePlan {
             Self::Own(_, OwnStage { barred, .. })
             | Self::RedTeam(RedTeamPlan { barred, .. })
             | Self::Vision(VisionPlan { barred, .. }) => Some(barred),
-            _ => None,
+            Self::Preflight | Self::Finish(_) | Self::Checks(_) | Self::Judge(_) | Self::Verification(_) => {
+                None
+            }
         }
     }
 

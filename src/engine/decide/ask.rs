@@ -3,7 +3,7 @@
 //! A rule that needs somebody's word calls [`ask`] and goes on in [`conclude`], the one place where a purpose meets
 //! its rule. Request retries are counted here, and who is asked instead. An ask ends with the task's next transition, so a rule that
 //! moves the task and asks does it in this order. To add a purpose: a variant of [`Purpose`] and its answers in
-//! [`Advice`], their reading in `judging::advice`, the question in `review::consult`, and the arm below.
+//! [`Advice`], its question and reader in `review::questions`, its row in `engine::policy`, and the arm below.
 
 use crate::domain::{Advice, AgentId, AskId, FailureClass, Purpose, SeatPlace, Timestamp};
 use crate::engine::event::{AskEvent, Event, TaskEvent};
