@@ -22,39 +22,39 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("code lines: agents", 4_562),
-    ("code lines: cli", 8_839),
-    ("code lines: domain", 1_735),
-    ("code lines: engine", 13_316),
-    ("code lines: judging", 4_734),
-    ("code lines: supervisor", 3_601),
+    ("code lines: agents", 4_561),
+    ("code lines: cli", 8_835),
+    ("code lines: domain", 1_753),
+    ("code lines: engine", 13_337),
+    ("code lines: judging", 4_731),
+    ("code lines: supervisor", 3_596),
     ("code lines: lib", 21),
     ("code lines: main", 4),
-    ("code lines: mission", 11_287),
-    ("code lines: report", 13_940),
+    ("code lines: mission", 11_308),
+    ("code lines: report", 13_924),
     ("code lines: review", 2_676),
-    ("code lines: runtime", 10_613),
+    ("code lines: runtime", 10_596),
     ("code lines: store", 2_463),
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_178),
-    ("code lines: the core", 34_250),
-    ("code lines: all", 78_998),
-    ("files over 600 lines", 10),
+    ("code lines: the core", 34_271),
+    ("code lines: all", 79_023),
+    ("files over 600 lines", 9),
     ("largest circle of imports: agents", 9),
     ("largest circle of imports: cli", 44),
     ("largest circle of imports: domain", 7),
-    ("largest circle of imports: engine", 65),
+    ("largest circle of imports: engine", 10),
     ("largest circle of imports: judging", 10),
     ("largest circle of imports: supervisor", 12),
     ("largest circle of imports: mission", 7),
     ("largest circle of imports: report", 9),
     ("largest circle of imports: runtime", 10),
     ("largest circle of imports: store", 3),
-    ("functions over 70 lines", 21),
-    ("functions over 80 lines", 2),
+    ("functions over 70 lines", 18),
+    ("functions over 80 lines", 0),
     ("`Result<_, String>` in signatures", 7),
     ("hand-built `Spawn`", 1),
-    ("public fields of `TaskState`", 22),
+    ("public fields of `TaskState`", 14),
     ("exhaustive matches over events", 6),
     ("names of events to go", 0),
 ];
@@ -82,6 +82,19 @@ const OLD_EVENTS: [&str; 8] = [
 
 /// What a stage of judging never names: failures of requests, money, moments.
 const NOT_OF_STAGES: [&str; 5] = ["FailureClass", "Money", "Timestamp", "Millis", "not_before"];
+
+/// What the life cycle of work never names: the stages that it is for, what they say, what follows from that.
+const NOT_OF_WORK: [&str; 9] = [
+    "stages",
+    "Stage",
+    "StageKey",
+    "StagePlan",
+    "OpenStage",
+    "Step",
+    "Judging",
+    "Verdict",
+    "Points",
+];
 
 /// Something that is counted.
 struct Figure {
@@ -219,13 +232,8 @@ fn repetitions(files: &[File]) -> Vec<Figure> {
         Figure::in_files("calls of `judged_by`", files, |file| {
             items::calls(file, "judged_by")
         }),
-        Figure::in_files("what no stage knows of", files, |file| {
-            let words = file
-                .tokens
-                .iter()
-                .filter(|token| NOT_OF_STAGES.contains(&token.text));
-            words.count() * usize::from(file.path.starts_with("engine/stages/"))
-        }),
+        strangers("what no stage knows of", files, "engine/stages/", &NOT_OF_STAGES),
+        strangers("what no work knows of", files, "engine/work/", &NOT_OF_WORK),
         Figure::new(
             "public fields of `TaskState`",
             fields.expect("the engine declares it"),
@@ -233,6 +241,16 @@ fn repetitions(files: &[File]) -> Vec<Figure> {
         Figure::of_places("exhaustive matches over events", matches),
         old_events(),
     ]
+}
+
+/// How often the files of a folder name what they should know nothing of.
+fn strangers(name: &str, files: &[File], folder: &str, words: &[&str]) -> Figure {
+    let is_there = |file: &File| file.path.starts_with(folder);
+    assert!(files.iter().any(is_there), "{folder} is where the files are");
+    Figure::in_files(name, files, |file| {
+        let tokens = file.tokens.iter().filter(|_| is_there(file));
+        tokens.filter(|token| words.contains(&token.text)).count()
+    })
 }
 
 /// How often the tree names the events that are to go, tests and pages included.

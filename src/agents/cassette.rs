@@ -50,7 +50,7 @@ pub struct Call {
     pub agent: String,
     /// The attempt.
     pub attempt: u32,
-    /// `work`, `judge`, or what an agent is consulted about.
+    /// `work`, `judge`, or what an agent is asked about.
     pub stage: String,
     /// Where in the stage: turn; or seat, round and try; or number and try.
     pub place: Vec<u32>,

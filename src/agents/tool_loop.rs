@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{Digest, FailureClass, Timestamp};
-use crate::engine::{WorkKind, pause_before_retry, policy};
+use crate::engine::{FailedTry, Retry, Tries, WorkKind, policy};
 use crate::test_clock::scaled;
 
 use super::endpoint::Endpoint;
@@ -213,7 +213,7 @@ struct Talk<'a> {
 impl Talk<'_> {
     /// One round trip.
     async fn ask(&mut self) -> Result<ModelReply, ModelError> {
-        let mut failed = 0;
+        let mut tries = Tries::default();
         loop {
             self.request.timeout = self.end.saturating_duration_since(Instant::now());
             if self.request.timeout.is_zero() {
@@ -241,25 +241,24 @@ impl Talk<'_> {
                 self.request.schema = None;
                 continue;
             }
-            let Some(pause) = self.pause_after(&error, failed) else {
+            let Some(pause) = self.pause_after(&error, tries) else {
                 return Err(error);
             };
-            failed += 1;
+            tries.fail(None);
             tokio::time::sleep(pause).await;
         }
     }
 
     /// How long to wait before a request is made again; `None`: it is not.
-    fn pause_after(&self, error: &ModelError, failed: u32) -> Option<Duration> {
+    fn pause_after(&self, error: &ModelError, before: Tries) -> Option<Duration> {
         let is_first = self.dialogue.exchanges.is_empty();
-        let most = policy(WorkKind::Turn).request_retries;
-        if is_first || !error.class.request_retried() || failed >= most {
-            return None;
-        }
         let jitter = u16::try_from(Timestamp::now().0 % 1001).unwrap_or(0);
-        let pause = pause_before_retry(failed, error.retry_after, jitter)?;
+        let failure = FailedTry::of(error.class, error.retry_after, jitter);
+        let Retry::After { pause, .. } = failure.leads_to(policy(WorkKind::Turn), before) else {
+            return None;
+        };
         let pause = scaled(pause.as_duration());
-        (Instant::now() + pause < self.end).then_some(pause)
+        (!is_first && Instant::now() + pause < self.end).then_some(pause)
     }
 
     fn count(&mut self, usage: &Usage) {

@@ -6,7 +6,7 @@ use super::{DeclaredVerdict, DimensionScore, Finding, Opinion, Points, PriorAnsw
 
 /// What an agent said that was asked, as far as it fits what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Advice {
+pub enum Answer {
     /// [`super::Purpose::Score`]: a score for every dimension of a panel.
     #[serde(rename = "e")]
     Scores {
@@ -41,10 +41,10 @@ pub enum Advice {
     IsQuestion(bool),
     /// [`super::Purpose::Answer`]: the answer.
     #[serde(rename = "a")]
-    Answer(String),
+    Text(String),
     /// [`super::Purpose::Answer`]: it does not know; a person should be asked.
     #[serde(rename = "n")]
-    NoAnswer,
+    DoesNotKnow,
     /// [`super::Purpose::Resolve`]: the task can do without, if it is told this.
     #[serde(rename = "b")]
     Absorb {

@@ -43,7 +43,7 @@ mod score;
 mod stages;
 mod verdict;
 
-pub use answer::{Advice, FindingsReport, GradeGiven, Probe, RubricReply};
+pub use answer::{Answer, FindingsReport, GradeGiven, Probe, RubricReply};
 pub use assumption::{Assumption, BrokenAssumption};
 pub use date_line::{date_line, undated};
 pub use dead_letter::{DeadLetter, LetterStatus};

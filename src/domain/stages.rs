@@ -30,6 +30,15 @@ impl Step {
         }
     }
 
+    /// Whether the work is kept out as long as it has no verdict. Without the report of another one the work goes on, and
+    /// that is on record.
+    pub fn closes(self) -> bool {
+        match self {
+            Self::Stage(_) => true,
+            Self::RedTeam | Self::Vision => false,
+        }
+    }
+
     /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
     #[must_use]
     pub fn as_str(self) -> &'static str {

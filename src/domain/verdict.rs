@@ -147,7 +147,7 @@ impl Cause {
     }
 }
 
-/// One step of judging an attempt (section 6).
+/// One step of judging an attempt (section 6). The order of the variants is the order of judging: comparisons go by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -174,6 +174,20 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// Whether it is one of the stages behind the verification (6.7 to 6.9).
+    pub fn is_behind_verification(self) -> bool {
+        match self {
+            Self::Stages | Self::RedTeam | Self::Vision => true,
+            Self::Outcome
+            | Self::Preflight
+            | Self::Finish
+            | Self::Checks
+            | Self::Judge
+            | Self::Verification
+            | Self::Audit => false,
+        }
+    }
+
     /// The name as written in JSON and in spool files.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -4,25 +4,30 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `budget` | the budget follows what happens: which calls are still waited for (19) |
+//! | `deadline` | deadlines follow what happens: their timers are set by what is known of them (14) |
 //! | `run` | what events of the run change of its state |
 //! | `task` | what events change of one task |
 //! | `work` | what events of work, turns and questions change of their task |
 
+mod budget;
+mod deadline;
 mod run;
 mod task;
 mod work;
 
-use super::event::{AskEvent, Event, GateEvent, HoldEvent, TaskEvent, TurnEvent, WorkEvent};
-use super::fixups::{no_longer_superseded, supersede};
+use super::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent};
+use super::fixups::supersede;
 use super::job::Job;
 use super::payload::{DeferralReason, StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, is_tried_again, nothing_is_due};
-use super::state::{HoldStage, State, TaskState};
+use super::routes;
+use super::state::{HoldStage, Lifecycle, State, TaskState};
 use super::timers::Timer;
-use super::{deadline, ledger, routes};
-use crate::domain::{
-    AttemptKind, Cause, GateId, HoldId, Purpose, QualityFlag, Stage, Status, TaskId, Verdict,
-};
+use crate::domain::{AttemptKind, Cause, GateId, HoldId, Purpose, Stage, Status, TaskId, Verdict};
+
+pub(super) use budget::drop_what_nobody_waits_for;
+pub(super) use deadline::arm;
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
@@ -31,11 +36,8 @@ pub fn apply(state: &mut State, event: &Event) {
 }
 
 fn change(state: &mut State, event: &Event) {
-    ledger::follow(state, event);
-    if state.notices.apply(event) {
-        // The session ends: it waits for nobody any more.
-        state.timers.cancel(Timer::WaitOver);
-    }
+    budget::follow(state, event);
+    follow_notices(state, event);
     match event {
         Event::Run(event) => run::change(state, event),
         Event::Task(task, said) => change_standing(state, *task, event, said),
@@ -57,12 +59,27 @@ fn change(state: &mut State, event: &Event) {
     }
 }
 
+fn follow_notices(state: &mut State, event: &Event) {
+    let was_announced = state.notices.announced;
+    match event {
+        // What was announced is not the end after all, or was the end of an earlier session.
+        Event::Run(RunEvent::Resumed { .. } | RunEvent::Salvaged { .. })
+        | Event::Task(_, TaskEvent::Transition { .. }) => state.notices.announced = false,
+        Event::Notice(event) => state.notices.apply(event),
+        _ => {}
+    }
+    if state.notices.announced && !was_announced {
+        // The session ends: it waits for nobody any more.
+        state.timers.cancel(Timer::WaitOver);
+    }
+}
+
 /// The standing of a task, and what others feel of it.
 fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEvent) {
     match said {
         TaskEvent::Transition { .. } => transition(state, task, event),
         TaskEvent::Deferred { .. } | TaskEvent::Released => defer(state, task, event),
-        TaskEvent::Superseded { .. } => supersede(state, task),
+        TaskEvent::Superseded { .. } => supersede(state, task, true),
         TaskEvent::AttemptPlanned {
             kind: AttemptKind::Execute,
             ..
@@ -70,6 +87,8 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             // A person wants it done and judged anew.
             forgive(state, task);
             change_task(state, task, event);
+            // A verification that was to judge once more decides anew: its verdict is withdrawn after all.
+            routes::undecided(state, task);
         }
         TaskEvent::Regressed {
             behind,
@@ -83,14 +102,13 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
         TaskEvent::StageVerdict(report) => {
             count_rejection(state, report);
             change_task(state, task, event);
-            mark_unverified(state, report);
         }
         TaskEvent::AcceptanceRecorded { .. } => {
             change_task(state, task, event);
             state.acceptances += 1;
             state.audit.due = true;
             let (order, turns, session) = (state.acceptances, state.turns_ended, state.sessions);
-            if let Some(acceptance) = state.tasks[task.index()].end.acceptance.as_deref_mut() {
+            if let Some(acceptance) = state.tasks[task.index()].acceptance_mut() {
                 (acceptance.order, acceptance.turns, acceptance.session) = (order, turns, session);
             }
         }
@@ -116,6 +134,10 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
                 unblock(state, task);
             }
         }
+        TaskEvent::StageOpened { .. } | TaskEvent::ApprovalResolved { .. } => {
+            change_task(state, task, event);
+            follow_asks(state, task);
+        }
         _ => change_task(state, task, event),
     }
 }
@@ -130,7 +152,7 @@ fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent)
         WorkEvent::Requested(Job::Check(_)) => {
             // A turn that ends while a check runs may change what the check has looked at.
             let ended = state.turns_ended;
-            if let Some(judging) = state.tasks[task.index()].review.as_deref_mut() {
+            if let Lifecycle::Review(judging) = &mut state.tasks[task.index()].lifecycle {
                 judging.turns_ended = ended;
             }
         }
@@ -219,16 +241,6 @@ fn regressed(
             block(state, second);
         }
     }
-}
-
-/// A file of done work changed, and no check holds it any more: the work is marked.
-fn mark_unverified(state: &mut State, report: &StageReport) {
-    if report.stage != Stage::Audit || report.verdict != Verdict::Skip {
-        return;
-    }
-    state.alter(report.task, |task| {
-        task.end.flag = task.end.flag.map(|flag| flag.max(QualityFlag::Unverified));
-    });
 }
 
 /// The judges' word about a model's work: rejections in a row are counted, a pass ends the row. A person's word is not a
@@ -341,8 +353,7 @@ fn follow_approval(state: &mut State, task: TaskId, event: &Event) {
 fn defer(state: &mut State, id: TaskId, event: &Event) {
     state.timers.cancel(Timer::WaitOver);
     change_task(state, id, event);
-    ledger::drop_what_nobody_waits_for(state, id);
-    follow_deferral(state, id);
+    follow_asks(state, id);
     let plan = state.plan.clone();
     let plan = plan.task(id);
     state.ready.remove(id, plan.agent, plan.priority);
@@ -352,8 +363,9 @@ fn defer(state: &mut State, id: TaskId, event: &Event) {
     make_ready_if_unblocked(state, id);
 }
 
-/// The timer of the moment that a task waits for, if it waits for one.
-fn follow_deferral(state: &mut State, id: TaskId) {
+/// The calls that a task waits for, and the timer of the moment that it waits for, if it waits for one.
+pub(super) fn follow_asks(state: &mut State, id: TaskId) {
+    drop_what_nobody_waits_for(state, id);
     let deferral = state.tasks[id.index()].deferral.as_deref();
     let moment = deferral.filter(|deferral| deferral.why != DeferralReason::Slot);
     match moment.map(|deferral| deferral.until) {
@@ -386,14 +398,12 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     let mends = state
         .mends(id)
         .map(|source| (source, Standing::of(state, source)));
-    no_longer_superseded(state, id);
     let from = state.task(id).status();
     change_task(state, id, event);
-    ledger::drop_what_nobody_waits_for(state, id);
+    follow_asks(state, id);
     let to = state.task(id).status();
     // A failure that is withdrawn, because a verification sends back what it was built on, holds nothing up.
     state.failed_fast &= state.sums.counts.failed > 0;
-    follow_deferral(state, id);
     // What waited for a slot in its review waits for it no more.
     state.ready.remove(id, task_plan.agent, task_plan.priority);
     if from == Status::Pending {
@@ -405,7 +415,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         routes::undecided(state, id);
         withdraw_result(state, id, stood);
         if let Some((source, stood)) = mends {
-            no_longer_superseded(state, source);
+            supersede(state, source, false);
             withdraw_result(state, source, stood);
         }
     }
@@ -617,7 +627,7 @@ pub(super) fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
     if task.is_queued() {
         state.ready.insert(id, plan.agent, plan.priority);
     } else if task.status() == Status::Pending && is_free {
-        if super::decide::needs_agreement(plan, task) {
+        if task.needs_agreement(plan) {
             state.approvals_due.insert(id);
         } else {
             state.ready.insert(id, plan.agent, plan.priority);

@@ -5,12 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Millis, TaskId, Timestamp};
+use crate::domain::{TaskId, Timestamp};
 use crate::mission::Deadline;
-
-use super::event::{Event, RunEvent, TaskEvent};
-use super::state::State;
-use super::timers::Timer;
 
 /// What happens to a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,8 +42,7 @@ pub struct DeadlineEvent {
 
 impl DeadlineEvent {
     /// How much of the time was used, as a share of 1; 1 where there was none to use.
-    #[must_use]
-    pub fn share_used(&self) -> f64 {
+    pub(crate) fn share_used(&self) -> f64 {
         let since = self.since.unwrap_or(self.at);
         let (elapsed, all) = (self.at.since(since).0, self.due.since(since).0);
         if all == 0 {
@@ -79,14 +74,12 @@ pub struct DeadlineState {
 
 impl DeadlineState {
     /// Whether nothing more is said of it.
-    #[must_use]
-    pub fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.violated || self.met
     }
 
     /// The word for it in documents.
-    #[must_use]
-    pub fn status(&self) -> &'static str {
+    pub(crate) fn status(&self) -> &'static str {
         match self {
             Self { violated: true, .. } => "violated",
             Self { met: true, .. } => "met",
@@ -99,21 +92,12 @@ impl DeadlineState {
 
 /// The deadlines of a run, by task; `None` is the mission's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Deadlines(BTreeMap<Option<TaskId>, DeadlineState>);
+pub struct Deadlines(pub(super) BTreeMap<Option<TaskId>, DeadlineState>);
 
 impl Deadlines {
     /// Where a deadline stands; `None` as long as nothing is known of its moment.
-    #[must_use]
-    pub fn of(&self, task: Option<TaskId>) -> Option<&DeadlineState> {
+    pub(crate) fn of(&self, task: Option<TaskId>) -> Option<&DeadlineState> {
         self.0.get(&task)
-    }
-}
-
-/// The deadline that a mission gives to a task or to itself.
-pub(super) fn planned(state: &State, task: Option<TaskId>) -> Option<Deadline> {
-    match task {
-        Some(id) => state.plan.task(id).deadline,
-        None => state.plan.rules.deadline,
     }
 }
 
@@ -122,78 +106,5 @@ pub(super) fn due(deadline: Deadline, since: Timestamp) -> Timestamp {
     match deadline {
         Deadline::At(at) => at,
         Deadline::After(span) => since.plus(span),
-    }
-}
-
-/// Follows one event, behind the change of the state.
-pub(super) fn follow(state: &mut State, event: &Event) {
-    match event {
-        Event::Run(RunEvent::Started(_) | RunEvent::MissionChanged(_)) => {
-            let tasks = state.plan.every_task_id().map(Some);
-            for entity in tasks.chain([None]).collect::<Vec<_>>() {
-                arm(state, entity);
-            }
-        }
-        // A fixup has the moment of what it mends; what was withdrawn has none any more.
-        Event::Run(RunEvent::TasksAdded(addition)) => {
-            for added in &addition.tasks {
-                arm(state, Some(added.id));
-            }
-        }
-        Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
-            for task in tasks {
-                arm(state, Some(*task));
-            }
-        }
-        Event::Task(task, TaskEvent::Transition { from, to, .. })
-            if from.is_terminal() != to.is_terminal() =>
-        {
-            arm(state, Some(*task));
-        }
-        Event::Deadline(event) => {
-            let entry = state.deadlines.0.entry(event.task).or_default();
-            match event.step {
-                DeadlineStep::Set => (entry.since, entry.due) = (event.since, event.due),
-                DeadlineStep::Warned => entry.warned = true,
-                DeadlineStep::Violated => (entry.violated, entry.due) = (true, event.due),
-                DeadlineStep::Met => entry.met = true,
-            }
-            arm(state, event.task);
-        }
-        _ => {}
-    }
-}
-
-/// Sets the timers of a deadline by what is known of it now.
-pub(super) fn arm(state: &mut State, entity: Option<TaskId>) {
-    let (warning, passing) = (Timer::DeadlineNear(entity), Timer::DeadlinePassed(entity));
-    state.timers.cancel(warning);
-    state.timers.cancel(passing);
-    let Some(deadline) = planned(state, entity) else {
-        return;
-    };
-    let known = state.deadlines.0.get(&entity).copied();
-    let is_over = entity.is_some_and(|id| !state.takes(id) || state.task(id).status().is_terminal());
-    if is_over || known.is_some_and(|known| known.is_settled()) {
-        return;
-    }
-    let since = known.and_then(|known| known.since);
-    let due = match (deadline, since) {
-        (Deadline::At(at), _) => at,
-        (Deadline::After(span), Some(since)) => since.plus(span),
-        (Deadline::After(_), None) => {
-            // Of a moment that the mission does not name any more nothing is known.
-            state.deadlines.0.remove(&entity);
-            return;
-        }
-    };
-    state.deadlines.0.entry(entity).or_default().due = due;
-    // A moment belongs to what it ends: in time is up to and with it.
-    state.timers.set(passing, due.plus(Millis(1)));
-    if let Some(since) = since.filter(|_| !known.is_some_and(|known| known.warned)) {
-        let near = state.plan.rules.sla.warning_at(since, due);
-        if near <= due {
-            state.timers.set(warning, near);
-        }
     }
 }

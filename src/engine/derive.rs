@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::{AgentId, GateId, HoldId, Status, TaskId};
+use crate::engine::mark::Mark;
 use crate::mission::{HoldPlan, Part, Plan, TaskPlan, succeed};
 
 use super::apply::make_ready_if_unblocked;
@@ -47,7 +48,9 @@ pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
 /// What one task adds to the sums.
 fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
     let slots = u32::from(task.holds_slot());
-    let asking = task.hold().and_then(|waiting| waiting.asking);
+    // An approver that met a limit is asked again when it has reset.
+    let waiting = task.hold().filter(|_| task.deferral.is_none());
+    let asking = waiting.and_then(|waiting| waiting.asking);
     let is_taken = plan.part == Part::Selected && !task.not_taken;
     Sums {
         counts: match plan.part {
@@ -62,7 +65,7 @@ fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
         turns_running: u32::from(task.work.turn.is_some()),
         calls_open: task.calls(),
         looked_at: u32::from(task.is_looked_at()),
-        faulted: u32::from(is_taken && task.attempt.faulted),
+        faulted: u32::from(is_taken && task.attempt.has(Mark::Faulted)),
         exclusive: if plan.exclusive { slots } else { 0 },
         approvers_asked: u32::from(asking.is_some()),
     }
@@ -77,7 +80,7 @@ fn taken(task: &TaskState, running: u32) -> Counts {
         superseded: u32::from(task.is_superseded()),
         awaiting: u32::from(task.status() == Status::AwaitingApproval),
         running,
-        indeterminate: u32::from(task.attempt.indeterminate),
+        indeterminate: u32::from(task.attempt.has(Mark::Indeterminate)),
         reworked: u32::from(task.is_reworked()),
         ..Counts::default()
     };

@@ -4,13 +4,11 @@
 
 use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
 
-use super::decide::{must_be_allowed, must_note, needs_prompt};
 use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
 use super::job::Job;
-use super::ledger::{Call, CallId};
 use super::notice::NoticeEvent;
-use super::place::JudgingPlace;
-use super::state::{Ask, RunPhase, State};
+use super::state::{RunPhase, State};
+use super::work::id::{TaskWork, WorkId};
 
 /// Something to do in the world, named by value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,17 +83,42 @@ pub enum Effect {
     StopAll,
 }
 
+impl Effect {
+    /// The work of a task that it starts, or ends.
+    #[must_use]
+    pub fn work(&self) -> Option<WorkId> {
+        match *self {
+            Self::RunTurn { turn, .. } | Self::KillTurn { turn, .. } => Some(WorkId::turn(turn)),
+            Self::Job { turn, job } => Some(WorkId::job(turn, job)),
+            Self::Ask { id, .. } => Some(WorkId::ask(id)),
+            _ => None,
+        }
+    }
+
+    /// The part of judging that it asks for, if it does.
+    #[must_use]
+    pub fn place(&self) -> Option<WorkId> {
+        let judges = match self {
+            Self::Job { job, .. } => job.judges(),
+            Self::Ask { purpose, .. } => purpose.is_judging(),
+            _ => false,
+        };
+        self.work().filter(|_| judges)
+    }
+}
+
 /// What follows from an event that was just applied.
 #[must_use]
 pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
-    match event {
+    let one = match event {
         Event::Task(
             task,
             TaskEvent::Transition {
                 to: Status::Assigned | Status::InProgress,
                 ..
-            },
-        ) => prepare_prompt(state, *task).into_iter().collect(),
+            }
+            | TaskEvent::Answered { .. },
+        ) => prepare_prompt(state, *task),
         Event::Task(
             task,
             TaskEvent::Transition {
@@ -110,60 +133,39 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
                 mode: Some(FailureMode::Protected),
                 ..
             },
-        ) => vec![Effect::StopTask(*task)],
+        ) => Some(Effect::StopTask(*task)),
         Event::Task(_, TaskEvent::EdgeTaken { stopped, .. }) => {
-            stopped.iter().copied().map(Effect::StopTask).collect()
+            return stopped.iter().copied().map(Effect::StopTask).collect();
         }
-        Event::Task(task, TaskEvent::Answered { .. }) => prepare_prompt(state, *task).into_iter().collect(),
-        Event::Turn(turn, TurnEvent::FilesNoted { .. }) => {
-            prepare_prompt(state, turn.task).into_iter().collect()
-        }
-        Event::Task(_, TaskEvent::StageVoided(voided)) => open_at(state, voided.place).into_iter().collect(),
-        Event::Turn(turn, TurnEvent::Lost) => next_turn_after_loss(state, turn.task).into_iter().collect(),
-        Event::Turn(turn, TurnEvent::Started { .. }) => vec![Effect::RunTurn {
+        Event::Task(_, TaskEvent::StageVoided(voided)) => start(state, voided.place),
+        Event::Turn(turn, TurnEvent::FilesNoted { .. }) => prepare_prompt(state, turn.task),
+        Event::Turn(turn, TurnEvent::Lost) => next_turn_after_loss(state, turn.task),
+        Event::Turn(turn, TurnEvent::Started { .. }) => started(state, WorkId::turn(*turn)),
+        Event::Turn(turn, TurnEvent::RequestFailed { .. }) => start(state, WorkId::turn(*turn)),
+        Event::Turn(turn, TurnEvent::Stale { idle, killed: true }) => Some(Effect::KillTurn {
             turn: *turn,
-            not_before: None,
-        }],
-        Event::Turn(turn, TurnEvent::RequestFailed { not_before, .. }) => {
-            vec![Effect::RunTurn {
-                turn: *turn,
-                not_before: Some(*not_before),
-            }]
+            idle: *idle,
+        }),
+        Event::Work(task, WorkEvent::Requested(job)) => {
+            started(state, WorkId::job(state.current_turn(*task), *job))
         }
-        Event::Work(task, WorkEvent::Requested(job)) => vec![Effect::Job {
-            turn: state.current_turn(*task),
-            job: *job,
-        }],
+        Event::Ask(id, AskEvent::Requested { .. }) => started(state, WorkId::ask(*id)),
         // Whatever waited for it goes on.
         Event::Run(RunEvent::AuditFinished { .. }) => {
             let tasks = state.plan.task_ids();
-            tasks.filter_map(|id| prepare_prompt(state, id)).collect()
+            return tasks.filter_map(|id| prepare_prompt(state, id)).collect();
         }
-        Event::Run(RunEvent::AuditRequested { number }) => vec![Effect::Audit { number: *number }],
-        Event::Ask(
-            id,
-            AskEvent::Requested {
-                purpose,
-                agent,
-                strict,
-                not_before,
-            },
-        ) => vec![Effect::Ask {
-            id: *id,
-            purpose: *purpose,
-            agent: *agent,
-            strict: strict.clone(),
-            not_before: *not_before,
-        }],
-        Event::Turn(turn, TurnEvent::Stale { idle, killed: true }) => vec![Effect::KillTurn {
-            turn: *turn,
-            idle: *idle,
-        }],
-        Event::Budget(BudgetEvent::Released { call }) => released(state, *call),
-        Event::Run(RunEvent::Stopping { .. }) => vec![Effect::StopAll],
+        Event::Run(RunEvent::AuditRequested { number }) => Some(Effect::Audit { number: *number }),
+        // The call that was held, if its task still waits for it.
+        Event::Budget(BudgetEvent::Released { call }) => match call.work {
+            TaskWork::Turn(..) => prepare_prompt(state, call.task),
+            TaskWork::Ask(..) | TaskWork::Job(..) => start(state, *call),
+        },
+        Event::Run(RunEvent::Stopping { .. }) => Some(Effect::StopAll),
         Event::Notice(event) => of_notice(state, event),
-        _ => Vec::new(),
-    }
+        _ => None,
+    };
+    one.into_iter().collect()
 }
 
 /// What is still to do in a state that was just recovered, beside what its new events ask for.
@@ -171,28 +173,48 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
 pub fn pending_effects(state: &State) -> Vec<Effect> {
     let mut pending = Vec::new();
     for id in state.plan.task_ids() {
-        let task = state.task(id);
-        if matches!(task.status(), Status::Assigned | Status::InProgress) {
-            pending.extend(prepare_prompt(state, id));
-        }
-        pending.extend(jobs(state, id));
-        // Those that met a limit that resets are asked again when it has.
-        let asked = task.work.asks.iter().filter(|open| open.window.is_none());
-        pending.extend(asked.map(ask));
+        pending.extend(prepare_prompt(state, id));
+        // Commands and looks do nothing to the world that they would not do again, and whoever was asked is asked once more.
+        pending.extend(state.made_again(id).filter_map(|work| start(state, work)));
     }
-    pending.extend(
-        state
-            .notices
-            .next_of_each()
-            .filter_map(|number| deliver(state, number)),
-    );
+    let notices = state.notices.next_of_each();
+    pending.extend(notices.filter_map(|number| deliver(state, number)));
     let letters = state.notices.letters().keys().cloned();
     pending.extend(letters.map(|letter| Effect::File { letter }));
     pending
 }
 
+/// Starts work that was asked for just now: it is out, or nobody would ever hear of it.
+fn started(state: &State, work: WorkId) -> Option<Effect> {
+    let effect = start(state, work);
+    debug_assert!(effect.is_some(), "it was asked for and is not out: {work:?}");
+    effect
+}
+
+/// Starts work that is out: for the first time, or once more.
+fn start(state: &State, work: WorkId) -> Option<Effect> {
+    if !state.is_out(work) {
+        return None;
+    }
+    let (task, turn) = (state.task(work.task), state.current_turn(work.task));
+    match work.work {
+        TaskWork::Turn(..) => task.work.turn.map(|tries| Effect::RunTurn {
+            turn,
+            not_before: tries.not_before,
+        }),
+        TaskWork::Job(.., job) => Some(Effect::Job { turn, job }),
+        TaskWork::Ask(..) => task.open_ask(work).map(|open| Effect::Ask {
+            id: open.id,
+            purpose: open.purpose,
+            agent: open.agent,
+            strict: open.strict.clone(),
+            not_before: open.tries.not_before,
+        }),
+    }
+}
+
 /// Each channel is told one thing after the other.
-fn of_notice(state: &State, event: &NoticeEvent) -> Vec<Effect> {
+fn of_notice(state: &State, event: &NoticeEvent) -> Option<Effect> {
     let number = match event {
         NoticeEvent::Requested { number, channel, .. } => {
             Some(*number).filter(|number| state.notices.next_of(channel) == Some(*number))
@@ -204,24 +226,21 @@ fn of_notice(state: &State, event: &NoticeEvent) -> Vec<Effect> {
             state.notices.next_of(channel).filter(|next| next > number)
         }
         NoticeEvent::Died(letter) => {
-            return vec![Effect::File {
+            return Some(Effect::File {
                 letter: letter.id.clone(),
-            }];
+            });
         }
         NoticeEvent::Filed { .. } => None,
     };
-    number
-        .and_then(|number| deliver(state, number))
-        .into_iter()
-        .collect()
+    deliver(state, number?)
 }
 
 fn deliver(state: &State, number: u32) -> Option<Effect> {
     let open = state.notices.open(number)?;
     Some(Effect::Deliver {
         number,
-        tried: open.failed_tries + 1,
-        not_before: open.not_before,
+        tried: open.tries.requests + 1,
+        not_before: open.tries.not_before,
     })
 }
 
@@ -234,14 +253,17 @@ pub fn waits_for_prompt(state: &State, turn: TurnId) -> bool {
 /// A task between its decision to work and the turn: its files are to be noted, then its prompt is to be written.
 fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     let task = state.task(id);
-    let waits = matches!(task.status(), Status::Assigned | Status::InProgress) && task.work.turn.is_none();
     let turn = TurnId {
         turn: task.attempt.turn + 1,
         ..state.current_turn(id)
     };
-    if !waits || state.audit.out || task.is_clarified() || state.plan.task(id).route.is_some() {
+    if !task.is_between_turns()
+        || state.audit.out
+        || task.is_clarified()
+        || state.plan.task(id).route.is_some()
+    {
         None
-    } else if must_note(state, id) {
+    } else if state.must_note(id) {
         Some(Effect::NoteFiles {
             turn,
             starts: state.turns_started,
@@ -252,58 +274,16 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     }
 }
 
-/// The call that was held, if its task still waits for it.
-fn released(state: &State, call: CallId) -> Vec<Effect> {
-    let task = state.task(call.task);
-    match call.call {
-        Call::Turn(..) => prepare_prompt(state, call.task).into_iter().collect(),
-        Call::Ask(..) => {
-            let open = task.work.asks.iter().find(|open| CallId::ask(open.id) == call);
-            open.map(ask).into_iter().collect()
-        }
-    }
-}
-
-fn ask(open: &Ask) -> Effect {
-    Effect::Ask {
-        id: open.id,
-        purpose: open.purpose,
-        agent: open.agent,
-        strict: open.strict.clone(),
-        not_before: open.not_before,
-    }
-}
-
 /// Whether the budget lets an effect make its call: one that is held may not.
 #[must_use]
 pub fn may_be_made(state: &State, effect: &Effect) -> bool {
     match effect {
-        Effect::Ask { id, .. } => state.ledger.is_open(CallId::ask(*id)),
+        Effect::Ask { id, .. } => state.ledger.is_open(WorkId::ask(*id)),
         _ => true,
     }
 }
 
 fn next_turn_after_loss(state: &State, id: TaskId) -> Option<Effect> {
-    let goes_on = state.phase == RunPhase::Running && !must_be_allowed(state.plan.task(id), state.task(id));
+    let goes_on = state.phase == RunPhase::Running && !state.task(id).must_be_allowed(state.plan.task(id));
     prepare_prompt(state, id).filter(|_| goes_on)
-}
-
-/// Commands and looks that did not come back. They do nothing to the world that they would not do again, so they are simply
-/// made once more.
-fn jobs(state: &State, id: TaskId) -> impl Iterator<Item = Effect> {
-    let turn = state.current_turn(id);
-    state.task(id).jobs().map(move |job| Effect::Job { turn, job })
-}
-
-/// What is asked at a place of judging and has not come back.
-pub(super) fn open_at(state: &State, place: JudgingPlace) -> Option<Effect> {
-    let task = state.tasks.get(place.task().index())?;
-    let mut open = jobs(state, place.task()).chain(task.work.asks.iter().map(ask));
-    open.find(|effect| effect.place() == Some(place))
-}
-
-/// Whether the agent of a task is told anything: if not, its prompt is "ready" without a file.
-#[must_use]
-pub fn gets_prompt(state: &State, task: TaskId) -> bool {
-    needs_prompt(&state.plan, state.plan.task(task))
 }

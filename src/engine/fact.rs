@@ -5,20 +5,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Advice, AgentId, AskId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, TaskId, Timestamp,
+    AgentId, Answer, AskId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, TaskId, Timestamp,
     TurnId,
 };
 use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
 use super::command::Command;
-use super::job::{Job, JobEnd};
+use super::job::{ApproverSaid, Job, JobEnd};
 use super::notice::FailedTool;
 use super::payload::{
     Asked, Exit, FileFact, FileRef, ProcessRef, ReplyRef, RunStarted, StopCause, SupervisorRef, ToolCalls,
     ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage, is_default,
 };
 use super::timers::Timer;
+use super::work::id::WorkId;
 
 /// Something that happened outside. Each one leads to one decision: one record of the journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -161,7 +162,7 @@ pub enum Fact {
         /// The raw reply.
         reply: ReplyRef,
         /// What could be read from it.
-        advice: Advice,
+        answer: Answer,
     },
     /// An agent could not be asked, or did not answer.
     AskFailed(Box<AskFailure>),
@@ -218,6 +219,46 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// The work of a task that it tells of.
+    #[must_use]
+    pub fn work(&self) -> Option<WorkId> {
+        Some(match self {
+            Self::TurnSpawned { turn, .. }
+            | Self::Activity { turn, .. }
+            | Self::Silent { turn, .. }
+            | Self::TurnRequestFailed { turn, .. } => WorkId::turn(*turn),
+            Self::TurnEnded(end) => WorkId::turn(end.turn),
+            Self::JobEnded { turn, job, .. } => WorkId::job(*turn, *job),
+            Self::HandedOver { id, .. } | Self::AskReplied { id, .. } => WorkId::ask(*id),
+            Self::AskFailed(failure) => WorkId::ask(failure.id),
+            _ => return None,
+        })
+    }
+
+    /// The part of judging that has come back with a word. One that failed has none.
+    #[must_use]
+    pub fn place(&self) -> Option<WorkId> {
+        let is_word = match self {
+            Self::JobEnded { job, end, .. } => {
+                job.judges() && !matches!(end, JobEnd::Seen { .. } | JobEnd::Said(ApproverSaid::Open(_)))
+            }
+            _ => matches!(self, Self::AskReplied { .. }),
+        };
+        self.work().filter(|_| is_word)
+    }
+
+    /// A session goes on with these options, and takes over nothing.
+    #[cfg(test)]
+    pub(crate) fn resume(options: RunOptions) -> Self {
+        Self::Resume {
+            options: Box::new(options),
+            supervisor: SupervisorRef::default(),
+            rules: super::RULES,
+            kept: Vec::new(),
+            last: None,
+        }
+    }
+
     /// Whether others than a session may put it on record, while none lives.
     #[must_use]
     pub fn may_come_from_outside(&self) -> bool {

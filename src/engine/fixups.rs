@@ -6,13 +6,12 @@
 
 use crate::domain::{Status, TaskId};
 
-use super::state::State;
+use super::state::{Lifecycle, State};
 
 impl State {
     /// Whether what became of a task is final for those who wait for it: it has ended, and so has its fixup, or it left
     /// the run.
-    #[must_use]
-    pub fn is_settled(&self, id: TaskId) -> bool {
+    pub(crate) fn is_settled(&self, id: TaskId) -> bool {
         match self.task(id).status() {
             _ if self.task(id).not_taken => true,
             Status::Done => true,
@@ -22,30 +21,26 @@ impl State {
     }
 
     /// The fixup of a failed task that may still mend it.
-    #[must_use]
-    pub fn open_fixup(&self, id: TaskId) -> Option<TaskId> {
+    pub(crate) fn open_fixup(&self, id: TaskId) -> Option<TaskId> {
         let failed = self.task(id).status() == Status::Failed;
         let fixup = self.plan.fixup(id).filter(|_| failed)?;
         (!self.task(fixup).status().is_terminal()).then_some(fixup)
     }
 
     /// Whether its dependents have what they need from it: it is done, a clean fixup has superseded it, or it left the run.
-    #[must_use]
-    pub fn is_met(&self, id: TaskId) -> bool {
+    pub(crate) fn is_met(&self, id: TaskId) -> bool {
         let task = self.task(id);
         task.status() == Status::Done || task.is_superseded() || task.not_taken
     }
 
     /// Whether it failed, and nothing may make up for that any more.
-    #[must_use]
-    pub fn has_failed_for_good(&self, id: TaskId) -> bool {
+    pub(crate) fn has_failed_for_good(&self, id: TaskId) -> bool {
         let task = self.task(id);
         task.status() == Status::Failed && !task.is_superseded() && self.open_fixup(id).is_none()
     }
 
     /// The task whose work stands for that of this one: its fixup, where that superseded it, else itself.
-    #[must_use]
-    pub fn standing(&self, id: TaskId) -> TaskId {
+    pub(crate) fn standing(&self, id: TaskId) -> TaskId {
         let superseded = self.task(id).is_superseded();
         self.plan.fixup(id).filter(|_| superseded).unwrap_or(id)
     }
@@ -57,12 +52,11 @@ impl State {
     }
 }
 
-/// A clean fixup made up for the task's failure.
-pub(super) fn supersede(state: &mut State, id: TaskId) {
-    state.alter(id, |task| task.end.superseded |= task.status() == Status::Failed);
-}
-
-/// The task begins anew, or what made up for its failure does.
-pub(super) fn no_longer_superseded(state: &mut State, id: TaskId) {
-    state.alter(id, |task| task.end.superseded = false);
+/// Whether a clean fixup made up for the task's failure. Not any more, where that fixup begins anew.
+pub(super) fn supersede(state: &mut State, id: TaskId, is: bool) {
+    state.alter(id, |task| {
+        if let Lifecycle::Failed { superseded, .. } = &mut task.lifecycle {
+            *superseded = is;
+        }
+    });
 }

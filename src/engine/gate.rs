@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use crate::domain::{GateId, Points};
 use crate::mission::Part;
 
+use super::decide::evaluate_gate;
 use super::state::State;
 
 /// Where a gate stands.
@@ -68,7 +69,7 @@ pub fn gate_view(state: &State, id: GateId) -> GateView<'_> {
         ),
         None if gate.open > 0 => return waiting(state, id),
         None => {
-            let result = super::evaluate_gate(state, id);
+            let result = evaluate_gate(state, id);
             (result.passed, result.avg, result.reason.map(Cow::Owned))
         }
     };

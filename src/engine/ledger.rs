@@ -4,100 +4,23 @@
 //! on, its session died) leaves what it used unknown, which is never free: it is charged with the most that it might
 //! have cost, where the mission says so. A call that was dropped may end later in the session: then it is settled, once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-use crate::domain::{AgentId, AskId, FailureClass, Millis, Money, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, FailureClass, Millis, Money, TaskId, Timestamp};
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
-use super::event::{AskEvent, BudgetEvent, Event, RunEvent, TurnEvent};
+use super::event::{AskEvent, BudgetEvent, Ceiling, Event, TurnEvent};
 use super::payload::{ReplyRef, Usage, add_known};
-use super::state::{State, TaskState};
-use super::timers::Timer;
+use super::work::id::{TaskWork, WorkId};
 
-/// A turn, or a call to an agent that is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct CallId {
-    /// The task that it is about.
-    #[serde(rename = "t")]
-    pub task: TaskId,
-    /// Which call about it.
-    #[serde(rename = "c")]
-    pub call: Call,
-}
-
-/// A call about a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Call {
-    /// A turn of its worker: attempt and turn.
-    #[serde(rename = "t")]
-    Turn(u32, u32),
-    /// An agent that is asked: the ask's number within the task, and its try.
-    #[serde(rename = "k")]
-    Ask(u32, u32),
-}
-
-impl CallId {
-    pub(crate) fn turn(turn: TurnId) -> Self {
-        Self {
-            task: turn.task,
-            call: Call::Turn(turn.attempt, turn.turn),
-        }
-    }
-
-    pub(crate) fn ask(id: AskId) -> Self {
-        Self {
-            task: id.task,
-            call: Call::Ask(id.number, id.attempt_try),
-        }
-    }
-
-    /// The call that an event decides, and whom it goes to.
-    pub(super) fn decided_by(plan: &Plan, event: &Event) -> Option<(Self, AgentId)> {
-        Some(match event {
-            Event::Turn(turn, TurnEvent::Started { .. }) => (Self::turn(*turn), plan.task(turn.task).agent),
-            Event::Ask(id, AskEvent::Requested { agent, .. }) => (Self::ask(*id), *agent),
-            _ => return None,
-        })
-    }
-}
-
-/// What a run may not use any more of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Ceiling {
-    /// `maxCost`
-    #[serde(rename = "c")]
-    Cost,
-    /// `maxTokens`
-    #[serde(rename = "t")]
-    Tokens,
-    /// `maxRequests`
-    #[serde(rename = "r")]
-    Requests,
-    /// `maxTime`
-    #[serde(rename = "d")]
-    Time,
-    /// `maxCost`, because nobody knows what a call of this agent cost.
-    #[serde(rename = "uc")]
-    UnknownCost(AgentId),
-    /// `maxTokens`, because nobody knows what a call of this agent used.
-    #[serde(rename = "ut")]
-    UnknownTokens(AgentId),
-}
-
-impl Ceiling {
-    /// The key that sets it.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Cost | Self::UnknownCost(_) => "maxCost",
-            Self::Tokens | Self::UnknownTokens(_) => "maxTokens",
-            Self::Requests => "maxRequests",
-            Self::Time => "maxTime",
-        }
-    }
+/// The call that an event decides, and whom it goes to.
+pub(super) fn decided(plan: &Plan, event: &Event) -> Option<(WorkId, AgentId)> {
+    Some(match event {
+        Event::Turn(turn, TurnEvent::Started { .. }) => (WorkId::turn(*turn), plan.task(turn.task).agent),
+        Event::Ask(id, AskEvent::Requested { agent, .. }) => (WorkId::ask(*id), *agent),
+        _ => return None,
+    })
 }
 
 /// What turns and calls used. Unknown is not nothing: it is counted.
@@ -235,15 +158,15 @@ enum Close<'u> {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     spent: Spent,
-    open: BTreeMap<CallId, Open>,
+    open: BTreeMap<WorkId, Open>,
     /// Sums over the open calls.
     reserved_cost: Money,
     reserved_tokens: u64,
     uncounted: u64,
     /// Calls that wait for room, each with the agent that it is for.
-    held: BTreeMap<CallId, AgentId>,
+    held: BTreeMap<WorkId, AgentId>,
     /// Calls whose end is settled where it comes.
-    dropped: BTreeMap<CallId, Dropped>,
+    dropped: BTreeMap<WorkId, Dropped>,
     /// An agent of which somebody should know what it cost or used, and nobody does. Until the next session, whose
     /// beginning is a person's word that the run is to go on all the same.
     unknown_cost: Option<AgentId>,
@@ -276,24 +199,24 @@ impl Ledger {
     }
 
     /// Whether a call is out.
-    pub(super) fn is_open(&self, call: CallId) -> bool {
+    pub(super) fn is_open(&self, call: WorkId) -> bool {
         self.open.contains_key(&call)
     }
 
     /// Whose a call is that has no end on record, and whether it is counted as a request.
-    pub(super) fn without_end(&self, call: CallId) -> Option<(AgentId, bool)> {
+    pub(super) fn without_end(&self, call: WorkId) -> Option<(AgentId, bool)> {
         let dropped = self.dropped.get(&call).map(|dropped| &dropped.open);
         let open = self.open.get(&call).or(dropped)?;
         Some((open.agent, open.counted))
     }
 
-    pub(super) fn is_held(&self, call: CallId) -> bool {
+    pub(super) fn is_held(&self, call: WorkId) -> bool {
         self.held.contains_key(&call)
     }
 
     /// The calls that are out or held.
     #[cfg(test)]
-    pub(super) fn known(&self) -> BTreeSet<CallId> {
+    pub(super) fn known(&self) -> std::collections::BTreeSet<WorkId> {
         self.open.keys().chain(self.held.keys()).copied().collect()
     }
 
@@ -302,7 +225,7 @@ impl Ledger {
     }
 
     /// The call that has waited for room and comes first.
-    pub(super) fn first_held(&self) -> Option<(CallId, AgentId)> {
+    pub(super) fn first_held(&self) -> Option<(WorkId, AgentId)> {
         self.held.first_key_value().map(|(call, agent)| (*call, *agent))
     }
 
@@ -354,7 +277,7 @@ impl Ledger {
     }
 
     /// Whether a request that failed may be made again as part of the same call.
-    pub(super) fn has_room_again(&self, plan: &Plan, call: CallId) -> bool {
+    pub(super) fn has_room_again(&self, plan: &Plan, call: WorkId) -> bool {
         let most = plan.rules.budget.max_requests;
         let counted = self.open.get(&call).is_some_and(|open| open.counted);
         self.limit.is_none()
@@ -379,9 +302,9 @@ impl Ledger {
 
     /// Follows one event but the beginning of a later session, for which the tasks must be known.
     pub(super) fn follow(&mut self, plan: &Plan, event: &Event) {
-        if let Some((call, agent)) = CallId::decided_by(plan, event) {
+        if let Some((call, agent)) = decided(plan, event) {
             // A process may not come into being; a request is one once it is made.
-            let counted = !matches!(call.call, Call::Turn(..));
+            let counted = !matches!(call.work, TaskWork::Turn(..));
             self.open(plan, call, agent, counted);
             return;
         }
@@ -389,15 +312,15 @@ impl Ledger {
             Event::Budget(BudgetEvent::Held { call, agent }) => self.hold(*call, *agent),
             Event::Budget(BudgetEvent::Released { call }) => {
                 if let Some(agent) = self.held.remove(call)
-                    && !matches!(call.call, Call::Turn(..))
+                    && !matches!(call.work, TaskWork::Turn(..))
                 {
                     self.open(plan, *call, agent, true);
                 }
             }
-            Event::Turn(turn, TurnEvent::Spawned { .. }) => self.reach(CallId::turn(*turn)),
+            Event::Turn(turn, TurnEvent::Spawned { .. }) => self.reach(WorkId::turn(*turn)),
             Event::Turn(turn, TurnEvent::RequestFailed { .. }) => {
                 // What follows is a request of its own, for which room was found.
-                if let Some(open) = self.open.get_mut(&CallId::turn(*turn))
+                if let Some(open) = self.open.get_mut(&WorkId::turn(*turn))
                     && open.counted
                 {
                     open.counted = false;
@@ -410,7 +333,7 @@ impl Ledger {
                     usage, exit, tools, ..
                 },
             ) => {
-                let (agent, call) = (plan.task(turn.task).agent, CallId::turn(*turn));
+                let (agent, call) = (plan.task(turn.task).agent, WorkId::turn(*turn));
                 if let Some(tools) = tools.as_deref().filter(|_| self.is_open(call)) {
                     self.spent.requests += u64::from(tools.more_requests());
                 }
@@ -430,12 +353,12 @@ impl Ledger {
                 }
                 self.close(plan, call, &how);
             }
-            Event::Turn(turn, TurnEvent::Lost) => self.drop_call(plan, CallId::turn(*turn)),
+            Event::Turn(turn, TurnEvent::Lost) => self.drop_call(plan, WorkId::turn(*turn)),
             Event::Ask(id, AskEvent::Replied { reply, .. }) => {
-                self.close_replied(plan, CallId::ask(*id), reply);
+                self.close_replied(plan, WorkId::ask(*id), reply);
             }
             Event::Ask(id, event @ AskEvent::Failed { .. }) => {
-                self.close_failed(plan, CallId::ask(*id), event)
+                self.close_failed(plan, WorkId::ask(*id), event)
             }
             Event::Budget(BudgetEvent::Settled {
                 call,
@@ -452,7 +375,35 @@ impl Ledger {
         }
     }
 
-    fn open(&mut self, plan: &Plan, call: CallId, agent: AgentId, counted: bool) {
+    /// A later session. What was out and is no turn is made again; what was lost of it stays charged.
+    pub(super) fn begin_again(&mut self, plan: &Plan, again: impl Iterator<Item = (WorkId, AgentId)>) {
+        let lost: Vec<WorkId> = self.open.keys().copied().collect();
+        for call in lost {
+            if !matches!(call.work, TaskWork::Turn(..)) {
+                self.close(plan, call, &Close::Lost);
+            }
+        }
+        self.held.clear();
+        self.dropped.clear();
+        (self.limit, self.unknown_cost, self.unknown_tokens) = (None, None, None);
+        for (call, agent) in again {
+            self.open(plan, call, agent, true);
+        }
+    }
+
+    /// The calls about a task that are open or held.
+    pub(super) fn known_of(&self, task: TaskId) -> Vec<WorkId> {
+        let first_of = |task| WorkId {
+            task,
+            work: TaskWork::Turn(0, 0),
+        };
+        let range = first_of(task)..first_of(TaskId(task.0.saturating_add(1)));
+        let out = self.open.range(range.clone()).map(|(call, _)| *call);
+        let held = self.held.range(range).map(|(call, _)| *call);
+        out.chain(held).collect()
+    }
+
+    fn open(&mut self, plan: &Plan, call: WorkId, agent: AgentId, counted: bool) {
         self.close(plan, call, &Close::Lost);
         let reserved = Reserved::for_agent(plan, agent);
         self.reserved_cost = self.reserved_cost.plus(reserved.cost.unwrap_or_default());
@@ -468,7 +419,7 @@ impl Ledger {
     }
 
     /// Takes back the reservation of a call.
-    fn release(&mut self, call: CallId) -> Option<Open> {
+    fn release(&mut self, call: WorkId) -> Option<Open> {
         let open = self.open.remove(&call)?;
         self.reserved_cost = self.reserved_cost.minus(open.reserved.cost.unwrap_or_default());
         self.reserved_tokens = self.reserved_tokens.saturating_sub(open.reserved.tokens);
@@ -476,7 +427,7 @@ impl Ledger {
         Some(open)
     }
 
-    fn hold(&mut self, call: CallId, agent: AgentId) {
+    fn hold(&mut self, call: WorkId, agent: AgentId) {
         if let Some(open) = self.release(call) {
             self.spent.requests -= u64::from(open.counted);
         }
@@ -484,7 +435,7 @@ impl Ledger {
     }
 
     /// The agent was reached: from here on it is a request.
-    fn reach(&mut self, call: CallId) {
+    fn reach(&mut self, call: WorkId) {
         if let Some(open) = self.open.get_mut(&call) {
             self.uncounted -= u64::from(!open.counted);
             open.counted = true;
@@ -492,14 +443,14 @@ impl Ledger {
         }
     }
 
-    fn close_replied(&mut self, plan: &Plan, call: CallId, reply: &ReplyRef) {
+    fn close_replied(&mut self, plan: &Plan, call: WorkId, reply: &ReplyRef) {
         if let Some(tools) = reply.tools.as_deref().filter(|_| self.is_open(call)) {
             self.spent.requests += u64::from(tools.more_requests());
         }
         self.close(plan, call, &Close::Told(&reply.usage, false));
     }
 
-    fn close_failed(&mut self, plan: &Plan, call: CallId, event: &AskEvent) {
+    fn close_failed(&mut self, plan: &Plan, call: WorkId, event: &AskEvent) {
         let AskEvent::Failed {
             class,
             used,
@@ -527,7 +478,7 @@ impl Ledger {
         self.close(plan, call, &how);
     }
 
-    fn close(&mut self, plan: &Plan, call: CallId, how: &Close<'_>) {
+    fn close(&mut self, plan: &Plan, call: WorkId, how: &Close<'_>) {
         self.held.remove(&call);
         if let Some(open) = self.release(call) {
             self.book_for_good(plan, &open, how);
@@ -535,7 +486,7 @@ impl Ledger {
     }
 
     /// Nobody waits for a call any more: it is charged as lost until its end says what it used.
-    fn drop_call(&mut self, plan: &Plan, call: CallId) {
+    pub(super) fn drop_call(&mut self, plan: &Plan, call: WorkId) {
         self.held.remove(&call);
         if let Some(open) = self.release(call) {
             let unknown = self.book(plan, &open, &Close::Lost);
@@ -544,7 +495,7 @@ impl Ledger {
     }
 
     /// A call has ended for which nobody waits.
-    fn settle(&mut self, plan: &Plan, call: CallId, usage: &Usage, requests: i32) {
+    fn settle(&mut self, plan: &Plan, call: WorkId, usage: &Usage, requests: i32) {
         self.drop_call(plan, call);
         let Some(Dropped { open, unknown }) = self.dropped.remove(&call) else {
             return;
@@ -553,7 +504,7 @@ impl Ledger {
         spent.charged = spent.charged.minus(unknown.charged);
         spent.untold -= u64::from(unknown.untold);
         spent.requests = spent.requests.saturating_add_signed(requests.into());
-        let is_claim = matches!(call.call, Call::Turn(..)) && is_claim(plan, open.agent);
+        let is_claim = matches!(call.work, TaskWork::Turn(..)) && is_claim(plan, open.agent);
         let how = match i32::from(open.counted) + requests {
             ..=0 => Close::Nothing,
             _ => Close::Told(usage, is_claim),
@@ -623,91 +574,4 @@ fn is_claim(plan: &Plan, agent: AgentId) -> bool {
 pub(super) fn used_nothing(plan: &Plan, agent: AgentId, class: FailureClass) -> bool {
     let behind_http = !matches!(plan.agent(agent).spec.adapter, Adapter::Command) && !is_echo(plan, agent);
     (behind_http && class != FailureClass::Timeout) || is_echo(plan, agent)
-}
-
-/// Follows one event, before the state changes by it.
-pub(super) fn follow(state: &mut State, event: &Event) {
-    let plan = state.plan.clone();
-    state.ledger.follow(&plan, event);
-    match event {
-        Event::Budget(BudgetEvent::Clock { until, .. }) => state.timers.set(Timer::Budget, *until),
-        Event::Budget(BudgetEvent::Exhausted { .. })
-        | Event::Run(RunEvent::Stopping { .. } | RunEvent::Finished { .. }) => {
-            state.timers.cancel(Timer::Budget);
-        }
-        Event::Run(RunEvent::Resumed { .. }) => begin_again(state),
-        _ => {}
-    }
-}
-
-/// A later session. What was out and is no turn is made again; what was lost of it stays charged.
-fn begin_again(state: &mut State) {
-    let plan = state.plan.clone();
-    let ledger = &mut state.ledger;
-    let lost: Vec<CallId> = ledger.open.keys().copied().collect();
-    for call in lost {
-        if !matches!(call.call, Call::Turn(..)) {
-            ledger.close(&plan, call, &Close::Lost);
-        }
-    }
-    ledger.held.clear();
-    ledger.dropped.clear();
-    (ledger.limit, ledger.unknown_cost, ledger.unknown_tokens) = (None, None, None);
-    let mut again = Vec::new();
-    for id in plan.every_task_id() {
-        again.extend(calls_of(state.task(id)));
-    }
-    for (call, agent) in again {
-        state.ledger.open(&plan, call, agent, true);
-    }
-}
-
-/// The calls to others than its worker that a task waits for.
-pub(super) fn calls_of(task: &TaskState) -> Vec<(CallId, AgentId)> {
-    let asked = task.work.asks.iter().filter(|open| open.window.is_none());
-    asked.map(|open| (CallId::ask(open.id), open.agent)).collect()
-}
-
-/// Drops the calls that a task does not wait for any more: what they come to means nothing, and is paid for.
-pub(super) fn drop_what_nobody_waits_for(state: &mut State, id: TaskId) {
-    let range = CallId {
-        task: id,
-        call: Call::Turn(0, 0),
-    }..CallId {
-        task: TaskId(id.0.saturating_add(1)),
-        call: Call::Turn(0, 0),
-    };
-    let ledger = &state.ledger;
-    let out = ledger.open.range(range.clone()).map(|(call, _)| *call);
-    let held = ledger.held.range(range).map(|(call, _)| *call);
-    let known: Vec<CallId> = out.chain(held).collect();
-    if known.is_empty() {
-        return;
-    }
-    let task = state.task(id);
-    let waits: BTreeSet<CallId> = calls_of(task).into_iter().map(|(call, _)| call).collect();
-    let running = task
-        .work
-        .turn
-        .is_some()
-        .then(|| CallId::turn(state.current_turn(id)));
-    let coming = CallId::turn(TurnId {
-        turn: task.attempt.turn + 1,
-        ..state.current_turn(id)
-    });
-    let plan = state.plan.clone();
-    for call in known {
-        let is_wanted = waits.contains(&call)
-            || running == Some(call)
-            || (call == coming && state.ledger.is_held(call) && task_waits_for_turn(state, id));
-        if !is_wanted {
-            state.ledger.drop_call(&plan, call);
-        }
-    }
-}
-
-fn task_waits_for_turn(state: &State, id: TaskId) -> bool {
-    use crate::domain::Status;
-    let task = state.task(id);
-    task.work.turn.is_none() && matches!(task.status(), Status::Assigned | Status::InProgress)
 }

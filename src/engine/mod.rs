@@ -28,23 +28,24 @@
 //! | `growth` | tasks that come and go while the run works: what `super::apply` does to the state about them |
 //! | `job` | commands that are run and files that are looked at for a task: what is out, how it ends (6, 21) |
 //! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
-//! | `legal` | transitions that are no edge of the life cycle: refused before they are journaled, damage when they are read (5) |
+//! | `legal` | transitions that are no edge of the life cycle or do not say how a task ended, and what a status has no place for: refused before they are journaled, damage when they are read (5) |
+//! | `mark` | what should be known of work beside its verdicts, and the quality flag that follows from it (1) |
 //! | `members` | records that cannot be: ids and numbers that are none of the mission's |
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
 //! | `notice` | notifications and dead letters, as they stand in the journal and in the state (13, 18) |
-//! | `outcome` | which conditions hold at the end, and which of them weighs most (20) |
+//! | `outcome` | which conditions hold at the end (20); which of them weighs most: `domain/outcome.rs` |
 //! | `payload` | what events carry |
-//! | `place` | places of judging: what names an effect and its answer alike |
-//! | `policy` | what becomes of work that fails: retries, the one strict reprompt, fallbacks, by kind of work and purpose of asking (13) |
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
 //! | `routes` | verdicts of verifications, as state: what they leave out of the run (10) |
+//! | `signature` | what a failed attempt looked like: two alike brought nothing (4) |
 //! | `stages` | the stages of judging an attempt, one file each: what they ask, what they make of the answer (6 to 10, 15) |
 //! | `state` | the state of a run: what the rules need to know |
 //! | `sums` | sums over tasks: what one task adds to them |
 //! | `timers` | what becomes due by itself, and when |
 //! | `told` | facts that are events: a record does not say them twice |
+//! | `work` | what holds for all work that is under way: its names, what is out, its retries, its policies (13) |
 
 mod apply;
 mod audit;
@@ -62,17 +63,17 @@ mod growth;
 mod job;
 mod ledger;
 mod legal;
+mod mark;
 mod members;
 mod mission_change;
 mod notice;
 mod outcome;
 mod payload;
-mod place;
-mod policy;
 mod ready;
 mod remedies;
 mod rounds;
 mod routes;
+mod signature;
 mod stages;
 mod state;
 mod sums;
@@ -80,30 +81,30 @@ mod sums;
 mod tests;
 mod timers;
 mod told;
+mod work;
 #[cfg(test)]
 pub(crate) use tests::{properties, random, simulation};
 
 pub use apply::apply;
 pub use audit::{AfterScan, AuditReport, AuditStanding, Looks};
-pub use command::{Command, CommandResult, meets};
+pub use command::{Command, CommandResult};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
-    agents_needed, decide, done_again, evaluate_gate, holds_the_end, judging_agents, mission_score,
-    pause_before_retry, worst_case,
+    agents_needed, decide, done_again, holds_the_end, judging_agents, meets, mission_score, worst_case,
 };
 #[cfg(test)]
 pub use dialog::Dialog;
-pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects, waits_for_prompt};
+pub use effect::{Effect, effects, may_be_made, pending_effects, waits_for_prompt};
 pub use event::{
-    AskEvent, BudgetEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+    AskEvent, BudgetEvent, Ceiling, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
 };
 pub use fact::{AskFailure, Fact, OperatorInput, Prompt, TurnEnd, Undelivered};
 pub use gate::{GateStanding, gate_view};
 pub use job::{ApproverSaid, Job, JobEnd};
-pub use ledger::{Call, CallId, Ceiling};
 #[cfg(test)]
 pub use ledger::{Ledger, Overshoot, Spent};
-pub use legal::transitions_only;
+pub use legal::legal_only;
+pub use mark::Mark;
 pub use members::{fact_of_members, members_only};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, Operation, Topic};
@@ -111,24 +112,24 @@ pub use notice::{FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, O
 pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
 pub use payload::{
-    Asked, CheckResult, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode, ProcessRef,
-    ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage,
-    Used, VoidedStage, Way, add_known,
+    Asked, CheckResult, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
+    ProcessRef, ReplyRef, RunStarted, StageReport, StopCause, SupervisorRef, ToolCalls, ToolLedgerRef,
+    TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
-pub use place::JudgingPlace;
-pub use policy::{AfterCrash, WorkKind, policy};
 #[cfg(test)]
 pub use remedies::{FailedDependency, Remedies};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use stages::{prior_points, reprompt};
 #[cfg(test)]
-pub use state::{Answer, Ask, Evidence, Judging};
+pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{
-    Deferral, Feedback, Hold, HoldStage, Known, Noted, OutputRefs, RunPhase, Seat, SeatState, State,
-    TaskState,
+    Feedback, Hold, HoldStage, Known, Noted, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
 };
 pub use sums::Counts;
 pub use timers::Timer;
+pub use work::id::{TaskWork, WorkId};
+pub use work::policy::{AfterCrash, WorkKind, policy};
+pub use work::retry::{FailedTry, Retry, Tries};
 
 /// Why a stage behind the verification will not be asked about a task, where that is known beforehand.
 #[must_use]

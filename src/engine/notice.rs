@@ -14,7 +14,7 @@ use crate::domain::{
     WaitingReason,
 };
 
-use super::event::{Event, RunEvent, TaskEvent};
+use super::work::retry::Tries;
 
 /// What a notification is about: one public event each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -265,10 +265,8 @@ pub struct OpenNotice {
     pub channel: Box<str>,
     /// What it is told.
     pub notice: Box<Notice>,
-    /// Tries that failed.
-    pub failed_tries: u32,
-    /// When the next one may be made.
-    pub not_before: Option<Timestamp>,
+    /// Tries so far.
+    pub tries: Tries,
 }
 
 /// Notifications and dead letters of a run.
@@ -330,21 +328,8 @@ impl Notices {
         self.open.is_empty()
     }
 
-    /// Changes by one event, its own or another one's. Says whether it announces the end of the session.
-    pub(super) fn apply(&mut self, event: &Event) -> bool {
-        let was_announced = self.announced;
-
-        match event {
-            // What was announced is not the end after all, or was the end of an earlier session.
-            Event::Run(RunEvent::Resumed { .. } | RunEvent::Salvaged { .. })
-            | Event::Task(_, TaskEvent::Transition { .. }) => self.announced = false,
-            Event::Notice(event) => self.apply_own(event),
-            _ => {}
-        }
-        self.announced && !was_announced
-    }
-
-    fn apply_own(&mut self, event: &NoticeEvent) {
+    /// Changes by one event.
+    pub(super) fn apply(&mut self, event: &NoticeEvent) {
         match event {
             NoticeEvent::Requested {
                 number,
@@ -357,8 +342,7 @@ impl Notices {
                 let open = OpenNotice {
                     channel: channel.clone(),
                     notice: notice.clone(),
-                    failed_tries: 0,
-                    not_before: None,
+                    tries: Tries::default(),
                 };
                 self.open.insert(*number, open);
             }
@@ -371,8 +355,7 @@ impl Notices {
                 number, not_before, ..
             } => {
                 if let Some(open) = self.open.get_mut(number) {
-                    open.failed_tries += 1;
-                    open.not_before = Some(*not_before);
+                    open.tries.fail(Some(*not_before));
                 }
             }
             NoticeEvent::Failed {

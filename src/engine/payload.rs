@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     AgentId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points,
-    RunId, Stage, TaskId, Verdict,
+    RunId, Stage, StageKey, TaskId, Timestamp, Verdict,
 };
+use crate::engine::mark::Mark;
 use crate::mission::RunOptions;
 
-use super::place::JudgingPlace;
+use super::work::id::WorkId;
 
 /// What a run starts with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,6 +110,24 @@ pub struct Exit {
     pub retry_after: Option<Millis>,
 }
 
+/// A task waits for a moment or for a slot, and holds none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deferral {
+    /// Why the task waits.
+    pub why: DeferralReason,
+    /// The moment that the task waits for.
+    pub until: Timestamp,
+    /// Since when the moment is waited for, in this session.
+    pub since: Timestamp,
+    /// What was said of it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub message: String,
+    /// The stage behind which a task that waits for a slot goes on; `None`: with whoever is asked already.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub stage: Option<StageKey>,
+}
+
 /// What a task waits for without a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeferralReason {
@@ -125,8 +144,7 @@ pub enum DeferralReason {
 
 impl Exit {
     /// An exit as it should be.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -147,8 +165,7 @@ pub struct Usage {
 
 impl Usage {
     /// Whether nothing is known.
-    #[must_use]
-    pub fn is_none(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         self.input_tokens.is_none() && self.output_tokens.is_none() && self.cost.is_none()
     }
 }
@@ -179,8 +196,7 @@ pub enum Way {
 
 impl Way {
     /// The name as written in events.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Artifacts => "artifacts",
             Self::Partial => "partial",
@@ -237,7 +253,7 @@ pub struct FileFact {
 pub struct VoidedStage {
     /// Which part.
     #[serde(rename = "p")]
-    pub place: JudgingPlace,
+    pub place: WorkId,
     /// What is still not as it was when the session began, one sentence a file.
     #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
@@ -250,9 +266,13 @@ pub struct VoidedStage {
 }
 
 impl VoidedStage {
+    /// Whether it changed something itself, and would do so again.
+    pub(crate) fn did_it(&self) -> bool {
+        !self.shared && !self.changed.is_empty()
+    }
+
     /// All that was not as it must be, in one line.
-    #[must_use]
-    pub fn what(&self) -> String {
+    pub(crate) fn what(&self) -> String {
         let all: Vec<&str> = self
             .changed
             .iter()
@@ -354,8 +374,7 @@ pub struct ToolLedgerRef {
 
 impl ToolLedgerRef {
     /// Requests beyond the one that every call is.
-    #[must_use]
-    pub fn more_requests(&self) -> u32 {
+    pub(crate) fn more_requests(&self) -> u32 {
         self.requests.saturating_add(self.unanswered).saturating_sub(1)
     }
 }
@@ -426,12 +445,9 @@ pub struct StageReport {
     /// Who said so, where it was a person.
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Whether a review that was asked for is missing with it.
-    #[serde(rename = "i", default, skip_serializing_if = "std::ops::Not::not")]
-    pub indeterminate: bool,
-    /// For a pass: whether it needed the relief of a foundation task.
-    #[serde(rename = "l", default, skip_serializing_if = "std::ops::Not::not")]
-    pub relaxed: bool,
+    /// What it leaves to be known about the work, beside what its verdict and cause say.
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
     /// For one of the mission's own stages: its name.
     #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -444,12 +460,15 @@ pub struct StageReport {
     /// For a stage behind the verification: the agent that was asked last. `None` where none was, and in older journals.
     #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<AgentId>,
-    /// For a stage of an agent: whether it was passed over because reviews are switched off.
-    #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
-    pub withdrawn: bool,
 }
 
 impl StageReport {
+    /// Whether judges leave it to a person whether their score holds.
+    pub(crate) fn asks_about_score(&self) -> bool {
+        (self.stage, self.verdict) == (Stage::Judge, Verdict::Refer)
+            && matches!(self.cause, Some(Cause::Person | Cause::Confidence))
+    }
+
     /// A report without points or findings.
     pub(crate) fn new(
         task: TaskId,
@@ -472,14 +491,26 @@ impl StageReport {
             findings: Vec::new(),
             failure: None,
             by: None,
-            indeterminate: false,
-            relaxed: false,
+            mark: None,
             name: None,
             reason: None,
             model: None,
             judge: None,
-            withdrawn: false,
         }
+    }
+
+    /// All that it leaves to be known about the work.
+    pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
+        let by_itself = match (self.verdict, self.cause) {
+            (Verdict::Skip, Some(Cause::Unmet | Cause::Breaker | Cause::Changed)) => Some(Mark::Unverified),
+            (Verdict::Fault, _) if matches!(self.stage, Stage::RedTeam | Stage::Vision) => {
+                Some(Mark::Faulted)
+            }
+            (Verdict::Fail, Some(Cause::Unparsed)) => Some(Mark::Indeterminate),
+            (Verdict::Refer, Some(cause)) if cause.is_of_judges() => Some(Mark::Indeterminate),
+            _ => None,
+        };
+        by_itself.into_iter().chain(self.mark)
     }
 }
 

@@ -3,8 +3,7 @@
 
 use crate::domain::{Purpose, Status, TaskId};
 
-use super::apply::block;
-use super::ledger::drop_what_nobody_waits_for;
+use super::apply::{block, follow_asks};
 use super::payload::Way;
 use super::state::State;
 
@@ -113,8 +112,8 @@ pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
     }
     let task = state.task(id);
     let is_resolving = |wanted: TaskId| {
-        let mut consults = task.work.asks.iter();
-        consults.any(|open| open.purpose == Purpose::Resolve { dependency: wanted })
+        let mut asks = task.work.asks.iter();
+        asks.any(|open| open.purpose == Purpose::Resolve { dependency: wanted })
     };
     let waiting = remedies.failed.iter().map(|entry| entry.dependency);
     let waiting = waiting.filter(|on| !remedies.scanning.contains(on) && !is_resolving(*on));
@@ -129,9 +128,7 @@ pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, 
     let mut waiting = vec![dependency];
     let without = state.alter(id, |task| {
         let is_pending = task.status() == Status::Pending;
-        task.work
-            .asks
-            .retain(|open| open.purpose != Purpose::Resolve { dependency });
+        task.keep_asks(|purpose| purpose != Purpose::Resolve { dependency });
         if let Some(remedies) = task.remedies.as_deref_mut() {
             remedies.forget(dependency);
             waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
@@ -144,7 +141,7 @@ pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, 
         task.does_without(dependency)
     });
     // What the orchestrator says about it now means nothing, and is paid for all the same.
-    drop_what_nobody_waits_for(state, id);
+    follow_asks(state, id);
     for on in waiting {
         state.cascades_due.remove(&(id, on));
     }

@@ -11,15 +11,13 @@ use std::sync::Arc;
 use crate::domain::{Edge, Status, TaskId};
 use crate::mission::{Part, Plan};
 
-use super::apply::{became_terminal, no_longer_terminal};
-use super::deadline;
+use super::apply::{arm, became_terminal, no_longer_terminal};
 use super::remedies::nothing_is_due;
 use super::state::State;
 
 impl State {
     /// Whether the run takes a task: it was told to, and no verdict left it out.
-    #[must_use]
-    pub fn takes(&self, id: TaskId) -> bool {
+    pub(crate) fn takes(&self, id: TaskId) -> bool {
         self.plan.task(id).part == Part::Selected && !self.task(id).not_taken
     }
 
@@ -35,8 +33,7 @@ impl State {
     }
 
     /// The verification whose verdict left a task out, and the edge that it took instead; the first, where several did.
-    #[must_use]
-    pub fn left_out_by(&self, id: TaskId) -> Option<(TaskId, Edge)> {
+    pub(crate) fn left_out_by(&self, id: TaskId) -> Option<(TaskId, Edge)> {
         let mut seen = BTreeSet::new();
         let mut open = vec![id];
         while let Some(id) = open.pop() {
@@ -184,7 +181,7 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
     state.ready.remove(id, task_plan.agent, task_plan.priority);
     state.approvals_due.remove(&id);
     nothing_is_due(state, id);
-    deadline::arm(state, Some(id));
+    arm(state, Some(id));
     became_terminal(state, id, Status::Done);
 }
 
@@ -210,7 +207,7 @@ pub(super) fn undecided(state: &mut State, verification: TaskId) {
     }
     for id in turned(state, verification, None) {
         state.alter(id, |task| task.not_taken = false);
-        deadline::arm(state, Some(id));
+        arm(state, Some(id));
         no_longer_terminal(state, id, Status::Done);
         let plan = Arc::clone(&state.plan);
         for dependency in plan.dependencies.of(id.index()) {

@@ -3,11 +3,17 @@
 //! | file | what |
 //! |---|---|
 //! | `attempt` | what a task's state holds of its attempts |
+//! | `audit` | what the state knows of accepted work: what an audit covers, whether one is due (6) |
 //! | `hold` | what keeps a task from moving until a person says so, and what their answer leads to |
+//! | `jobs` | commands and looks at files that were asked for and have not come back |
+//! | `start` | what stands between a task and its agent, before the agent acts |
 //! | `task` | the state of one task |
 
 mod attempt;
+mod audit;
 mod hold;
+mod jobs;
+mod start;
 mod task;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,14 +21,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, GateId, HoldId, Points, TaskId, Timestamp, TurnId};
-use crate::mission::{HoldKind, Plan, RunOptions};
+use crate::mission::{Deadline, HoldKind, Plan, RunOptions};
 
 use super::audit::Audit;
 use super::command::CommandResult;
 use super::deadline::Deadlines;
 use super::ledger::Ledger;
 use super::notice::Notices;
-use super::payload::{GateResult, StopCause};
+use super::payload::{Deferral, DeferralReason, GateResult, StopCause};
 use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
@@ -33,11 +39,12 @@ pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
 pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume};
 pub use task::{
-    Answer, Ask, Deferral, Feedback, Heard, Judging, OpenStage, OutputRefs, Reopened, SaidVerdict, Seat,
-    SeatState, TaskState, Turn,
+    ApprovalDecision, Ask, Feedback, Heard, Judging, OpenStage, OutputRefs, Reopened, SaidVerdict, Seat,
+    SeatState, TaskState,
 };
 #[cfg(test)]
 pub use task::{Consent, OpenWork};
+pub(crate) use task::{End, Lifecycle};
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
 #[derive(Debug, Clone)]
@@ -141,14 +148,12 @@ pub struct GateState {
 
 impl GateState {
     /// Whether what it blocks may start.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.left || self.overridden || self.result.as_ref().is_some_and(|result| result.passed)
     }
 
     /// Whether it failed and nobody overrode it.
-    #[must_use]
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         !self.overridden && self.result.as_ref().is_some_and(|result| !result.passed)
     }
 }
@@ -162,6 +167,13 @@ pub struct HoldState {
     pub number: u32,
     /// How far it got.
     pub stage: HoldStage,
+}
+
+impl HoldState {
+    /// Whether a checkpoint waits for this very answer.
+    pub(super) fn waits_for(&self, number: u32) -> bool {
+        self.stage == HoldStage::Reached && self.number == number
+    }
 }
 
 /// How far a checkpoint or a delay got.
@@ -180,8 +192,7 @@ pub enum HoldStage {
 
 impl State {
     /// The state before the first event.
-    #[must_use]
-    pub fn new(plan: Arc<Plan>) -> Self {
+    pub(crate) fn new(plan: Arc<Plan>) -> Self {
         let mut state = Self {
             plan,
             phase: RunPhase::New,
@@ -225,20 +236,17 @@ impl State {
     }
 
     /// The state of a task.
-    #[must_use]
-    pub fn task(&self, id: TaskId) -> &TaskState {
+    pub(crate) fn task(&self, id: TaskId) -> &TaskState {
         &self.tasks[id.index()]
     }
 
     /// Whether an agent could take on one more task, as far as its own limit goes.
-    #[must_use]
-    pub fn has_room_for(&self, agent: AgentId) -> bool {
+    pub(crate) fn has_room_for(&self, agent: AgentId) -> bool {
         self.ready.has_room_for(agent, 0)
     }
 
     /// The state of a checkpoint or a delay.
-    #[must_use]
-    pub fn hold(&self, id: HoldId) -> &HoldState {
+    pub(crate) fn hold(&self, id: HoldId) -> &HoldState {
         &self.holds[id.index()]
     }
 
@@ -271,12 +279,32 @@ impl State {
     /// Whether a task waits for a moment that this session may wait for.
     pub(super) fn a_moment_moves_it_on(&self) -> bool {
         let mut deferrals = self.deferrals();
-        self.may_start_work() && deferrals.any(|(id, deferral)| super::decide::may_wait(self, id, deferral))
+        self.may_start_work() && deferrals.any(|(id, deferral)| self.may_wait(id, deferral))
+    }
+
+    /// The deadline that the mission gives to a task or to itself.
+    pub(super) fn deadline_planned(&self, task: Option<TaskId>) -> Option<Deadline> {
+        match task {
+            Some(id) => self.plan.task(id).deadline,
+            None => self.plan.rules.deadline,
+        }
+    }
+
+    /// Whether a moment may be waited for by this session.
+    pub(super) fn may_wait(&self, task: TaskId, deferral: &Deferral) -> bool {
+        let within_session = self.session_ends.is_none_or(|end| deferral.until <= end);
+        let within_reason = deferral.until.since(deferral.since) <= self.plan.rules.max_window_wait;
+        let mut deadlines = [Some(task), None]
+            .into_iter()
+            .filter_map(|of| self.deadlines.of(of));
+        // One that has passed already is missed, whether or not the work goes on.
+        let misses =
+            deadlines.any(|deadline| deadline.due >= deferral.since && deadline.due < deferral.until);
+        within_session && within_reason && (deferral.why == DeferralReason::BackOff || !misses)
     }
 
     /// When a later session can go on, where only moments that this one may not wait for are missing.
-    #[must_use]
-    pub fn resumable_at(&self) -> Option<Timestamp> {
+    pub(crate) fn resumable_at(&self) -> Option<Timestamp> {
         let windows = self.deferrals();
         windows.map(|(_, deferral)| deferral.until).min()
     }
@@ -295,26 +323,22 @@ impl State {
     }
 
     /// The state of a gate.
-    #[must_use]
-    pub fn gate(&self, id: GateId) -> &GateState {
+    pub(crate) fn gate(&self, id: GateId) -> &GateState {
         &self.gates[id.index()]
     }
 
     /// Whether any selected task is not terminal, or what was accepted is still to be looked at: the run can be resumed.
-    #[must_use]
-    pub fn is_unfinished(&self) -> bool {
+    pub(crate) fn is_unfinished(&self) -> bool {
         !self.has_all_ended() || self.audit_is_open()
     }
 
     /// Whether every selected task is terminal.
-    #[must_use]
-    pub fn has_all_ended(&self) -> bool {
+    pub(crate) fn has_all_ended(&self) -> bool {
         self.sums.counts.ended() == self.sums.counts.selected
     }
 
     /// Tasks that wait because judges, not people, are missing.
-    #[must_use]
-    pub fn parked_for_judges(&self) -> u32 {
+    pub(crate) fn parked_for_judges(&self) -> u32 {
         // Only tasks that wait can be; the sum over all tasks is needed once a session.
         let parked = self
             .tasks
@@ -324,8 +348,7 @@ impl State {
     }
 
     /// The turn of a task that is or was last in flight.
-    #[must_use]
-    pub fn current_turn(&self, task: TaskId) -> TurnId {
+    pub(crate) fn current_turn(&self, task: TaskId) -> TurnId {
         let state = self.task(task);
         TurnId {
             task,
@@ -336,8 +359,7 @@ impl State {
 
     /// What a task's work is the work of, as far as the judge breaker goes: the model of its agent; the agent itself, where
     /// it names none.
-    #[must_use]
-    pub fn worker_model(&self, task: TaskId) -> &str {
+    pub(crate) fn worker_model(&self, task: TaskId) -> &str {
         let agent = self.plan.agent(self.plan.task(task).agent);
         agent.spec.model.as_deref().unwrap_or(&agent.name)
     }
@@ -349,8 +371,7 @@ impl State {
     }
 
     /// Whether work may still be started.
-    #[must_use]
-    pub fn may_start_work(&self) -> bool {
+    pub(crate) fn may_start_work(&self) -> bool {
         self.phase == RunPhase::Running
             && !self.halted
             && !self.failed_fast
@@ -359,23 +380,11 @@ impl State {
     }
 
     /// Until when the session waits for a person's answer, while nothing else can move it on (`--wait-approvals`).
-    #[must_use]
-    pub fn waits_until(&self) -> Option<Timestamp> {
+    pub(crate) fn waits_until(&self) -> Option<Timestamp> {
         self.timers.at(Timer::WaitOver)
     }
 
-    /// The timer that is due next. A session that does not work waits for none.
-    #[must_use]
-    #[cfg(test)]
-    pub fn next_timer(&self) -> Option<(Timestamp, Timer)> {
-        self.timers
-            .iter()
-            .next()
-            .filter(|_| self.phase == RunPhase::Running)
-    }
-
     /// Whether the session could go on, and only a person's answer can make it.
-    #[must_use]
     pub(super) fn only_a_person_moves_it_on(&self) -> bool {
         self.may_start_work()
             && !self.audit.out

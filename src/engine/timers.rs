@@ -68,14 +68,12 @@ impl Timers {
     }
 
     /// When a timer is due, if it runs.
-    #[must_use]
-    pub fn at(&self, timer: Timer) -> Option<Timestamp> {
+    pub(crate) fn at(&self, timer: Timer) -> Option<Timestamp> {
         self.by_timer.get(&timer).copied()
     }
 
     /// Whether this very timer runs: one that was set anew is another one.
-    #[must_use]
-    pub fn runs(&self, timer: Timer, at: Timestamp) -> bool {
+    pub(crate) fn runs(&self, timer: Timer, at: Timestamp) -> bool {
         self.by_time.contains(&(at, timer))
     }
 

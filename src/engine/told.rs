@@ -7,8 +7,7 @@ use super::notice::NoticeEvent;
 impl Fact {
     /// The event that says nothing but what the fact says, where there is one. Whether it is what was decided first is for
     /// the rules to say: they may know more, such as a price.
-    #[must_use]
-    pub fn as_event(&self) -> Option<Event> {
+    pub(crate) fn as_event(&self) -> Option<Event> {
         self.of_turn()
             .or_else(|| self.of_judging())
             .or_else(|| self.of_run())
@@ -102,14 +101,14 @@ impl Fact {
                 purpose,
                 agent,
                 reply,
-                advice,
+                answer,
             } => Event::Ask(
                 *id,
                 AskEvent::Replied {
                     purpose: *purpose,
                     agent: *agent,
                     reply: reply.clone(),
-                    advice: advice.clone(),
+                    answer: answer.clone(),
                 },
             ),
             Self::StageVoided(voided) => Event::voided((**voided).clone()),
@@ -121,8 +120,7 @@ impl Fact {
 impl Prompt {
     /// The prompt whose turn these events start, where a decision about it begins with them. Only such a decision begins with the
     /// start of a turn, so a record in which it stands among what became due needs no fact for it.
-    #[must_use]
-    pub fn told_by(events: &[Event]) -> Option<Self> {
+    pub(crate) fn told_by(events: &[Event]) -> Option<Self> {
         let [Event::Turn(turn, TurnEvent::Started { prompt }), rest @ ..] = events else {
             return None;
         };
@@ -140,8 +138,7 @@ impl Prompt {
 
 impl TurnEnd {
     /// The end of a turn as it is recorded of one that counts.
-    #[must_use]
-    pub fn as_event(&self) -> Event {
+    pub(crate) fn as_event(&self) -> Event {
         Event::Turn(
             self.turn,
             TurnEvent::Finished {

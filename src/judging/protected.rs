@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::domain::{AgentId, TaskId};
 use crate::mission::model::{Check, CommandLine};
-use crate::mission::{ApproverPlan, Plan, Requirement, StageJudge};
+use crate::mission::{ApproverPlan, Plan, Requirement, StagePlan};
 
 use super::heuristic::named_commands;
 
@@ -100,11 +100,8 @@ fn commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
                 .map(|command| (None, command)),
         );
     }
-    for stage in task.own_stages() {
-        if let StageJudge::Command(command) = &stage.by {
-            all.push((None, command.to_string()));
-        }
-    }
+    let of_stages = task.pipeline.iter().filter_map(StagePlan::command);
+    all.extend(of_stages.map(|command| (None, command.to_owned())));
     for approver in task.approvals.iter().flat_map(|approval| &approval.approvers) {
         if let ApproverPlan::Command(command) = approver {
             all.push((None, command.to_string()));

@@ -106,35 +106,22 @@ pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ 
     own.into_iter().chain(judged.map(|task| plan.task(task).agent))
 }
 
-/// Who is asked instead of a judge that cannot be reached: the next after `current` of those who stand in for `first`, if it
-/// may judge the task in this step, where it is one.
-pub fn next_judge(
+/// Whoever is asked, one after the other, for what `first` is to judge: `first`, then each where those before it cannot be
+/// reached. A fallback never breaks independence, and whoever looks at pictures must see them.
+pub fn candidates(
     plan: &Plan,
     task: TaskId,
     first: AgentId,
-    current: AgentId,
     step: Option<Step>,
-) -> Option<AgentId> {
-    let all = std::iter::once(first).chain(plan.fallbacks(first));
-    let mut rest = all.skip_while(|agent| *agent != current).skip(1);
-    rest.find(|agent| may_stand_in(plan, task, *agent, step))
-}
-
-/// How many may be asked, one after the other, where `first` cannot be reached.
-pub fn stand_ins(plan: &Plan, task: TaskId, first: AgentId, step: Option<Step>) -> usize {
-    let others = plan.fallbacks(first).into_iter();
-    others
-        .filter(|agent| may_stand_in(plan, task, *agent, step))
-        .count()
-}
-
-/// A fallback never breaks independence, and whoever looks at pictures must see them.
-fn may_stand_in(plan: &Plan, task: TaskId, agent: AgentId, step: Option<Step>) -> bool {
-    let spec = &plan.agent(agent).spec;
-    spec.adapter != Adapter::Human
-        && (step != Some(Step::Vision) || spec.vision)
-        && authors(plan, task).all(|author| author != agent)
-        && dependence(plan, task, agent).is_none()
+) -> impl Iterator<Item = AgentId> + '_ {
+    let may_stand_in = move |agent: &AgentId| {
+        let spec = &plan.agent(*agent).spec;
+        spec.adapter != Adapter::Human
+            && (step != Some(Step::Vision) || spec.vision)
+            && authors(plan, task).all(|author| author != *agent)
+            && dependence(plan, task, *agent).is_none()
+    };
+    std::iter::once(first).chain(plan.fallbacks(first).into_iter().filter(may_stand_in))
 }
 
 /// What keeps an agent from cutting the criteria of `task` into what its judge is asked, in words: whoever did the work, or

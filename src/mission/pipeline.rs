@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Stage, StageKey, Step, TaskId};
+use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, Stage, StageKey, Step, TaskId};
 
 use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
 use super::model::{self, Adapter, Check, Expected, OnMissing, Review, Stakes, VisionKind};
@@ -254,6 +254,23 @@ impl StagePlan {
         }
     }
 
+    /// The command of a stage behind the verification, if it has one.
+    pub fn command(&self) -> Option<&str> {
+        match self {
+            Self::Own(_, own) => match &own.by {
+                StageJudge::Command(command) => Some(command),
+                StageJudge::Agent { .. } => None,
+            },
+            Self::Preflight
+            | Self::Finish(_)
+            | Self::Checks(_)
+            | Self::Judge(_)
+            | Self::Verification(_)
+            | Self::RedTeam(_)
+            | Self::Vision(_) => None,
+        }
+    }
+
     /// What keeps that agent from judging the task, in words.
     pub fn barred(&self) -> Option<&str> {
         match self {
@@ -382,10 +399,30 @@ impl TaskPlan {
         self.pipeline.iter().filter_map(|stage| stage.key().step())
     }
 
+    fn stage_of(&self, step: Step) -> Option<&StagePlan> {
+        let mut stages = self.pipeline.iter();
+        stages.find(|stage| stage.key() == StageKey::Step(step))
+    }
+
     /// The agent of a step, if it has one.
     pub fn step_agent(&self, step: Step) -> Option<AgentId> {
-        let mut stages = self.pipeline.iter();
-        stages.find(|stage| stage.key() == StageKey::Step(step))?.agent()
+        self.stage_of(step)?.agent()
+    }
+
+    /// The judge that is meant to answer, before anybody stands in for it.
+    pub fn judge_of(&self, purpose: Purpose) -> Option<AgentId> {
+        match purpose {
+            Purpose::Score(place) => self.judge()?.seats().get(place.seat as usize).copied(),
+            Purpose::Grade { .. } => self.verification()?.grader,
+            Purpose::Decompose { .. } => self.verification()?.decomposer,
+            Purpose::Scrutinise { step, .. } => self.step_agent(step),
+            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
+        }
+    }
+
+    /// The command of a step, if it has one.
+    pub fn step_command(&self, step: Step) -> Option<&str> {
+        self.stage_of(step)?.command()
     }
 
     /// How a step is called: a stage by its own name.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    Advice, AgentId, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
+    AgentId, Answer, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::{
     AskEvent, CheckResult, Event, Exit, FileRef, Job, JobEnd, ProcessRef, ReplyRef, StageReport, TaskEvent,
@@ -96,16 +96,16 @@ pub struct CallHistory {
     /// Whether it was a strict reprompt.
     pub strict: bool,
     /// What came back.
-    pub answer: Answer,
+    pub standing: CallStanding,
 }
 
 /// What came back from a judge.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum CallStanding {
     /// Nothing yet.
     Open,
     /// A reply and what could be read from it.
-    Reply(ReplyRef, Advice),
+    Reply(ReplyRef, Answer),
     /// It could not be asked, or broke off with this on record.
     Failed(FailureClass, String, Option<Box<Used>>),
 }
@@ -251,21 +251,21 @@ impl AttemptHistory {
                     Purpose::Score(_) => strict.is_some(),
                     other => other.round().is_some_and(|round| round > 1),
                 },
-                answer: Answer::Open,
+                standing: CallStanding::Open,
             }),
             AskEvent::Requested { .. } => {}
-            AskEvent::Replied { reply, advice, .. } => {
-                self.answer(id, Answer::Reply(reply.clone(), advice.clone()));
+            AskEvent::Replied { reply, answer, .. } => {
+                self.came_back(id, CallStanding::Reply(reply.clone(), answer.clone()));
             }
             AskEvent::Failed {
                 class, message, used, ..
-            } => self.answer(id, Answer::Failed(*class, message.clone(), used.clone())),
+            } => self.came_back(id, CallStanding::Failed(*class, message.clone(), used.clone())),
         }
     }
 
-    fn answer(&mut self, id: AskId, answer: Answer) {
+    fn came_back(&mut self, id: AskId, standing: CallStanding) {
         if let Some(call) = self.calls.iter_mut().rev().find(|call| call.id == id) {
-            call.answer = answer;
+            call.standing = standing;
         }
     }
 }

@@ -2,6 +2,7 @@
 //! report calls good what another one calls bad.
 
 use crate::domain::{FailureMode, QualityFlag, Status, TaskId, Verdict};
+use crate::engine::Mark;
 use crate::engine::{Hold, State};
 use crate::mission::Part;
 
@@ -74,12 +75,14 @@ pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
         (Status::Failed, _) if task.is_superseded() => Rank::Superseded,
         (Status::Failed, _) if task.mode() == Some(FailureMode::Cascade) => Rank::Cascaded,
         (Status::Failed, _) => Rank::Failed,
-        (Status::Done, _) if task.attempt.indeterminate => Rank::Indeterminate,
-        (Status::AwaitingApproval, _) if for_judges || task.attempt.indeterminate => Rank::Indeterminate,
+        (Status::Done, _) if task.attempt.has(Mark::Indeterminate) => Rank::Indeterminate,
+        (Status::AwaitingApproval, _) if for_judges || task.attempt.has(Mark::Indeterminate) => {
+            Rank::Indeterminate
+        }
         (Status::AwaitingApproval, _) => Rank::Waiting,
         (Status::Done, Some(flag)) if flag.is_below_bar() => Rank::BelowBar,
         (Status::Done, Some(QualityFlag::Unreviewed)) if state.options.strict => Rank::Indeterminate,
-        (Status::Done, _) if task.attempt.faulted && state.options.strict => Rank::Indeterminate,
+        (Status::Done, _) if task.attempt.has(Mark::Faulted) && state.options.strict => Rank::Indeterminate,
         (Status::Done, Some(QualityFlag::Unreviewed)) => Rank::Unreviewed,
         (Status::Done, _) if view.task(id).attempts.len() > 1 => Rank::Reworked,
         (Status::Done, _) => Rank::Done,
@@ -134,7 +137,7 @@ pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> S
         Rank::Indeterminate if task.flag() == Some(QualityFlag::Unreviewed) => {
             "unreviewed (--strict)".to_owned()
         }
-        Rank::Indeterminate if task.attempt.faulted && !task.attempt.indeterminate => {
+        Rank::Indeterminate if task.attempt.has(Mark::Faulted) && !task.attempt.has(Mark::Indeterminate) => {
             let said = view.scrutiny.get(&id).into_iter().flatten();
             let mut faults = said.filter(|report| report.verdict == Verdict::Fault);
             let fault = faults.next().map(stage_words).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::agents::tools::{FOR_REVIEWERS, Tool};
 use crate::domain::{AgentId, Severity, Step, TaskId, Verdict};
 use crate::engine::{StageReport, State};
 use crate::judging::evidence_rules::is_file_task;
-use crate::mission::{Plan, StageJudge, TaskPlan};
+use crate::mission::{Plan, TaskPlan};
 
 use super::text::count;
 
@@ -109,13 +109,7 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
     let task_plan = plan.task(task);
     let row = |step| {
         let agent = task_plan.step_agent(step);
-        let command = match step {
-            Step::Stage(n) => task_plan.own_stage(n).and_then(|stage| match &stage.by {
-                StageJudge::Command(command) => Some(&**command),
-                StageJudge::Agent { .. } => None,
-            }),
-            Step::RedTeam | Step::Vision => None,
-        };
+        let command = task_plan.step_command(step);
         StepRow {
             stage: step.stage().as_str(),
             name: task_plan.step_name(step),

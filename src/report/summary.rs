@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use crate::domain::{
     FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId, Timestamp, WaitingReason,
 };
+use crate::engine::Mark;
 use crate::engine::{self, GateStanding, Outcome, RunPhase, State, gate_view};
 use crate::mission::{Loosening, Part};
 
@@ -445,7 +446,7 @@ pub(super) fn next_commands(
         let for_judges = |asked: &Asked<'_>| {
             asked
                 .task
-                .is_some_and(|task| state.task(task).attempt.indeterminate)
+                .is_some_and(|task| state.task(task).attempt.has(Mark::Indeterminate))
         };
         let first = asked(state, view).find(|asked| for_judges(asked) == again)?;
         Some(if first.reason == WaitingReason::Question.as_str() {

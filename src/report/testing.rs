@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Addressed, Advice, AgentId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, Millis,
+    Addressed, AgentId, Answer, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, Millis,
     Points, PriorAnswer, RunId, TaskId, Timestamp,
 };
 use crate::engine::{
@@ -417,7 +417,7 @@ impl<'o> Scene<'o> {
         self.replied(
             task,
             0,
-            Advice::Evaluation {
+            Answer::Evaluation {
                 points: Points::whole(points),
                 reasoning: reasoning.to_owned(),
                 findings: Vec::new(),
@@ -437,7 +437,7 @@ impl<'o> Scene<'o> {
         self.replied(
             task,
             seat,
-            Advice::Scores {
+            Answer::Scores {
                 dimensions,
                 findings: Vec::new(),
                 prior: Vec::new(),
@@ -450,7 +450,7 @@ impl<'o> Scene<'o> {
         self.replied(
             task,
             seat,
-            Advice::Unreadable {
+            Answer::Unreadable {
                 why: "no SCORE line".to_owned(),
                 excerpt: "I like it".to_owned(),
                 grave: false,
@@ -458,11 +458,11 @@ impl<'o> Scene<'o> {
         )
     }
 
-    fn replied(&mut self, task: u32, seat: usize, mut advice: Advice) -> &mut Self {
+    fn replied(&mut self, task: u32, seat: usize, mut answer: Answer) -> &mut Self {
         let asked = self.seat(task, seat);
         let id = TaskId(task);
         let points = crate::engine::prior_points(&self.state.plan, id, self.state.task(id)).len();
-        if let Advice::Scores { prior, .. } | Advice::Evaluation { prior, .. } = &mut advice {
+        if let Answer::Scores { prior, .. } | Answer::Evaluation { prior, .. } = &mut answer {
             let answer = |point| PriorAnswer {
                 point,
                 addressed: Addressed::Yes,
@@ -487,7 +487,7 @@ impl<'o> Scene<'o> {
                 tools: None,
                 judgement: None,
             },
-            advice,
+            answer,
         });
         self.settled(task)
     }

@@ -14,12 +14,12 @@ mod task;
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    Advice, AgentId, AskId, Cause, HoldId, Millis, Money, Purpose, RunId, Stage, Status, TaskId, Timestamp,
+    AgentId, Answer, AskId, Cause, HoldId, Millis, Money, Purpose, RunId, Stage, Status, TaskId, Timestamp,
     TurnId, Verdict,
 };
 use crate::engine::{
-    AskEvent, BudgetEvent, Call, CallId, DeadlineStep, Event, HoldEvent, NoticeEvent, Outcome, ReplyRef,
-    RunEvent, StageReport, TaskEvent, ToolLedgerRef, TurnEvent, Usage, Used, Way, add_known,
+    AskEvent, BudgetEvent, DeadlineStep, Event, HoldEvent, NoticeEvent, Outcome, ReplyRef, RunEvent,
+    StageReport, TaskEvent, TaskWork, ToolLedgerRef, TurnEvent, Usage, Used, Way, WorkId, add_known,
 };
 use crate::mission::model::FinalChecks;
 use crate::mission::{NO_FINAL_CHECKS, Plan};
@@ -365,7 +365,7 @@ impl RunView {
             self.warnings.extend(found);
         }
         self.tasks[report.task.index()].take_verdict(report);
-        if matches!(report.stage, Stage::Stages | Stage::RedTeam | Stage::Vision) {
+        if report.stage.is_behind_verification() {
             self.take_scrutiny(report);
         }
         if report.stage == Stage::Verification && !report.grades.is_empty() {
@@ -408,13 +408,13 @@ impl RunView {
             AskEvent::Replied {
                 purpose,
                 reply,
-                advice,
+                answer,
                 ..
             } => {
                 if let Some(view) = purpose.seat().and_then(|place| task.seat_mut(place)) {
-                    view.reply(plan, id.task, reply, advice);
+                    view.reply(plan, id.task, reply, answer);
                 }
-                if let (Some(grader), Advice::Grades(_)) = (self.graders.get_mut(&id.task), advice) {
+                if let (Some(grader), Answer::Grades(_)) = (self.graders.get_mut(&id.task), answer) {
                     grader.1 = reply.model.as_deref().map(Into::into);
                 }
                 self.count(id.task, more_requests(reply), Some(reply.usage));
@@ -447,8 +447,10 @@ impl RunView {
             total.requests = total.requests.saturating_add_signed(*requests);
             return self.count(call.task, 0, Some(*usage));
         }
-        let call = event.call().filter(|call| !matches!(call.call, Call::Turn(..)));
-        let Some(CallId { task, .. }) = call else {
+        let call = event
+            .call()
+            .filter(|call| !matches!(call.work, TaskWork::Turn(..)));
+        let Some(WorkId { task, .. }) = call else {
             return;
         };
         let usage = &mut self.tasks[task.index()].usage;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::{AttemptKind, FailureClass, FailureMode, Millis, Points, WaitingReason};
 use crate::engine::TaskEvent;
-use crate::engine::{Fact, StopCause, SupervisorRef};
+use crate::engine::{Fact, StopCause};
 use crate::mission::RunOptions;
 use crate::report::testing::{Mission, START, Scene, eventful, play_eventful};
 
@@ -19,13 +19,7 @@ fn attempts(scene: &Scene<'_>) -> Vec<(u32, AttemptKind, Option<Verdict>, Option
 }
 
 fn resume(scene: &mut Scene<'_>) {
-    scene.input(&Fact::Resume {
-        options: Box::new(RunOptions::default()),
-        supervisor: SupervisorRef::default(),
-        rules: crate::engine::RULES,
-        kept: Vec::new(),
-        last: None,
-    });
+    scene.input(&Fact::resume(RunOptions::default()));
 }
 
 #[test]
@@ -86,9 +80,7 @@ fn marks_of_outliers_come_from_the_verdict() {
     let mut scene = one(Mission::new("m").task("a", &[]).panel());
     scene.works(0).scored(0, 0, 4, 4);
     let report = StageReport {
-        indeterminate: false,
-        relaxed: false,
-        withdrawn: false,
+        mark: None,
         task: FIRST,
         attempt: 1,
         stage: Stage::Judge,

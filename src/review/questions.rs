@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{Advice, FailureMode, Purpose, Step, TaskId};
+use crate::domain::{Answer, FailureMode, Purpose, Step, TaskId};
 use crate::engine::TaskState;
 use crate::judging::parser::form::{read_object, wrong};
 use crate::judging::parser::json::Json;
@@ -85,19 +85,19 @@ pub fn ask<E: From<&'static str>>(purpose: Purpose, about: &About<'_, E>) -> Res
 ///
 /// # Errors
 /// Why the reply says nothing.
-pub fn read(purpose: Purpose, panel: Option<&Panel>, reply: &str, work: &Quoted) -> Result<Advice, Unparsed> {
+pub fn read(purpose: Purpose, panel: Option<&Panel>, reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
     match purpose {
         Purpose::Score(_) => read_scores(panel, reply, work),
-        Purpose::Grade { .. } => rubric::read(reply, work).map(|reply| Advice::Grades(Box::new(reply))),
+        Purpose::Grade { .. } => rubric::read(reply, work).map(|reply| Answer::Grades(Box::new(reply))),
         Purpose::Scrutinise {
             step: Step::Stage(_), ..
-        } => stages::read_opinion(reply, work).map(|opinion| Advice::Opinion(Box::new(opinion))),
+        } => stages::read_opinion(reply, work).map(|opinion| Answer::Opinion(Box::new(opinion))),
         Purpose::Scrutinise { .. } => {
-            stages::read_findings(reply, work).map(|report| Advice::Findings(Box::new(report)))
+            stages::read_findings(reply, work).map(|report| Answer::Findings(Box::new(report)))
         }
-        Purpose::Decompose { .. } => probes::read(reply, work).map(Advice::Probes),
+        Purpose::Decompose { .. } => probes::read(reply, work).map(Answer::Probes),
         Purpose::Confirm => read_object(reply, work, "question", |object| {
-            object.required_bool("question").map(Advice::IsQuestion)
+            object.required_bool("question").map(Answer::IsQuestion)
         }),
         Purpose::Answer => read_answer(reply, work),
         Purpose::Approve { .. } => read_object(reply, work, "decision", decision),
@@ -116,16 +116,16 @@ pub(super) fn review_excerpt(text: &str) -> String {
     }
 }
 
-fn read_scores(panel: Option<&Panel>, reply: &str, work: &Quoted) -> Result<Advice, Unparsed> {
+fn read_scores(panel: Option<&Panel>, reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
     let Some(panel) = panel else {
-        return parse_evaluation(reply, work).map(|read| Advice::Evaluation {
+        return parse_evaluation(reply, work).map(|read| Answer::Evaluation {
             points: read.points,
             reasoning: review_excerpt(&read.reasoning),
             findings: read.findings,
             prior: read.prior,
         });
     };
-    parse_scores(reply, &panel.dimensions, work).map(|read| Advice::Scores {
+    parse_scores(reply, &panel.dimensions, work).map(|read| Answer::Scores {
         dimensions: read.scores,
         findings: read.findings,
         prior: read.prior,
@@ -293,7 +293,7 @@ fn form(what: &str) -> String {
     )
 }
 
-fn read_answer(reply: &str, work: &Quoted) -> Result<Advice, Unparsed> {
+fn read_answer(reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
     let read = read_object(reply, work, "answer", |object| object.text_at(&["answer"]));
     let said = match read {
         Ok(said) => said,
@@ -302,8 +302,8 @@ fn read_answer(reply: &str, work: &Quoted) -> Result<Advice, Unparsed> {
         Err(why) => return Err(why),
     };
     Ok(match said.is_empty() {
-        true => Advice::NoAnswer,
-        false => Advice::Answer(said),
+        true => Answer::DoesNotKnow,
+        false => Answer::Text(said),
     })
 }
 
@@ -314,7 +314,7 @@ enum Action {
     Unresolvable,
 }
 
-fn resolution(object: &Json) -> Result<Advice, Unparsed> {
+fn resolution(object: &Json) -> Result<Answer, Unparsed> {
     let known = [
         ("absorb", Action::Absorb),
         ("retry", Action::Retry),
@@ -327,10 +327,10 @@ fn resolution(object: &Json) -> Result<Advice, Unparsed> {
             prompt if prompt.is_empty() => {
                 return Err(wrong("`absorb` needs a `prompt`: what the task is told instead"));
             }
-            prompt => Advice::Absorb { prompt },
+            prompt => Answer::Absorb { prompt },
         },
-        Action::Retry => Advice::Retry { reason },
-        Action::Unresolvable => Advice::Unresolvable { reason },
+        Action::Retry => Answer::Retry { reason },
+        Action::Unresolvable => Answer::Unresolvable { reason },
     })
 }
 
@@ -341,7 +341,7 @@ enum Decision {
     Undecided,
 }
 
-fn decision(object: &Json) -> Result<Advice, Unparsed> {
+fn decision(object: &Json) -> Result<Answer, Unparsed> {
     let known = [
         ("approve", Decision::Approve),
         ("reject", Decision::Reject),
@@ -350,10 +350,10 @@ fn decision(object: &Json) -> Result<Advice, Unparsed> {
     let decision = object.required_word("decision", &known)?;
     let reason = object.text_at(&["reason"])?;
     match decision {
-        Decision::Approve => Ok(Advice::Approve),
+        Decision::Approve => Ok(Answer::Approve),
         Decision::Reject if reason.is_empty() => Err(wrong("`reject` needs a `reason`")),
-        Decision::Reject => Ok(Advice::Reject { reason }),
-        Decision::Undecided => Ok(Advice::Undecided { reason }),
+        Decision::Reject => Ok(Answer::Reject { reason }),
+        Decision::Undecided => Ok(Answer::Undecided { reason }),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, DeclaredVerdict, Finding, Opinion, Severity, ShellFailure, Step};
+use crate::domain::{Answer, DeclaredVerdict, Finding, Opinion, Severity, ShellFailure, Step};
 use crate::judging::stages::MOST_FINDINGS;
 
 use crate::mission::model::Expected;
@@ -227,7 +227,7 @@ pub enum CommandFault {
 /// # Errors
 /// When the command itself failed: it never started, could not run what it calls, was killed, or what it printed is
 /// lost. That says nothing about the work.
-pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Advice, CommandFault> {
+pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Answer, CommandFault> {
     let what = format!("`{}`", command.trim().lines().next().unwrap_or_default());
     if let Some(why) = &outcome.not_started {
         return Err(CommandFault::NotStarted(what, why.clone()));
@@ -256,7 +256,7 @@ pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Advice
         (0, _) | (_, "") => Vec::new(),
         (_, printed) => vec![Finding::new(Severity::High, printed)],
     };
-    Ok(Advice::Opinion(Box::new(Opinion {
+    Ok(Answer::Opinion(Box::new(Opinion {
         verdict: match code {
             0 => DeclaredVerdict::Pass,
             _ => DeclaredVerdict::Fail,
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn exit_0_passes_another_exit_fails_and_no_exit_says_nothing() {
         let opinion = |outcome: &CommandOutcome| match command_opinion("make lint\nmore", outcome) {
-            Ok(Advice::Opinion(opinion)) => Ok(*opinion),
+            Ok(Answer::Opinion(opinion)) => Ok(*opinion),
             Ok(other) => panic!("{other:?}"),
             Err(why) => Err(why.to_string()),
         };

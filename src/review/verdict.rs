@@ -1,7 +1,7 @@
 //! What a stored reply says. The same here and now, and whenever it is read again: nothing but the reply, the plan and
 //! the record beside the reply goes in.
 
-use crate::domain::{Advice, Purpose, Step};
+use crate::domain::{Answer, Purpose, Step};
 use crate::judging::parser::Quoted;
 use crate::judging::stages::speaks_of_something_grave;
 use crate::mission::Panel;
@@ -27,7 +27,7 @@ pub struct Reply<'a> {
 
 /// What an agent said that was asked: a reviewer on a panel by its dimensions, without a panel in one number, anybody else
 /// in the form of its purpose. `work` is what a judge was shown of the work; of other questions nothing is held.
-pub fn of_ask(purpose: Purpose, panel: Option<&Panel>, reply: Reply<'_>, work: &Quoted) -> Advice {
+pub fn of_ask(purpose: Purpose, panel: Option<&Panel>, reply: Reply<'_>, work: &Quoted) -> Answer {
     // Of a reply that was cut, half a number could be read as a whole one.
     if reply.cut_short {
         return unreadable(purpose, CUT_SHORT, reply.text);
@@ -41,7 +41,7 @@ pub fn of_ask(purpose: Purpose, panel: Option<&Panel>, reply: Reply<'_>, work: &
 }
 
 /// What an echo agent said: it repeats its question, and a score in it would be the worker's own.
-pub fn of_echo(purpose: Purpose) -> Advice {
+pub fn of_echo(purpose: Purpose) -> Answer {
     let why = match purpose {
         Purpose::Score(_) => "an echo agent repeats its question and gives no verdict",
         _ => "an echo agent repeats its question and says nothing of its own",
@@ -57,7 +57,7 @@ fn too_long(bytes: u64) -> String {
 }
 
 /// A reply that says nothing, and why.
-fn unreadable(purpose: Purpose, why: impl Into<String>, reply: &str) -> Advice {
+fn unreadable(purpose: Purpose, why: impl Into<String>, reply: &str) -> Answer {
     let is_report = matches!(
         purpose,
         Purpose::Scrutinise {
@@ -65,7 +65,7 @@ fn unreadable(purpose: Purpose, why: impl Into<String>, reply: &str) -> Advice {
             ..
         }
     );
-    Advice::Unreadable {
+    Answer::Unreadable {
         why: why.into(),
         excerpt: match purpose {
             Purpose::Score(_) => review_excerpt(reply),

@@ -17,7 +17,7 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{Image, ModelRequest};
 use crate::agents::secrets::Secrets;
 use crate::agents::transport::Line;
-use crate::domain::{Advice, AgentId, AskId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
+use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{self, read_output};
@@ -296,7 +296,7 @@ impl Call {
                 tools: None,
                 judgement,
             },
-            advice: verdict::of_echo(self.purpose),
+            answer: verdict::of_echo(self.purpose),
         };
         self.handed_over().into_iter().chain([replied]).collect()
     }
@@ -420,13 +420,13 @@ impl Call {
                 len: text.len() as u64,
                 cut_short: false,
             };
-            !may_ask_again || !matches!(call.read(reply, said), Advice::Unreadable { .. })
+            !may_ask_again || !matches!(call.read(reply, said), Answer::Unreadable { .. })
         };
         offer.looking(judgement.work.clone(), Box::new(has_form))
     }
 
     /// What a reply says.
-    fn read(&self, reply: Reply<'_>, said: &Quoted) -> Advice {
+    fn read(&self, reply: Reply<'_>, said: &Quoted) -> Answer {
         verdict::of_ask(self.purpose, self.panel(), reply, said)
     }
 
@@ -437,14 +437,14 @@ impl Call {
         self.came_to(read)
     }
 
-    fn came_to(&self, read: Result<(Advice, ReplyRef), Failed>) -> Fact {
+    fn came_to(&self, read: Result<(Answer, ReplyRef), Failed>) -> Fact {
         match read {
-            Ok((advice, reply)) => Fact::AskReplied {
+            Ok((answer, reply)) => Fact::AskReplied {
                 id: self.id,
                 purpose: self.purpose,
                 agent: self.agent,
                 reply,
-                advice,
+                answer,
             },
             Err(failed) => failure(self.id, failed),
         }

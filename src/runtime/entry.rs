@@ -109,7 +109,7 @@ fn apply(
     events: &[Event],
     due: &mut Vec<Effect>,
 ) -> Result<(), JournalError> {
-    engine::transitions_only(state, events).map_err(|illegal| journal.refuse(illegal))?;
+    engine::legal_only(state, events).map_err(|illegal| journal.refuse(illegal))?;
     for event in events {
         engine::apply(state, event);
         due.extend(effects(state, event));

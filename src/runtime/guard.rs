@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{Millis, TaskId, Timestamp};
-use crate::engine::{Effect, Fact, JudgingPlace, State, VoidedStage};
+use crate::engine::{Effect, Fact, State, VoidedStage, WorkId};
 use crate::executor::runner::Owner;
 use crate::mission::Plan;
 
@@ -57,7 +57,7 @@ impl World {
         let Some(place) = place else {
             return Some(effect);
         };
-        let groups = self.protection.groups_of(&state.plan, place.task());
+        let groups = self.protection.groups_of(&state.plan, place.task);
         if let Some(before) = self.protection.untouched(&groups) {
             self.set_guard(&state.plan, place, before);
             return Some(effect);
@@ -71,8 +71,8 @@ impl World {
         None
     }
 
-    fn set_guard(&mut self, plan: &Arc<Plan>, place: JudgingPlace, before: Seen) {
-        let task = place.task();
+    fn set_guard(&mut self, plan: &Arc<Plan>, place: WorkId, before: Seen) {
+        let task = place.task;
         let guard = Guard {
             plan: plan.clone(),
             before,
@@ -95,7 +95,7 @@ impl World {
         };
         let changed = match seen {
             Ok(seen) => {
-                let compared = self.protection.compare(&state.plan, place.task(), None, &seen);
+                let compared = self.protection.compare(&state.plan, place.task, None, &seen);
                 if compared.changed.is_empty() {
                     self.set_guard(&state.plan, place, seen);
                     return self.perform_guarded(state, effect);
@@ -104,7 +104,7 @@ impl World {
             }
             Err(unknown) => unknown,
         };
-        if self.others_at_work(place.task()) {
+        if self.others_at_work(place.task) {
             self.later(Timestamp::now().plus(LOOK_AGAIN), effect);
             return Ok(());
         }
@@ -129,7 +129,7 @@ impl World {
         if self.protection.is_as_seen(&guard.before) {
             return Some(input);
         }
-        let task = place.task();
+        let task = place.task;
         let shared = guard.shared || self.others_at_work(task) || self.begun.of_others(task) != guard.begun;
         let protection = self.protection.clone();
         self.blocking(move || {

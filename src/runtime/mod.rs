@@ -41,7 +41,7 @@
 //! | `protection` | what work is judged by, as it was when the session began (22) |
 //! | `recover` | recovery: state = fold(apply, journal); damage is refused with line and byte |
 //! | `replay` | `review --replay`: judgements derived again from what is stored |
-//! | `reply` | replies of reviewers and consulted agents: stored, sealed and read in one way |
+//! | `reply` | replies of reviewers and of others who are asked: stored, sealed and read in one way |
 //! | `review_context` | what reviewers are shown of a task's work: its output, its files and its checks |
 //! | `reviewer_tools` | reviewers behind HTTP that look for themselves: tools that only read (7) |
 //! | `scan` | files that a task's rules name are looked at, beside the loop |

@@ -285,7 +285,7 @@ tasks: [{title: a}]
         };
         assert!(teller(state.clone()).decide(end.clone()).unwrap());
         let mut wrong = state.clone();
-        wrong.tasks[0].state = Status::Pending;
+        wrong.tasks[0].lifecycle = Status::Pending.into();
         let mut teller = teller(wrong);
         let error = teller.decide(end).unwrap_err().to_string();
         assert!(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::command::{ChildEnv, Program};
-use crate::engine::{WorkKind, pause_before_retry, policy};
+use crate::engine::{FailedTry, Retry, Tries, WorkKind, policy};
 use crate::executor::command::{CommandJob, Outputs};
 use crate::executor::runner::{Commands, Owner};
 use crate::executor::spool::{read_head, write_told};
@@ -38,13 +38,14 @@ pub(super) struct Replied {
 /// The requests of one question that failed.
 pub(super) struct Retries {
     kind: WorkKind,
-    failed: u32,
+    tries: Tries,
 }
 
 impl Retries {
     /// Of a question that is asked for this.
     pub fn of(kind: WorkKind) -> Self {
-        Self { kind, failed: 0 }
+        let tries = Tries::default();
+        Self { kind, tries }
     }
 
     /// A request failed: waits until it may be made again.
@@ -52,13 +53,11 @@ impl Retries {
     /// # Errors
     /// The failure, where the request is not made again.
     pub async fn after(&mut self, failure: Failed) -> Result<(), Failed> {
-        let most = policy(self.kind).request_retries;
-        let may_pass = failure.class.request_retried() && self.failed < most;
-        let pause = pause_before_retry(self.failed, failure.retry_after, jitter());
-        let Some(pause) = pause.filter(|_| may_pass) else {
+        let failed = FailedTry::of(failure.class, failure.retry_after, jitter());
+        let Retry::After { pause, .. } = failed.leads_to(policy(self.kind), self.tries) else {
             return Err(failure);
         };
-        self.failed += 1;
+        self.tries.fail(None);
         tokio::time::sleep(scaled(pause.as_duration())).await;
         Ok(())
     }

@@ -187,7 +187,7 @@ fn fold(
             Fold::AsItWas => engine::fact_of_members(plan, &current.fact),
         });
         strange.map_err(|stranger| reader.not_of_mission(stranger.to_string()))?;
-        engine::transitions_only(&recovered.state, &current.events)
+        engine::legal_only(&recovered.state, &current.events)
             .map_err(|illegal| reader.not_of_mission(illegal.to_string()))?;
         if how == Fold::AsItWas
             && let Fact::Resume { options, .. } = &current.fact

@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, AskId, Digest, Purpose, TaskId};
+use crate::domain::{Answer, AskId, Digest, Purpose, TaskId};
 use crate::engine::{
-    self, AskEvent, Event, Fact, FileRef, Prompt, RULES, ReplyRef, RunEvent, State, TurnEvent,
+    self, AskEvent, Event, Fact, FileRef, Prompt, RULES, ReplyRef, RunEvent, State, TurnEvent, WorkId,
 };
 use crate::executor::error::WorkError;
 use crate::executor::spool::{check, is_as_recorded, read_head};
@@ -31,7 +31,7 @@ use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, LARGEST_REPLY, Reply};
 use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
 
-use compare::{Ground, Place, advice_difference, differing, essence, is_decisive, said_by_advice, standing};
+use compare::{Ground, Place, answer_difference, differing, essence, is_decisive, said_by_answer, standing};
 
 use shown::Shown;
 
@@ -73,9 +73,9 @@ pub struct Reading {
     pub task: String,
     /// The attempt that was judged.
     pub attempt: u32,
-    /// `judge`, or what an agent was consulted about.
+    /// `judge`, or what an agent was asked about.
     pub stage: &'static str,
-    /// Round, seat and try of a judge; number and try of a consulted agent.
+    /// Round, seat and try of a judge; number and try of anybody else who is asked.
     pub place: Value,
     /// Who replied.
     pub agent: String,
@@ -229,12 +229,12 @@ impl Rejudge<'_> {
                 None
             }
             Fact::AskReplied {
-                id, reply, advice, ..
+                id, reply, answer, ..
             } => {
-                let advice = self.replied(state, *id, reply, advice);
+                let answer = self.replied(state, *id, reply, answer);
                 let mut read = record.fact.clone();
-                if let Fact::AskReplied { advice: said, .. } = &mut read {
-                    *said = advice;
+                if let Fact::AskReplied { answer: said, .. } = &mut read {
+                    *said = answer;
                 }
                 Some(read)
             }
@@ -321,10 +321,10 @@ impl Rejudge<'_> {
     }
 
     /// What an agent replied, as it is read now.
-    fn replied(&mut self, state: &State, id: AskId, reply: &ReplyRef, advice: &Advice) -> Advice {
+    fn replied(&mut self, state: &State, id: AskId, reply: &ReplyRef, answer: &Answer) -> Answer {
         let task = state.task(id.task);
-        let Some(open) = task.work.asks.iter().find(|open| open.id == id) else {
-            return advice.clone();
+        let Some(open) = task.open_ask(WorkId::ask(id)) else {
+            return answer.clone();
         };
         let agent = state.plan.agent(open.agent);
         let panel = state.plan.task(id.task).panel();
@@ -347,8 +347,8 @@ impl Rejudge<'_> {
                 _ => Ok(derived),
             }
         });
-        let standing = standing(&derived, |derived| advice_difference(advice, derived));
-        if let Some(ground) = Ground::of_advice(state, id.task, open.purpose) {
+        let standing = standing(&derived, |derived| answer_difference(answer, derived));
+        if let Some(ground) = Ground::of_answer(state, id.task, open.purpose) {
             self.doubt(ground, &standing);
         }
         let (stage, place) = match open.purpose {
@@ -370,11 +370,11 @@ impl Rejudge<'_> {
             agent: agent.name.to_string(),
             model: reply.model.clone(),
             judgement,
-            recorded: said_by_advice(advice),
-            derived: derived.as_ref().ok().map(said_by_advice),
+            recorded: said_by_answer(answer),
+            derived: derived.as_ref().ok().map(said_by_answer),
             standing,
         });
-        derived.unwrap_or_else(|_| advice.clone())
+        derived.unwrap_or_else(|_| answer.clone())
     }
 
     /// Reads a stored reply, if it and what is stored beside it are what was recorded.

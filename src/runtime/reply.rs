@@ -1,4 +1,4 @@
-//! The replies of reviewers and of consulted agents: stored, sealed and read in one way, whoever was asked and how.
+//! The replies of reviewers and of others who are asked: stored, sealed and read in one way, whoever was asked and how.
 
 use std::path::{Path, PathBuf};
 

@@ -16,7 +16,7 @@ use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
 use crate::engine::{
-    self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, pending_effects,
+    self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, WorkId, pending_effects,
 };
 use crate::executor::runner::{CommandRequest, Commands};
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
@@ -435,7 +435,7 @@ impl Session {
         let task = match input {
             Fact::AskReplied { id, .. } => {
                 let task = self.state.tasks.get(id.task.index())?;
-                let open = task.work.asks.iter().find(|open| open.id == *id)?;
+                let open = task.open_ask(WorkId::ask(*id))?;
                 matches!(
                     open.purpose,
                     Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. }

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::agents::command::check_argv;
-use crate::domain::{Advice, FindingsReport, Step, TaskId, TurnId};
+use crate::domain::{Answer, FindingsReport, Step, TaskId, TurnId};
 use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
 use crate::executor::error::WorkError;
@@ -238,11 +238,11 @@ pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<P
 }
 
 /// The heuristic check: the last screenshot against all that it must show. Blocks.
-fn look(plan: &Plan, task: TaskId) -> Result<Advice, WorkError> {
+fn look(plan: &Plan, task: TaskId) -> Result<Answer, WorkError> {
     let vision = plan.task(task).vision();
     let vision = vision.ok_or("the mission has no vision check any more")?;
     let found = pictures_of(plan, task, Step::Vision)?;
     let last = found.last().ok_or("the screenshots are gone")?;
     let found = pictures::violations(last, &vision.expectations, vision.tolerance)?;
-    Ok(Advice::Findings(FindingsReport::whole(found)))
+    Ok(Answer::Findings(FindingsReport::whole(found)))
 }

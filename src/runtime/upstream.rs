@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::domain::{Digest, TurnId};
-use crate::engine::{OutputRefs, State, gets_prompt};
+use crate::engine::{OutputRefs, State};
 use crate::executor::spool::read_output;
 use crate::review::fence::Excerpt;
 use crate::store::RunFolder;
@@ -74,7 +74,7 @@ impl World {
     /// The prompt of a turn, once what it quotes is read. `None`: that is read beside the loop, which hears of it in a
     /// message.
     pub fn read_for_prompt(&mut self, state: &State, turn: TurnId) -> Option<Said> {
-        let turns = match gets_prompt(state, turn.task) {
+        let turns = match state.gets_prompt(turn.task) {
             true => quoted(state, turn.task),
             false => Vec::new(),
         };

@@ -15,8 +15,7 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::transport::{Line, Network, Tape};
 use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Fact, JudgingPlace, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, gets_prompt,
-    may_be_made,
+    Effect, Fact, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, WorkId, may_be_made,
 };
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
@@ -101,7 +100,7 @@ pub(super) struct World {
     /// What must not change while the session lives.
     pub(super) protection: Arc<Protection>,
     /// What parts of judging at work are held against.
-    pub(super) guards: HashMap<JudgingPlace, Guard>,
+    pub(super) guards: HashMap<WorkId, Guard>,
     /// How many parts of judging were ever begun.
     pub(super) judgings: u64,
     pub(super) begun: Begun,
@@ -215,7 +214,7 @@ impl World {
 
     /// Composes and writes the prompt of a turn of what it quotes. Not synced: after a power loss the turn is lost with it and starts with a new one.
     pub fn write_prompt(&mut self, state: &State, turn: TurnId, said: &Said) -> Result<Prompt, RunError> {
-        if !gets_prompt(state, turn.task) {
+        if !state.gets_prompt(turn.task) {
             return Ok(Prompt {
                 turn,
                 digest: None,

@@ -13,12 +13,12 @@ use serde_json::json;
 use crate::domain::{
     AskId, Digest, GateId, HoldId, Money, Purpose, RunId, TaskId, Timestamp, TurnId, WaitingReason,
 };
-use crate::engine::random::{Random, grades, probes, random_answer, random_mission, random_options};
-use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
+use crate::engine::random::{Random, grades, probes, random_mission, random_options, random_response};
+use crate::engine::simulation::{Response, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
     BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job,
     OperatorInput, Prompt, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer,
-    TurnEnd, TurnEvent, apply, decide, effects, pending_effects,
+    TurnEnd, TurnEvent, WorkId, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 use crate::store::double::{Fate, MemoryLog};
@@ -31,16 +31,16 @@ use super::tally::Tally;
 const NAME: &str = "journal.jsonl";
 
 /// Everybody is content, whoever grades and whoever cuts criteria too.
-fn content(state: &State, effect: &Effect) -> Answer {
+fn content(state: &State, effect: &Effect) -> Response {
     match effect {
         Effect::Ask {
             purpose: Purpose::Grade { .. },
             ..
-        } => Answer::Advice(grades(100)),
+        } => Response::Answer(grades(100)),
         Effect::Ask {
             purpose: Purpose::Decompose { .. },
             ..
-        } => Answer::Advice(probes(&[1, 2])),
+        } => Response::Answer(probes(&[1, 2])),
         _ => good(state, effect),
     }
 }
@@ -53,16 +53,7 @@ fn asked_for(random: &mut Random) -> SubTask {
 }
 
 fn is_window(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Task(
-            _,
-            TaskEvent::Deferred {
-                why: DeferralReason::Window,
-                ..
-            }
-        )
-    )
+    matches!(event, Event::Task(_, TaskEvent::Deferred(deferral)) if deferral.why == DeferralReason::Window)
 }
 
 /// The runner is dead: the machine or the process stopped.
@@ -145,9 +136,7 @@ impl History {
         self.in_flight.clear();
         self.past_inputs.clear();
         let kept = std::mem::take(&mut self.alive);
-        let in_flight = |turn: &TurnId| {
-            self.state.task(turn.task).work.turn.is_some() && self.state.current_turn(turn.task) == *turn
-        };
+        let in_flight = |turn: &TurnId| self.state.is_out(WorkId::turn(*turn));
         let kept: Vec<TurnId> = kept.into_iter().filter(in_flight).collect();
         let begun = if self.records.is_empty() {
             let started = RunStarted {
@@ -299,13 +288,7 @@ impl History {
             Some([Event::Run(RunEvent::CommandTaken { .. })])
         );
         if moved && !self.state.is_unfinished() {
-            let resume = Fact::Resume {
-                options: Box::new(self.state.options.clone()),
-                supervisor: SupervisorRef::default(),
-                rules: crate::engine::RULES,
-                kept: Vec::new(),
-                last: None,
-            };
+            let resume = Fact::resume(self.state.options.clone());
             self.decide(&resume, &mut Vec::new())?;
             while self.decide(&Fact::Advance, &mut Vec::new())? {}
             if self.state.phase != RunPhase::Finished {
@@ -399,13 +382,11 @@ impl History {
             }
             // What runs for it comes to its end by itself, too late.
             Effect::StopTask(_) => {}
-            Effect::RunTurn { turn, .. } => {
-                let current = self.state.current_turn(turn.task) == turn;
-                if current && self.state.task(turn.task).work.turn.is_some() {
-                    self.performed.insert(turn);
-                    self.in_flight.push(effect);
-                }
+            Effect::RunTurn { turn, .. } if self.state.is_out(WorkId::turn(turn)) => {
+                self.performed.insert(turn);
+                self.in_flight.push(effect);
             }
+            Effect::RunTurn { .. } => {}
             other if self.state.phase == RunPhase::Running || outlives_a_stop(&other) => {
                 self.in_flight.push(other);
             }
@@ -414,7 +395,7 @@ impl History {
     }
 
     /// One of the things under way comes to its end: by chance, or as it should.
-    fn complete(&mut self, answer: Option<fn(&State, &Effect) -> Answer>) -> Vec<Fact> {
+    fn complete(&mut self, answer: Option<fn(&State, &Effect) -> Response>) -> Vec<Fact> {
         let index = if answer.is_some() {
             0
         } else {
@@ -436,14 +417,14 @@ impl History {
         }
         self.random_files = answer.is_none();
         let answer = match (&effect, answer) {
-            (Effect::RunTurn { .. }, _) if self.state.phase == RunPhase::Stopping => Answer::Interrupted,
+            (Effect::RunTurn { .. }, _) if self.state.phase == RunPhase::Stopping => Response::Interrupted,
             (effect, Some(answer)) => answer(&self.state, effect),
-            (effect, None) => random_answer(&mut self.random, effect),
+            (effect, None) => random_response(&mut self.random, effect),
         };
         let is_adopted = matches!(&effect, Effect::RunTurn { turn, .. } if self.adopted.contains(turn));
         let answer = match answer {
             // It is at work already.
-            Answer::NeverStarted(_) if is_adopted => Answer::Finished,
+            Response::NeverStarted(_) if is_adopted => Response::Finished,
             answer => answer,
         };
         let news = inputs(&self.state, &effect, &answer);
@@ -535,7 +516,7 @@ impl History {
             // Said of a turn that is still under way: that it was spawned is true twice; a request that failed may fail
             // again, and its turn then ends sooner. Both are news of the turn in flight, not late ones.
             Fact::TurnSpawned { turn, .. } | Fact::TurnRequestFailed { turn, .. }
-                if self.state.task(turn.task).work.turn.is_some() && self.state.current_turn(turn.task) == *turn
+                if self.state.is_out(WorkId::turn(*turn))
         ) || matches!(
             &input,
             // The same call failed for good once more: its letter is written anew, and is there already.
@@ -544,7 +525,7 @@ impl History {
             &input,
             // Asked for again: whichever time it comes of counts.
             Fact::JobEnded { turn, job: job @ (Job::Approver { .. } | Job::Artifacts(_)), .. }
-                if self.state.is_out(*turn, *job)
+                if self.state.is_out(WorkId::job(*turn, *job))
         ) || matches!(
             &input,
             // Void once more while it is done again: that counts, like the first time.

@@ -28,12 +28,12 @@ use audits::{Audits, Record, Reopened};
 use calls::Calls;
 
 use crate::domain::{
-    Advice, Cause, Edge, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag,
+    Answer, Cause, Edge, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag,
     StageKey, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent,
-    HoldStage, Job, JobEnd, JudgingPlace, RunEvent, State, StopCause, TaskEvent, TurnEvent, Way, WorkEvent,
+    HoldStage, Job, JobEnd, RunEvent, State, StopCause, TaskEvent, TaskWork, TurnEvent, Way, WorkEvent,
 };
 use crate::mission::{Origin, Plan};
 
@@ -131,6 +131,8 @@ struct Seen {
     agreed: Vec<Option<String>>,
     /// It waits for a limit to reset or for the next attempt: since which attempts were counted, and for which.
     waits: Option<(DeferralReason, u32)>,
+    /// Who is asked and met a limit, by the number of the ask.
+    limited: BTreeMap<u32, Purpose>,
     /// Its agent may have acted, and whether a person lets it act again.
     acted: bool,
     allowed: bool,
@@ -170,8 +172,8 @@ struct SeenSeat {
     windows: u32,
     open: bool,
     /// What it said first, while it is asked for the answers that it left out.
-    first: Option<Advice>,
-    result: Option<Advice>,
+    first: Option<Answer>,
+    result: Option<Answer>,
 }
 
 impl Seen {
@@ -250,6 +252,7 @@ impl ReferenceModel {
         let held: Vec<bool> = self.tasks.iter().map(Seen::holds_a_slot).collect();
         for event in record {
             self.calls.take(state, event);
+            self.limits(event);
             self.event(state, event, &forced);
         }
         self.regressed_are_settled(state, record);
@@ -318,8 +321,8 @@ impl ReferenceModel {
                 (seen.acted, seen.allowed) = (true, false);
             }
             Event::Task(_, TaskEvent::StageVoided(voided)) => {
-                let seen = &mut self.tasks[voided.place.task().index()];
-                if matches!(voided.place, JudgingPlace::Job(_, Job::Approver { .. })) {
+                let seen = &mut self.tasks[voided.place.task.index()];
+                if matches!(voided.place.work, TaskWork::Job(.., Job::Approver { .. })) {
                     assert_eq!(seen.status, Status::AwaitingApproval, "{event:?} {seen:?}");
                     seen.tampered |= !voided.shared && !voided.changed.is_empty();
                     return;
@@ -358,16 +361,16 @@ impl ReferenceModel {
                     (seen.finished, seen.agent_failed) = (false, false);
                 }
             }
-            Event::Task(task, TaskEvent::Deferred { why, stage, .. }) => {
+            Event::Task(task, TaskEvent::Deferred(deferral)) => {
                 let seen = &mut self.tasks[task.index()];
                 // What goes on behind a stage waits for nobody who was asked before.
-                for seat in seen.seats.values_mut().filter(|_| stage.is_some()) {
+                for seat in seen.seats.values_mut().filter(|_| deferral.stage.is_some()) {
                     seat.open = false;
                 }
                 assert!(!seen.in_flight, "{event:?} {seen:?}");
                 assert!(!matches!(seen.status, Status::Done | Status::Failed), "{event:?}");
                 assert!(seen.seats.values().all(|seat| !seat.open), "{event:?} {seen:?}");
-                seen.waits = Some((*why, seen.tries));
+                seen.waits = Some((deferral.why, seen.tries));
             }
             Event::Task(task, TaskEvent::Released) => {
                 let seen = &mut self.tasks[task.index()];
@@ -487,7 +490,7 @@ impl ReferenceModel {
                 id,
                 AskEvent::Replied {
                     purpose: Purpose::Score(seat),
-                    advice,
+                    answer,
                     ..
                 },
             ) => {
@@ -495,8 +498,8 @@ impl ReferenceModel {
                 let first = place
                     .first
                     .take()
-                    .filter(|_| matches!(advice, Advice::Unreadable { .. }));
-                place.result = first.or(Some(advice.clone()));
+                    .filter(|_| matches!(answer, Answer::Unreadable { .. }));
+                place.result = first.or(Some(answer.clone()));
             }
             Event::Ask(
                 id,
@@ -929,7 +932,7 @@ impl ReferenceModel {
                 (seen.points, seen.indeterminate, seen.superseded),
                 (
                     task.attempt.points,
-                    task.attempt.indeterminate,
+                    task.attempt.has(crate::engine::Mark::Indeterminate),
                     task.is_superseded()
                 ),
                 "{seen:?}"
@@ -956,8 +959,8 @@ impl Seen {
     }
 
     /// What good work is, where no less was shown than it should.
-    fn good(&self, by_person: bool) -> QualityFlag {
-        if self.relief && !by_person {
+    fn good(&self) -> QualityFlag {
+        if self.relief {
             QualityFlag::Relaxed
         } else {
             QualityFlag::Clean
@@ -981,6 +984,7 @@ impl Seen {
             agreed: std::mem::take(&mut self.agreed),
             acted: self.acted,
             waits: self.waits,
+            limited: std::mem::take(&mut self.limited),
             allowed: self.allowed,
             noted: self.noted,
             without: std::mem::take(&mut self.without),

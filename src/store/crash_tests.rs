@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::domain::{Points, Purpose, QualityFlag, Status, Timestamp, TurnId};
-use crate::engine::simulation::{Answer, Simulation, options, plan_of};
+use crate::engine::simulation::{Response, Simulation, options, plan_of};
 use crate::engine::{Effect, Event, Fact, Job, State, TurnEvent};
 use crate::mission::Plan;
 
@@ -33,21 +33,21 @@ qualityGates:
 ";
 
 /// The world, deterministic by what is asked: first attempts are not good enough, later ones are.
-fn world(state: &State, effect: &Effect) -> Answer {
+fn world(state: &State, effect: &Effect) -> Response {
     match effect {
         Effect::Job {
             turn: TurnId { attempt, .. },
             job: Job::Check(_),
-        } => Answer::Check(*attempt > 1),
+        } => Response::Check(*attempt > 1),
         Effect::Ask {
             purpose: Purpose::Score(seat),
             ..
-        } if seat.seat == 2 => Answer::Unreadable,
+        } if seat.seat == 2 => Response::Unreadable,
         Effect::Ask {
             id,
             purpose: Purpose::Score(seat),
             ..
-        } => Answer::Score(if seat.attempt > 1 || state.task(id.task).attempt.number > 1 {
+        } => Response::Score(if seat.attempt > 1 || state.task(id.task).attempt.number > 1 {
             80
         } else {
             40
@@ -55,8 +55,8 @@ fn world(state: &State, effect: &Effect) -> Answer {
         Effect::Job {
             job: Job::Scan { .. },
             ..
-        } => Answer::Files(Some(1), 0),
-        _ => Answer::Finished,
+        } => Response::Files(Some(1), 0),
+        _ => Response::Finished,
     }
 }
 

@@ -22,7 +22,7 @@
 //! | `adoption` | how the next session finds a supervisor that outlived its own |
 //! | `asked` | requests and replies of judges, sealed against change by others |
 //! | `belonging` | to whom a process belongs, told by what it cannot shed |
-//! | `child` | one child's life: its start, its deadlines, SIGTERM and SIGKILL for its process group; what left the group is found by `orphans` |
+//! | `child` | one child's life: its start, its deadlines, SIGTERM and SIGKILL for its tree: the process group here, what left the group by `orphans` |
 //! | `client` | the session's end: forking the supervisor, talking to it without waiting |
 //! | `concealment` | what other processes of the same user may see of this one |
 //! | `descriptors` | what the standard descriptors were before the program began |

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use crate::domain::{Digest, FailureClass, TaskId, Timestamp};
 use crate::engine::properties::{forgotten_by_a_restart, is_up_to_date};
-use crate::engine::simulation::{Answer, Simulation, plan_of};
+use crate::engine::simulation::{Response, Simulation, plan_of};
 use crate::engine::{
     AuditReport, Effect, Fact, FileFact, OperatorInput, RunPhase, State, StopCause, TurnFiles, may_be_made,
     outcome,
@@ -22,8 +22,7 @@ use crate::report::events::Exploder;
 
 use super::event_line::{event_line, is_routine};
 use world::{
-    BY_ITSELF, ask, asked, command, consulted, files, fine, id_of, is_consulted, named, verdict, with_flags,
-    words,
+    BY_ITSELF, ask, asked, command, files, fine, id_of, is_asked, named, replies, verdict, with_flags, words,
 };
 
 /// One run of one mission, and what was told of it.
@@ -41,7 +40,7 @@ pub struct Run {
     meanwhile: bool,
 }
 
-/// What somebody who is consulted says.
+/// What somebody who is asked says.
 #[derive(Clone)]
 pub enum Says {
     /// It agrees; it is a question.
@@ -166,7 +165,7 @@ impl Run {
         self.worker(
             task,
             &format!("fails: {class}"),
-            Answer::AgentFailed(named(class)),
+            Response::AgentFailed(named(class)),
         )
     }
 
@@ -174,34 +173,34 @@ impl Run {
         self.worker(
             task,
             &format!("cannot start: {class}"),
-            Answer::NeverStarted(named(class)),
+            Response::NeverStarted(named(class)),
         )
     }
 
     pub fn worker_asks(self, task: &str, question: &str) -> Self {
         let asked = asked(question, false, false);
-        self.worker(task, &format!("asks: {question}"), Answer::Asks(asked))
+        self.worker(task, &format!("asks: {question}"), Response::Asks(asked))
     }
 
     pub fn worker_seems_to_ask(self, task: &str, question: &str) -> Self {
         let asked = asked(question, true, false);
-        self.worker(task, &format!("seems to ask: {question}"), Answer::Asks(asked))
+        self.worker(task, &format!("seems to ask: {question}"), Response::Asks(asked))
     }
 
     pub fn worker_wants_to(self, task: &str, call: &str) -> Self {
         let asked = asked(call, false, true);
-        self.worker(task, &format!("wants to call: {call}"), Answer::Asks(asked))
+        self.worker(task, &format!("wants to call: {call}"), Response::Asks(asked))
     }
 
     pub fn worker_escalates(self, task: &str) -> Self {
         let words = "says that what it was told does not hold";
-        self.worker(task, words, Answer::Escalates(None))
+        self.worker(task, words, Response::Escalates(None))
     }
 
     pub fn worker_escalates_and_asks(self, task: &str, question: &str) -> Self {
         let words = format!("says that what it was told does not hold, and asks: {question}");
         let asked = asked(question, false, false);
-        self.worker(task, &words, Answer::Escalates(Some(asked)))
+        self.worker(task, &words, Response::Escalates(Some(asked)))
     }
 
     /// `None` where nobody can tell how many files it changed.
@@ -215,7 +214,7 @@ impl Run {
             written: changed,
             ..TurnFiles::default()
         };
-        self.worker(task, &words, Answer::Did(files))
+        self.worker(task, &words, Response::Did(files))
     }
 
     pub fn worker_changes_a_protected_file(self, task: &str) -> Self {
@@ -223,7 +222,7 @@ impl Run {
             protected: vec!["tests/a was changed".to_owned()],
             ..TurnFiles::default()
         };
-        self.worker(task, "changes a protected file", Answer::Did(files))
+        self.worker(task, "changes a protected file", Response::Did(files))
     }
 
     /// `sub_tasks`: a list in JSON.
@@ -234,11 +233,11 @@ impl Run {
         self.worker(
             task,
             &format!("hands down: {sub_tasks}"),
-            Answer::HandsDown(asked),
+            Response::HandsDown(asked),
         )
     }
 
-    fn worker(self, task: &str, words: &str, answer: Answer) -> Self {
+    fn worker(self, task: &str, words: &str, answer: Response) -> Self {
         self.fact(&format!("worker {task}"), words, answer)
     }
 
@@ -255,7 +254,7 @@ impl Run {
     }
 
     pub fn files_cannot_be_noted(self, task: &str) -> Self {
-        let answer = Answer::Unreachable(FailureClass::Unknown);
+        let answer = Response::Unreachable(FailureClass::Unknown);
         self.fact(&format!("notes {task}"), "cannot be written", answer)
     }
 
@@ -263,7 +262,7 @@ impl Run {
         self.fact(
             &format!("check {task} {number}"),
             verdict(passed),
-            Answer::Check(passed),
+            Response::Check(passed),
         )
     }
 
@@ -271,13 +270,13 @@ impl Run {
         self.fact(
             &format!("finish {task} {number}"),
             verdict(passed),
-            Answer::Check(passed),
+            Response::Check(passed),
         )
     }
 
     /// While a check was at work, a protected file was changed: `shared` if others worked.
     pub fn check_is_void(self, task: &str, number: u32, shared: bool) -> Self {
-        let answer = Answer::Void {
+        let answer = Response::Void {
             changed: true,
             shared,
         };
@@ -294,7 +293,7 @@ impl Run {
         self.fact(
             &format!("reviewer {task} {who}"),
             &points.to_string(),
-            Answer::Score(points),
+            Response::Score(points),
         )
     }
 
@@ -302,12 +301,12 @@ impl Run {
         self.fact(
             &format!("reviewer {task} {who}"),
             "cannot be read",
-            Answer::Unreadable,
+            Response::Unreadable,
         )
     }
 
     pub fn reviewer_is_down(self, task: &str, who: &str, class: &str) -> Self {
-        let answer = Answer::Unreachable(named(class));
+        let answer = Response::Unreachable(named(class));
         self.fact(
             &format!("reviewer {task} {who}"),
             &format!("is down: {class}"),
@@ -319,16 +318,16 @@ impl Run {
         self.fact(
             &format!("grader {task}"),
             &points.to_string(),
-            Answer::Score(points),
+            Response::Score(points),
         )
     }
 
     pub fn grader_is_unsure(self, task: &str) -> Self {
-        self.fact(&format!("grader {task}"), "cannot tell", Answer::Unreadable)
+        self.fact(&format!("grader {task}"), "cannot tell", Response::Unreadable)
     }
 
     pub fn grader_fails(self, task: &str) -> Self {
-        let answer = Answer::Unreachable(FailureClass::Unknown);
+        let answer = Response::Unreachable(FailureClass::Unknown);
         self.fact(&format!("grader {task}"), "fails", answer)
     }
 
@@ -337,18 +336,18 @@ impl Run {
         self.fact(
             &format!("stage {task} {name}"),
             verdict(passed),
-            Answer::Check(passed),
+            Response::Check(passed),
         )
     }
 
-    // Whoever is consulted: an orchestrator, a judge of a rubric, a stage's agent, an approver.
+    // Whoever is asked: an orchestrator, a judge of a rubric, a stage's agent, an approver.
 
     pub fn agent_says(self, task: &str, about: &str, says: &Says) -> Self {
         let said = says.clone();
         self.answered(
             &format!("agent {task} {about}"),
             &words(says),
-            move |state, effect| consulted(state, effect, &said),
+            move |state, effect| replies(state, effect, &said),
         )
     }
 
@@ -356,12 +355,12 @@ impl Run {
         self.fact(
             &format!("agent {task} {about}"),
             "cannot be read",
-            Answer::Unreadable,
+            Response::Unreadable,
         )
     }
 
     pub fn agent_is_down(self, task: &str, about: &str, class: &str) -> Self {
-        let answer = Answer::Unreachable(named(class));
+        let answer = Response::Unreachable(named(class));
         self.fact(
             &format!("agent {task} {about}"),
             &format!("is down: {class}"),
@@ -372,15 +371,15 @@ impl Run {
     /// An approver that is a command.
     pub fn approver_says(self, task: &str, number: u32, says: &Says) -> Self {
         let answer = match says {
-            Says::No => Answer::Score(0),
-            Says::Open => Answer::Unreadable,
-            _ => Answer::Score(90),
+            Says::No => Response::Score(0),
+            Says::Open => Response::Unreadable,
+            _ => Response::Score(90),
         };
         self.fact(&format!("approver {task} {number}"), &words(says), answer)
     }
 
     pub fn delivery_fails(self, channel: &str, class: &str) -> Self {
-        let answer = Answer::Unreachable(named(class));
+        let answer = Response::Unreachable(named(class));
         self.fact(&format!("delivery {channel}"), &format!("fails: {class}"), answer)
     }
 
@@ -504,7 +503,7 @@ impl Run {
     // How it works.
 
     /// What was asked for comes back so.
-    fn fact(self, wanted: &str, words: &str, answer: Answer) -> Self {
+    fn fact(self, wanted: &str, words: &str, answer: Response) -> Self {
         self.answered(wanted, words, move |_, _| answer.clone())
     }
 
@@ -512,7 +511,7 @@ impl Run {
         mut self,
         wanted: &str,
         words: &str,
-        mut answer: impl FnMut(&State, &Effect) -> Answer,
+        mut answer: impl FnMut(&State, &Effect) -> Response,
     ) -> Self {
         let at = self.advance_to(wanted);
         self.say(&format!("{wanted}: {words}"));
@@ -557,7 +556,7 @@ impl Run {
     /// The first of what is out ends well.
     fn go_on(&mut self) {
         let effect = self.world.todo.front().expect("something is out").clone();
-        if is_consulted(&self.world.state, &effect) {
+        if is_asked(&self.world.state, &effect) {
             self.world.todo.pop_front();
             return;
         }

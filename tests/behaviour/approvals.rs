@@ -329,3 +329,30 @@ tasks:
         .collect();
     assert_eq!(asked, ["approval", "approval", "question"]);
 }
+
+#[test]
+fn an_agent_that_is_still_asked_holds_up_no_approval_that_comes_behind() {
+    let workspace = Workspace::with(
+        "
+name: two
+agents:
+  worker: {run: 'echo done >> done.log'}
+  slow: {run: 'touch asked; while [ ! -e told ]; do sleep 0.1; done; exit 1', role: reviewer}
+settings:
+  evaluate: false
+  approvalGates:
+    - {name: one, when: task.priority > 0, approvers: [slow, ada]}
+    - {name: two, when: task.priority > 0, approvers: [{command: 'touch told; echo ran >> ran.log'}]}
+tasks:
+  - {title: work, assignTo: worker, priority: 3}
+",
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);
+    wait_for("the agent", || workspace.exists("asked"));
+    workspace
+        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
+        .exits(0);
+    running.finish().exits(0);
+    assert_eq!(workspace.lines("ran.log"), ["ran"]);
+    assert_eq!(workspace.lines("done.log"), ["done"]);
+}

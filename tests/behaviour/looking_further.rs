@@ -66,7 +66,7 @@ fn failing(body: &Value) -> ResponseTemplate {
 }
 
 /// What `show` has of the calls to the judge of a task, in JSON and for people.
-fn consults(workspace: &Workspace, title: &str) -> (Vec<Value>, String) {
+fn asks(workspace: &Workspace, title: &str) -> (Vec<Value>, String) {
     let shown = workspace.quorum(&["show", title, "--json"]).exits(0).json();
     let attempts = shown["attempts"].as_array().unwrap();
     let rows = attempts.iter().flat_map(|attempt| attempt["consults"].as_array());
@@ -76,7 +76,7 @@ fn consults(workspace: &Workspace, title: &str) -> (Vec<Value>, String) {
 
 /// The judge's only call, which used a tool once: its record is shown as it is of seats.
 fn assert_it_looked(workspace: &Workspace, title: &str, (stage, name): (&str, Value), line: &str) {
-    let (rows, human) = consults(workspace, title);
+    let (rows, human) = asks(workspace, title);
     assert_eq!(rows.len(), 1, "{rows:?}");
     let row = &rows[0];
     assert_eq!((&row["stage"], &row["name"]), (&json!(stage), &name));
@@ -102,7 +102,7 @@ fn assert_it_looked(workspace: &Workspace, title: &str, (stage, name): (&str, Va
 
 /// Its provider failed after one look: that is on record, and nothing is scored.
 fn assert_it_broke_off(workspace: &Workspace, title: &str) {
-    let (rows, human) = consults(workspace, title);
+    let (rows, human) = asks(workspace, title);
     assert!(!rows.is_empty());
     for row in &rows {
         assert_eq!(

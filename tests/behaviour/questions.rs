@@ -257,8 +257,8 @@ fn the_mission_with_a_coordinator_runs_as_it_stands() {
     workspace.mission(&std::fs::read_to_string(folder.join("coordinator.yaml")).expect("it is there"));
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "Write release notes").0, "done");
-    let consults = named(&workspace, "work:requested ask");
-    let purposes: Vec<&Value> = consults.iter().map(|event| &event["purpose"]).collect();
+    let asks = named(&workspace, "work:requested ask");
+    let purposes: Vec<&Value> = asks.iter().map(|event| &event["purpose"]).collect();
     assert_eq!(purposes, ["resolve", "confirm", "answer"]);
 }
 

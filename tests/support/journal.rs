@@ -226,7 +226,7 @@ fn event_of(name: &str, body: &Value) -> Value {
         ),
         "job-ended" => work(&body["turn"][0], "ended", same(&["job", "end"])),
         "ask-replied" => {
-            json!({"ask": [body["id"], {"replied": same(&["purpose", "agent", "reply", "advice"])}]})
+            json!({"ask": [body["id"], {"replied": same(&["purpose", "agent", "reply", "answer"])}]})
         }
         "stage-voided" => json!({"task": [null, {"stageVoided": body}]}),
         other => panic!("'{other}' is no fact that is an event"),

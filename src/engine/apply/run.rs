@@ -83,12 +83,12 @@ fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact
     let mut order = state.acceptances;
     let covered: Vec<TaskId> = state.covered().map(|(id, _)| id).collect();
     for id in covered {
-        if let Some(acceptance) = state.tasks[id.index()].end.acceptance.as_deref_mut() {
+        if let Some(acceptance) = state.tasks[id.index()].acceptance_mut() {
             (acceptance.turns, acceptance.session) = (turns, session);
         }
     }
     for id in checked {
-        if let Some(acceptance) = state.tasks[id.index()].end.acceptance.as_deref_mut() {
+        if let Some(acceptance) = state.tasks[id.index()].acceptance_mut() {
             for (_, passed) in &mut acceptance.checks {
                 *passed = turns;
             }
@@ -96,7 +96,7 @@ fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact
     }
     for (id, seen) in files {
         order += 1;
-        if let Some(acceptance) = state.tasks[id.index()].end.acceptance.as_deref_mut() {
+        if let Some(acceptance) = state.tasks[id.index()].acceptance_mut() {
             acceptance.order = order;
             for file in &mut acceptance.files {
                 if let Some(now) = seen.iter().find(|now| now.path == file.path) {

@@ -1,15 +1,18 @@
 //! What events of work, turns and questions to agents change of their task.
 
 use crate::domain::{
-    Advice, AgentId, AskId, Digest, FailureClass, Millis, Purpose, SeatPlace, Timestamp, TurnId,
+    AgentId, Answer, AskId, Digest, FailureClass, Millis, Purpose, SeatPlace, Stage, Timestamp, TurnId,
+    Verdict,
 };
-use crate::engine::audit::AfterScan;
-use crate::engine::event::{AskEvent, TurnEvent, WorkEvent};
+use crate::engine::audit::{Acceptance, AfterScan};
+use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{Exit, TurnFiles};
+use crate::engine::payload::{DeferralReason, Exit, StageReport, TurnFiles};
 use crate::engine::state::{
-    Ask, Evidence, Heard, Judging, Noted, OpenStage, OutputRefs, Seat, SeatState, Streak, TaskState, Turn,
+    Ask, Evidence, Heard, Judging, Noted, OpenStage, OutputRefs, SaidVerdict, Seat, SeatState, Streak,
+    TaskState,
 };
+use crate::engine::work::retry::Tries;
 use crate::judging::parser::Unparsed;
 
 /// An attempt that ends within so long of its start was over before it had begun.
@@ -22,10 +25,7 @@ impl TaskState {
                 self.attempt.turn = turn.turn;
                 self.consent.acted = true;
                 self.consent.allowed_again = false;
-                self.work.turn = Some(Turn {
-                    failed_requests: 0,
-                    not_before: None,
-                });
+                self.work.turn = Some(Tries::default());
             }
             TurnEvent::FilesNoted { file, shared } => {
                 self.course.evidence.noted = Some(Box::new(Noted {
@@ -35,12 +35,15 @@ impl TaskState {
                     shared: *shared,
                 }));
             }
-            TurnEvent::RequestFailed { not_before, .. } => {
-                if let Some(running) = &mut self.work.turn {
-                    running.failed_requests += 1;
-                    running.not_before = Some(*not_before);
-                }
-            }
+            TurnEvent::RequestFailed {
+                not_before,
+                never_began,
+                ..
+            } => match &mut self.work.turn {
+                Some(running) if *never_began => running.fail_to_start(*not_before),
+                Some(running) => running.fail(Some(*not_before)),
+                None => {}
+            },
             TurnEvent::Finished {
                 exit,
                 duration,
@@ -89,81 +92,22 @@ impl TaskState {
 
     pub(super) fn apply_work(&mut self, event: &WorkEvent) {
         match event {
-            WorkEvent::Requested(job) => self.request(*job),
-            WorkEvent::Ended { job, end } => self.end(*job, end),
-        }
-    }
-
-    fn request(&mut self, job: Job) {
-        match job {
-            Job::Scan { number, then } => {
-                self.work.scans = number;
-                let judging = self.judging_mut();
-                (judging.scanning, judging.then) = (true, then);
-                if then == AfterScan::Repeat {
-                    judging.repeated = Some(judging.asked_stage());
-                    judging.rounds_before = judging.stage.map_or(0, |stage| stage.round);
-                    judging.heard = None;
-                }
+            WorkEvent::Requested(Job::Scan { number, .. }) => self.work.scans = *number,
+            WorkEvent::Requested(Job::Artifacts(dependency)) => {
+                self.remedies.get_or_insert_default().scanning.push(*dependency);
             }
-            Job::Artifacts(dependency) => self.remedies.get_or_insert_default().scanning.push(dependency),
-            Job::Finish(_) => {
-                let judging = self.judging_mut();
-                judging.stale = true;
-                judging.finish.push(None);
-            }
-            Job::Check(check) => {
-                let judging = self.judging_mut();
-                judging.stale = true;
-                judging.passed.retain(|(passed, _)| *passed != check);
-                let checks = &mut judging.checks;
-                if checks.len() <= check as usize {
-                    checks.resize(check as usize + 1, None);
-                }
-            }
-            Job::Approver { approver, .. } => self.ask_approver(approver),
-            // The stage is open already.
-            Job::Grade(_) | Job::Stage(..) => {}
-        }
-    }
-
-    fn end(&mut self, job: Job, end: &JobEnd) {
-        match (job, end) {
-            (Job::Scan { .. }, JobEnd::Seen { files, hollow }) => {
-                let judging = self.judging_mut();
-                (judging.scanning, judging.stale, judging.changed) = (false, false, false);
-                judging.files.clone_from(files);
-                judging.hollow.clone_from(hollow);
-            }
-            (Job::Stage(..), JobEnd::Seen { files, .. }) => {
-                let known = &mut self.judging_mut().files;
-                known.retain(|old| files.iter().all(|file| file.path != old.path));
-                known.extend_from_slice(files);
-            }
-            (Job::Artifacts(dependency), _) => {
-                self.remedies.get_or_insert_default().scanned(dependency);
-            }
-            (Job::Finish(_), JobEnd::Checked(result)) => {
-                if let Some(slot) = self.judging_mut().finish.last_mut() {
-                    *slot = Some(result.clone());
-                }
-            }
-            (Job::Check(check), JobEnd::Checked(result)) => {
-                let judging = self.judging_mut();
-                if let Some(slot) = judging.checks.get_mut(check as usize) {
-                    *slot = Some(result.clone());
-                }
-                if result.passed {
-                    judging.passed.push((check, judging.turns_ended));
-                }
-            }
-            // What is decided by them stands behind them in the same record.
-            _ => {}
+            WorkEvent::Requested(Job::Approver { approver, .. }) => self.ask_approver(*approver),
+            WorkEvent::Ended {
+                job: Job::Artifacts(dependency),
+                ..
+            } => self.remedies.get_or_insert_default().scanned(*dependency),
+            // What else is said is the business of its judging.
+            WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
         }
     }
 
     fn ask_approver(&mut self, approver: u32) {
-        if let Some(waiting) = &mut self.waits {
+        if let Some(Some(waiting)) = self.lifecycle.hold_mut() {
             waiting.asking = Some(approver);
         }
     }
@@ -180,55 +124,34 @@ impl TaskState {
                 match purpose {
                     Purpose::Score(place) => {
                         self.attempt.rounds = self.attempt.rounds.max(place.round);
-                        self.judging_mut().seat_asked(*place, *agent);
                     }
                     Purpose::Approve { approver, .. } => self.ask_approver(*approver),
                     _ => {}
                 }
             }
-            AskEvent::Replied {
-                purpose,
-                reply,
-                advice,
-                ..
-            } => {
-                let open = self.end_ask(id);
-                match purpose {
-                    Purpose::Score(place) => {
-                        self.course.streak.windows = 0;
-                        let judging = self.judging_mut();
-                        judging.seat_replied(*place, advice, reply.file.digest, open.as_ref());
-                    }
-                    _ if purpose.is_judging() => {
-                        self.judging_mut().heard = Some(Box::new(Heard {
-                            advice: advice.clone(),
-                            reply: reply.file.digest,
-                            id,
-                        }));
-                    }
-                    _ => self.no_way_yet(*purpose),
+            AskEvent::Replied { purpose, .. } => {
+                self.end_ask(id);
+                if purpose.seat().is_some() {
+                    self.course.streak.windows = 0;
                 }
+                self.no_way_yet(*purpose);
             }
             AskEvent::Failed {
                 purpose,
                 gave_up,
-                class,
-                message,
                 until,
                 ..
             } => {
                 self.course.streak.windows += u32::from(until.is_some());
-                if let Purpose::Score(place) = purpose {
-                    let class = gave_up.then_some(*class);
-                    self.judging_mut().seat_failed(*place, class, message);
-                }
                 if *gave_up {
                     self.end_ask(id);
                     self.no_way_yet(*purpose);
                 } else if let Some(open) = self.work.asks.iter_mut().find(|open| open.id == id) {
                     // The next try stands behind it in the same record, or a limit must reset first.
-                    open.failed_requests += u32::from(until.is_none());
-                    open.window = *until;
+                    match until {
+                        Some(_) => open.window = *until,
+                        None => open.tries.fail(None),
+                    }
                 }
             }
 
@@ -252,8 +175,8 @@ impl TaskState {
         }
         let before = self.work.asks.iter().position(|open| open.id.number == id.number);
         let before = before.map(|at| self.work.asks.remove(at));
-        let failed_requests = match before {
-            Some(before) if before.agent == agent => before.failed_requests,
+        let requests = match before {
+            Some(before) if before.agent == agent => before.tries.requests,
             // It replied, and is asked for what its reply lacks: that makes no requests good that failed before.
             None if strict.is_some() => self.failed_requests_of(purpose),
             _ => 0,
@@ -262,9 +185,12 @@ impl TaskState {
             id,
             purpose,
             agent,
-            failed_requests,
+            tries: Tries {
+                requests,
+                not_before,
+                ..Tries::default()
+            },
             strict: strict.cloned(),
-            not_before,
             window: None,
         });
     }
@@ -276,9 +202,20 @@ impl TaskState {
         seat.map_or(0, |seat| seat.failed_requests)
     }
 
-    fn end_ask(&mut self, id: AskId) -> Option<Ask> {
-        let at = self.work.asks.iter().position(|open| open.id == id)?;
-        Some(self.work.asks.remove(at))
+    fn end_ask(&mut self, id: AskId) {
+        self.work.asks.retain(|open| open.id != id);
+    }
+
+    /// Nobody waits for the others any more. The wait for limits that those who are asked have met is over with the last
+    /// of them.
+    pub(in crate::engine) fn keep_asks(&mut self, wanted: impl Fn(Purpose) -> bool) {
+        let is_limited = |task: &Self| task.work.asks.iter().any(|open| open.window.is_some());
+        let was_limited = is_limited(self);
+        self.work.asks.retain(|open| wanted(open.purpose));
+        if was_limited && !is_limited(self) {
+            self.deferral
+                .take_if(|deferral| deferral.why == DeferralReason::Window);
+        }
     }
 
     /// Whoever was asked for a way around a dependency came back: where it knew one, the entry goes with the next event.
@@ -290,29 +227,6 @@ impl TaskState {
                 .and_then(|remedies| remedies.entry_mut(dependency))
         {
             entry.unresolvable = true;
-        }
-    }
-
-    pub(super) fn open_stage(&mut self, stage: OpenStage) {
-        // No reviewer is waited for any more.
-        self.work.asks.retain(|open| open.purpose.seat().is_none());
-        let judging = self.judging_mut();
-        // In its first round a judge has said nothing yet.
-        if stage.round <= 1 {
-            judging.heard = None;
-        }
-        // What runs commands may write files. In its first round a vision check only looks.
-        judging.stale |= stage.plain && stage.round > 0;
-        judging.stage = Some(stage);
-    }
-
-    pub(super) fn close_stage(&mut self) {
-        if let Some(stage) = self
-            .review
-            .as_deref_mut()
-            .and_then(|judging| judging.stage.as_mut())
-        {
-            stage.open = false;
         }
     }
 }
@@ -351,15 +265,172 @@ fn is_envelope_again(why: &str, before: Option<&str>) -> bool {
 }
 
 impl Judging {
+    /// Takes what is said about it, before whoever is asked is taken out of these calls.
+    pub(super) fn apply(&mut self, event: &Event, asks: &[Ask]) {
+        match event {
+            Event::Task(_, event) => self.apply_standing(event),
+            Event::Work(_, WorkEvent::Requested(job)) => self.request(*job),
+            Event::Work(_, WorkEvent::Ended { job, end }) => self.end(*job, end),
+            Event::Ask(id, event) => self.apply_ask(*id, event, asks),
+            _ => {}
+        }
+    }
+
+    fn apply_standing(&mut self, event: &TaskEvent) {
+        match event {
+            TaskEvent::StageVoided(_) => self.voided += 1,
+            TaskEvent::AcceptanceRecorded { files, checks } => {
+                let is_meant = |(check, _): &&(u32, u64)| checks.contains(check);
+                self.acceptance = Some(Box::new(Acceptance {
+                    files: files.clone(),
+                    checks: self.passed.iter().filter(is_meant).copied().collect(),
+                    ..Acceptance::default()
+                }));
+            }
+            TaskEvent::StageOpened { stage, round, plain } => {
+                // In its first round a judge has said nothing yet.
+                self.heard.take_if(|_| *round <= 1);
+                // What runs commands may write files. In its first round a vision check only looks. A look that was out for the
+                // stage before, which was passed over meanwhile, comes too late: it is made anew.
+                self.stale |= (*plain && *round > 0) || self.scanning;
+                self.scanning = false;
+                self.stage = Some(OpenStage {
+                    key: *stage,
+                    round: *round,
+                    open: true,
+                    plain: *plain,
+                });
+            }
+            TaskEvent::StageFailed { .. } => self.close_stage(),
+            TaskEvent::StageVerdict(report) => self.take_verdict(report),
+            _ => {}
+        }
+    }
+
+    fn take_verdict(&mut self, report: &StageReport) {
+        if report.stage == Stage::Verification || report.stage.is_behind_verification() {
+            self.close_stage();
+        }
+        if report.stage >= Stage::Judge && matches!(report.verdict, Verdict::Pass | Verdict::Skip) {
+            self.verdicts.push(SaidVerdict {
+                stage: report.stage,
+                verdict: report.verdict,
+                mark: report.mark,
+            });
+        }
+        if (report.stage, report.verdict) == (Stage::Judge, Verdict::Pass) {
+            self.scored = report.points.is_some();
+        }
+        if report.asks_about_score() {
+            self.panel = report.points.map(|_| Box::new(report.clone()));
+        }
+    }
+
+    fn apply_ask(&mut self, id: AskId, event: &AskEvent, asks: &[Ask]) {
+        match event {
+            AskEvent::Requested {
+                purpose: Purpose::Score(place),
+                agent,
+                ..
+            } => self.seat_asked(*place, *agent),
+            AskEvent::Replied {
+                purpose,
+                reply,
+                answer,
+                ..
+            } => match (purpose.seat(), reply.file.digest) {
+                (Some(place), reply) => {
+                    let open = asks.iter().find(|open| open.id == id);
+                    self.seat_replied(place, answer, reply, open);
+                }
+                (None, reply) if purpose.is_judging() => {
+                    let answer = answer.clone();
+                    self.heard = Some(Box::new(Heard { answer, reply, id }));
+                }
+                _ => {}
+            },
+            AskEvent::Failed {
+                purpose: Purpose::Score(place),
+                gave_up,
+                class,
+                message,
+                ..
+            } => self.seat_failed(*place, gave_up.then_some(*class), message),
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, job: Job) {
+        match job {
+            Job::Scan { then, .. } => {
+                (self.scanning, self.then) = (true, then);
+                if then == AfterScan::Repeat {
+                    self.repeated = Some(self.asked_stage());
+                    self.rounds_before = self.stage.map_or(0, |stage| stage.round);
+                    self.heard = None;
+                }
+            }
+            Job::Finish(_) => {
+                self.stale = true;
+                self.finish.push(None);
+            }
+            Job::Check(check) => {
+                self.stale = true;
+                self.passed.retain(|(passed, _)| *passed != check);
+                if self.checks.len() <= check as usize {
+                    self.checks.resize(check as usize + 1, None);
+                }
+            }
+            // Of a grade or a command of a stage, the stage is open already. The others are no part of judging.
+            Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Approver { .. } => {}
+        }
+    }
+
+    fn end(&mut self, job: Job, end: &JobEnd) {
+        match (job, end) {
+            (Job::Scan { .. }, JobEnd::Seen { files, hollow }) => {
+                (self.scanning, self.stale) = (false, false);
+                self.changed.clear();
+                self.files.clone_from(files);
+                self.hollow.clone_from(hollow);
+            }
+            (Job::Stage(..), JobEnd::Seen { files, .. }) => {
+                self.files
+                    .retain(|old| files.iter().all(|file| file.path != old.path));
+                self.files.extend_from_slice(files);
+            }
+            (Job::Finish(_), JobEnd::Checked(result)) => {
+                if let Some(slot) = self.finish.last_mut() {
+                    *slot = Some(result.clone());
+                }
+            }
+            (Job::Check(check), JobEnd::Checked(result)) => {
+                if let Some(slot) = self.checks.get_mut(check as usize) {
+                    *slot = Some(result.clone());
+                }
+                if result.passed {
+                    self.passed.push((check, self.turns_ended));
+                }
+            }
+            // What is decided by them stands behind them in the same record.
+            _ => {}
+        }
+    }
+
+    fn close_stage(&mut self) {
+        if let Some(stage) = &mut self.stage {
+            stage.open = false;
+        }
+    }
+
     fn seat_asked(&mut self, place: SeatPlace, agent: AgentId) {
         if self.round != place.round {
             self.round = place.round;
             self.rounds += 1;
             self.seats.clear();
         }
-        let asked = |instead_of| Seat {
+        let asked = Seat {
             agent,
-            instead_of,
             failed_requests: 0,
             unreached: None,
             first: None,
@@ -376,29 +447,29 @@ impl Judging {
                     failed_requests: existing.failed_requests,
                     first: existing.first.take(),
                     unread: existing.unread,
-                    ..asked(existing.instead_of)
+                    ..asked
                 };
             }
-            Some(existing) => *existing = asked(Some(existing.instead_of.unwrap_or(existing.agent))),
-            None => self.seats.push(asked(None)),
+            Some(existing) => *existing = asked,
+            None => self.seats.push(asked),
         }
     }
 
-    fn seat_replied(&mut self, place: SeatPlace, advice: &Advice, reply: Digest, open: Option<&Ask>) {
+    fn seat_replied(&mut self, place: SeatPlace, answer: &Answer, reply: Digest, open: Option<&Ask>) {
         let Some(seat) = self.seats.get_mut(place.seat as usize) else {
             return;
         };
-        seat.failed_requests = open.map_or(0, |open| open.failed_requests);
-        if let Advice::Unreadable { why, .. } = advice {
+        seat.failed_requests = open.map_or(0, |open| open.tries.requests);
+        if let Answer::Unreadable { why, .. } = answer {
             let strict = open.and_then(|open| open.strict.as_deref());
             seat.repeats = seat.unread == Some(reply) || is_envelope_again(why, strict);
             seat.unread = Some(reply);
         }
-        seat.state = match (advice, seat.first.take()) {
+        seat.state = match (answer, seat.first.take()) {
             // What was said first could be read.
-            (Advice::Unreadable { .. }, Some(first)) => SeatState::Replied(first),
-            (Advice::Unreadable { .. }, None) => SeatState::Unparsed(advice.clone()),
-            (advice, _) => SeatState::Replied(advice.clone()),
+            (Answer::Unreadable { .. }, Some(first)) => SeatState::Replied(first),
+            (Answer::Unreadable { .. }, None) => SeatState::Unparsed(answer.clone()),
+            (answer, _) => SeatState::Replied(answer.clone()),
         };
     }
 

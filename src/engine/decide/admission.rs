@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, StageKey, Status, TaskId, Timestamp};
 use crate::engine::event::{Event, TaskEvent};
-use crate::engine::payload::DeferralReason;
+use crate::engine::payload::{Deferral, DeferralReason};
 use crate::engine::state::{RunPhase, State};
 
 use super::draft::Draft;
-use super::{ask, pipeline};
+use super::{pipeline, request};
 
 /// What whoever watches is told of work that must wait.
 pub(super) const NO_SLOT: &str = "its judging goes on once a slot is free";
 
 /// How far the work is that wants a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::engine) enum Work {
+pub enum Work {
     /// Its agent is to be started, or started again.
     New,
     /// It goes on where it stopped.
@@ -75,7 +75,7 @@ impl<'a> Admission<'a> {
 
 /// Whether a task that is not in the ready queue may take a slot: it never overtakes one that waits at the head of the
 /// queue to be alone, or that one might never start.
-pub(in crate::engine) fn admits(state: &State, id: TaskId, work: Work) -> bool {
+pub fn admits(state: &State, id: TaskId, work: Work) -> bool {
     let is_exclusive = |id: TaskId| state.plan.task(id).exclusive;
     let waits_to_be_alone = || state.ready.next_up().next().is_some_and(is_exclusive);
     Admission::of(state).admits(id, work) && !waits_to_be_alone()
@@ -97,13 +97,13 @@ pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: StageKey, now: Timestam
 pub(super) fn queue(draft: &mut Draft<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
     draft.emit(Event::Task(
         draft.id,
-        TaskEvent::Deferred {
+        TaskEvent::Deferred(Box::new(Deferral {
             why: DeferralReason::Slot,
             until: now,
             since: now,
             message: message.to_owned(),
             stage: behind,
-        },
+        })),
     ));
 }
 
@@ -114,6 +114,6 @@ pub(super) fn release(draft: &mut Draft<'_>) {
     match behind {
         Some(stage) => pipeline::go_on_behind(draft, stage),
         None if draft.task.status() == Status::Review && pipeline::call_off_in_vain(draft) => {}
-        None => ask::ask_limited_again(draft),
+        None => request::ask_limited_again(draft),
     }
 }

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::domain::AgentId;
+use crate::engine::stages::judges;
 use crate::engine::state::State;
-use crate::mission::Judge;
 
 use super::approvals;
-use crate::engine::stages;
 
 /// The agents that a run would need: who works, and who would be asked to judge.
 #[must_use]
@@ -25,14 +24,7 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
 pub fn judging_agents(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::from_iter(approvals::agents_asked(&state.plan));
     for id in state.plan.selected_ids() {
-        // People are asked from outside: nothing needs to be reached for them.
-        needed.extend(state.plan.judge(id).into_iter().flat_map(Judge::seats));
-        let verification = state.plan.task(id).verification();
-        let of_criteria = verification
-            .into_iter()
-            .flat_map(|by| by.grader.into_iter().chain(by.decomposer));
-        needed.extend(of_criteria.filter(|_| state.plan.rules.evaluate));
-        needed.extend(stages::agents(&state.plan, id).map(|(_, agent)| agent));
+        needed.extend(judges(&state.plan, id).into_iter().map(|(_, agent)| agent));
     }
     needed
 }

@@ -4,7 +4,7 @@
 //! approvers is enough: commands and agents are asked in their order, and what they leave open a person decides, who may
 //! answer at any time.
 
-use crate::domain::{Advice, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
+use crate::domain::{Answer, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::{ApproverSaid, Job};
 use crate::engine::ledger::Room;
@@ -13,25 +13,13 @@ use crate::engine::state::{Hold, REJECTED, State, TaskState};
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::admission::Work;
+use super::conclude;
 use super::draft::Draft;
-use super::evidence::{self, must_note};
 use super::holds::{self, Word};
-use super::schedule::needs_prompt;
-use super::{admission, ask, budget, jobs, routes, side_effects, turns};
+use super::{admission, budget, request, routes, side_effects, turns};
 
 /// How long approvers that left it open are left alone.
 const ASK_AGAIN: Millis = Millis::from_secs(30);
-
-/// Whether somebody must agree before the task may start (again).
-pub(in crate::engine) fn needs_agreement(plan: &TaskPlan, task: &TaskState) -> bool {
-    side_effects::must_be_allowed(plan, task) || next_approval(plan, task).is_some()
-}
-
-/// The first approval of a task that was not given yet.
-fn next_approval<'p>(plan: &'p TaskPlan, task: &TaskState) -> Option<&'p ApprovalPlan> {
-    let mut open = plan.approvals.iter().map(AsRef::as_ref);
-    open.find(|approval| !task.consent.agreed.contains(&approval.gate))
-}
 
 /// Asks for what holds tasks that nothing else holds.
 pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
@@ -46,7 +34,7 @@ pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
 
 /// Asks for the next approval that the task needs; where there is none it starts.
 pub(super) fn go_on(draft: &mut Draft<'_>, now: Timestamp) {
-    match next_approval(draft.task_plan(), &draft.task) {
+    match draft.task.next_approval(draft.task_plan()) {
         Some(next) => ask(draft, next, now),
         None if side_effects::is_held(draft) => {
             let why = again_because(&draft.task);
@@ -103,8 +91,10 @@ fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
     };
     let number = draft.task.consent.asked;
     match approval.approvers.get(approver as usize) {
-        Some(ApproverPlan::Agent(agent)) => ask::ask(draft, Purpose::Approve { number, approver }, *agent),
-        _ => jobs::request(draft, Job::Approver { number, approver }),
+        Some(ApproverPlan::Agent(agent)) => {
+            request::ask(draft, Purpose::Approve { number, approver }, *agent)
+        }
+        _ => request::run(draft, Job::Approver { number, approver }),
     }
 }
 
@@ -149,17 +139,17 @@ pub(super) fn voided(
     (number, approver): (u32, u32),
     now: Timestamp,
 ) -> Vec<Event> {
-    let Some((mut draft, approval)) = open(state, voided.place.task(), number) else {
+    let Some((mut draft, approval)) = open(state, voided.place.task, number) else {
         return Vec::new();
     };
     if draft.task.hold().and_then(|waiting| waiting.asking) != Some(approver) {
         return Vec::new();
     }
     draft.emit(Event::voided(voided.clone()));
-    if !voided.shared && !voided.changed.is_empty() {
+    if voided.did_it() {
         // It did so itself, and would again.
         holds::resolve(&mut draft, REJECTED, "quorum");
-        let message = format!("protected files: {}{}", voided.what(), evidence::BY_ITSELF);
+        let message = format!("protected files: {}{}", voided.what(), conclude::BY_ITSELF);
         draft.fail(FailureMode::Protected, message);
         return draft.into_events();
     }
@@ -168,22 +158,22 @@ pub(super) fn voided(
     draft.into_events()
 }
 
-/// An agent that was consulted came back; `Err` says why it says nothing.
-pub(super) fn advised(
+/// An agent that was asked came back; `Err` says why it says nothing.
+pub(super) fn answered(
     draft: &mut Draft<'_>,
     number: u32,
     approver: u32,
-    advice: Result<&Advice, &str>,
+    answer: Result<&Answer, &str>,
     now: Timestamp,
 ) {
     let Some(approval) = waited_for(draft, number) else {
         return;
     };
-    let said = match advice {
-        Ok(Advice::Approve) => ApproverSaid::Yes,
-        Ok(Advice::Reject { reason }) => ApproverSaid::No(reason.clone()),
-        Ok(Advice::Undecided { reason }) => ApproverSaid::Open(reason.clone()),
-        Ok(Advice::Unreadable { why, .. }) => ApproverSaid::Open(why.clone()),
+    let said = match answer {
+        Ok(Answer::Approve) => ApproverSaid::Yes,
+        Ok(Answer::Reject { reason }) => ApproverSaid::No(reason.clone()),
+        Ok(Answer::Undecided { reason }) => ApproverSaid::Open(reason.clone()),
+        Ok(Answer::Unreadable { why, .. }) => ApproverSaid::Open(why.clone()),
         Ok(_) => ApproverSaid::Open("it answered something else".to_owned()),
         Err(why) => ApproverSaid::Open(format!("it could not be asked: {why}")),
     };
@@ -240,7 +230,7 @@ fn start(draft: &mut Draft<'_>) {
         return routes::begin(draft);
     }
     draft.enter(Status::Assigned);
-    if !needs_prompt(draft.plan(), draft.task_plan()) && !must_note(draft.state, draft.id) {
+    if !draft.state.gets_prompt(draft.id) && !draft.state.must_note(draft.id) {
         turns::start_turn(draft, None);
     }
 }
@@ -252,7 +242,7 @@ pub(super) fn patience(draft: &Draft<'_>) -> Option<Millis> {
 }
 
 /// The agents that are asked for approvals.
-pub(in crate::engine) fn agents_asked(plan: &Plan) -> impl Iterator<Item = crate::domain::AgentId> + '_ {
+pub fn agents_asked(plan: &Plan) -> impl Iterator<Item = crate::domain::AgentId> + '_ {
     let approvals = plan.selected_ids().flat_map(|id| &plan.task(id).approvals);
     approvals
         .flat_map(|approval| &approval.approvers)

@@ -1,79 +1,34 @@
-//! Agents that are asked something: reviewers and everybody else who says one thing in a fixed form (section 13).
+//! The word of agents that were asked: reviewers and everybody else who says one thing in a fixed form (section 13).
 //!
-//! A rule that needs somebody's word calls [`ask`] and goes on in [`conclude`], the one place where a purpose meets
-//! its rule. Request retries are counted here, and who is asked instead. An ask ends with the task's next transition, so a rule that
-//! moves the task and asks does it in this order. To add a purpose: a variant of [`Purpose`] and its answers in
-//! [`Advice`], its question and reader in `review::questions`, its row in `engine::policy`, and the arm below.
+//! [`conclude`] is the one place where a purpose meets its rule. Request retries are counted here, and who is asked instead. To add a purpose: a variant of [`Purpose`] and its answers in
+//! [`Answer`], its question and reader in `review::questions`, its row in `engine::work::policy`, and the arm below.
 
-use crate::domain::{Advice, AgentId, AskId, FailureClass, Purpose, SeatPlace, Timestamp};
+use crate::domain::{AgentId, Answer, AskId, Purpose, SeatPlace, Timestamp};
 use crate::engine::event::{AskEvent, Event, TaskEvent};
 use crate::engine::fact::AskFailure;
-use crate::engine::ledger::CallId;
 use crate::engine::payload::{FileRef, ReplyRef};
-use crate::engine::policy::{WorkKind, policy};
-use crate::engine::stages::{Speaker, what_it_lacks};
-use crate::engine::state::{Ask, Seat, State};
-use crate::mission::eligibility::{independence, next_judge};
+use crate::engine::state::{Ask, State};
+use crate::engine::work::id::WorkId;
+use crate::engine::work::policy::{WorkKind, policy};
+use crate::engine::work::retry::{self, FailedTry, Retry};
+use crate::mission::eligibility::{candidates, independence};
 use crate::mission::independence::{Dependence, Mind};
 
 use super::approvals;
-use super::budget::{self, Told};
 use super::deferral;
 use super::draft::Draft;
-use super::turns::pause_before_retry;
-use super::{dependencies, pipeline, questions};
-
-/// Asks an agent.
-pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
-    let id = AskId {
-        task: draft.id,
-        number: draft.task.work.asked + 1,
-        attempt_try: 1,
-    };
-    draft.emit(Event::Ask(
-        id,
-        AskEvent::Requested {
-            purpose,
-            agent,
-            strict: None,
-            not_before: None,
-        },
-    ));
-}
-
-/// Asks for the same once more: the same agent, or one that is asked instead.
-pub(super) fn ask_again(
-    draft: &mut Draft<'_>,
-    open: &Ask,
-    agent: AgentId,
-    strict: Option<String>,
-    not_before: Option<Timestamp>,
-) {
-    draft.emit(Event::Ask(
-        AskId {
-            attempt_try: open.id.attempt_try + 1,
-            ..open.id
-        },
-        AskEvent::Requested {
-            purpose: open.purpose,
-            agent,
-            strict,
-            not_before,
-        },
-    ));
-}
+use super::{dependencies, pipeline, questions, request};
 
 /// The agent replied.
 pub(super) fn replied(
     state: &State,
     id: AskId,
     reply: &ReplyRef,
-    advice: &Advice,
+    answer: &Answer,
     now: Timestamp,
 ) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, id) else {
-        let settled = budget::settle(state, CallId::ask(id), &Told::by_reply(reply));
-        return settled.into_iter().collect();
+        return Vec::new();
     };
     draft.emit(Event::Ask(
         id,
@@ -81,56 +36,16 @@ pub(super) fn replied(
             purpose: open.purpose,
             agent: open.agent,
             reply: reply.clone(),
-            advice: advice.clone(),
+            answer: answer.clone(),
         },
     ));
-    let model = reply.model.as_deref();
-    // What one says that is not independent after all does not count.
-    let dependence = open
-        .purpose
-        .is_judging()
-        .then(|| dependence(&draft, open.agent, model))
-        .flatten();
-    let who = &state.plan.agent(open.agent).name;
-    match (open.purpose, dependence) {
-        (Purpose::Score(_), Some(why)) => {
-            // Asked again it would be answered by the same model.
-            give_up(&mut draft, &open, format!("'{who}' is not independent: {why}"));
-            pipeline::seat_ended(&mut draft, now);
-        }
-        (purpose, Some(why)) => {
-            let agent = Some(open.agent);
-            pipeline::depends(
-                &mut draft,
-                purpose,
-                (who, &why.to_string()),
-                Speaker { agent, model },
-            );
-        }
-        // One that was asked again while it still knew what it had seen has had its reprompt.
-        (Purpose::Score(_), None) => {
-            let was_asked_again = reply.tools.as_deref().is_some_and(|tools| tools.asked_again);
-            seat_replied(&mut draft, &open, advice, was_asked_again, now);
-        }
-        // Of nobody else it is asked.
-        (_, _) => conclude(&mut draft, &open, Ok(advice), model, now),
+    let is_judge = open.purpose.is_judging();
+    let dependence = is_judge.then(|| dependence(&draft, open.agent, reply.model.as_deref()));
+    match dependence.flatten() {
+        Some(why) => pipeline::depends(&mut draft, &open, reply, why, now),
+        None => conclude(&mut draft, &open, Ok(answer), Some(reply), now),
     }
     draft.into_events()
-}
-
-/// A reviewer replied: it is asked once more where its reply lacks something, and has not been asked again.
-fn seat_replied(draft: &mut Draft<'_>, open: &Ask, advice: &Advice, was_asked_again: bool, now: Timestamp) {
-    let lacking = what_it_lacks(draft.view(), advice);
-    let reprompts = u32::from(open.strict.is_some() || was_asked_again);
-    let is_asked_again = reprompts < policy(WorkKind::Ask(open.purpose)).reprompts;
-    match lacking.filter(|_| is_asked_again) {
-        Some(why) => ask_again(draft, open, open.agent, Some(why), None),
-        None => pipeline::seat_ended(draft, now),
-    }
-}
-
-fn seat<'d>(draft: &'d Draft<'_>, place: SeatPlace) -> Option<&'d Seat> {
-    draft.task.judging()?.seats.get(place.seat as usize)
 }
 
 /// What keeps a reviewer's word from counting, by the models that the providers say they used (section 8).
@@ -151,22 +66,6 @@ fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> O
     })
 }
 
-fn give_up(draft: &mut Draft<'_>, open: &Ask, message: String) {
-    draft.emit(Event::Ask(
-        open.id,
-        AskEvent::Failed {
-            purpose: open.purpose,
-            agent: open.agent,
-            gave_up: true,
-            class: FailureClass::PolicyBlocked,
-            message,
-            used: None,
-            until: None,
-            never_began: false,
-        },
-    ));
-}
-
 /// What is handed over to an agent is on record.
 pub(super) fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event> {
     let open = asked(state, id).map(|(_, open)| open);
@@ -185,37 +84,29 @@ pub(super) fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event
 /// The agent could not be asked: it is asked again within the bounds, another one is asked, or nothing can be expected of it.
 pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, failure.id) else {
-        let told = match failure.used.as_deref() {
-            Some(used) => Told {
-                requests: 1 + used.tools.more_requests(),
-                usage: used.usage,
-                ..Told::default()
-            },
-            None => Told::by_failure(failure.class, failure.never_began),
-        };
-        let settled = budget::settle(state, CallId::ask(failure.id), &told);
-        return settled.into_iter().collect();
+        return Vec::new();
     };
-    let pause = pause_before_retry(open.failed_requests, failure.retry_after, failure.jitter);
-    let most = policy(WorkKind::Ask(open.purpose)).request_retries;
-    let may_retry = failure.class.request_retried() && open.failed_requests < most;
-    let pause = pause.filter(|_| may_retry);
     // What a reviewer said first counts, where it did.
+    let seat = |place: SeatPlace| draft.task.judging()?.seats.get(place.seat as usize);
     let has_said = open
         .purpose
         .seat()
-        .and_then(|place| seat(&draft, place))
+        .and_then(seat)
         .is_some_and(|seat| seat.first.is_some());
     let fallback = fallback(&draft, &open).filter(|_| !failure.ours && !has_said);
-    let is_limited = failure.class == FailureClass::UsageWindow && fallback.is_none() && !has_said;
-    let until =
-        is_limited.then(|| deferral::resets(failure.retry_after, draft.task.course.streak.windows, now));
+    let failed = FailedTry::of(failure.class, failure.retry_after, failure.jitter);
+    let retry = match failed.leads_to(policy(WorkKind::Ask(open.purpose)), open.tries) {
+        Retry::Window if fallback.is_some() || has_said => Retry::Never,
+        retry => retry,
+    };
+    let resets = || retry::resets(failure.retry_after, draft.task.course.streak.windows, now);
+    let until = (retry == Retry::Window).then(resets);
     draft.emit(Event::Ask(
         failure.id,
         AskEvent::Failed {
             purpose: open.purpose,
             agent: open.agent,
-            gave_up: pause.is_none() && until.is_none(),
+            gave_up: retry == Retry::Never,
             class: failure.class,
             message: failure.message.clone(),
             used: failure.used.clone(),
@@ -223,13 +114,13 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
             never_began: failure.never_began,
         },
     ));
-    match (until, pause, fallback) {
-        (Some(_), ..) => deferral::judges_wait(&mut draft, now),
-        (None, Some(pause), _) => {
+    match (retry, fallback) {
+        (Retry::Window, _) => deferral::asked_wait(&mut draft, now),
+        (Retry::After { pause, .. }, _) => {
             let not_before = Some(now.plus(pause));
-            ask_again(&mut draft, &open, open.agent, open.strict.clone(), not_before);
+            request::ask_again(&mut draft, &open, open.agent, open.strict.clone(), not_before);
         }
-        (None, None, Some(next)) => {
+        (Retry::Never, Some(next)) => {
             draft.emit(Event::Task(
                 draft.id,
                 TaskEvent::FellBack {
@@ -239,21 +130,13 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
                     message: failure.message.clone(),
                 },
             ));
-            ask_again(&mut draft, &open, next, None, None);
+            request::ask_again(&mut draft, &open, next, None, None);
         }
-        (None, None, None) => {
+        (Retry::Never, None) => {
             conclude(&mut draft, &open, Err(&failure.message), None, now);
         }
     }
     draft.into_events()
-}
-
-/// The limits that agents met have reset: they are asked again.
-pub(super) fn ask_limited_again(draft: &mut Draft<'_>) {
-    let limited = draft.task.work.asks.iter().filter(|open| open.window.is_some());
-    for open in limited.cloned().collect::<Vec<_>>() {
-        ask_again(draft, &open, open.agent, open.strict.clone(), None);
-    }
 }
 
 /// Who is asked instead of an agent that cannot be reached.
@@ -261,72 +144,33 @@ fn fallback(draft: &Draft<'_>, open: &Ask) -> Option<AgentId> {
     if !policy(WorkKind::Ask(open.purpose)).fallback {
         return None;
     }
-    let (first, step) = match open.purpose {
-        Purpose::Score(place) => {
-            let first = seat(draft, place).and_then(|seat| seat.instead_of);
-            (first.unwrap_or(open.agent), None)
-        }
-        Purpose::Grade { .. } => (draft.task_plan().verification()?.grader?, None),
-        Purpose::Decompose { .. } => (draft.task_plan().verification()?.decomposer?, None),
-        Purpose::Scrutinise { step, .. } => (draft.task_plan().step_agent(step)?, Some(step)),
-        Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => {
-            return None;
-        }
-    };
-    next_judge(draft.plan(), draft.id, first, open.agent, step)
+    let first = draft.task_plan().judge_of(open.purpose)?;
+    let asked = candidates(draft.plan(), draft.id, first, open.purpose.step());
+    asked.skip_while(|agent| *agent != open.agent).nth(1)
 }
 
 /// What the agent's word leads to; `Err` says in words why there is none, and that there will be none.
 fn conclude(
     draft: &mut Draft<'_>,
     open: &Ask,
-    advice: Result<&Advice, &str>,
-    model: Option<&str>,
+    answer: Result<&Answer, &str>,
+    reply: Option<&ReplyRef>,
     now: Timestamp,
 ) {
     match open.purpose {
-        // Its reply has been heard, or nothing is to be expected of it.
-        Purpose::Score(_) => pipeline::seat_ended(draft, now),
-        Purpose::Confirm => questions::confirmed(draft, advice, now),
-        Purpose::Answer => questions::advised(draft, open.agent, advice, now),
-        Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
-        Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
-        Purpose::Decompose { .. } | Purpose::Grade { .. } | Purpose::Scrutinise { .. } => {
-            let agent = Some(open.agent);
-            pipeline::advised(draft, open.purpose, advice, Speaker { agent, model });
-        }
+        Purpose::Confirm => questions::confirmed(draft, answer, now),
+        Purpose::Answer => questions::answered(draft, open.agent, answer, now),
+        Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, answer),
+        Purpose::Approve { number, approver } => approvals::answered(draft, number, approver, answer, now),
+        Purpose::Score(_)
+        | Purpose::Decompose { .. }
+        | Purpose::Grade { .. }
+        | Purpose::Scrutinise { .. } => pipeline::answered(draft, open, answer, reply, now),
     }
 }
 
-/// Nobody waits for the judges that are out: their calls are given up.
-pub(super) fn call_off(draft: &mut Draft<'_>) {
-    let judges = draft
-        .task
-        .work
-        .asks
-        .iter()
-        .filter(|open| open.purpose.is_judging());
-    for open in judges.cloned().collect::<Vec<_>>() {
-        draft.emit(Event::Ask(
-            open.id,
-            AskEvent::Failed {
-                purpose: open.purpose,
-                agent: open.agent,
-                gave_up: true,
-                class: FailureClass::Unknown,
-                message: "cancelled: reviews are switched off".to_owned(),
-                used: None,
-                until: None,
-                never_began: false,
-            },
-        ));
-    }
-}
-
-/// The ask that a reply or failure belongs to, if its call is still out.
+/// The ask that a reply or failure belongs to.
 fn asked(state: &State, id: AskId) -> Option<(Draft<'_>, Ask)> {
-    let task = state.tasks.get(id.task.index())?;
-    let is_out = |open: &&Ask| open.id == id && open.window.is_none();
-    let open = task.work.asks.iter().find(is_out)?;
+    let open = state.task(id.task).open_ask(WorkId::ask(id))?;
     Some((Draft::new(state, id.task), open.clone()))
 }

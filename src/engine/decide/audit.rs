@@ -46,11 +46,9 @@ pub(super) fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFac
     };
     let is_asked = task.status() == Status::AwaitingApproval;
     let before = match task.judging() {
-        _ if is_asked => &task.seen,
+        _ if is_asked => task.judged().map_or(&[][..], |judged| &judged.files),
         // What changed once is looked at anew before anybody is asked again.
-        Some(judging) if task.status() == Status::Review && !judging.changed && !judging.scanning => {
-            &judging.files
-        }
+        Some(judging) if judging.changed.is_empty() && !judging.scanning => &judging.files,
         _ => return Vec::new(),
     };
     let paths = differing(state.plan.task(id), before, now);

@@ -3,13 +3,15 @@
 //! Other rules decide calls; what follows from the budget is decided here, in the same record. A call without room is
 //! held: until calls that are out have left some, or until the next session.
 
-use crate::domain::{AgentId, FailureClass, Millis, Money, Timestamp, TurnId};
+use crate::domain::{AgentId, Millis, Money, Timestamp, TurnId};
 use crate::engine::apply;
+use crate::engine::event::Ceiling;
 use crate::engine::event::{AskEvent, BudgetEvent, Event, RunEvent, TurnEvent};
-use crate::engine::fact::TurnEnd;
-use crate::engine::ledger::{Call, CallId, Ceiling, Room, used_nothing};
-use crate::engine::payload::{ReplyRef, ToolLedgerRef, Usage};
+use crate::engine::fact::Fact;
+use crate::engine::ledger::{Room, decided, used_nothing};
+use crate::engine::payload::{ToolLedgerRef, Usage};
 use crate::engine::state::State;
+use crate::engine::work::id::{TaskWork, WorkId};
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
@@ -36,7 +38,7 @@ pub(super) fn follow_up(
     let mut admitted = Vec::with_capacity(events.len());
     for event in events {
         // Whether a turn has room was asked before it was decided.
-        let call = CallId::decided_by(plan, &event).filter(|(call, _)| !matches!(call.call, Call::Turn(..)));
+        let call = decided(plan, &event).filter(|(call, _)| !matches!(call.work, TaskWork::Turn(..)));
         let room = call.map(|(_, agent)| ledger.room(plan, agent));
         admitted.push(event);
         let mut held = Vec::new();
@@ -81,9 +83,7 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
     let mut after = state.clone();
     events.iter().for_each(|event| apply(&mut after, event));
     let ids = after.plan.every_task_id();
-    let waiting: Vec<(CallId, AgentId)> = ids
-        .flat_map(|id| crate::engine::ledger::calls_of(after.task(id)))
-        .collect();
+    let waiting: Vec<(WorkId, AgentId)> = ids.flat_map(|id| after.task(id).calls_out()).collect();
     for (call, agent) in &waiting {
         apply(
             &mut after,
@@ -119,7 +119,7 @@ pub(super) fn room(state: &State, agent: AgentId) -> Room {
 pub(super) fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
     let agent = state.plan.task(turn.task).agent;
     let held = Event::Budget(BudgetEvent::Held {
-        call: CallId::turn(turn),
+        call: WorkId::turn(turn),
         agent,
     });
     match room(state, agent) {
@@ -152,73 +152,49 @@ pub(super) fn time_is_up() -> Vec<Event> {
 }
 
 /// A call has ended, and nobody waits for it: what it says is refused, and what it used is settled, once.
-pub(super) fn settle(state: &State, call: CallId, told: &Told<'_>) -> Option<Event> {
-    let (agent, counted) = state.ledger.without_end(call)?;
+pub(super) fn settle(state: &State, fact: &Fact) -> Option<Event> {
     let plan = &*state.plan;
-    let mut usage = match told.failed {
-        Some(class) if told.usage.is_none() && used_nothing(plan, agent, class) => Usage {
+    let with = |tools: Option<&ToolLedgerRef>| 1 + tools.map_or(0, ToolLedgerRef::more_requests);
+    let refused = |class, never_began: bool| (u32::from(!never_began), Usage::default(), Some(class));
+    let mut model = None;
+    let (requests, mut usage, failed) = match fact {
+        Fact::TurnRequestFailed {
+            class, before_effect, ..
+        } => refused(*class, *before_effect),
+        Fact::TurnEnded(end) => {
+            let tools = end.tools.as_deref();
+            model = end.model.as_deref();
+            // Whoever was answered in the middle of its work used something, though nobody may know how much.
+            let is_silent = tools.is_none_or(|tools| tools.requests == 0);
+            (with(tools), end.usage, end.exit.failure.filter(|_| is_silent))
+        }
+        Fact::AskReplied { reply, .. } => {
+            model = reply.model.as_deref();
+            (with(reply.tools.as_deref()), reply.usage, None)
+        }
+        Fact::AskFailed(failure) => match failure.used.as_deref() {
+            Some(used) => (with(Some(&used.tools)), used.usage, None),
+            None => refused(failure.class, failure.never_began),
+        },
+        _ => return None,
+    };
+    let call = fact.work()?;
+    let (agent, counted) = state.ledger.without_end(call)?;
+    if usage.is_none() && failed.is_some_and(|class| used_nothing(plan, agent, class)) {
+        usage = Usage {
             input_tokens: Some(0),
             output_tokens: Some(0),
             cost: Some(Money::ZERO),
-        },
-        _ => told.usage,
-    };
-    fill(plan, agent, told.model, &mut usage);
-    let requests = i32::try_from(told.requests).unwrap_or(i32::MAX) - i32::from(counted);
+        };
+    }
+    fill(plan, agent, model, &mut usage);
+    let requests = i32::try_from(requests).unwrap_or(i32::MAX) - i32::from(counted);
     let settled = BudgetEvent::Settled {
         call,
         usage,
         requests,
     };
     (requests != 0 || !usage.is_none()).then_some(Event::Budget(settled))
-}
-
-/// What the end of a call says of what it used.
-#[derive(Default)]
-pub(super) struct Told<'e> {
-    /// How many requests it was.
-    pub requests: u32,
-    pub usage: Usage,
-    /// The model that its provider says it used.
-    pub model: Option<&'e str>,
-    /// How it failed, where it did.
-    pub failed: Option<FailureClass>,
-}
-
-impl<'e> Told<'e> {
-    /// The end of a turn.
-    pub fn by_turn(end: &'e TurnEnd) -> Self {
-        let tools = end.tools.as_deref();
-        Self {
-            requests: 1 + tools.map_or(0, ToolLedgerRef::more_requests),
-            usage: end.usage,
-            model: end.model.as_deref(),
-            // Whoever was answered in the middle of its work used something, though nobody may know how much.
-            failed: end
-                .exit
-                .failure
-                .filter(|_| tools.is_none_or(|tools| tools.requests == 0)),
-        }
-    }
-
-    /// A reply.
-    pub fn by_reply(reply: &'e ReplyRef) -> Self {
-        Self {
-            requests: 1 + reply.tools.as_deref().map_or(0, ToolLedgerRef::more_requests),
-            usage: reply.usage,
-            model: reply.model.as_deref(),
-            failed: None,
-        }
-    }
-
-    /// A request that failed.
-    pub fn by_failure(class: FailureClass, never_began: bool) -> Self {
-        Self {
-            requests: u32::from(!never_began),
-            failed: Some(class),
-            ..Self::default()
-        }
-    }
 }
 
 /// Puts a price on what a call used, if its agent did not say what it cost.

@@ -2,16 +2,15 @@
 //!
 //! `done` is written in [`accept`] and nowhere else (semantics, section 20).
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use crate::domain::{
-    AttemptKind, Cause, Edge, FailureClass, FailureMode, Millis, Points, QualityFlag, ShellFailure, Stage,
-    StageKey, Status, Timestamp, Verdict, WaitingReason,
+    AttemptKind, Cause, Edge, FailureClass, FailureMode, Finding, Points, QualityFlag, Severity,
+    ShellFailure, Stage, StageKey, Status, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, TaskEvent};
-use crate::engine::payload::{FileFact, StageReport};
-use crate::engine::stages::Grounds;
-use crate::engine::state::{Hold, Judging, TaskState};
+use crate::engine::fact::TurnEnd;
+use crate::engine::mark::Mark;
+use crate::engine::payload::StageReport;
+use crate::engine::state::{Hold, TaskState};
 use crate::mission::model::{CommandLine, OnExhausted};
 use crate::mission::{Judge, TaskPlan};
 
@@ -24,47 +23,15 @@ use super::holds;
 use super::routes;
 use super::side_effects;
 
-/// On what grounds work is accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Accepted {
-    /// Its stages are content.
-    On(Grounds),
-    /// It stayed below the bar, after all attempts.
-    BelowBar,
-    /// It stayed below the bar, but at least half of its files are there.
-    Degraded,
-    /// It is a verification whose verdict leads on by this edge.
-    Routed(Edge),
-}
-
-/// The acceptance step.
-pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
-    let edge = match grounds {
-        Accepted::Routed(edge) => edge,
-        _ => Edge::Pass,
-    };
+/// The acceptance step. `mark` is what it leaves to be known beside what verdicts have left. A verification has done what
+/// it is for: what its verdict means is what follows from it, by `edge`.
+pub(super) fn accept(draft: &mut Draft<'_>, edge: Edge, mark: Option<Mark>) {
     if routes::turns(draft, edge) {
         return;
     }
-    let flag = match grounds {
-        // A verification has done what it is for; what its verdict means is what follows from it.
-        Accepted::On(Grounds::Reviewed | Grounds::ByPerson | Grounds::Checked) | Accepted::Routed(_) => {
-            QualityFlag::Clean
-        }
-        Accepted::On(Grounds::Unreviewed) => QualityFlag::Unreviewed,
-        Accepted::BelowBar => QualityFlag::BelowThreshold,
-        Accepted::Degraded => QualityFlag::Degraded,
-    };
-    // Of several that apply, the last one of the list.
-    let unverified = draft.task.attempt.unverified.then_some(QualityFlag::Unverified);
-    let degraded = draft.task.is_degraded().then_some(QualityFlag::Degraded);
-    // Whoever accepts it by their own word needs no relief for it.
-    let relaxed = draft.task.attempt.relaxed && grounds != Accepted::On(Grounds::ByPerson);
-    let relaxed = relaxed.then_some(QualityFlag::Relaxed);
-    let flag = [relaxed, unverified, degraded]
-        .into_iter()
-        .flatten()
-        .fold(flag, QualityFlag::max);
+    let in_part = draft.task.is_degraded().then_some(Mark::Degraded);
+    let marks = draft.task.attempt.marks.iter().copied();
+    let flag: QualityFlag = marks.chain(in_part).chain(mark).collect();
     delegation::create(draft, flag);
     fixups::supersede(draft, flag);
     routes::take(draft, edge);
@@ -81,59 +48,42 @@ pub(super) fn record(draft: &mut Draft<'_>, mut report: StageReport) {
         (_, None) => Some(draft.plan().rules.eval_bar),
     };
     let misses = |points| full.is_some_and(|bar| !bar.is_reached_by(points));
-    report.relaxed = verdict == Verdict::Pass && report.by.is_none() && report.points.is_some_and(misses);
+    if verdict == Verdict::Pass && report.by.is_none() && report.points.is_some_and(misses) {
+        report.mark = Some(Mark::Relaxed);
+    }
     draft.emit(Event::verdict(report));
 }
 
-/// An agent that failed itself.
-pub(super) struct FailedAgent<'a> {
-    /// By class.
-    pub class: FailureClass,
-    /// In words.
-    pub message: &'a str,
-    /// The exit code of its process.
-    pub code: Option<i32>,
-    /// How long whoever failed asks to be left alone.
-    pub retry_after: Option<Millis>,
-    /// Whether a timer of this program ended it.
-    pub killed: bool,
-    /// Randomness for the back-off, 0 to 1000.
-    pub jitter: u16,
-    /// When it failed.
-    pub now: Timestamp,
-}
-
 /// The agent itself failed: never judged, never fixed, perhaps retried, after a pause where its provider failed.
-pub(super) fn agent_failed(draft: &mut Draft<'_>, failed: &FailedAgent<'_>) {
-    let class = failed.class;
+pub(super) fn agent_failed(draft: &mut Draft<'_>, class: FailureClass, end: &TurnEnd, now: Timestamp) {
+    let message = end.exit.message.clone().unwrap_or_default();
     if draft.task.reopened.is_some() {
-        return draft.fail(class.mode(), failed.message);
+        return draft.fail(class.mode(), message);
     }
-    let vain = in_vain(draft, failed);
+    let vain = in_vain(draft, class, end.exit.code);
     let next = if class.exhausts_at_once() || vain.is_some() {
         None
     } else {
         next_attempt(draft, true)
     };
-    let message = match vain {
-        Some(why) => format!("{}; {why}", failed.message),
-        None => failed.message.to_owned(),
-    };
-    match next {
-        Some(kind) if class.is_of_provider() && !failed.killed => rework(draft, kind, Some(failed)),
-        Some(kind) => rework(draft, kind, None),
-        None => draft.fail(class.mode(), message),
+    match (next, vain) {
+        (Some(kind), _) => {
+            let is_of_provider = class.is_of_provider() && !end.killed;
+            rework(draft, kind, is_of_provider.then_some((end, now)));
+        }
+        (None, Some(why)) => draft.fail(class.mode(), format!("{message}; {why}")),
+        (None, None) => draft.fail(class.mode(), message),
     }
 }
 
 /// Why another attempt would end as this one did.
-fn in_vain(draft: &Draft<'_>, failed: &FailedAgent<'_>) -> Option<&'static str> {
+fn in_vain(draft: &Draft<'_>, class: FailureClass, code: Option<i32>) -> Option<&'static str> {
     let streak = draft.task.course.streak;
     let is_line = || {
         let agent = draft.plan().agent(draft.task_plan().agent);
         matches!(agent.spec.run, Some(CommandLine::Shell(_)))
     };
-    match (failed.class, failed.code.and_then(ShellFailure::of)) {
+    match (class, code.and_then(ShellFailure::of)) {
         (FailureClass::Unknown, Some(ShellFailure::CannotExecute)) if streak.was_quick && is_line() => {
             Some("its shell could not run a command, so it is not tried again")
         }
@@ -188,7 +138,7 @@ fn next_attempt(draft: &Draft<'_>, agent_failed: bool) -> Option<AttemptKind> {
 /// Which kind of attempt may follow (section 4): fixes first, then a retry with a fresh allowance of fixes, under
 /// the cap on attempts of every kind. A foundation has one more, whatever is left of the others; only a cap of its own
 /// holds it too (section 12).
-pub(in crate::engine) fn allowed_attempt(
+pub fn allowed_attempt(
     plan: &TaskPlan,
     task: &TaskState,
     agent_failed: bool,
@@ -211,7 +161,7 @@ pub(in crate::engine) fn allowed_attempt(
 }
 
 /// Sends the work back, after a pause where its provider failed. Dependents stay held: the task is not terminal.
-fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<&FailedAgent<'_>>) {
+fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<(&TurnEnd, Timestamp)>) {
     let attempt = draft.task.attempt.number + 1;
     let planned = Event::Task(draft.id, TaskEvent::AttemptPlanned { attempt, kind });
     // A task that a person sent back gave up its slot while it waited.
@@ -222,14 +172,8 @@ fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<&FailedAgent<
         let why = cause.map_or("quality", Cause::as_str);
         return side_effects::hold_back(draft, &format!("the last attempt failed ({why})"));
     }
-    if let Some(failed) = failed {
-        deferral::back_off(
-            draft,
-            failed.retry_after,
-            failed.jitter,
-            failed.message,
-            failed.now,
-        );
+    if let Some((end, now)) = failed {
+        deferral::back_off(draft, end, now);
     }
     match kind {
         AttemptKind::Fix if has_slot => draft.enter(Status::InProgress),
@@ -242,7 +186,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     let last = draft.task.feedback.last();
     let (stage, cause, points) = last.map_or((Stage::Outcome, None, None), |f| (f.stage, f.cause, f.points));
     // What an evaluation scores too low may be good enough. What a stage of its own keeps out is not.
-    let is_kept_out = matches!(stage, Stage::Stages | Stage::RedTeam | Stage::Vision);
+    let is_kept_out = stage.is_behind_verification();
     let by_default = match draft.plan().judge(draft.id) {
         Some(Judge::Evaluation(_)) if !is_kept_out => OnExhausted::Accept,
         _ => OnExhausted::Fail,
@@ -259,7 +203,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     match policy {
         OnExhausted::Accept if was_judged => {
             let message = format!("accepted below the quality bar after {attempts} attempts, {score}");
-            return force_accept(draft, points, message, Accepted::BelowBar);
+            return force_accept(draft, points, message, Mark::BelowThreshold);
         }
         OnExhausted::Degrade if was_judged => {
             let (there, declared) = produced(draft);
@@ -267,7 +211,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
                 let message = format!(
                     "accepted on partial artifacts after {attempts} attempts: {there} of {declared} target files, {score}"
                 );
-                return force_accept(draft, points, message, Accepted::Degraded);
+                return force_accept(draft, points, message, Mark::Degraded);
             }
         }
         // Nobody is asked twice about the same work.
@@ -301,6 +245,24 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     draft.fail(mode, format!("{why}; {how}{next}"));
 }
 
+/// What a person may do about a task that changed such a file. Only the mission can name it: its agent cannot.
+pub(super) const BY_TASK: &str =
+    "; a task that is meant to change what judges it names the file in `targetFiles`";
+
+/// What a person may do about a check that writes a file which it names.
+pub(super) const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
+
+/// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.
+pub(super) fn protected(draft: &mut Draft<'_>, changes: &[String], hint: &str) {
+    let list = changes.join(", ");
+    let key = StageKey::Of(Stage::Outcome);
+    let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Protected));
+    let finding = |change: &String| Finding::new(Severity::Critical, format!("protected: {change}"));
+    report.findings = changes.iter().map(finding).collect();
+    record(draft, *report);
+    draft.fail(FailureMode::Protected, format!("protected files: {list}{hint}"));
+}
+
 /// What the last verdict said against the work, in a few words.
 fn why_not_good(draft: &Draft<'_>) -> String {
     let last = draft.task.feedback.last();
@@ -313,12 +275,12 @@ fn why_not_good(draft: &Draft<'_>) -> String {
     }
 }
 
-fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, grounds: Accepted) {
+fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, mark: Mark) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::ForceAccepted { points, message },
     ));
-    accept(draft, grounds);
+    accept(draft, Edge::Pass, Some(mark));
 }
 
 /// How many of the declared target files the runtime saw with content in them, and how many are declared.
@@ -342,34 +304,4 @@ pub(super) fn ask_person(draft: &mut Draft<'_>, at: StageKey, cause: Cause, mess
         ..Hold::of(WaitingReason::Refer)
     };
     holds::ask(draft, hold, message, message.to_owned());
-}
-
-/// What a failed attempt looked like: failed checks, scores per dimension, hashes of the files in question. `None`
-/// where no such file is known: then two attempts cannot be said to be the same.
-pub(in crate::engine) fn signature(report: &StageReport, judging: Option<&Judging>) -> Option<u64> {
-    let files = judging.map_or(&[][..], |judging| &judging.files);
-    // What is there and nobody hashed may have changed: that is unknown, not "no progress".
-    let unknown = |file: &FileFact| file.digest.is_none() && (file.size.is_some() || file.obstacle.is_some());
-    if !files.iter().any(|file| file.digest.is_some()) || files.iter().any(unknown) {
-        return None;
-    }
-    // The standard hasher has fixed keys: the same inputs give the same signature in every replay.
-    let mut hasher = DefaultHasher::new();
-    (report.stage, report.points, report.cause).hash(&mut hasher);
-    for dimension in &report.dimensions {
-        (&dimension.dimension, dimension.points).hash(&mut hasher);
-    }
-    for grade in &report.grades {
-        grade.points.hash(&mut hasher);
-    }
-    if let Some(name) = &report.name {
-        name.hash(&mut hasher);
-    }
-    for check in judging.into_iter().flat_map(|judging| &judging.checks) {
-        check.as_ref().map(|check| check.passed).hash(&mut hasher);
-    }
-    for file in files {
-        (&file.path, file.size, file.digest).hash(&mut hasher);
-    }
-    Some(hasher.finish())
 }

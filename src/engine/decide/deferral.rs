@@ -7,22 +7,23 @@
 
 use crate::domain::{Millis, Status, TaskId, Timestamp};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
-use crate::engine::payload::DeferralReason;
+use crate::engine::fact::TurnEnd;
+use crate::engine::payload::{Deferral, DeferralReason, Exit};
 use crate::engine::stages::names;
-use crate::engine::state::{Deferral, State};
+use crate::engine::state::State;
+use crate::engine::work::retry;
 
 use super::draft::Draft;
 use super::{admission, side_effects};
 
-/// How long a limit is taken to last where nobody says when it resets.
-const UNTOLD: Millis = Millis::from_secs(30 * 60);
 /// The first pause between two attempts; each one in a row doubles it.
 const FIRST_PAUSE: Millis = Millis::from_secs(5);
 /// Doublings, at most: what is still down after an hour is looked at once an hour.
 const MOST_DOUBLINGS: u32 = 9;
 
 /// A worker met a limit that resets: no attempt is spent. It goes on in a new turn of the same attempt.
-pub(super) fn turn_waits(draft: &mut Draft<'_>, told: Option<Millis>, message: &str, now: Timestamp) {
+pub(super) fn turn_waits(draft: &mut Draft<'_>, exit: &Exit, now: Timestamp) {
+    let message = exit.message.as_deref().unwrap_or_default();
     if side_effects::is_held(draft) {
         return side_effects::hold_back(
             draft,
@@ -32,20 +33,15 @@ pub(super) fn turn_waits(draft: &mut Draft<'_>, told: Option<Millis>, message: &
         );
     }
     let met = draft.task.course.streak.windows.saturating_sub(1);
-    let until = resets(told, met, now);
+    let until = retry::resets(exit.retry_after, met, now);
     defer(draft, DeferralReason::Window, until, message, now);
     draft.enter_because(Status::Pending, "waits until the limit of a subscription resets");
 }
 
-/// When a limit that was met is over. One that is met again and again is never asked about in a hurry.
-pub(super) fn resets(told: Option<Millis>, met: u32, now: Timestamp) -> Timestamp {
-    let least = Millis(1000 << met.min(11));
-    now.plus(told.unwrap_or(UNTOLD).max(least))
-}
-
-/// Whoever is asked about the task met limits that reset, and no judge is out any more: the task waits for the last of them.
-pub(super) fn judges_wait(draft: &mut Draft<'_>, now: Timestamp) {
-    if draft.task.judges_are_out() {
+/// Whoever is asked about the task, for whatever purpose, met limits that reset, and no judge is out any more: the task waits
+/// for the last of them.
+pub(super) fn asked_wait(draft: &mut Draft<'_>, now: Timestamp) {
+    if draft.task.asks_out().any(|open| open.purpose.is_judging()) {
         return;
     }
     let limited = draft.task.work.asks.iter();
@@ -60,37 +56,25 @@ pub(super) fn judges_wait(draft: &mut Draft<'_>, now: Timestamp) {
     }
 }
 
-/// The pause before the attempt that was just planned; `told` is what the provider asked for.
-pub(super) fn back_off(
-    draft: &mut Draft<'_>,
-    told: Option<Millis>,
-    jitter: u16,
-    message: &str,
-    now: Timestamp,
-) {
-    let before = draft
-        .task
-        .course
-        .streak
-        .provider
-        .saturating_sub(1)
-        .min(MOST_DOUBLINGS);
-    let base = FIRST_PAUSE.0 << before;
-    let pause = Millis(base + base * u64::from(jitter.min(1000)) / 2000);
-    let until = now.plus(told.map_or(pause, |told| told.max(pause)));
+/// The pause before the attempt that was just planned behind a turn that its provider failed.
+pub(super) fn back_off(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
+    let before = draft.task.course.streak.provider.saturating_sub(1);
+    let pause = retry::back_off(FIRST_PAUSE, before.min(MOST_DOUBLINGS), end.jitter);
+    let until = now.plus(end.exit.retry_after.map_or(pause, |told| told.max(pause)));
+    let message = end.exit.message.as_deref().unwrap_or_default();
     defer(draft, DeferralReason::BackOff, until, message, now);
 }
 
 fn defer(draft: &mut Draft<'_>, why: DeferralReason, until: Timestamp, message: &str, now: Timestamp) {
     draft.emit(Event::Task(
         draft.id,
-        TaskEvent::Deferred {
+        TaskEvent::Deferred(Box::new(Deferral {
             why,
             until,
             since: now,
             message: message.to_owned(),
             stage: None,
-        },
+        })),
     ));
 }
 
@@ -137,16 +121,4 @@ pub(super) fn follow_up(mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
     });
     events.extend(limit);
     events
-}
-
-/// Whether a moment may be waited for by this session.
-pub(in crate::engine) fn may_wait(state: &State, task: TaskId, deferral: &Deferral) -> bool {
-    let within_session = state.session_ends.is_none_or(|end| deferral.until <= end);
-    let within_reason = deferral.until.since(deferral.since) <= state.plan.rules.max_window_wait;
-    let mut deadlines = [Some(task), None]
-        .into_iter()
-        .filter_map(|of| state.deadlines.of(of));
-    // One that has passed already is missed, whether or not the work goes on.
-    let misses = deadlines.any(|deadline| deadline.due >= deferral.since && deadline.due < deferral.until);
-    within_session && within_reason && (deferral.why == DeferralReason::BackOff || !misses)
 }

@@ -1,7 +1,7 @@
 //! Failed dependencies (semantics, section 11): what is tried for a task, in the order of its `onDependencyFailed`,
 //! until something applies. Only direct dependents are touched; those of a task that is skipped have their own turn.
 
-use crate::domain::{Advice, FailureMode, Purpose, TaskId};
+use crate::domain::{Answer, FailureMode, Purpose, TaskId};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::Job;
 use crate::engine::payload::{FileFact, Way};
@@ -10,7 +10,7 @@ use crate::engine::state::State;
 use crate::mission::model::{CoordinationMiddleware, Remedy};
 
 use super::draft::Draft;
-use super::{ask, fixups, jobs, redo};
+use super::{fixups, redo, request};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
@@ -45,7 +45,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     for remedy in order.iter() {
         match remedy {
             Remedy::Artifacts if !looked && !draft.plan().task(dependency).target_files.is_empty() => {
-                return jobs::request(draft, Job::Artifacts(dependency));
+                return request::run(draft, Job::Artifacts(dependency));
             }
             Remedy::Partial => match partial(draft) {
                 Share::Open => return,
@@ -58,7 +58,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
                 if let Some(orchestrator) = rules.orchestrator {
                     nowhere = gets_nowhere(draft);
                     if nowhere.is_none() {
-                        return ask::ask(draft, Purpose::Resolve { dependency }, orchestrator);
+                        return request::ask(draft, Purpose::Resolve { dependency }, orchestrator);
                     }
                 }
             }
@@ -170,11 +170,11 @@ pub(super) fn scanned(draft: &mut Draft<'_>, dependency: TaskId, files: &[FileFa
 }
 
 /// The orchestrator decided, or did not.
-pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, advice: Result<&Advice, &str>) {
+pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, answer: Result<&Answer, &str>) {
     let failed = draft.state.task(dependency);
-    match advice {
-        Ok(Advice::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
-        Ok(Advice::Retry { reason }) if may_be_tried_again(failed.mode()) && !draft.state.failed_fast => {
+    match answer {
+        Ok(Answer::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
+        Ok(Answer::Retry { reason }) if may_be_tried_again(failed.mode()) && !draft.state.failed_fast => {
             do_without(draft, dependency, Way::Retry, reason.clone());
             let events = redo::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
             draft.also(events);

@@ -8,7 +8,7 @@ use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::fact::Fact;
 use crate::engine::stages::View;
-use crate::engine::state::{State, TaskState};
+use crate::engine::state::{End, State, TaskState};
 use crate::mission::{Plan, TaskPlan};
 
 #[derive(Clone)]
@@ -69,23 +69,11 @@ impl<'a> Draft<'a> {
             Status::InProgress => Some(self.task.attempt.kind.phase()),
             _ => None,
         };
-        self.transition(to, phase, None, None, None);
-    }
-
-    /// Moves it out of clarification: back to what it was at, now or once there is room for it.
-    pub fn go_on_with_attempt(&mut self, to: Status) {
-        let phase = self.task.attempt.kind.phase();
-        self.transition(to, Some(phase), None, None, None);
+        self.transition(to, phase, End::default(), None);
     }
 
     pub fn enter_because(&mut self, to: Status, reason: impl Into<String>) {
-        self.transition(to, None, None, None, Some(reason.into()));
-    }
-
-    /// Leaves the task to a person.
-    pub fn park(&mut self, phase: Option<Phase>, reason: impl Into<String>) {
-        let reason = Some(reason.into());
-        self.transition(Status::AwaitingApproval, phase, None, None, reason);
+        self.transition(to, None, End::default(), Some(reason.into()));
     }
 
     /// The task has failed. Where accepted work is done once more because it did not stand, an attempt that fails, whatever
@@ -108,17 +96,17 @@ impl<'a> Draft<'a> {
         };
         if let Some(open) = self.task.reopened.as_deref().filter(|_| is_of_attempt) {
             mode = FailureMode::Regressed;
-            reason = match open.edge {
+            reason = match self.task.edge() {
                 Some(_) => format!("{}; {reason}", open.why),
                 None => format!("{}; the attempt to restore it failed: {reason}", open.why),
             };
         }
-        self.transition(Status::Failed, None, Some(mode), None, Some(reason));
+        self.transition(Status::Failed, None, (Some(mode), None), Some(reason));
     }
 
     /// Writes `done`. Called by the acceptance step of `conclude` and by nothing else.
     pub fn done(&mut self, flag: QualityFlag) {
-        self.transition(Status::Done, None, None, Some(flag), None);
+        self.transition(Status::Done, None, (None, Some(flag)), None);
     }
 
     /// Events of another task that stand in the same record.
@@ -130,12 +118,11 @@ impl<'a> Draft<'a> {
         self.events
     }
 
-    fn transition(
+    pub fn transition(
         &mut self,
         to: Status,
         phase: Option<Phase>,
-        mode: Option<FailureMode>,
-        flag: Option<QualityFlag>,
+        (mode, flag): End,
         reason: Option<String>,
     ) {
         let from = self.task.status();

@@ -5,12 +5,11 @@
 //! included. What an answer leads to is told by the hold itself.
 
 use crate::domain::{
-    Cause, FailureMode, Finding, HoldId, Phase, Severity, Stage, StageKey, Status, TaskId, Timestamp,
+    Cause, Edge, FailureMode, Finding, HoldId, Phase, Severity, Stage, StageKey, Status, TaskId, Timestamp,
     Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, HoldEvent, TaskEvent};
-use crate::engine::stages::Grounds;
-use crate::engine::state::{ANSWERED, APPROVED, Hold, HoldStage, REJECTED, Resume, State};
+use crate::engine::state::{ANSWERED, APPROVED, End, Hold, REJECTED, Resume, State};
 use crate::mission::HoldKind;
 
 use super::draft::Draft;
@@ -40,7 +39,9 @@ pub(super) fn ask(draft: &mut Draft<'_>, hold: Hold, because: &str, message: Str
     let task = draft.id;
     if draft.task.status() != Status::AwaitingApproval {
         let is_dialog = matches!(hold.reason, WaitingReason::Question | WaitingReason::Auth);
-        draft.park(is_dialog.then_some(Phase::Clarification), because);
+        let phase = is_dialog.then_some(Phase::Clarification);
+        let (to, why) = (Status::AwaitingApproval, Some(because.to_owned()));
+        draft.transition(to, phase, End::default(), why);
     }
     if hold.reason == WaitingReason::SideEffects {
         let reason = because.to_owned();
@@ -92,7 +93,7 @@ pub(super) fn answer(draft: &mut Draft<'_>, word: Word<'_>, by: &str, now: Times
         }
         Resume::Accept => {
             stands_for_the_stage(draft, &hold, None, by);
-            conclude::accept(draft, conclude::Accepted::On(Grounds::ByPerson));
+            conclude::accept(draft, Edge::Pass, None);
         }
         Resume::Rework => {
             stands_for_the_stage(draft, &hold, Some(said), by);
@@ -130,7 +131,9 @@ pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
 /// along, but not its score, for the work is not as good as the panel thought.
 fn stands_for_the_stage(draft: &mut Draft<'_>, hold: &Hold, objection: Option<&str>, by: &str) {
     let before = draft.state.task(draft.id);
-    let panel = before.panel.as_deref().filter(|_| hold.stage == JUDGE);
+    let judged = before.judged();
+    let panel = judged.and_then(|judged| judged.panel.as_deref());
+    let panel = panel.filter(|_| hold.stage == JUDGE);
     draft.enter(Status::Review);
     let (verdict, cause) = match objection {
         None => (Verdict::Pass, None),
@@ -154,7 +157,8 @@ fn stands_for_the_stage(draft: &mut Draft<'_>, hold: &Hold, objection: Option<&s
                 format!("{path} changed after the question was asked; the yes is for what it was when given");
             Finding::new(Severity::Info, text)
         };
-        report.findings.extend(before.changed.iter().map(since));
+        let changed = judged.iter().flat_map(|judged| &judged.changed);
+        report.findings.extend(changed.map(since));
     }
     conclude::record(draft, *report);
 }
@@ -225,10 +229,4 @@ pub(super) fn refused(state: &State, hold: HoldId, reason: &str, by: &str) -> Ve
         events.extend(draft.into_events());
     }
     events
-}
-
-/// Whether a checkpoint waits for this very answer.
-pub(in crate::engine) fn waits_for(state: &State, hold: HoldId, number: u32) -> bool {
-    let held = state.hold(hold);
-    held.stage == HoldStage::Reached && held.number == number
 }

@@ -8,7 +8,7 @@ use crate::mission::model::Adapter;
 use crate::mission::{AddedTask, Addition, Origin, Part, Plan, SubTask};
 
 /// The task that the run has for a request.
-pub(in crate::engine) fn task_of(plan: &Plan, request: &str) -> Option<TaskId> {
+pub fn task_of(plan: &Plan, request: &str) -> Option<TaskId> {
     let mut tasks = plan.selected_ids();
     tasks.find(|id| {
         let from = plan.task(*id).provenance.as_deref();
@@ -17,7 +17,7 @@ pub(in crate::engine) fn task_of(plan: &Plan, request: &str) -> Option<TaskId> {
 }
 
 /// The task that a request would become; else why it cannot, in words.
-pub(in crate::engine) fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask, String> {
+pub fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask, String> {
     if plan.find(&task.title).is_some() {
         return Err(format!("the run has a task '{}' already", task.title));
     }

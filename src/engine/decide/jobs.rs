@@ -1,7 +1,7 @@
 //! Commands and looks at files that came back (semantics, sections 5, 6, 10, 11): whoever asked for them goes on.
 
 use crate::domain::Timestamp;
-use crate::engine::event::{Event, WorkEvent};
+use crate::engine::event::Event;
 use crate::engine::fact::Fact;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::State;
@@ -9,20 +9,12 @@ use crate::engine::state::State;
 use super::draft::Draft;
 use super::{approvals, dependencies, pipeline};
 
-/// Asks for work of the task that is neither a turn nor a question to an agent.
-pub(super) fn request(draft: &mut Draft<'_>, job: Job) {
-    draft.emit(Event::Work(draft.id, WorkEvent::Requested(job)));
-}
-
-/// Such work ended. What nobody waits for any more means nothing.
+/// Such work ended.
 pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     let Fact::JobEnded { turn, job, end } = fact else {
         return Vec::new();
     };
-    let (turn, job) = (*turn, *job);
-    if !state.is_out(turn, job) {
-        return Vec::new();
-    }
+    let job = *job;
     let mut draft = Draft::new(state, turn.task);
     draft.tell(fact);
     match (job, end) {

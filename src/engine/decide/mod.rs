@@ -8,16 +8,16 @@
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `audit` | what was accepted must still stand (6) |
-//! | `budget` | whether a call fits (what is reserved: `engine/ledger.rs`), prices, the end of the work when nothing is left (19) |
+//! | `budget` | calls that wait for room, prices, the end of the work when nothing is left (19); what is reserved, what fits: `engine/ledger.rs` |
 //! | `change` | a changed mission that a person accepted (5, 14) |
-//! | `conclude` | below the bar or not: accept, fix or retry, forced acceptance, give up, ask a person (3, 4, 9) |
+//! | `conclude` | below the bar or not: accept, fix or retry, forced acceptance, give up, ask a person; protected files (3, 4, 6, 9) |
 //! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
 //! | `delegation` | sub-tasks that an agent hands on to others (12) |
 //! | `dependencies` | what becomes of a task whose dependency failed (11) |
 //! | `draft` | events about one task, decided in several steps on a state that follows |
 //! | `due` | what follows when a timer is due |
 //! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
-//! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
+//! | `evidence` | files that are noted before a turn, and what it is seen to have done to them (1, 6) |
 //! | `fixups` | a new task that makes up for a failed one; no attempt at the same task (12) |
 //! | `gates` | quality gates: passed or failed (14) |
 //! | `holds` | whatever waits for a person or a moment: how a person is asked, what an answer leads to, checkpoints and delays (5, 6, 14, 17) |
@@ -25,9 +25,10 @@
 //! | `jobs` | commands and looks at files that came back (5, 6, 10, 11) |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
-//! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants (6) |
+//! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants, asks a judge once more, or has a void part done again (6) |
 //! | `questions` | what an agent asks instead of working, what it says does not hold, and who answers (5, 17) |
 //! | `redo` | `--retry-failed` and `--redo`: failed and done work tried again by a person's word (5) |
+//! | `request` | work that is asked for: who is asked, what is run, who is asked once more (13) |
 //! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
 //! | `schedule` | what has become due, in its order; who gets the free slots (5, 11, 14) |
@@ -61,6 +62,7 @@ mod operator;
 mod pipeline;
 mod questions;
 mod redo;
+mod request;
 mod resume;
 mod routes;
 mod schedule;
@@ -78,19 +80,12 @@ use super::state::{RunPhase, State};
 #[cfg(test)]
 pub(super) use admission::{Work, admits};
 pub use agents_needed::{agents_needed, judging_agents};
-pub(super) use approvals::needs_agreement;
-pub(super) use conclude::signature;
-pub(super) use deferral::may_wait;
 pub use ending::mission_score;
-pub(super) use evidence::must_note;
 pub use gates::evaluate_gate;
-pub(super) use holds::waits_for;
 pub(super) use intake::{scope, task_of};
 pub use notify::holds_the_end;
+pub use operator::meets;
 pub use redo::done_again;
-pub(super) use schedule::needs_prompt;
-pub(super) use side_effects::must_be_allowed;
-pub use turns::pause_before_retry;
 pub use worst_case::worst_case;
 
 /// Decides what a fact means. An fact that comes too late or does not fit the state means nothing: no events.
@@ -139,26 +134,26 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         Fact::Audit => audit::at_the_start(state),
         Fact::Audited(report) => audit::audited(state, report, now),
         Fact::Stop(_) if state.phase != RunPhase::Running => Vec::new(),
-        Fact::Stop(_) | Fact::ProtectionNoted(_) => fact.as_event().into_iter().collect(),
+        // What it says is refused, what it used is paid for.
+        _ if state.is_late(fact) => budget::settle(state, fact).into_iter().collect(),
+        // An agent that has said nothing for too long is killed, and its turn ends with a time-out.
+        Fact::Stop(_)
+        | Fact::ProtectionNoted(_)
+        | Fact::TurnSpawned { .. }
+        | Fact::Activity { .. }
+        | Fact::Silent { .. } => fact.as_event().into_iter().collect(),
         Fact::PromptReady(prompt) => turns::prompt_ready(state, *prompt),
         Fact::FilesNoted { .. } => evidence::noted(state, fact),
-        Fact::StageVoided(_) => evidence::voided(state, fact, now),
-        Fact::TurnSpawned { turn, .. } | Fact::Activity { turn, .. } | Fact::Silent { turn, .. } => {
-            turns::told(state, *turn, fact)
-        }
+        Fact::StageVoided(voided) => pipeline::voided(state, voided, now),
         Fact::TurnRequestFailed { .. } => turns::request_failed(state, fact, now),
-        Fact::TurnEnded(end) => turns::ended(state, end, now),
+        Fact::TurnEnded(_) => turns::ended(state, fact, now),
         Fact::JobEnded { .. } => jobs::ended(state, fact, now),
         Fact::HandedOver { id, file } => ask::handed_over(state, *id, file),
         Fact::AskReplied {
-            id, reply, advice, ..
-        } => ask::replied(state, *id, reply, advice, now),
+            id, reply, answer, ..
+        } => ask::replied(state, *id, reply, answer, now),
         Fact::AskFailed(failure) => ask::failed(state, failure, now),
-        Fact::Delivered {
-            number,
-            tried,
-            result,
-        } => notify::delivered(state, *number, *tried, result, now),
+        Fact::Delivered { number, result, .. } => notify::delivered(state, *number, result, now),
         Fact::Filed { ids } => notify::filed(state, ids),
         Fact::NoticesOverdue => notify::overdue(state, now),
         Fact::Start(_) | Fact::Resume { .. } | Fact::Operator(_) | Fact::ChangeMission { .. } => Vec::new(),

@@ -15,24 +15,22 @@
 //! | a deadline is near, or passed | `sla.warningChannels`, `sla.violationChannels` |
 //! | the end of a session, unless by a signal | the default channels |
 
-use crate::domain::{AgentId, FailureClass, FailureMode, Millis, Status, TaskId, Timestamp, TurnId};
-use crate::engine::deadline::DeadlineStep;
+use crate::domain::{AgentId, FailureClass, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
+use crate::engine::deadline::{DeadlineEvent, DeadlineStep};
 use crate::engine::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent};
 use crate::engine::fact::Undelivered;
 use crate::engine::notice::{FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic};
 use crate::engine::outcome::outcome;
 use crate::engine::payload::StopCause;
-use crate::engine::policy::{Letter, WorkKind, policy};
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
+use crate::engine::work::policy::{Letter, WorkKind, policy};
+use crate::engine::work::retry::{Again, FailedTry, Retry};
 
 use crate::mission::HoldKind;
 
 use super::ending::{is_over, run_finished};
-use super::turns::pause_before_retry;
 
-/// The longest pause between two of them; the run may be waiting.
-const LONGEST_PAUSE: Millis = Millis::from_secs(10);
 /// How long a channel is left alone once a notification was given up on it.
 const DOWN_FOR: Millis = Millis::from_secs(60);
 /// Characters of a text that a channel is told.
@@ -47,7 +45,17 @@ pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -
     let mut follow = FollowUp::new(state, now);
     for event in &events {
         match event {
-            Event::Ask(_, AskEvent::Failed { gave_up: true, .. }) => follow.asked_in_vain(event),
+            Event::Ask(
+                id,
+                AskEvent::Failed {
+                    gave_up: true,
+                    purpose,
+                    agent,
+                    class,
+                    message,
+                    ..
+                },
+            ) => follow.asked_in_vain(id.task, *purpose, *agent, (*class, message)),
             // Most missions have no channels.
             _ if !state.plan.channels.is_empty() => follow.notify(event),
             _ => {}
@@ -152,34 +160,23 @@ impl<'s> FollowUp<'s> {
 
     /// A judge that could not be asked. One dead letter stands for all calls to it about one attempt. One that is cancelled
     /// because reviews are switched off has not failed.
-    fn asked_in_vain(&mut self, event: &Event) {
-        let Event::Ask(
-            id,
-            AskEvent::Failed {
-                purpose,
-                agent,
-                class,
-                message,
-                ..
-            },
-        ) = event
-        else {
-            return;
-        };
-        let is_filed = policy(WorkKind::Ask(*purpose)).letter == Some(Letter::Judge);
+    fn asked_in_vain(
+        &mut self,
+        task: TaskId,
+        purpose: Purpose,
+        agent: AgentId,
+        (class, error): (FailureClass, &str),
+    ) {
+        let is_filed = policy(WorkKind::Ask(purpose)).letter == Some(Letter::Judge);
         if is_filed && self.state.plan.rules.evaluate {
-            let attempt = self.state.task(id.task).attempt.number;
-            self.judge_died(*agent, id.task, attempt, *class, message);
+            let attempt = self.state.task(task).attempt.number;
+            self.emit(NoticeEvent::Died(Box::new(FailedOperation {
+                id: format!("j{}.{attempt}.{}", task.0, agent.0),
+                operation: Operation::Judge { agent, task, attempt },
+                class,
+                error: error.to_owned(),
+            })));
         }
-    }
-
-    fn judge_died(&mut self, agent: AgentId, task: TaskId, attempt: u32, class: FailureClass, error: &str) {
-        self.emit(NoticeEvent::Died(Box::new(FailedOperation {
-            id: format!("j{}.{attempt}.{}", task.0, agent.0),
-            operation: Operation::Judge { agent, task, attempt },
-            class,
-            error: error.to_owned(),
-        })));
     }
 }
 
@@ -257,22 +254,7 @@ fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
                 HoldKind::Delay(_) => Topic::DelayStarted,
             })
         },
-        Event::Deadline(event) => Notice {
-            task: event.task,
-            text: match event.step {
-                DeadlineStep::Warned => format!(
-                    "{:.0} % of the time to the deadline, {}, is gone",
-                    event.share_used() * 100.0,
-                    event.due.to_rfc3339()
-                ),
-                _ => format!("the deadline, {}, passed", event.due.to_rfc3339()),
-            },
-            ..of(match event.step {
-                DeadlineStep::Warned => Topic::DeadlineNear,
-                DeadlineStep::Violated => Topic::DeadlinePassed,
-                DeadlineStep::Set | DeadlineStep::Met => return None,
-            })
-        },
+        Event::Deadline(event) => return of_deadline(event, now),
         Event::Task(task, TaskEvent::ForceAccepted { points, message }) => Notice {
             task: Some(*task),
             points: *points,
@@ -280,6 +262,25 @@ fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
             ..of(Topic::ForceAccepted)
         },
         _ => return None,
+    })
+}
+
+/// What there is to tell of a deadline: that it is near, or has passed.
+fn of_deadline(event: &DeadlineEvent, now: Timestamp) -> Option<Notice> {
+    let due = event.due.to_rfc3339();
+    let (topic, text) = match event.step {
+        DeadlineStep::Warned => {
+            let share = event.share_used() * 100.0;
+            let text = format!("{share:.0} % of the time to the deadline, {due}, is gone");
+            (Topic::DeadlineNear, text)
+        }
+        DeadlineStep::Violated => (Topic::DeadlinePassed, format!("the deadline, {due}, passed")),
+        DeadlineStep::Set | DeadlineStep::Met => return None,
+    };
+    Some(Notice {
+        task: event.task,
+        text,
+        ..Notice::new(topic, now)
     })
 }
 
@@ -307,36 +308,38 @@ fn own_of<'s>(state: &'s State, notice: &Notice) -> Option<&'s [Box<str>]> {
 pub(super) fn delivered(
     state: &State,
     number: u32,
-    tried: u32,
     result: &Result<(), Undelivered>,
     now: Timestamp,
 ) -> Vec<Event> {
-    let Some(open) = state
-        .notices
-        .open(number)
-        .filter(|open| open.failed_tries + 1 == tried)
-    else {
+    let Some(open) = state.notices.open(number) else {
         return Vec::new();
     };
     let mut follow = FollowUp::new(state, now);
-    match result {
-        Ok(()) => follow.emit(NoticeEvent::Sent {
+    let Err(failure) = result else {
+        follow.emit(NoticeEvent::Sent {
             number,
             channel: open.channel.clone(),
+        });
+        return follow.events;
+    };
+    // Whatever a channel says, it may say something else a moment later.
+    let failed = FailedTry {
+        again: match failure.hopeless {
+            true => Again::Nothing,
+            false => Again::Request,
+        },
+        ..FailedTry::of(failure.class, failure.retry_after, failure.jitter)
+    };
+    let (class, message) = (failure.class, &*failure.message);
+    match failed.leads_to(policy(WorkKind::Deliver), open.tries) {
+        Retry::After { pause, .. } => follow.emit(NoticeEvent::Retried {
+            number,
+            channel: open.channel.clone(),
+            class,
+            message: message.to_owned(),
+            not_before: now.plus(pause),
         }),
-        Err(failure) if tried <= policy(WorkKind::Deliver).request_retries && !failure.hopeless => {
-            let pause = pause_before_retry(open.failed_tries, failure.retry_after, failure.jitter);
-            let pause = pause.unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE);
-            follow.emit(NoticeEvent::Retried {
-                number,
-                channel: open.channel.clone(),
-                class: failure.class,
-                message: failure.message.clone(),
-                not_before: now.plus(pause),
-            });
-        }
-        Err(failure) => {
-            let (class, message) = (failure.class, &*failure.message);
+        Retry::Window | Retry::Never => {
             // What waits behind it goes first, so that nothing of it is tried.
             let behind: Vec<u32> = state
                 .notices

@@ -6,22 +6,26 @@
 //! that does not fit, or leaves points of an earlier review without an answer, is asked for once more; and the second
 //! counts if it fits, else the first.
 
-use crate::domain::{Advice, Cause, Purpose, Stage, StageKey, Status, Step, TaskId, Timestamp};
+use crate::domain::{
+    Answer, Cause, Edge, FailureClass, Purpose, Stage, StageKey, Status, Step, TaskId, Timestamp,
+};
 use crate::engine::audit::AfterScan;
-use crate::engine::event::{Event, TaskEvent};
+use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::StageReport;
-use crate::engine::policy::{WorkKind, policy};
+use crate::engine::mark::Mark;
+use crate::engine::payload::{ReplyRef, StageReport, VoidedStage};
 use crate::engine::stages::{self, Next, Request, Speaker, Word, prior_points};
-use crate::engine::state::{Heard, Judging, OpenStage, State};
+use crate::engine::state::{Ask, Heard, Judging, OpenStage, State, TaskState};
+use crate::engine::work::id::TaskWork;
+use crate::engine::work::policy::{WorkKind, policy};
 use crate::judging::heuristic::named_files;
 use crate::judging::prior;
 use crate::mission::StagePlan;
+use crate::mission::independence::Dependence;
 use crate::mission::model::Check;
 
-use super::conclude::{self, Accepted};
 use super::draft::Draft;
-use super::{ask, deferral, jobs, routes};
+use super::{approvals, conclude, deferral, request, routes};
 
 /// The last stage that asks nobody.
 const CHECKS: StageKey = StageKey::Of(Stage::Checks);
@@ -161,8 +165,8 @@ fn request(draft: &mut Draft<'_>, key: StageKey, requests: &[Request]) {
     }
     for request in requests {
         match *request {
-            Request::Ask(purpose, agent) => ask::ask(draft, purpose, agent),
-            Request::Run(job) => jobs::request(draft, job),
+            Request::Ask(purpose, agent) => request::ask(draft, purpose, agent),
+            Request::Run(job) => request::run(draft, job),
         }
     }
 }
@@ -182,14 +186,14 @@ fn accept(draft: &mut Draft<'_>) {
     if is_stale(draft) {
         return scan(draft, AfterScan::Accept);
     }
-    let grounds = draft.view().grounds(None);
-    conclude::accept(draft, Accepted::On(grounds));
+    let unreviewed = draft.view().is_unreviewed(None).then_some(Mark::Unreviewed);
+    conclude::accept(draft, Edge::Pass, unreviewed);
 }
 
 /// Has the files that the task's rules name looked at.
 fn scan(draft: &mut Draft<'_>, then: AfterScan) {
     let number = draft.task.work.scans + 1;
-    jobs::request(draft, Job::Scan { number, then });
+    request::run(draft, Job::Scan { number, then });
 }
 
 /// Whether files that the task names may not be what was seen of them: a command may have written some.
@@ -250,7 +254,7 @@ fn reopen(draft: &mut Draft<'_>, key: StageKey, round: u32) {
 /// Whether what a stage was shown is not what there is: then its word does not count, and it is asked once more. Where that
 /// happened the second time, the message for a person.
 fn must_be_asked_again(draft: &Draft<'_>) -> Option<Result<(), &'static str>> {
-    let judging = draft.task.judging().filter(|judging| judging.changed)?;
+    let judging = draft.task.judging().filter(|it| !it.changed.is_empty())?;
     Some(match judging.is_repeated() {
         true => Err("its files changed while it was judged, and again when it was judged once more"),
         false => Ok(()),
@@ -348,28 +352,55 @@ fn out_for<'a>(draft: &Draft<'a>, purpose: Purpose) -> Option<(&'a StagePlan, u3
     Some((out(draft, key, round)?, round))
 }
 
-/// A judge beside the panel said something, or could not be asked.
-pub(super) fn advised(
+/// A judge said something, or could not be asked.
+pub(super) fn answered(
     draft: &mut Draft<'_>,
-    purpose: Purpose,
-    said: Result<&Advice, &str>,
-    speaker: Speaker<'_>,
+    open: &Ask,
+    said: Result<&Answer, &str>,
+    reply: Option<&ReplyRef>,
+    now: Timestamp,
 ) {
-    if let Some((stage, round)) = out_for(draft, purpose) {
-        heard(draft, stage, (round, Some(purpose)), said, speaker);
+    if open.purpose.seat().is_some() {
+        let lacking = said
+            .ok()
+            .and_then(|said| stages::what_it_lacks(draft.view(), said));
+        // One that was asked again while it still knew what it had seen has had its reprompt.
+        let tools = reply.and_then(|reply| reply.tools.as_deref());
+        let had = u32::from(open.strict.is_some() || tools.is_some_and(|tools| tools.asked_again));
+        match lacking.filter(|_| had < reprompts(open.purpose)) {
+            // A seat is asked in the same round once more.
+            Some(why) => request::ask_again(draft, open, open.agent, Some(why), None),
+            None => seat_ended(draft, now),
+        }
+    } else if let Some((stage, round)) = out_for(draft, open.purpose) {
+        let asked = (round, Some(open.purpose));
+        heard(draft, stage, asked, said, speaker(open, reply));
     }
 }
 
-/// A judge beside the panel is not independent of the work after all: whatever it says does not count.
-pub(super) fn depends(
-    draft: &mut Draft<'_>,
-    purpose: Purpose,
-    (who, why): (&str, &str),
-    speaker: Speaker<'_>,
-) {
-    if let Some((stage, _)) = out_for(draft, purpose) {
-        let key = stage.key();
-        let (message, next) = stages::depends(stage, draft.view(), who, why, speaker);
+/// How often whoever said something in vain is asked for it again: it may say it better.
+fn reprompts(purpose: Purpose) -> u32 {
+    policy(WorkKind::Ask(purpose)).reprompts
+}
+
+fn speaker<'r>(open: &Ask, reply: Option<&'r ReplyRef>) -> Speaker<'r> {
+    Speaker {
+        agent: Some(open.agent),
+        model: reply.and_then(|reply| reply.model.as_deref()),
+    }
+}
+
+/// A judge is not independent of the work after all: whatever it says does not count, and asked again it would be answered
+/// by the same model.
+pub(super) fn depends(draft: &mut Draft<'_>, open: &Ask, reply: &ReplyRef, why: Dependence, now: Timestamp) {
+    let who = &draft.plan().agent(open.agent).name;
+    if open.purpose.seat().is_some() {
+        let message = format!("'{who}' is not independent: {why}");
+        request::give_up(draft, open, FailureClass::PolicyBlocked, message);
+        seat_ended(draft, now);
+    } else if let Some((stage, _)) = out_for(draft, open.purpose) {
+        let (key, speaker) = (stage.key(), speaker(open, Some(reply)));
+        let (message, next) = stages::depends(stage, draft.view(), who, &why.to_string(), speaker);
         close(draft, key, message);
         if act(draft, key, next) {
             go_on(draft, key);
@@ -394,7 +425,7 @@ fn heard(
     draft: &mut Draft<'_>,
     stage: &StagePlan,
     (round, purpose): (u32, Option<Purpose>),
-    said: Result<&Advice, &str>,
+    said: Result<&Answer, &str>,
     speaker: Speaker<'_>,
 ) {
     let key = stage.key();
@@ -412,14 +443,11 @@ fn heard(
         return shown_something_else(draft, key, changed, speaker);
     }
     let nth = nth_round(draft, round);
-    // Whoever said something may say it better. What a command did once, it does not do again.
-    let more = match (said, purpose) {
-        (Ok(_), Some(purpose)) => policy(WorkKind::Ask(purpose)).reprompts,
-        _ => 0,
-    };
+    // What a command did once, it does not do again.
+    let more = purpose.filter(|_| said.is_ok()).map_or(0, reprompts);
     let first = heard_before(draft).filter(|_| purpose.is_some() && nth > 1);
-    let first = first.map(|first| &first.advice);
-    let unfit = |said: Result<&Advice, &str>| stages::unfit(stage, draft.view(), purpose, said);
+    let first = first.map(|first| &first.answer);
+    let unfit = |said: Result<&Answer, &str>| stages::unfit(stage, draft.view(), purpose, said);
     let word = match unfit(said) {
         None => said.map_err(str::to_owned),
         Some(why) => first.filter(|first| unfit(Ok(*first)).is_none()).ok_or(why),
@@ -443,7 +471,7 @@ fn no_word(
     stage: &StagePlan,
     (round, more): (u32, u32),
     why: String,
-    heard: [Option<&Advice>; 2],
+    heard: [Option<&Answer>; 2],
     speaker: Speaker<'_>,
 ) {
     let key = stage.key();
@@ -458,9 +486,9 @@ fn no_word(
 }
 
 /// A seat has come to an end. Once every one has: the stage's verdict.
-pub(super) fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
+fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
     if draft.task.work.asks.iter().any(|open| open.purpose.is_judging()) {
-        return deferral::judges_wait(draft, now);
+        return deferral::asked_wait(draft, now);
     }
     let Some(stage) = stage_of(draft, JUDGE).filter(|_| draft.task.judging().is_some()) else {
         return;
@@ -469,6 +497,40 @@ pub(super) fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
         Some(changed) => shown_something_else(draft, JUDGE, changed, Speaker::default()),
         None => concluded(draft, stage, Word::Known, Speaker::default()),
     }
+}
+
+/// How often a part of judging is done again in one judging after protected files were changed and put back, while nobody
+/// else worked and while others did.
+const REPEATS: [u32; 2] = [1, 3];
+
+/// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
+/// put them back; where its own check changed them, or it happens again and again, the task has failed.
+pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
+    if let TaskWork::Job(.., Job::Approver { number, approver }) = voided.place.work {
+        return approvals::voided(state, voided, (number, approver), now);
+    }
+    let id = voided.place.task;
+    let in_review = |task: &TaskState| task.status() == Status::Review;
+    if !state.tasks.get(id.index()).is_some_and(in_review) || !state.is_out(voided.place) {
+        return Vec::new();
+    }
+    let mut draft = Draft::new(state, id);
+    draft.emit(Event::voided(voided.clone()));
+    let so_far = draft.task.judging().map_or(0, |judging| judging.voided);
+    if voided.did_it() || so_far > REPEATS[usize::from(voided.shared)] {
+        let all: Vec<String> = voided.changed.iter().chain(&voided.restored).cloned().collect();
+        let hint = if voided.did_it() { conclude::BY_ITSELF } else { "" };
+        conclude::protected(&mut draft, &all, hint);
+        return draft.into_events();
+    }
+    let message = format!(
+        "'{}': {} is done again, for its verdict does not count: protected: {}",
+        state.plan.task(id).title,
+        voided.place.describe(),
+        voided.what()
+    );
+    draft.emit(Event::Run(RunEvent::Warning { message }));
+    draft.into_events()
 }
 
 /// Whether anybody is asked whom the options, as they are now, do not want asked (`resume --no-eval`): in which stage.
@@ -490,7 +552,7 @@ pub(super) fn call_off_in_vain(draft: &mut Draft<'_>) -> bool {
     let Some(at) = asked_in_vain(draft.state, draft.id) else {
         return false;
     };
-    ask::call_off(draft);
+    request::call_off(draft);
     go_on_from(draft, |key| key >= at);
     true
 }

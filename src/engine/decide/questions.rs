@@ -3,15 +3,15 @@
 //! agent said is judged as it is.
 
 use crate::domain::{
-    Advice, AgentId, BrokenAssumption, Millis, Purpose, Stage, StageKey, Status, Timestamp, TurnId,
+    AgentId, Answer, BrokenAssumption, Millis, Purpose, Stage, StageKey, Status, Timestamp, TurnId,
     WaitingReason,
 };
 use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::payload::Asked;
-use crate::engine::state::{Hold, Known};
+use crate::engine::state::{End, Hold, Known};
 
 use super::draft::Draft;
-use super::{admission, ask, holds, pipeline};
+use super::{admission, holds, pipeline, request};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
 const TOOL_CALLS_OF_WORK: u32 = 5;
@@ -33,7 +33,7 @@ pub(super) fn or_go_on(
         _ if let Some(broken) = broken => raise(draft, broken),
         (Some(_), _) if is_used_up => judge(draft),
         (Some(_), Some(orchestrator)) if !has_worked(draft) => {
-            ask::ask(draft, Purpose::Confirm, orchestrator);
+            request::ask(draft, Purpose::Confirm, orchestrator);
         }
         _ => judge(draft),
     }
@@ -58,14 +58,14 @@ fn orchestrator(draft: &Draft<'_>) -> Option<AgentId> {
 }
 
 /// The orchestrator said whether it is a question. Without its word only what was asked counts.
-pub(super) fn confirmed(draft: &mut Draft<'_>, advice: Result<&Advice, &str>, now: Timestamp) {
+pub(super) fn confirmed(draft: &mut Draft<'_>, answer: Result<&Answer, &str>, now: Timestamp) {
     let asked = draft
         .task
         .dialog
         .as_deref()
         .and_then(|dialog| dialog.said.clone());
-    match (advice, asked) {
-        (Ok(Advice::IsQuestion(true)), Some(asked)) => pose(draft, &asked, now),
+    match (answer, asked) {
+        (Ok(Answer::IsQuestion(true)), Some(asked)) => pose(draft, &asked, now),
         _ => judge(draft),
     }
 }
@@ -81,7 +81,7 @@ fn pose(draft: &mut Draft<'_>, asked: &Asked, now: Timestamp) {
     ));
     match orchestrator(draft) {
         // What an agent may do is for a person to say.
-        Some(orchestrator) if asked.call.is_none() => ask::ask(draft, Purpose::Answer, orchestrator),
+        Some(orchestrator) if asked.call.is_none() => request::ask(draft, Purpose::Answer, orchestrator),
         _ => ask_person(draft, now),
     }
 }
@@ -138,9 +138,9 @@ fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
 }
 
 /// The orchestrator answered, or a person must.
-pub(super) fn advised(draft: &mut Draft<'_>, agent: AgentId, advice: Result<&Advice, &str>, now: Timestamp) {
-    match advice {
-        Ok(Advice::Answer(answer)) => {
+pub(super) fn answered(draft: &mut Draft<'_>, agent: AgentId, answer: Result<&Answer, &str>, now: Timestamp) {
+    match answer {
+        Ok(Answer::Text(answer)) => {
             let by = draft.plan().agent(agent).name.to_string();
             take(draft, answer, &by, None);
         }
@@ -169,6 +169,8 @@ pub(super) fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option
         } else {
             Status::Pending
         };
-        draft.go_on_with_attempt(to);
+        // Out of clarification, back to what it was at.
+        let phase = draft.task.attempt.kind.phase();
+        draft.transition(to, Some(phase), End::default(), None);
     }
 }

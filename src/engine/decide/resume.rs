@@ -51,7 +51,7 @@ pub(super) fn resume(
             } else {
                 events.extend(side_effects::turn_lost(state, turn));
             }
-        } else if task.status() == Status::AwaitingApproval && task.hold().is_some_and(is_open) {
+        } else if task.hold().is_some_and(is_open) {
             events.extend(approvals::ask_again(state, id));
         } else if task.hold().is_some_and(crate::engine::state::Hold::is_for_judges) {
             let mut draft = Draft::new(state, id);

@@ -12,7 +12,7 @@ use crate::engine::routes::leaving;
 use crate::engine::state::State;
 use crate::mission::Route;
 
-use super::conclude::{self, Accepted};
+use super::conclude;
 use super::draft::Draft;
 use super::redo::{begin_again, built_on, from_the_start, withdraw, withdrawn};
 use super::{fixups, pipeline};
@@ -72,8 +72,7 @@ pub(super) fn take(draft: &mut Draft<'_>, edge: Edge) {
 /// Whether the verdict of a verification that judges once more is another one than before: then it fails, for what was
 /// built on its first verdict stays (section 6).
 pub(super) fn turns(draft: &mut Draft<'_>, edge: Edge) -> bool {
-    let before = draft.task.reopened.as_deref().and_then(|open| open.edge);
-    let Some(before) = before.filter(|before| *before != edge) else {
+    let Some(before) = draft.task.edge().filter(|before| *before != edge) else {
         return false;
     };
     let (before, edge) = (before.as_str(), edge.as_str());
@@ -91,7 +90,7 @@ pub(super) fn failed(draft: &mut Draft<'_>, route: &Route) {
         return send_back(draft, route);
     }
     if draft.state.takes(route.fail) {
-        return conclude::accept(draft, Accepted::Routed(Edge::Fail));
+        return conclude::accept(draft, Edge::Fail, None);
     }
     let title = &draft.plan().task(route.fail).title;
     draft.fail(
@@ -106,7 +105,7 @@ pub(super) fn referred(draft: &mut Draft<'_>, route: &Route, cause: Cause, messa
         return;
     }
     if draft.state.takes(route.refer) {
-        conclude::accept(draft, Accepted::Routed(Edge::Refer));
+        conclude::accept(draft, Edge::Refer, None);
     } else {
         conclude::ask_person(draft, StageKey::Of(Stage::Verification), cause, message);
     }

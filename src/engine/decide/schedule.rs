@@ -9,12 +9,9 @@ use crate::domain::{Status, Timestamp};
 use crate::engine::event::{BudgetEvent, Event};
 use crate::engine::ledger::Room;
 use crate::engine::state::{RunPhase, State};
-use crate::mission::model::Input as PromptInput;
-use crate::mission::{Plan, TaskPlan};
 
 use super::admission::{Admission, Work};
 use super::draft::Draft;
-use super::evidence::must_note;
 use super::{admission, approvals, audit, budget, dependencies, ending, gates, holds, routes, turns};
 
 /// Decides what the state makes due.
@@ -101,7 +98,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
         draft.enter(Status::Assigned);
         if is_node {
             routes::begin(&mut draft);
-        } else if !needs_prompt(&state.plan, plan) && !must_note(state, id) {
+        } else if !state.gets_prompt(id) && !state.must_note(id) {
             turns::start_turn(&mut draft, None);
         }
         events.extend(draft.into_events());
@@ -112,9 +109,4 @@ fn start_tasks(state: &State) -> Vec<Event> {
         }
     }
     events
-}
-
-/// Whether the task's agent is told anything at all.
-pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
-    plan.agent(task.agent).spec.input != PromptInput::None
 }

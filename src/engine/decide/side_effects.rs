@@ -6,20 +6,14 @@
 
 use crate::domain::{TurnId, WaitingReason};
 use crate::engine::event::{Event, TurnEvent};
-use crate::engine::state::{Hold, State, TaskState};
-use crate::mission::TaskPlan;
+use crate::engine::state::{Hold, State};
 
 use super::draft::Draft;
 use super::holds;
 
-/// Whether a person must let the agent act again first.
-pub(in crate::engine) fn must_be_allowed(plan: &TaskPlan, task: &TaskState) -> bool {
-    plan.side_effects && task.consent.acted && !task.consent.allowed_again
-}
-
 /// The same of a task that is being decided about.
 pub(super) fn is_held(draft: &Draft<'_>) -> bool {
-    must_be_allowed(draft.task_plan(), &draft.task)
+    draft.task.must_be_allowed(draft.task_plan())
 }
 
 /// Parks the task until a person answers. `why` says what its agent would act again for.

@@ -2,7 +2,7 @@
 //! never changes the outcome.
 
 use crate::domain::{FailureMode, Status, TaskId, Timestamp};
-use crate::engine::deadline::{DeadlineEvent, DeadlineStep, due, planned};
+use crate::engine::deadline::{DeadlineEvent, DeadlineStep, due};
 use crate::engine::event::{Event, RunEvent, TaskEvent, TurnEvent};
 use crate::engine::state::State;
 
@@ -41,7 +41,7 @@ pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -
 
 /// The time of a task begins with its first turn, that of the mission with the run.
 fn begun(state: &State, entity: Option<TaskId>, now: Timestamp) -> Option<DeadlineEvent> {
-    let deadline = planned(state, entity)?;
+    let deadline = state.deadline_planned(entity)?;
     let known = state.deadlines.of(entity);
     if known.is_some_and(|known| known.since.is_some() || known.is_settled()) {
         return None;
@@ -67,7 +67,7 @@ fn settled(state: &State, entity: Option<TaskId>, now: Timestamp) -> Option<Dead
 
 /// Each thing is said once.
 fn said(state: &State, entity: Option<TaskId>, step: DeadlineStep, now: Timestamp) -> Option<DeadlineEvent> {
-    planned(state, entity)?;
+    state.deadline_planned(entity)?;
     let known = state.deadlines.of(entity).filter(|known| !known.is_settled())?;
     Some(DeadlineEvent {
         step,

@@ -1,14 +1,14 @@
 //! How much a task may cost before anything has happened: found by playing the engine's own rules, so that a plan
 //! cannot promise other limits than a run keeps.
 
-use crate::domain::{AgentId, AttemptKind, Purpose, SeatPlace, Step, TaskId};
-use crate::engine::policy::{WorkKind, policy};
-use crate::engine::stages::{self, panel_rounds};
+use crate::domain::{AttemptKind, Purpose, TaskId};
+use crate::engine::stages::{judges, panel_rounds};
 use crate::engine::state::{State, TaskState};
+use crate::engine::work::policy::{WorkKind, policy};
 use crate::mission::model::OnExhausted;
 use crate::mission::{Judge, TaskPlan};
 
-use crate::mission::eligibility::stand_ins;
+use crate::mission::eligibility::candidates;
 
 use super::conclude::allowed_attempt;
 
@@ -31,7 +31,6 @@ pub struct WorstCase {
 pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let judge = state.plan.judge(id);
     let rounds = panel_rounds(&state.plan);
-    let seats = judge.map_or(&[][..], Judge::seats);
     let seat_rounds = match judge {
         Some(Judge::Panel(_)) => rounds,
         _ => 1,
@@ -47,37 +46,25 @@ pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
             .map(|(own, fixup)| own.saturating_add(fixup));
     }
     let per_attempt = |calls: u64| attempts.map(|attempts| u64::from(attempts).saturating_mul(calls));
-    // Whoever stands in for a judge has as many requests as that one had.
-    let asked = |first: AgentId, step: Option<Step>| 1 + stand_ins(&state.plan, id, first, step) as u64;
-    let most =
-        |purpose: Purpose, agent: AgentId, step: Option<Step>| asked(agent, step) * most_requests(purpose);
-    let score = Purpose::Score(SeatPlace::default());
-    let of_seats = seats.iter().map(|agent| most(score, *agent, None));
-    let verification = state.plan.task(id).verification();
-    let grader = verification.and_then(|verification| verification.grader);
-    let grader = grader.filter(|_| state.plan.rules.evaluate);
-    let of_grader = grader.map(|grader| most(Purpose::Grade { round: 1 }, grader, None));
     // What its criteria are cut into holds for all attempts of a task; a fixup is another task.
-    let decomposer = verification.and_then(|verification| verification.decomposer);
-    let decomposer = decomposer.filter(|_| grader.is_some());
-    let cuts = u64::from(decomposer.is_some()) * (1 + u64::from(gets_fixup(state, id)));
-    let of_cut = decomposer.map_or(0, |agent| most(Purpose::Decompose { round: 1 }, agent, None));
-    let cut_repeats = of_cut.saturating_mul(cuts);
-    let further: Vec<(Step, AgentId)> = stages::agents(&state.plan, id).collect();
-    let of_further = further.iter().map(|(step, agent)| {
-        let (step, round) = (*step, 1);
-        most(Purpose::Scrutinise { step, round }, *agent, Some(step))
-    });
-    let repeats = of_seats
-        .map(|calls| calls.saturating_mul(seat_rounds))
-        .chain(of_grader)
-        .chain(of_further)
-        .fold(0_u64, u64::saturating_add);
-    let calls = seats.len() + usize::from(grader.is_some()) + further.len();
+    let cuts = 1 + u64::from(gets_fixup(state, id));
+    let (mut calls, mut repeats, mut calls_once, mut repeats_once) = (0, 0_u64, 0, 0);
+    for (purpose, first) in judges(&state.plan, id) {
+        // Whoever stands in for a judge has as many requests as that one had.
+        let asked = candidates(&state.plan, id, first, purpose.step()).count() as u64;
+        let most = asked * most_requests(purpose);
+        if let Purpose::Decompose { .. } = purpose {
+            (calls_once, repeats_once) = (cuts, most * cuts);
+            continue;
+        }
+        let rounds = if purpose.seat().is_some() { seat_rounds } else { 1 };
+        calls += 1;
+        repeats = repeats.saturating_add(most.saturating_mul(rounds));
+    }
     WorstCase {
         attempts,
-        judge_calls: per_attempt(calls as u64).map(|calls| calls.saturating_add(cuts)),
-        judge_calls_with_repeats: per_attempt(repeats).map(|calls| calls.saturating_add(cut_repeats)),
+        judge_calls: per_attempt(calls).map(|calls| calls.saturating_add(calls_once)),
+        judge_calls_with_repeats: per_attempt(repeats).map(|calls| calls.saturating_add(repeats_once)),
     }
 }
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{AgentId, Millis, Timestamp};
-use crate::engine::ledger::{CallId, Ceiling};
 use crate::engine::payload::{Usage, is_default};
+use crate::engine::work::id::WorkId;
 
 /// What happens to the budget of a run, and to the calls that it holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,20 +18,20 @@ pub enum BudgetEvent {
     /// `work:progressed` (`held`): a call has no room now.
     Held {
         /// The call.
-        call: CallId,
+        call: WorkId,
         /// The agent that the call goes to.
         agent: AgentId,
     },
     /// `work:progressed` (`released`): a call that was held has room.
     Released {
         /// The call.
-        call: CallId,
+        call: WorkId,
     },
     /// `work:progressed` (`settled`): a call ended for which nobody waited any more. Its word is refused; what it used counts
     /// instead of what it was charged with when it was dropped.
     Settled {
         /// The call.
-        call: CallId,
+        call: WorkId,
         /// What it used, with its price.
         #[serde(default, skip_serializing_if = "Usage::is_none")]
         usage: Usage,
@@ -53,10 +53,46 @@ pub enum BudgetEvent {
 impl BudgetEvent {
     /// The call that it is about, if it is about one.
     #[must_use]
-    pub fn call(&self) -> Option<CallId> {
+    pub fn call(&self) -> Option<WorkId> {
         match self {
             Self::Held { call, .. } | Self::Released { call } | Self::Settled { call, .. } => Some(*call),
             Self::Exhausted { .. } | Self::Clock { .. } => None,
+        }
+    }
+}
+
+/// What a run may not use any more of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Ceiling {
+    /// `maxCost`
+    #[serde(rename = "c")]
+    Cost,
+    /// `maxTokens`
+    #[serde(rename = "t")]
+    Tokens,
+    /// `maxRequests`
+    #[serde(rename = "r")]
+    Requests,
+    /// `maxTime`
+    #[serde(rename = "d")]
+    Time,
+    /// `maxCost`, because nobody knows what a call of this agent cost.
+    #[serde(rename = "uc")]
+    UnknownCost(AgentId),
+    /// `maxTokens`, because nobody knows what a call of this agent used.
+    #[serde(rename = "ut")]
+    UnknownTokens(AgentId),
+}
+
+impl Ceiling {
+    /// The key that sets it.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Cost | Self::UnknownCost(_) => "maxCost",
+            Self::Tokens | Self::UnknownTokens(_) => "maxTokens",
+            Self::Requests => "maxRequests",
+            Self::Time => "maxTime",
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::domain::{
     AgentId, AttemptKind, Cause, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
     QualityFlag, StageKey, Status, TaskId, Timestamp, WaitingReason,
 };
-use crate::engine::payload::{DeferralReason, FileFact, StageReport, VoidedStage, Way, is_default};
+use crate::engine::payload::{Deferral, FileFact, StageReport, VoidedStage, Way, is_default};
 use crate::mission::SubTask;
 
 /// What happens to the standing of a task: its state and attempts, verdicts about it, what and whom it waits for.
@@ -259,20 +259,7 @@ pub enum TaskEvent {
     },
     /// `task:window`, the pause between two attempts, or `task:queued`: the task waits for a moment or for a slot, and
     /// holds none.
-    Deferred {
-        /// Why the task waits.
-        why: DeferralReason,
-        /// The moment that the task waits for.
-        until: Timestamp,
-        /// Since when the moment is waited for, in this session.
-        since: Timestamp,
-        /// What was said of it.
-        #[serde(default, skip_serializing_if = "is_default")]
-        message: String,
-        /// The stage behind which a task that waits for a slot goes on; `None`: with whoever is asked already.
-        #[serde(default, skip_serializing_if = "is_default")]
-        stage: Option<StageKey>,
-    },
+    Deferred(Box<Deferral>),
     /// `task:released`: the moment has come, or a slot is free.
     Released,
     /// `delegation:requested`: the agent wants to hand down sub-tasks. They are made when its task ends clean.

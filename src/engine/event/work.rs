@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Advice, AgentId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Timestamp};
+use crate::domain::{AgentId, Answer, BrokenAssumption, Digest, FailureClass, Millis, Purpose, Timestamp};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::{
     Asked, Exit, FileRef, ProcessRef, ReplyRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, is_default,
@@ -61,6 +61,9 @@ pub enum TurnEvent {
         /// How many requests there may be in all; 0 in journals that do not tell.
         #[serde(default, skip_serializing_if = "is_default")]
         of: u32,
+        /// Whether nothing was sent and no process came to be: then it was no request.
+        #[serde(default, skip_serializing_if = "is_default")]
+        never_began: bool,
     },
     /// `work:ended` of a turn.
     Finished {
@@ -152,7 +155,7 @@ pub enum AskEvent {
         /// The raw reply.
         reply: ReplyRef,
         /// What could be read from the reply.
-        advice: Advice,
+        answer: Answer,
     },
     /// `work:ended`: the agent could not be asked or did not answer.
     Failed {

@@ -1,6 +1,6 @@
 //! What one routed reviewer says (semantics, sections 3 and 7).
 
-use crate::domain::{Advice, Cause, Finding, Severity, Verdict};
+use crate::domain::{Answer, Cause, Finding, Severity, Verdict};
 use crate::engine::state::SeatState;
 
 use super::judge::{KEY, no_verdict, seats, stood_in};
@@ -14,7 +14,7 @@ pub(super) fn conclude(view: View<'_>) -> Next {
         return no_verdict(view, &seats);
     };
     match &seat.state {
-        SeatState::Replied(Advice::Evaluation {
+        SeatState::Replied(Answer::Evaluation {
             points,
             reasoning,
             findings,
@@ -40,7 +40,7 @@ pub(super) fn conclude(view: View<'_>) -> Next {
                 false => Next::Fail(report),
             }
         }
-        SeatState::Unparsed(Advice::Unreadable { excerpt, .. }) => unparsed(view, excerpt),
+        SeatState::Unparsed(Answer::Unreadable { excerpt, .. }) => unparsed(view, excerpt),
         _ => no_verdict(view, &seats),
     }
 }

@@ -7,8 +7,9 @@
 //! too (section 4), and work that is known to be bad is never accepted unseen.
 
 use crate::domain::{
-    Advice, AgentId, Cause, Finding, Purpose, SeatPlace, Severity, Stage, StageKey, TaskId, Verdict,
+    AgentId, Answer, Cause, Finding, Purpose, SeatPlace, Severity, Stage, StageKey, TaskId, Verdict,
 };
+use crate::engine::mark::Mark;
 use crate::engine::state::{Judging, Seat, SeatState, State};
 use crate::judging::prior;
 use crate::mission::eligibility::{excluded, named};
@@ -21,7 +22,7 @@ use super::view::{Next, Request, View, names};
 pub(super) const KEY: StageKey = StageKey::Of(Stage::Judge);
 
 /// Rounds that a panel without any verdict is given.
-pub(in crate::engine) fn panel_rounds(plan: &Plan) -> u64 {
+pub fn panel_rounds(plan: &Plan) -> u64 {
     u64::from(plan.rules.max_assessment_retries) + 1
 }
 
@@ -66,7 +67,8 @@ fn not_judged(view: View<'_>, rejections: u32) -> Next {
     let message = format!("not judged: {rejections} rejections in a row of the work of {model} in this wave");
     let mut report = view.report(KEY, Verdict::Skip, Some(Cause::Breaker));
     report.findings = vec![Finding::new(Severity::High, message)];
-    report.indeterminate = panel.is_some() || view.work().review == Review::Required;
+    let was_asked_for = panel.is_some() || view.work().review == Review::Required;
+    report.mark = was_asked_for.then_some(Mark::Indeterminate);
     Next::Pass(Some(report))
 }
 
@@ -116,7 +118,7 @@ pub(super) fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) 
 
 /// Whether a panel asks its later seats only while they could change the verdict. Where anything else consumes the score
 /// (a gate's minScore, the mission's threshold, `referBelow`) every seat has its say.
-pub(in crate::engine) fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
+pub fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
     let gates = plan.gates_after.of(task.index());
     plan.task(task).panel().is_some_and(|panel| {
         panel.mode == PanelMode::Adaptive
@@ -128,10 +130,10 @@ pub(in crate::engine) fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
 
 /// Why a reviewer's reply would be asked for once more: it cannot be read, or leaves points of the earlier review without an
 /// answer.
-pub(in crate::engine) fn what_it_lacks(view: View<'_>, advice: &Advice) -> Option<String> {
-    match advice {
-        Advice::Unreadable { why, .. } => Some(why.clone()),
-        Advice::Scores { prior, .. } | Advice::Evaluation { prior, .. } => {
+pub fn what_it_lacks(view: View<'_>, answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Unreadable { why, .. } => Some(why.clone()),
+        Answer::Scores { prior, .. } | Answer::Evaluation { prior, .. } => {
             prior::unanswered(prior_points(view.plan(), view.id, view.task).len(), prior)
         }
         _ => None,
@@ -154,8 +156,16 @@ pub(super) fn seats(view: View<'_>) -> Vec<Seat> {
 
 /// Who judged instead of somebody else: never a silent thing.
 pub(super) fn stood_in<'a>(view: View<'a>, seats: &'a [Seat]) -> impl Iterator<Item = Finding> + 'a {
-    let instead = seats.iter().filter_map(|seat| Some((seat, seat.instead_of?)));
-    instead.map(move |(seat, first)| view.fell_back(first, seat.agent))
+    let instead = (0..).map(seat_at).zip(seats);
+    instead.filter_map(move |(place, seat)| view.fell_back(Purpose::Score(place), Some(seat.agent)))
+}
+
+/// A seat, whatever the attempt and the round.
+pub(super) fn seat_at(seat: u32) -> SeatPlace {
+    SeatPlace {
+        seat,
+        ..SeatPlace::default()
+    }
 }
 
 /// Reviewers that are named with what kept them from answering.
@@ -188,7 +198,7 @@ pub(super) fn no_verdict(view: View<'_>, seats: &[Seat]) -> Next {
         return ask_round(view);
     }
     let unread = seats.iter().filter_map(|seat| match &seat.state {
-        SeatState::Unparsed(Advice::Unreadable { why, .. }) => Some(why.as_str()),
+        SeatState::Unparsed(Answer::Unreadable { why, .. }) => Some(why.as_str()),
         SeatState::Unparsed(_) => Some(""),
         _ => None,
     });

@@ -35,15 +35,16 @@ mod verification;
 mod view;
 mod vision;
 
-use crate::domain::{Advice, Cause, Purpose, Stage, StageKey, Step, TaskId};
+use crate::domain::{AgentId, Answer, Cause, Purpose, Stage, StageKey, Step, TaskId};
+use crate::mission::model::Adapter;
 use crate::mission::{Judge, Plan, StagePlan};
 
+use judge::seat_at;
 pub(super) use judge::{panel_rounds, what_it_lacks};
 pub(super) use preflight::{asks_what_it_said, lacks_files};
 pub(super) use prior::answers;
 pub use prior::{prior_points, reprompt};
-pub(super) use step::agents;
-pub(super) use view::{Grounds, Next, Request, Speaker, View, Word, names};
+pub(super) use view::{Next, Request, Speaker, View, Word, names};
 
 /// Begins a stage, or has it asked once more in this round of its.
 pub(super) fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
@@ -73,7 +74,7 @@ pub(super) fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speake
         (StagePlan::Judge(Judge::Panel(panel)), _) => panel::conclude(view, panel),
         (StagePlan::Judge(_), _) => evaluation::conclude(view),
         (StagePlan::Verification(by), _) => verification::conclude(view, by, word, speaker),
-        (StagePlan::Own(n, own), Word::Said(Advice::Opinion(opinion))) => {
+        (StagePlan::Own(n, own), Word::Said(Answer::Opinion(opinion))) => {
             own::conclude(view, (*n, own), opinion, speaker)
         }
         (StagePlan::Own(..), _) => Next::Wait,
@@ -87,16 +88,19 @@ pub(super) fn unfit(
     stage: &StagePlan,
     view: View<'_>,
     purpose: Option<Purpose>,
-    said: Result<&Advice, &str>,
+    said: Result<&Answer, &str>,
 ) -> Option<String> {
     match stage {
         StagePlan::Verification(by) => verification::unfit(view, by, purpose, said),
-        _ => step::unfit(view, stage.key().step()?, said),
+        StagePlan::Own(..) | StagePlan::RedTeam(_) | StagePlan::Vision(_) => {
+            step::unfit(view, stage.key().step()?, said)
+        }
+        StagePlan::Preflight | StagePlan::Finish(_) | StagePlan::Checks(_) | StagePlan::Judge(_) => None,
     }
 }
 
 /// Whether what was said keeps the work out, whatever it leaves open.
-pub(super) fn blocks(stage: &StagePlan, view: View<'_>, said: &Advice) -> bool {
+pub(super) fn blocks(stage: &StagePlan, view: View<'_>, said: &Answer) -> bool {
     stage.key().step().is_some() && step::blocks(view, said)
 }
 
@@ -105,7 +109,7 @@ pub(super) fn no_word(
     stage: &StagePlan,
     view: View<'_>,
     why: &str,
-    heard: [Option<&Advice>; 2],
+    heard: [Option<&Answer>; 2],
     speaker: Speaker<'_>,
 ) -> Next {
     match stage.key().step() {
@@ -127,7 +131,11 @@ pub(super) fn depends(
         StagePlan::Own(n, own) => (Step::Stage(*n), own::without(own, who, why)),
         StagePlan::RedTeam(red_team) => (Step::RedTeam, red_team::without(red_team, who, why)),
         StagePlan::Vision(_) => (Step::Vision, vision::without(who, why)),
-        _ => {
+        StagePlan::Preflight
+        | StagePlan::Finish(_)
+        | StagePlan::Checks(_)
+        | StagePlan::Judge(_)
+        | StagePlan::Verification(_) => {
             let message = format!("'{who}' is not independent: {why}");
             let next = verification::depends(view, &message);
             return (message, next);
@@ -148,6 +156,24 @@ pub(super) fn unstable(key: StageKey, view: View<'_>, message: &str, speaker: Sp
     }
 }
 
+/// The agents that would be asked to judge a task, and for what in a first round. People are asked from outside.
+pub fn judges(plan: &Plan, id: TaskId) -> Vec<(Purpose, AgentId)> {
+    let (task, round) = (plan.task(id), 1);
+    let seats = (0..).zip(task.judge().map_or(&[][..], Judge::seats));
+    let seats = seats.map(|(seat, agent)| (Purpose::Score(seat_at(seat)), *agent));
+    let by = task.verification();
+    let by = by.filter(|by| by.grader.is_some() && by.decomposer_barred.is_none());
+    let cuts = by.and_then(|by| Some((Purpose::Decompose { round }, by.decomposer?)));
+    let grades = by.and_then(|by| Some((Purpose::Grade { round }, by.grader?)));
+    let may = |(_, agent): &(Step, AgentId)| plan.agent(*agent).spec.adapter != Adapter::Human;
+    let behind = task.pipeline.iter().filter(|stage| stage.barred().is_none());
+    let behind = behind.filter_map(|stage| Some((stage.key().step()?, stage.agent()?)));
+    let behind = behind.filter(may);
+    let behind = behind.map(|(step, agent)| (Purpose::Scrutinise { step, round }, agent));
+    let all = seats.chain(cuts).chain(grades).chain(behind);
+    all.filter(|_| plan.rules.evaluate).collect()
+}
+
 /// Why a stage behind the verification will not be asked about a task, where the plan alone says so.
 pub(super) fn not_asked(plan: &Plan, task: TaskId, step: Step) -> Option<String> {
     let work = plan.task(task);
@@ -159,7 +185,11 @@ pub(super) fn not_asked(plan: &Plan, task: TaskId, step: Step) -> Option<String>
         StagePlan::Own(_, own) => own::opening(plan, own),
         StagePlan::RedTeam(red_team) => red_team::opening(plan, work.stakes, red_team),
         StagePlan::Vision(vision) => vision::opening(plan, vision),
-        _ => return None,
+        StagePlan::Preflight
+        | StagePlan::Finish(_)
+        | StagePlan::Checks(_)
+        | StagePlan::Judge(_)
+        | StagePlan::Verification(_) => return None,
     };
     opening.why_not()
 }

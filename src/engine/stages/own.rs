@@ -1,11 +1,11 @@
 //! One of the mission's own stages (semantics, section 6.7): a command, an agent, or a person.
 
-use crate::domain::{Cause, DeclaredVerdict, Finding, Opinion, Severity, StageKey, Step, Verdict};
+use crate::domain::{Cause, DeclaredVerdict, Finding, Opinion, Purpose, Severity, StageKey, Step, Verdict};
 use crate::mission::model::Adapter;
 use crate::mission::{OwnStage, Plan, StageJudge};
 
 use super::prior::carry_on;
-use super::step::{Opening, open_points_of, stood_in};
+use super::step::{Opening, open_points_of};
 use super::view::{Next, Speaker, View};
 
 /// How it begins.
@@ -61,7 +61,9 @@ pub(super) fn conclude(
         report.findings.push(Finding::new(Severity::High, reason));
     }
     report.findings.extend(opinion.findings.iter().cloned());
-    report.findings.extend(stood_in(view, step, speaker));
+    report
+        .findings
+        .extend(view.fell_back(Purpose::Scrutinise { step, round: 1 }, speaker.agent));
     carry_on(
         &mut report.findings,
         open_points_of(view, speaker, &opinion.prior),

@@ -1,7 +1,7 @@
 //! What the seats of a panel say together (semantics, sections 7 and 9).
 
 use crate::domain::{
-    Advice, AgentId, Cause, DimensionScore, Finding, Points, PriorAnswer, Severity, Verdict,
+    AgentId, Answer, Cause, DimensionScore, Finding, Points, PriorAnswer, Severity, Verdict,
 };
 use crate::engine::state::{Seat, SeatState};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
@@ -37,7 +37,7 @@ type Scored<'a> = (u32, &'a Vec<DimensionScore>, &'a Vec<Finding>, &'a [PriorAns
 
 fn scored(seats: &[Seat]) -> Vec<Scored<'_>> {
     let scored = (0..).zip(seats).filter_map(|(index, seat)| match &seat.state {
-        SeatState::Replied(Advice::Scores {
+        SeatState::Replied(Answer::Scores {
             dimensions,
             findings,
             prior,

@@ -17,7 +17,7 @@ use super::view::{Next, View};
 const KEY: StageKey = StageKey::Of(Stage::Preflight);
 
 /// Whether what the agent said is to be read: only of one that is known to have done nothing.
-pub(in crate::engine) fn asks_what_it_said(task: &TaskState) -> bool {
+pub fn asks_what_it_said(task: &TaskState) -> bool {
     task.attempt.calls.known().is_some_and(|calls| calls.calls == 0)
 }
 
@@ -33,7 +33,7 @@ pub(super) fn open(view: View<'_>) -> Next {
 }
 
 /// What is said against work whose declared files are all missing or empty.
-pub(in crate::engine) fn lacks_files(view: View<'_>) -> Option<Box<StageReport>> {
+pub fn lacks_files(view: View<'_>) -> Option<Box<StageReport>> {
     artifacts_missing(view).map(|found| reject(view, Cause::Artifact, found))
 }
 

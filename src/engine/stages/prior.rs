@@ -3,7 +3,7 @@
 //! One reprompt in all: a reply that cannot be read, or that leaves points without an answer, is asked for again once, and
 //! is told the real reason. The second reply counts if it can be read, else the first.
 
-use crate::domain::{Advice, Cause, Finding, PriorAnswer, Purpose, Stage, TaskId};
+use crate::domain::{Answer, Cause, Finding, PriorAnswer, Purpose, Stage, TaskId};
 use crate::engine::state::TaskState;
 use crate::judging::{prior, probes, rubric};
 use crate::mission::Plan;
@@ -51,11 +51,11 @@ pub(super) fn carry_on(findings: &mut Vec<Finding>, open: Vec<Finding>) {
 }
 
 /// What a judge answered for the points of the review before.
-pub(in crate::engine) fn answers(advice: &Advice) -> &[PriorAnswer] {
-    match advice {
-        Advice::Grades(reply) => &reply.prior,
-        Advice::Opinion(opinion) => &opinion.prior,
-        Advice::Findings(report) => &report.prior,
+pub fn answers(answer: &Answer) -> &[PriorAnswer] {
+    match answer {
+        Answer::Grades(reply) => &reply.prior,
+        Answer::Opinion(opinion) => &opinion.prior,
+        Answer::Findings(report) => &report.prior,
         _ => &[],
     }
 }
@@ -69,19 +69,19 @@ pub fn reprompt(plan: &Plan, id: TaskId, task: &TaskState, purpose: Purpose) -> 
     }
     let heard = task.judging()?.heard.as_deref()?;
     let verification = plan.task(id).verification();
-    let unfit = match &heard.advice {
-        Advice::Unreadable { why, .. } => Some(why.clone()),
-        Advice::Findings(report) if report.unread.is_some() => report.unread.clone(),
-        Advice::Grades(reply) => verification
+    let unfit = match &heard.answer {
+        Answer::Unreadable { why, .. } => Some(why.clone()),
+        Answer::Findings(report) if report.unread.is_some() => report.unread.clone(),
+        Answer::Grades(reply) => verification
             .and_then(|verification| verification.rubric.as_deref())
             .and_then(|rubric| rubric::fit(rubric, reply).err()),
-        Advice::Probes(found) => probes::fit(plan.task(id).acceptance.len(), found).err(),
+        Answer::Probes(found) => probes::fit(plan.task(id).acceptance.len(), found).err(),
         _ => None,
     };
     let is_judge = !matches!(purpose, Purpose::Decompose { .. });
     let unanswered = || {
         let points = prior_points(plan, id, task);
-        prior::unanswered(points.len(), answers(&heard.advice)).filter(|_| is_judge)
+        prior::unanswered(points.len(), answers(&heard.answer)).filter(|_| is_judge)
     };
     unfit.or_else(unanswered)
 }

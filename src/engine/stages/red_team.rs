@@ -1,6 +1,6 @@
 //! The red team (semantics, section 6.8): an agent that attacks the work.
 
-use crate::domain::{Advice, Cause, Finding, Severity, StageKey, Step, Verdict};
+use crate::domain::{Answer, Cause, Finding, Severity, StageKey, Step, Verdict};
 use crate::mission::model::{OnMissing, Stakes};
 use crate::mission::{Plan, RedTeamPlan};
 
@@ -67,7 +67,7 @@ fn has_deliverable(view: View<'_>) -> bool {
 /// It reported.
 pub(super) fn conclude(view: View<'_>, word: Word<'_>, speaker: Speaker<'_>) -> Next {
     match word {
-        Word::Said(Advice::Findings(report)) => {
+        Word::Said(Answer::Findings(report)) => {
             found(view, (Step::RedTeam, Cause::RedTeam), report, None, speaker)
         }
         _ => Next::Wait,

@@ -5,15 +5,13 @@
 //! open. Each of them leaves a verdict, one that was not asked too.
 
 use crate::domain::{
-    Advice, AgentId, Cause, Finding, FindingsReport, PriorAnswer, Purpose, Severity, StageKey, Step, TaskId,
-    Verdict,
+    Answer, Cause, Finding, FindingsReport, PriorAnswer, Purpose, Severity, StageKey, Step, Verdict,
 };
 use crate::engine::job::Job;
+use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
 use crate::judging::prior;
 use crate::judging::stages::route;
-use crate::mission::Plan;
-use crate::mission::model::Adapter;
 
 use super::prior::{carry_on, open_points, prior_points};
 use super::view::{Next, Request, Speaker, View};
@@ -55,7 +53,7 @@ pub(super) fn begin(view: View<'_>, step: Step, opening: Opening, speaker: Speak
         Opening::Withdrawn => {
             let why = "not asked: reviews are switched off";
             let mut report = view.remark(StageKey::Step(step), Verdict::Skip, None, why);
-            report.withdrawn = true;
+            report.mark = Some(Mark::Unreviewed);
             Next::Pass(Some(report))
         }
         Opening::Refers(cause, message) => refer(view, step, cause, &message, speaker),
@@ -70,15 +68,6 @@ pub(super) fn ask(view: View<'_>, step: Step, round: u32) -> Next {
         None => Request::Run(Job::Stage(step, round)),
     };
     Next::Open(vec![request])
-}
-
-/// The agents that would be asked about a task, and in which stage. People are asked from outside.
-pub(in crate::engine) fn agents(plan: &Plan, task: TaskId) -> impl Iterator<Item = (Step, AgentId)> + '_ {
-    let stages = plan.task(task).pipeline.iter().filter(|_| plan.rules.evaluate);
-    let asked = stages.filter_map(|stage| Some((stage.key().step()?, stage.agent()?, stage.barred())));
-    let may = asked
-        .filter(|(_, agent, barred)| barred.is_none() && plan.agent(*agent).spec.adapter != Adapter::Human);
-    may.map(|(step, agent, _)| (step, agent))
 }
 
 /// A person decides instead of the stage.
@@ -119,16 +108,16 @@ pub(super) fn no_word(
     view: View<'_>,
     step: Step,
     why: &str,
-    heard: [Option<&Advice>; 2],
+    heard: [Option<&Answer>; 2],
     speaker: Speaker<'_>,
 ) -> Next {
     let name = view.work().step_name(step);
-    if let Step::Stage(_) = step {
+    if step.closes() {
         let message = format!("the stage '{name}' gave no verdict: {why}");
         return refer(view, step, Cause::GateError, &message, speaker);
     }
     let said = match heard[0] {
-        Some(Advice::Unreadable { excerpt, .. }) => excerpt.as_str(),
+        Some(Answer::Unreadable { excerpt, .. }) => excerpt.as_str(),
         _ => "",
     };
     if !heard.into_iter().flatten().any(speaks_of_something_grave) {
@@ -144,43 +133,36 @@ pub(super) fn no_word(
 }
 
 /// Whether a reply that does not count speaks of something that must not be passed over.
-fn speaks_of_something_grave(advice: &Advice) -> bool {
-    match advice {
-        Advice::Unreadable { grave, .. } => *grave,
-        Advice::Findings(report) => report.grave,
+fn speaks_of_something_grave(answer: &Answer) -> bool {
+    match answer {
+        Answer::Unreadable { grave, .. } => *grave,
+        Answer::Findings(report) => report.grave,
         _ => false,
     }
 }
 
 /// Whether what was found keeps the work out, whatever else is said.
-pub(super) fn blocks(view: View<'_>, advice: &Advice) -> bool {
-    matches!(advice, Advice::Findings(report) if route(&report.findings, view.work().autonomy) == Verdict::Fail)
+pub(super) fn blocks(view: View<'_>, answer: &Answer) -> bool {
+    matches!(answer, Answer::Findings(report) if route(&report.findings, view.work().autonomy) == Verdict::Fail)
 }
 
 /// Why what was said does not count; `None` where it does.
-pub(super) fn unfit(view: View<'_>, step: Step, said: Result<&Advice, &str>) -> Option<String> {
+pub(super) fn unfit(view: View<'_>, step: Step, said: Result<&Answer, &str>) -> Option<String> {
     match (step, said) {
-        (Step::Stage(_), Ok(Advice::Opinion(_))) => None,
-        (Step::RedTeam | Step::Vision, Ok(advice @ Advice::Findings(report))) => {
+        (Step::Stage(_), Ok(Answer::Opinion(_))) => None,
+        (Step::RedTeam | Step::Vision, Ok(answer @ Answer::Findings(report))) => {
             // What can be read of it and blocks does so, whatever else is wrong with it.
-            let unread = report.unread.as_ref().filter(|_| !blocks(view, advice));
+            let unread = report.unread.as_ref().filter(|_| !blocks(view, answer));
             unread.map(|why| format!("its report could not be read whole: {why}"))
         }
-        (_, Ok(Advice::Unreadable { why, .. })) => Some(format!("its reply could not be read: {why}")),
-        (_, Ok(Advice::Findings(report))) => {
+        (_, Ok(Answer::Unreadable { why, .. })) => Some(format!("its reply could not be read: {why}")),
+        (_, Ok(Answer::Findings(report))) => {
             let why = report.unread.as_deref().unwrap_or_default();
             Some(format!("its report could not be read whole: {why}"))
         }
         (_, Ok(_)) => Some("its reply is about something else".to_owned()),
         (_, Err(message)) => Some(message.to_owned()),
     }
-}
-
-/// That somebody else was to speak, where it is so.
-pub(super) fn stood_in(view: View<'_>, step: Step, speaker: Speaker<'_>) -> Option<Finding> {
-    let first = view.work().step_agent(step)?;
-    let instead = speaker.agent.filter(|agent| *agent != first)?;
-    Some(view.fell_back(first, instead))
 }
 
 /// The points of the earlier review that are still open by what somebody answered. A command, and what is measured, is not
@@ -218,7 +200,7 @@ pub(super) fn found(
     let remarks = unread
         .into_iter()
         .chain(unseen)
-        .chain(stood_in(view, step, speaker));
+        .chain(view.fell_back(Purpose::Scrutinise { step, round: 1 }, speaker.agent));
     report.findings.extend(remarks);
     carry_on(&mut report.findings, open_points_of(view, speaker, &found.prior));
     speaker.sign(&mut report);

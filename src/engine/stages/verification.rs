@@ -2,7 +2,7 @@
 //! sections 6.6 and 10). What grades mean is said in `judging::verification` and `judging::rubric`.
 
 use crate::domain::{
-    Advice, Cause, CriterionGrade, Finding, Points, Purpose, RubricReply, Severity, Stage, StageKey, Verdict,
+    Answer, Cause, CriterionGrade, Finding, Points, Purpose, RubricReply, Severity, Stage, StageKey, Verdict,
 };
 use crate::engine::job::Job;
 use crate::judging::verification::{Decision, decide};
@@ -55,16 +55,16 @@ pub(super) fn unfit(
     view: View<'_>,
     by: &Verification,
     purpose: Option<Purpose>,
-    said: Result<&Advice, &str>,
+    said: Result<&Answer, &str>,
 ) -> Option<String> {
     let is_cut = matches!(purpose, Some(Purpose::Decompose { .. }));
     let unread = |why: &str| format!("the reply could not be read: {why}");
     let why = match (said, by.rubric.as_deref()) {
-        (Ok(Advice::Probes(found)), _) if is_cut => probes::fit(view.work().acceptance.len(), found).err(),
-        (Ok(Advice::Grades(reply)), Some(rubric)) if !is_cut => {
+        (Ok(Answer::Probes(found)), _) if is_cut => probes::fit(view.work().acceptance.len(), found).err(),
+        (Ok(Answer::Grades(reply)), Some(rubric)) if !is_cut => {
             rubric::fit(rubric, reply).err().map(|why| unread(&why))
         }
-        (Ok(Advice::Unreadable { why, .. }), _) => Some(unread(why)),
+        (Ok(Answer::Unreadable { why, .. }), _) => Some(unread(why)),
         (Ok(_), _) => Some("the reply is about something else".to_owned()),
         (Err(message), _) => Some(message.to_owned()),
     };
@@ -98,8 +98,8 @@ pub(super) fn refer(view: View<'_>, cause: Cause, message: &str) -> Next {
 
 pub(super) fn conclude(view: View<'_>, by: &Verification, word: Word<'_>, speaker: Speaker<'_>) -> Next {
     match (word, by.rubric.as_deref()) {
-        (Word::Said(Advice::Probes(probes)), _) => Next::Probed(probes.clone()),
-        (Word::Said(Advice::Grades(reply)), Some(rubric)) => judged(view, (by, rubric), reply, speaker),
+        (Word::Said(Answer::Probes(probes)), _) => Next::Probed(probes.clone()),
+        (Word::Said(Answer::Grades(reply)), Some(rubric)) => judged(view, (by, rubric), reply, speaker),
         (Word::Graded(grades), _) => found(view, by, grades),
         _ => Next::Wait,
     }
@@ -117,11 +117,8 @@ fn judged(
     };
     let bar = view.plan().relieved(view.id, by.bar);
     let mut decision = rubric::decide(rubric, &grades, reply, bar, by.min_confidence);
-    if let (Some(first), Some(judge)) = (by.grader, speaker.agent)
-        && first != judge
-    {
-        decision.findings.push(view.fell_back(first, judge));
-    }
+    let instead = view.fell_back(Purpose::Grade { round: 1 }, speaker.agent);
+    decision.findings.extend(instead);
     carry_on(&mut decision.findings, open_points(view, &[&reply.prior]));
     let percent = |points: Points| points.value().round_dp(1);
     let (sure, least) = (percent(reply.confidence), percent(by.min_confidence));

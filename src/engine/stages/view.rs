@@ -1,17 +1,18 @@
 //! What a stage sees of its task, and what it may say: the vocabulary of all stages.
 
 use crate::domain::{
-    Advice, AgentId, Cause, CriterionGrade, Finding, Probe, Purpose, Severity, Stage, StageKey, Step, TaskId,
+    AgentId, Answer, Cause, CriterionGrade, Finding, Probe, Purpose, Severity, Stage, StageKey, Step, TaskId,
     Verdict,
 };
 use crate::engine::job::Job;
+use crate::engine::mark::Mark;
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{Judging, State, TaskState};
 use crate::mission::{Judge, Plan, TaskPlan};
 
 /// A task that is judged, as it is.
 #[derive(Clone, Copy)]
-pub(in crate::engine) struct View<'a> {
+pub struct View<'a> {
     /// The run as it was when the decision began.
     pub state: &'a State,
     /// Which task.
@@ -20,21 +21,8 @@ pub(in crate::engine) struct View<'a> {
     pub task: &'a TaskState,
 }
 
-/// On what grounds work goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::engine) enum Grounds {
-    /// Reviewers scored it at or above the bar.
-    Reviewed,
-    /// A person accepted it.
-    ByPerson,
-    /// All its declared checks passed, and it asked for no judge.
-    Checked,
-    /// Nobody judged it.
-    Unreviewed,
-}
-
 /// What a stage wants.
-pub(in crate::engine) enum Next {
+pub enum Next {
     /// Something that it asked for has not come back.
     Wait,
     /// These are asked or run.
@@ -62,7 +50,7 @@ pub(in crate::engine) enum Next {
 
 /// Somebody is asked, or something is run.
 #[derive(Clone, Copy)]
-pub(in crate::engine) enum Request {
+pub enum Request {
     /// An agent is asked.
     Ask(Purpose, AgentId),
     /// A command is run, or files are looked at.
@@ -71,18 +59,18 @@ pub(in crate::engine) enum Request {
 
 /// What counts of what came back.
 #[derive(Clone, Copy)]
-pub(in crate::engine) enum Word<'a> {
+pub enum Word<'a> {
     /// It stands in the state: results of commands, replies of seats, files that were looked at.
     Known,
     /// A judge, or a command of a stage, said this.
-    Said(&'a Advice),
+    Said(&'a Answer),
     /// Plain facts grade the criteria so.
     Graded(&'a [CriterionGrade]),
 }
 
 /// Who speaks in a stage. Nobody where a command is run, facts are held against criteria or pictures are measured.
 #[derive(Clone, Copy, Default)]
-pub(in crate::engine) struct Speaker<'a> {
+pub struct Speaker<'a> {
     /// The agent.
     pub agent: Option<AgentId>,
     /// The model that its provider says it used.
@@ -140,45 +128,32 @@ impl<'a> View<'a> {
         report
     }
 
-    /// On what grounds the work comes to a stage, by the verdicts of this judging; behind the last stage: on what grounds it
-    /// is accepted. A person's word counts for all that comes before it; judges that gave no verdict were passed over.
-    pub fn grounds(self, at: Option<StageKey>) -> Grounds {
-        let is_behind = |stage: Stage| at.is_none_or(|at| at > StageKey::Of(stage));
+    /// Whether nobody has reviewed the work that comes to a stage, by the verdicts of this judging; behind the last stage:
+    /// that is accepted. A person's word counts for all that comes before it; judges that gave no verdict were passed over.
+    pub fn is_unreviewed(self, at: Option<StageKey>) -> bool {
         let word = self.task.attempt.accepted.as_deref().map(|word| word.stage);
-        let is_settled = |stage: Stage| word.is_some_and(|word| word >= stage);
+        // Where its verdict counts.
+        let counts = |stage: Stage| {
+            at.is_none_or(|at| at > StageKey::Of(stage)) && word.is_none_or(|word| word < stage)
+        };
         let verdicts = self.judging().map_or(&[][..], |judging| &judging.verdicts);
         let said = |stage: Stage| verdicts.iter().rev().find(|said| said.stage == stage);
-        let mut grounds = match (word, self.work().judge()) {
-            (Some(word), _) if word >= Stage::Judge => Grounds::ByPerson,
-            (_, judge) if judge.is_none() || !is_behind(Stage::Judge) => Grounds::Checked,
-            (_, Some(_)) if said(Stage::Judge).is_some_and(|said| said.verdict == Verdict::Pass) => {
-                Grounds::Reviewed
-            }
-            _ => Grounds::Unreviewed,
+        let has_passed = || said(Stage::Judge).is_some_and(|said| said.verdict == Verdict::Pass);
+        let criteria = self.work().verification().filter(|_| counts(Stage::Verification));
+        let is_unjudged = match criteria.map(|by| &by.rubric) {
+            // Whoever graded the work has reviewed it.
+            Some(Some(_)) => said(Stage::Verification).is_none(),
+            Some(None) | None => self.work().judge().is_some() && counts(Stage::Judge) && !has_passed(),
         };
-        let is_graded = is_behind(Stage::Verification) && !is_settled(Stage::Verification);
-        if let Some(by) = self.work().verification().filter(|_| is_graded) {
-            grounds = match (&by.rubric, said(Stage::Verification), grounds) {
-                // Whoever graded the work has reviewed it.
-                (Some(_), Some(_), _) => Grounds::Reviewed,
-                (Some(_), None, _) | (None, _, Grounds::Unreviewed) => Grounds::Unreviewed,
-                (None, ..) => Grounds::Checked,
-            };
-        }
-        match verdicts.iter().any(|said| said.withdrawn) {
-            true => Grounds::Unreviewed,
-            false => grounds,
-        }
+        is_unjudged || verdicts.iter().any(|said| said.mark == Some(Mark::Unreviewed))
     }
 
     /// What a person is asked. Whoever says yes accepts the work, not only what they were asked about, and is then its
     /// reviewer; so they must know where nobody else was (sections 9 and 20).
     pub fn put_to_a_person(self, at: StageKey, message: &str) -> String {
-        let rest = match self.grounds(Some(at)) {
-            Grounds::Unreviewed => {
-                "; nobody has reviewed the work itself, so whoever approves it is its only reviewer"
-            }
-            _ => "",
+        let rest = match self.is_unreviewed(Some(at)) {
+            true => "; nobody has reviewed the work itself, so whoever approves it is its only reviewer",
+            false => "",
         };
         format!("{message}{rest}")
     }
@@ -188,18 +163,20 @@ impl<'a> View<'a> {
         self.plan().judge(self.id).map_or(&[], Judge::seats)
     }
 
-    /// What should be known where a judge was asked instead of another one.
-    pub fn fell_back(self, first: AgentId, instead: AgentId) -> Finding {
+    /// What should be known where a judge was asked instead of the one that was meant.
+    pub fn fell_back(self, purpose: Purpose, instead: Option<AgentId>) -> Option<Finding> {
+        let first = self.work().judge_of(purpose)?;
+        let instead = instead.filter(|agent| *agent != first)?;
         let (first, instead) = (&self.plan().agent(first).name, &self.plan().agent(instead).name);
-        Finding::new(
+        Some(Finding::new(
             Severity::Info,
             format!("'{instead}' judged instead of '{first}', which could not be reached"),
-        )
+        ))
     }
 }
 
 /// Names of agents as a sentence has them: `a, b and c`.
-pub(in crate::engine) fn names(plan: &Plan, agents: &[AgentId], word: &str) -> String {
+pub fn names(plan: &Plan, agents: &[AgentId], word: &str) -> String {
     let names: Vec<&str> = agents.iter().map(|id| &*plan.agent(*id).name).collect();
     match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} {word} {last}", others.join(", ")),

@@ -1,6 +1,6 @@
 //! The vision check (semantics, section 6.9): screenshots that are looked at by an agent, or measured.
 
-use crate::domain::{Advice, Cause, Finding, Severity, Step};
+use crate::domain::{Answer, Cause, Finding, Severity, Step};
 use crate::engine::job::Job;
 use crate::engine::payload::FileFact;
 use crate::mission::model::VisionKind;
@@ -41,7 +41,7 @@ pub(super) fn open(view: View<'_>, vision: &VisionPlan) -> Next {
 pub(super) fn conclude(view: View<'_>, vision: &VisionPlan, word: Word<'_>, speaker: Speaker<'_>) -> Next {
     match word {
         Word::Known => begin(view, Step::Vision, seen(view, vision), Speaker::default()),
-        Word::Said(Advice::Findings(report)) => {
+        Word::Said(Answer::Findings(report)) => {
             let missing = missing_screenshots(view).join(", ");
             let unseen = (!missing.is_empty()).then(|| {
                 let text = format!("not looked at, for it is not there: {missing}");

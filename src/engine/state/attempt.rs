@@ -1,7 +1,10 @@
 //! What a task's state holds of its attempts: of the current one, and of all since the task last began.
 
-use crate::domain::{AttemptKind, Finding, Points, Probe, Stage, TurnId};
-use crate::engine::payload::{FileRef, ToolCalls};
+use thin_vec::ThinVec;
+
+use crate::domain::{AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
+use crate::engine::mark::Mark;
+use crate::engine::payload::{FileRef, StageReport, ToolCalls};
 
 /// The current or last attempt of a task. Each one begins with nothing of the one before.
 #[derive(Debug, Clone, Default)]
@@ -23,17 +26,38 @@ pub struct Attempt {
     pub missing: Vec<Finding>,
     /// The last score.
     pub points: Option<Points>,
-    /// Whether the last verdict of a review that was asked for could not be trusted.
-    pub indeterminate: bool,
+    /// What its verdicts so far leave to be known about the work; each mark once.
+    pub marks: ThinVec<Mark>,
     /// The last stage in whose place a person accepted the work: what comes before it is settled, however often judges
     /// behind it must be asked.
     pub accepted: Option<Box<PersonsWord>>,
-    /// Whether the work passed only by the relief of a foundation task.
-    pub relaxed: bool,
-    /// Whether a red team or a vision check gave no report, and the work went on without it.
-    pub faulted: bool,
-    /// Whether something that should have been shown was not shown: a forced finish gate, an open judge breaker.
-    pub unverified: bool,
+}
+
+impl Attempt {
+    /// Whether its verdicts so far leave that to be known.
+    pub(crate) fn has(&self, mark: Mark) -> bool {
+        self.marks.contains(&mark)
+    }
+
+    /// The marks of one more verdict. What it is about itself is said anew. Whether nobody reviewed the work is no mark of one
+    /// verdict: acceptance says it, by all verdicts of its judging.
+    pub(crate) fn take_marks(&mut self, report: &StageReport) {
+        let anew = |mark: &Mark| match (mark, report.stage, report.verdict) {
+            (Mark::Relaxed, stage, Verdict::Pass) => stage == Stage::Judge || report.by.is_some(),
+            (Mark::Unverified, stage, Verdict::Pass) => stage == Stage::Finish,
+            (Mark::Indeterminate, stage, Verdict::Pass) => {
+                matches!(stage, Stage::Judge | Stage::Verification)
+            }
+            (Mark::Indeterminate, _, Verdict::Fail | Verdict::Refer) => true,
+            _ => false,
+        };
+        self.marks.retain(|mark| !anew(mark));
+        for mark in report.marks() {
+            if mark != Mark::Unreviewed && !self.has(mark) {
+                self.marks.push(mark);
+            }
+        }
+    }
 }
 
 /// What has come together since a task last began, by itself or by a person's word: then it all begins anew.
@@ -49,6 +73,8 @@ pub struct Course {
     pub regressions: u32,
     /// For a verification: verdicts that took an edge.
     pub visits: u32,
+    /// For a verification that is done, or judges what it did once more: the edge that its verdict took.
+    pub edge: Option<Edge>,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
     /// Whether its judges have sent back the work that is going on: it stays theirs, whatever the judge breaker says.
@@ -116,9 +142,9 @@ pub struct Noted {
     /// The record, in the spool.
     pub file: FileRef,
     /// Turns that were ever started before.
-    pub(in crate::engine) starts: u64,
+    pub(crate) starts: u64,
     /// Whether another turn was under way when it was made.
-    pub(in crate::engine) shared: bool,
+    pub(crate) shared: bool,
 }
 
 /// Whether something happened, where that can be known.
@@ -134,7 +160,7 @@ pub enum Known {
 }
 impl Known {
     /// With one more turn, in which so many files did so; `None`: nobody can tell.
-    pub(in crate::engine) fn and(self, count: Option<u32>, shared: bool) -> Self {
+    pub(crate) fn and(self, count: Option<u32>, shared: bool) -> Self {
         match (self, count) {
             (Self::Yes, _) => Self::Yes,
             (known, Some(0)) => known,
@@ -146,7 +172,7 @@ impl Known {
 
 /// The tool calls of an attempt: of all its turns, or nobody knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Calls(pub(in crate::engine) Option<ToolCalls>);
+pub struct Calls(pub(crate) Option<ToolCalls>);
 impl Default for Calls {
     /// Before the first turn there was none.
     fn default() -> Self {
@@ -155,12 +181,11 @@ impl Default for Calls {
 }
 impl Calls {
     /// The sum; `None` where the ledger of any turn is missing.
-    #[must_use]
-    pub fn known(self) -> Option<ToolCalls> {
+    pub(crate) fn known(self) -> Option<ToolCalls> {
         self.0
     }
 
-    pub(in crate::engine) fn and(self, turn: Option<ToolCalls>) -> Self {
+    pub(crate) fn and(self, turn: Option<ToolCalls>) -> Self {
         Self(self.0.zip(turn).map(|(sum, turn)| ToolCalls {
             calls: sum.calls.saturating_add(turn.calls),
             writes: sum.writes.saturating_add(turn.writes),

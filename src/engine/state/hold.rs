@@ -95,8 +95,7 @@ impl Hold {
 
     /// Whether it is the judges, not a person, that are missing: such a task is asked about again on resume and
     /// counts as indeterminate (section 20).
-    #[must_use]
-    pub fn is_for_judges(&self) -> bool {
+    pub(crate) fn is_for_judges(&self) -> bool {
         self.reason == WaitingReason::Refer && self.cause.is_some_and(Cause::is_of_judges)
     }
 }

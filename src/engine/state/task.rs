@@ -1,13 +1,15 @@
 //! The state of one task.
 
 use crate::domain::{
-    Advice, AgentId, AskId, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
+    AgentId, Answer, AskId, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
     Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::dialog::Dialog;
-use crate::engine::payload::{CheckResult, DeferralReason, FileFact, FileRef, StageReport, Way};
+use crate::engine::mark::Mark;
+use crate::engine::payload::{CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way};
 use crate::engine::remedies::Remedies;
+use crate::engine::work::retry::Tries;
 use crate::mission::SubTask;
 
 use super::attempt::{Attempt, Course};
@@ -16,8 +18,7 @@ use super::hold::Hold;
 /// A task's state.
 #[derive(Debug, Clone, Default)]
 pub struct TaskState {
-    pub(crate) state: Status,
-    pub(in crate::engine) doing: Option<Phase>,
+    pub(crate) lifecycle: Lifecycle,
     /// Dependencies not done and gates not passed.
     pub blockers: u32,
     /// The current or last attempt.
@@ -28,15 +29,10 @@ pub struct TaskState {
     pub work: OpenWork,
     /// What the last finished turn said.
     pub output: OutputRefs,
-    pub(in crate::engine) review: Option<Box<Judging>>,
     /// What was found so far, the oldest first; carried into prompts and reviews.
     pub feedback: Vec<Feedback>,
-    pub(in crate::engine) end: End,
-    pub(in crate::engine) waits: Option<Hold>,
     /// What was asked of persons, and what they let the agent do.
     pub consent: Consent,
-    /// While a person is asked about work that a panel let pass: what the panel said.
-    pub panel: Option<Box<StageReport>>,
     /// What is done about dependencies that failed.
     pub remedies: Option<Box<Remedies>>,
     /// What its agent asked and was answered.
@@ -45,38 +41,58 @@ pub struct TaskState {
     pub delegations: Vec<SubTask>,
     /// Whether the verdict of a verification left it out of the run.
     pub not_taken: bool,
-    /// What was seen of its files, while a person is asked about the work that was being judged.
-    pub seen: Vec<FileFact>,
-    /// The checks that had passed then.
-    pub passed: Vec<(u32, u64)>,
-    /// Files that changed since the person was asked.
-    pub changed: Vec<String>,
     /// While its accepted work is done or judged once more because something did not stand.
     pub reopened: Option<Box<Reopened>>,
     /// The moment that it waits for, without a slot.
     pub deferral: Option<Box<Deferral>>,
 }
 
-/// What a task came to, or is about to.
-#[derive(Debug, Clone, Default)]
-pub(in crate::engine) struct End {
-    /// For done tasks.
-    pub flag: Option<QualityFlag>,
-    /// For failed tasks.
-    pub mode: Option<FailureMode>,
-    /// For failed tasks: whether a clean fixup has superseded it.
-    pub superseded: bool,
-    /// For a done verification: the edge that its verdict took.
-    pub edge: Option<Edge>,
-    /// For a done task: what it was accepted for, where it names files or has checks.
-    pub acceptance: Option<Box<Acceptance>>,
+/// The status of a task with its data: what holds in one status only is not there in another. Transitions lead from one to
+/// the next, and nothing else does.
+#[derive(Debug, Clone)]
+pub(crate) enum Lifecycle {
+    /// It waits for others, for a slot, for a moment.
+    Pending {
+        /// What its agent goes on with once there is room for it; `None`: the task begins, or begins anew.
+        phase: Option<Phase>,
+    },
+    /// It waits for a person.
+    AwaitingApproval {
+        /// What with; `None` between an answer and what follows from it.
+        hold: Option<Hold>,
+        /// What is kept of the judging that it comes from.
+        judged: Option<Box<Judging>>,
+    },
+    /// Its agent is about to start.
+    Assigned,
+    /// Its agent works, or asks something.
+    InProgress,
+    /// Its work is judged.
+    Review(Box<Judging>),
+    /// Its work is accepted.
+    Done {
+        /// How good it is.
+        flag: QualityFlag,
+        /// What it was accepted for, where it names files or has checks.
+        acceptance: Option<Box<Acceptance>>,
+    },
+    /// It failed.
+    Failed {
+        /// How.
+        mode: FailureMode,
+        /// Whether a clean fixup has superseded it.
+        superseded: bool,
+    },
 }
+
+/// How an end is said: the mode of a failure, the flag of accepted work.
+pub(crate) type End = (Option<FailureMode>, Option<QualityFlag>);
 
 /// What is under way for a task, or waits to be.
 #[derive(Debug, Clone, Default)]
 pub struct OpenWork {
-    /// The turn in flight.
-    pub turn: Option<Turn>,
+    /// The turn in flight, with the requests that were refused and the spawns that failed.
+    pub turn: Option<Tries>,
     /// Agents that are asked about the task and have not answered. They end with the task's next transition.
     pub asks: Vec<Ask>,
     /// How often an agent was asked about it; numbers the asks.
@@ -91,7 +107,7 @@ pub struct Consent {
     /// How often a person was asked about it; makes the ids of approvals.
     pub asked: u32,
     /// What persons answered, the oldest first.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<ApprovalDecision>,
     /// The approvals that were given for its next start: the names of their gates, `None` for its own.
     pub agreed: Vec<Option<Box<str>>>,
     /// Whether its agent may have acted: from then on one with side effects acts again only by a person's word.
@@ -108,25 +124,8 @@ pub struct Reopened {
     pub why: Box<str>,
     /// The files of the old acceptance that are to be there again.
     pub files: Vec<FileFact>,
-    /// For a verification: the edge that its verdict took. The next one must take the same.
-    pub edge: Option<Edge>,
     /// Tasks that wait until this one has ended, because they name a file of it and are done again too.
     pub ahead_of: Vec<TaskId>,
-}
-
-/// A task waits for a moment or for a slot.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deferral {
-    /// Why.
-    pub why: DeferralReason,
-    /// The moment.
-    pub until: Timestamp,
-    /// Since when it is waited for, in this session.
-    pub since: Timestamp,
-    /// What was said of it.
-    pub message: String,
-    /// What waits for a slot goes on behind this stage; `None`: with whoever is asked already.
-    pub stage: Option<StageKey>,
 }
 
 /// What a turn said: the files that hold it, and who did.
@@ -141,17 +140,9 @@ pub struct OutputRefs {
     /// The model that the provider says did it; `None` where nobody said.
     pub model: Option<Box<str>>,
 }
-/// A turn in flight.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
-    /// Requests refused or spawns failed so far.
-    pub failed_requests: u32,
-    /// When the next request may be made.
-    pub not_before: Option<Timestamp>,
-}
 /// What a person answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
+pub struct ApprovalDecision {
     /// The approval's number within the task.
     pub number: u32,
     /// Whether the answer was yes.
@@ -166,12 +157,10 @@ pub struct Ask {
     pub purpose: Purpose,
     /// Who.
     pub agent: AgentId,
-    /// Requests that the provider refused so far.
-    pub failed_requests: u32,
+    /// Requests to the agent so far.
+    pub tries: Tries,
     /// Why the last reply of a reviewer could not be read, while a strict reprompt is out.
     pub strict: Option<String>,
-    /// When the call out may be made.
-    pub not_before: Option<Timestamp>,
     /// Where it met a limit that resets, so that no call is out: when.
     pub window: Option<Timestamp>,
 }
@@ -193,7 +182,7 @@ pub struct Feedback {
     /// What was found.
     pub findings: Vec<Finding>,
 }
-/// Judging of the current attempt in progress.
+/// Judging of the current attempt in progress; while a person is asked about the work, what is kept of it.
 #[derive(Debug, Clone, Default)]
 pub struct Judging {
     /// How many parts of it did not count, because protected files were not what they were.
@@ -206,8 +195,8 @@ pub struct Judging {
     pub files: Vec<FileFact>,
     /// Whether a command that may write files was asked for since.
     pub stale: bool,
-    /// Whether files changed while somebody judged them.
-    pub changed: bool,
+    /// Files that changed while somebody judged them, or since the person was asked.
+    pub changed: Vec<String>,
     /// The stage that was asked once more for that.
     pub repeated: Option<StageKey>,
     /// The rounds that it had before.
@@ -232,6 +221,10 @@ pub struct Judging {
     pub scored: bool,
     /// The stage behind the panel that was asked last.
     pub stage: Option<OpenStage>,
+    /// Where a panel let the work pass and a person is asked about it: what the panel said.
+    pub panel: Option<Box<StageReport>>,
+    /// What the work is accepted for, as soon as that is on record.
+    pub acceptance: Option<Box<Acceptance>>,
     /// What judges said so far, the last word of each last.
     pub verdicts: Vec<SaidVerdict>,
     /// What the judge of the verification, or of that stage, replied last. Forgotten when another one is asked.
@@ -241,7 +234,7 @@ pub struct Judging {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
     /// What could be read of it.
-    pub advice: Advice,
+    pub answer: Answer,
     /// Its text.
     pub reply: Digest,
     /// The call that it came of.
@@ -254,8 +247,8 @@ pub struct SaidVerdict {
     pub stage: Stage,
     /// What it said.
     pub verdict: Verdict,
-    /// Whether it was passed over, because reviews are switched off.
-    pub withdrawn: bool,
+    /// What it leaves to be known about the work beside that.
+    pub mark: Option<Mark>,
 }
 /// A stage behind the panel: the verification, and what comes behind that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,15 +267,13 @@ pub struct OpenStage {
 pub struct Seat {
     /// Who sits on it.
     pub agent: AgentId,
-    /// Who was to sit on it and could not be reached.
-    pub instead_of: Option<AgentId>,
     /// Requests that the provider of who sits on it refused, before its first reply and behind it.
     pub failed_requests: u32,
     /// Why the last request failed, in words.
     pub unreached: Option<Box<str>>,
     /// What the first reply said, where it can be read and left points of the earlier review without an answer: it counts
     /// if the second one cannot be read.
-    pub first: Option<Advice>,
+    pub first: Option<Answer>,
     /// The last reply that could not be read.
     pub unread: Option<Digest>,
     /// Whether the strict reprompt brought the same text once more.
@@ -296,166 +287,230 @@ pub enum SeatState {
     /// It is asked.
     Asked,
     /// It gave scores.
-    Replied(Advice),
+    Replied(Answer),
     /// It could not be read to the end.
-    Unparsed(Advice),
+    Unparsed(Answer),
     /// It could not be asked.
     Failed(FailureClass),
 }
+impl Default for Lifecycle {
+    fn default() -> Self {
+        Self::Pending { phase: None }
+    }
+}
+impl Lifecycle {
+    /// What a transition from here leads to. That `done` comes with a flag and `failed` with a mode is made sure before
+    /// (`engine::legal`).
+    pub(crate) fn next(self, to: Status, phase: Option<Phase>, (mode, flag): End) -> Self {
+        let judged = match self {
+            Self::Review(judging) => Some(judging),
+            Self::AwaitingApproval { judged, .. } => judged,
+            _ => None,
+        };
+        match to {
+            Status::Pending => Self::Pending { phase },
+            Status::AwaitingApproval => Self::AwaitingApproval {
+                hold: None,
+                judged: judged.map(|judging| Box::new(judging.kept())),
+            },
+            Status::Assigned => Self::Assigned,
+            Status::InProgress => Self::InProgress,
+            // Whoever judges on after a person's word is shown the files that were seen before it.
+            Status::Review => Self::Review(Box::new(Judging {
+                panel: None,
+                ..judged.map(|judging| judging.kept()).unwrap_or_default()
+            })),
+            Status::Done => Self::Done {
+                flag: flag.unwrap_or(QualityFlag::BelowThreshold),
+                acceptance: judged.and_then(|judging| judging.acceptance),
+            },
+            Status::Failed => Self::Failed {
+                mode: mode.unwrap_or(FailureMode::Error),
+                superseded: false,
+            },
+        }
+    }
+
+    /// What it waits for a person with.
+    pub(crate) fn hold_mut(&mut self) -> Option<&mut Option<Hold>> {
+        match self {
+            Self::AwaitingApproval { hold, .. } => Some(hold),
+            _ => None,
+        }
+    }
+}
 impl Judging {
+    /// What is kept of it while a person is asked about the work.
+    fn kept(self) -> Self {
+        Self {
+            files: self.files,
+            passed: self.passed,
+            panel: self.panel,
+            ..Self::default()
+        }
+    }
+
     /// The stage that asks somebody, or did last.
-    #[must_use]
-    pub(in crate::engine) fn asked_stage(&self) -> StageKey {
+    pub(crate) fn asked_stage(&self) -> StageKey {
         self.stage.map_or(StageKey::Of(Stage::Judge), |stage| stage.key)
     }
 
     /// Whether that stage is asked for the second time, because files changed the first time.
-    #[must_use]
-    pub fn is_repeated(&self) -> bool {
+    pub(crate) fn is_repeated(&self) -> bool {
         self.repeated == Some(self.asked_stage())
     }
 
     /// The command of the finish gate that is out.
-    #[must_use]
-    pub fn finish_open(&self) -> Option<u32> {
+    pub(crate) fn finish_open(&self) -> Option<u32> {
         let open = self.finish.last()?.is_none();
         open.then(|| u32::try_from(self.finish.len() - 1).ok()).flatten()
     }
 }
 impl TaskState {
     /// One of the seven states.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        self.state
+    pub(crate) fn status(&self) -> Status {
+        match &self.lifecycle {
+            Lifecycle::Pending { .. } => Status::Pending,
+            Lifecycle::AwaitingApproval { .. } => Status::AwaitingApproval,
+            Lifecycle::Assigned => Status::Assigned,
+            Lifecycle::InProgress => Status::InProgress,
+            Lifecycle::Review(_) => Status::Review,
+            Lifecycle::Done { .. } => Status::Done,
+            Lifecycle::Failed { .. } => Status::Failed,
+        }
     }
 
     /// What goes on inside it.
-    #[must_use]
-    pub fn phase(&self) -> Option<Phase> {
-        self.doing
+    pub(crate) fn phase(&self) -> Option<Phase> {
+        let asks = self.dialog.as_deref().is_some_and(|dialog| dialog.open.is_some());
+        match &self.lifecycle {
+            Lifecycle::Pending { phase } => *phase,
+            Lifecycle::InProgress | Lifecycle::AwaitingApproval { .. } if asks => Some(Phase::Clarification),
+            Lifecycle::InProgress => Some(self.attempt.kind.phase()),
+            Lifecycle::Review(_) => Some(Phase::Review),
+            _ => None,
+        }
     }
 
     /// For done tasks: how good.
-    #[must_use]
-    pub fn flag(&self) -> Option<QualityFlag> {
-        self.end.flag
+    pub(crate) fn flag(&self) -> Option<QualityFlag> {
+        match &self.lifecycle {
+            Lifecycle::Done { flag, .. } => Some(*flag),
+            _ => None,
+        }
     }
 
     /// For failed tasks: how.
-    #[must_use]
-    pub fn mode(&self) -> Option<FailureMode> {
-        self.end.mode
+    pub(crate) fn mode(&self) -> Option<FailureMode> {
+        match &self.lifecycle {
+            Lifecycle::Failed { mode, .. } => Some(*mode),
+            _ => None,
+        }
     }
 
     /// Whether it failed and a clean fixup has superseded it.
-    #[must_use]
-    pub fn is_superseded(&self) -> bool {
-        self.end.superseded
+    pub(crate) fn is_superseded(&self) -> bool {
+        matches!(&self.lifecycle, Lifecycle::Failed { superseded: true, .. })
     }
 
     /// For a verification that is done, or judges what it did once more: the edge that its verdict took.
-    #[must_use]
-    pub fn edge(&self) -> Option<Edge> {
-        self.end.edge
+    pub(crate) fn edge(&self) -> Option<Edge> {
+        self.course.edge
     }
 
     /// For a done task: what it was accepted for, where it names files or has checks.
-    #[must_use]
-    pub fn acceptance(&self) -> Option<&Acceptance> {
-        self.end.acceptance.as_deref()
+    pub(crate) fn acceptance(&self) -> Option<&Acceptance> {
+        match &self.lifecycle {
+            Lifecycle::Done { acceptance, .. } => acceptance.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The same record, which is made while the task is still judged.
+    pub(crate) fn acceptance_mut(&mut self) -> Option<&mut Acceptance> {
+        match &mut self.lifecycle {
+            Lifecycle::Done { acceptance, .. } => acceptance.as_deref_mut(),
+            Lifecycle::Review(judging) => judging.acceptance.as_deref_mut(),
+            _ => None,
+        }
     }
 
     /// Judging in progress.
-    #[must_use]
-    pub fn judging(&self) -> Option<&Judging> {
-        self.review.as_deref()
+    pub(crate) fn judging(&self) -> Option<&Judging> {
+        match &self.lifecycle {
+            Lifecycle::Review(judging) => Some(judging),
+            _ => None,
+        }
+    }
+
+    /// While a person is asked about work that was being judged: what is kept of that.
+    pub(crate) fn judged(&self) -> Option<&Judging> {
+        match &self.lifecycle {
+            Lifecycle::AwaitingApproval { judged, .. } => judged.as_deref(),
+            _ => None,
+        }
     }
 
     /// What it waits for a person with.
-    #[must_use]
-    pub fn hold(&self) -> Option<&Hold> {
-        self.waits.as_ref()
+    pub(crate) fn hold(&self) -> Option<&Hold> {
+        match &self.lifecycle {
+            Lifecycle::AwaitingApproval { hold, .. } => hold.as_ref(),
+            _ => None,
+        }
     }
 
     /// Whether the task holds a slot: from assigned to the end of review, but not while it waits for a moment.
-    #[must_use]
-    pub fn holds_slot(&self) -> bool {
-        let works = matches!(self.state, Status::Assigned | Status::InProgress | Status::Review);
+    pub(crate) fn holds_slot(&self) -> bool {
+        let works = matches!(
+            self.status(),
+            Status::Assigned | Status::InProgress | Status::Review
+        );
         works && self.deferral.is_none()
     }
 
     /// Whether the task waits for a slot to go on with its judging.
-    #[must_use]
-    pub fn is_queued(&self) -> bool {
+    pub(crate) fn is_queued(&self) -> bool {
         let deferral = self.deferral.as_deref();
         deferral.is_some_and(|deferral| deferral.why == DeferralReason::Slot)
     }
 
     /// Whether the runtime looks at something of its work now. Whoever is asked is a call, and one that has no room is held:
     /// nobody looks then.
-    #[must_use]
-    pub(in crate::engine) fn is_looked_at(&self) -> bool {
+    pub(crate) fn is_looked_at(&self) -> bool {
         self.judging()
             .is_some_and(|judging| judging.jobs(self.work.scans).next().is_some())
     }
 
     /// Whether the task waits for the answer to a question, or for the word that it is one: no turn of it may start.
-    #[must_use]
-    pub(in crate::engine) fn is_clarified(&self) -> bool {
+    pub(crate) fn is_clarified(&self) -> bool {
         let open = self.dialog.as_deref().is_some_and(|dialog| dialog.open.is_some());
-        let confirming = self.state == Status::InProgress && !self.work.asks.is_empty();
+        let confirming = self.status() == Status::InProgress && !self.work.asks.is_empty();
         open || confirming
     }
 
     /// Calls that are out for the task beside its turns and its judging.
-    #[must_use]
-    pub(in crate::engine) fn calls(&self) -> u32 {
+    pub(crate) fn calls(&self) -> u32 {
         let scans = self
             .remedies
             .as_deref()
             .map_or(0, |remedies| remedies.scanning.len());
-        let asked = self.work.asks.iter().filter(|open| open.window.is_none());
-        u32::try_from(asked.count() + scans).unwrap_or(u32::MAX)
+        u32::try_from(self.asks_out().count() + scans).unwrap_or(u32::MAX)
     }
 
     /// Whether it needed more than one attempt.
-    #[must_use]
-    pub(in crate::engine) fn is_reworked(&self) -> bool {
+    pub(crate) fn is_reworked(&self) -> bool {
         self.attempt.number > 1
     }
 
     /// Whether the task goes on without a dependency that failed.
-    #[must_use]
-    pub fn does_without(&self, dependency: TaskId) -> bool {
+    pub(crate) fn does_without(&self, dependency: TaskId) -> bool {
         let without = self.remedies.iter().flat_map(|remedies| &remedies.without);
         without.into_iter().any(|known| known.dependency == dependency)
     }
 
     /// Whether it was built on less than it needs.
-    #[must_use]
-    pub(in crate::engine) fn is_degraded(&self) -> bool {
+    pub(crate) fn is_degraded(&self) -> bool {
         let mut without = self.remedies.iter().flat_map(|remedies| &remedies.without);
         without.any(|known| matches!(known.way, Way::Artifacts | Way::Partial))
-    }
-
-    /// What a seat of the round that is out is asked.
-    #[must_use]
-    #[cfg(test)]
-    pub fn ask_of_seat(&self, seat: u32) -> Option<&Ask> {
-        let round = self.judging()?.round;
-        let is_meant = |place: crate::domain::SeatPlace| {
-            place.attempt == self.attempt.number && place.round == round && place.seat == seat
-        };
-        self.work
-            .asks
-            .iter()
-            .find(|open| open.purpose.seat().is_some_and(is_meant))
-    }
-
-    /// Judges that are asked and have not met a limit that resets.
-    #[must_use]
-    pub(in crate::engine) fn judges_are_out(&self) -> bool {
-        let mut asks = self.work.asks.iter();
-        asks.any(|open| open.purpose.is_judging() && open.window.is_none())
     }
 }

@@ -1,12 +1,12 @@
 //! What was accepted must still stand: of what an audit speaks, and of what it does not (semantics, section 6).
 
-use crate::domain::{Advice, AttemptKind, FailureMode, Millis, Money, Status, TaskId, Timestamp};
+use crate::domain::{Answer, AttemptKind, FailureMode, Millis, Money, Status, TaskId, Timestamp};
 use crate::engine::{
     AuditReport, BudgetEvent, CheckResult, Command, Effect, Event, Fact, Job, Looks, RunEvent, apply, decide,
 };
 
 use super::operator::says;
-use super::simulation::{Answer, Simulation, good, inputs, options, statuses};
+use super::simulation::{Response, Simulation, good, inputs, options, statuses};
 
 const MISSION: &str = "name: m
 settings: {concurrency: 1}
@@ -50,7 +50,7 @@ fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
         )
     });
     let (scan, _) = scan.expect("it is looked for again");
-    simulation.perform(scan, &mut |_, _| Answer::Files(Some(1), 1));
+    simulation.perform(scan, &mut |_, _| Response::Files(Some(1), 1));
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
     // It looked before the second task was accepted.
     simulation
@@ -160,10 +160,10 @@ tasks:
         "its work is done again"
     );
     let before = *simulation.state.ledger.spent();
-    let no = Advice::Reject {
+    let no = Answer::Reject {
         reason: "no".to_owned(),
     };
-    let mut late = inputs(&simulation.state, &asked, &Answer::Advice(no)).remove(0);
+    let mut late = inputs(&simulation.state, &asked, &Response::Answer(no)).remove(0);
     let cost: Option<Money> = Some("0.5".parse().unwrap());
     if let Fact::AskReplied { reply, .. } = &mut late {
         reply.usage.cost = cost;
@@ -248,4 +248,58 @@ fn an_attempt_to_restore_work_whose_files_cannot_be_watched_has_not_restored_it(
     });
     let task = simulation.state.task(FIRST);
     assert_eq!(task.mode(), Some(FailureMode::Regressed));
+}
+
+#[test]
+fn a_verification_that_was_to_judge_once_more_and_is_redone_decides_anew() {
+    let mission = "name: m
+settings: {finalChecks: always}
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: plan}
+  - {title: write, dependsOn: [plan], expectations: [{type: test, command: x}]}
+  - title: verify
+    type: verification
+    dependsOn: [write]
+    acceptance: [it is good]
+    verification: {grader: heuristic}
+    onPass: publish
+    onFail: repair
+    onRefer: ask
+  - {title: publish}
+  - {title: repair}
+  - {title: ask}
+";
+    let left_out = |simulation: &Simulation| -> Vec<bool> {
+        let tasks = simulation.state.tasks.iter();
+        tasks.map(|task| task.not_taken).collect()
+    };
+    let mut simulation = Simulation::new(mission, options());
+    nothing_passes(&mut simulation);
+    let verify = simulation.state.task(TaskId(2));
+    assert_eq!(
+        (verify.status(), verify.reopened.is_some()),
+        (Status::Pending, true)
+    );
+    assert_eq!(left_out(&simulation), [false, false, false, false, true, true]);
+    simulation.say(&Fact::Redo(FIRST));
+    assert_eq!(left_out(&simulation), [false; 6], "its verdict is withdrawn");
+    let kept = simulation.state.sums.counts;
+    simulation.state.derive();
+    assert_eq!(
+        (left_out(&simulation), simulation.state.sums.counts),
+        (vec![false; 6], kept)
+    );
+    simulation.resume();
+    simulation.run(|state, effect| match effect {
+        Effect::Job {
+            job: Job::Grade(_), ..
+        } => Response::Score(10),
+        _ => good(state, effect),
+    });
+    use Status::{Done, Pending};
+    assert_eq!(
+        statuses(&simulation.state),
+        [Done, Done, Done, Pending, Done, Pending]
+    );
 }

@@ -6,11 +6,12 @@ use crate::domain::{
     AskId, AttemptKind, Cause, Digest, Millis, Points, Purpose, Stage, StageKey, Status, Step, TaskId,
     Timestamp, TurnId, Verdict, WaitingReason,
 };
-use crate::engine::decide::signature;
+use crate::engine::mark::Mark;
+use crate::engine::signature::signature;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
-    AfterScan, BudgetEvent, CallId, Effect, Event, Exit, FileFact, Job, JobEnd, StageReport, TaskEvent,
-    TurnEvent, Usage, WorkEvent, apply, effects, may_be_made, pending_effects,
+    AfterScan, BudgetEvent, Effect, Event, Exit, FileFact, Job, JobEnd, StageReport, TaskEvent, TurnEvent,
+    Usage, WorkEvent, WorkId, apply, effects, may_be_made, pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -20,7 +21,7 @@ const TASK: TaskId = TaskId(0);
 fn verdict(stage: Stage, relaxed: bool) -> Event {
     Event::verdict(StageReport {
         points: Some(Points::whole(50)),
-        relaxed,
+        mark: relaxed.then_some(Mark::Relaxed),
         ..StageReport::new(TASK, 1, stage, Verdict::Pass, None)
     })
 }
@@ -84,6 +85,9 @@ fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
     };
     let next = |task: &TaskState| task.hold().map(|waiting| waiting.undecided);
     task.apply(&requested);
+    assert_eq!(next(&task), None, "only who waits for a person has a hold");
+    task.apply(&transition(Status::AwaitingApproval));
+    task.apply(&requested);
     assert_eq!(next(&task), Some(0));
     task.apply(&undecided(0, None));
     assert_eq!(next(&task), Some(1));
@@ -99,12 +103,12 @@ fn relief_that_any_judge_needed_is_kept_until_the_next_attempt() {
     for (judged, verified) in [(false, false), (false, true), (true, false), (true, true)] {
         task.plan_attempt(1, AttemptKind::Execute);
         assert!(
-            !task.attempt.relaxed,
+            !task.attempt.has(Mark::Relaxed),
             "the last attempt's relief is not this one's"
         );
         task.apply(&verdict(Stage::Judge, judged));
         task.apply(&verdict(Stage::Verification, verified));
-        assert_eq!(task.attempt.relaxed, judged || verified);
+        assert_eq!(task.attempt.has(Mark::Relaxed), judged || verified);
     }
 }
 
@@ -164,24 +168,24 @@ fn a_call_without_room_may_not_be_made() {
     while !simulation.todo.iter().any(asks) {
         simulation.perform(0, &mut good);
     }
-    let consult = simulation
+    let ask = simulation
         .todo
         .iter()
         .find(|effect| asks(effect))
         .cloned()
         .unwrap();
-    let Effect::Ask { id, agent, .. } = consult.clone() else {
+    let Effect::Ask { id, agent, .. } = ask.clone() else {
         unreachable!()
     };
-    assert!(may_be_made(&simulation.state, &consult));
+    assert!(may_be_made(&simulation.state, &ask));
     apply(
         &mut simulation.state,
         &Event::Budget(BudgetEvent::Held {
-            call: CallId::ask(id),
+            call: WorkId::ask(id),
             agent,
         }),
     );
-    assert!(!may_be_made(&simulation.state, &consult));
+    assert!(!may_be_made(&simulation.state, &ask));
     let seat = Effect::Ask {
         id: AskId {
             number: id.number + 1,
@@ -232,7 +236,7 @@ fn referred(cause: Cause) -> TaskState {
 
 #[test]
 fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_asked_again() {
-    assert!(!referred(Cause::Person).attempt.indeterminate);
+    assert!(!referred(Cause::Person).attempt.has(Mark::Indeterminate));
     let resolved = Event::Task(
         TASK,
         TaskEvent::ApprovalResolved {
@@ -243,15 +247,15 @@ fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_ask
     );
     for event in [resolved.clone(), transition(Status::Review)] {
         let mut task = referred(Cause::NoReviewer);
-        assert!(task.attempt.indeterminate);
+        assert!(task.attempt.has(Mark::Indeterminate));
         task.apply(&event);
-        assert!(!task.attempt.indeterminate);
+        assert!(!task.attempt.has(Mark::Indeterminate));
     }
     // What was left open by something else than missing judges stays so.
     let mut task = referred(Cause::Person);
-    task.attempt.indeterminate = true;
+    task.attempt.marks.push(Mark::Indeterminate);
     task.apply(&resolved);
-    assert!(task.attempt.indeterminate);
+    assert!(task.attempt.has(Mark::Indeterminate));
 }
 
 #[test]
@@ -278,25 +282,30 @@ fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
     let asked = || {
         let mut task = TaskState::default();
         task.apply(&transition(Status::Review));
-        assert!(task.judging().is_none(), "nothing was seen before");
+        assert!(
+            task.judging().unwrap().files.is_empty(),
+            "nothing was seen before"
+        );
         task.apply(&scanned);
         task.apply(&transition(Status::AwaitingApproval));
-        assert_eq!(task.seen, std::slice::from_ref(&fact));
+        assert_eq!(task.judged().unwrap().files, std::slice::from_ref(&fact));
         task
     };
     let mut task = asked();
     task.apply(&transition(Status::Review));
     let files = task.judging().map(|judging| judging.files.clone());
-    assert_eq!((files, task.seen), (Some(vec![fact.clone()]), vec![]));
+    assert_eq!((files, task.judged().is_none()), (Some(vec![fact.clone()]), true));
     let mut task = asked();
     task.apply(&transition(Status::Pending));
-    assert_eq!(task.seen, []);
+    task.apply(&transition(Status::Review));
+    assert_eq!(task.judging().unwrap().files, []);
 }
 
 #[test]
 fn a_step_is_open_until_it_has_its_verdict() {
     for stage in [Stage::Stages, Stage::RedTeam, Stage::Vision, Stage::Checks] {
         let mut task = TaskState::default();
+        task.apply(&transition(Status::Review));
         task.apply(&Event::Task(
             TASK,
             TaskEvent::StageOpened {
@@ -350,24 +359,26 @@ fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
         task.apply(&event);
         assert_eq!(task.ask_of_seat(0), None, "{event:?}");
     }
-    task.review = None;
+    task.lifecycle = Status::Pending.into();
     assert_eq!(task.ask_of_seat(0), None);
 }
 
 #[test]
-fn only_a_red_team_or_a_look_that_gave_no_report_marks_the_attempt() {
-    for (stage, marked) in [
-        (Stage::RedTeam, true),
-        (Stage::Vision, true),
-        (Stage::Judge, false),
-        (Stage::Stages, false),
+fn only_a_red_team_or_a_look_that_gave_no_report_marks_the_attempt_as_faulted() {
+    for (stage, verdict, marked) in [
+        (Stage::RedTeam, Verdict::Fault, true),
+        (Stage::Vision, Verdict::Fault, true),
+        (Stage::Judge, Verdict::Fault, false),
+        (Stage::Stages, Verdict::Fault, false),
+        (Stage::RedTeam, Verdict::Pass, false),
+        (Stage::RedTeam, Verdict::Skip, false),
     ] {
         let mut task = TaskState::default();
-        let report = StageReport::new(TASK, 1, stage, Verdict::Fault, Some(Cause::GateError));
+        let report = StageReport::new(TASK, 1, stage, verdict, Some(Cause::GateError));
         task.apply(&Event::verdict(report));
-        assert_eq!(task.attempt.faulted, marked, "{stage:?}");
+        assert_eq!(task.attempt.has(Mark::Faulted), marked, "{stage:?} {verdict:?}");
         task.plan_attempt(2, AttemptKind::Retry);
-        assert!(!task.attempt.faulted);
+        assert!(!task.attempt.has(Mark::Faulted));
     }
 }
 

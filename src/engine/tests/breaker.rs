@@ -3,9 +3,10 @@
 use crate::domain::{
     AskId, Cause, OutcomeClass, Purpose, QualityFlag, Stage, Status, TaskId, TurnId, Verdict,
 };
+use crate::engine::mark::Mark;
 use crate::engine::{AskEvent, Command, Effect, Event, Fact, Job, OperatorInput, State, TaskEvent, outcome};
 
-use super::simulation::{Answer, Simulation, good, options};
+use super::simulation::{Response, Simulation, good, options};
 
 /// Tasks one after the other by priority, in one wave; the judge says `points` to each call.
 fn run(agents: &str, settings: &str, tasks: &str, points: &[u8]) -> Simulation {
@@ -23,7 +24,7 @@ fn run(agents: &str, settings: &str, tasks: &str, points: &[u8]) -> Simulation {
             ..
         } => {
             call += 1;
-            Answer::Score(points[(call - 1) % points.len()])
+            Response::Score(points[(call - 1) % points.len()])
         }
         other => good(state, other),
     });
@@ -140,7 +141,7 @@ fn preflight_rejects_and_failed_checks_never_count() {
     simulation.run(|state, effect| match effect {
         Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(false),
+        } => Response::Check(false),
         other => good(state, other),
     });
     assert_eq!(calls(&simulation), 1);
@@ -165,7 +166,7 @@ fn a_review_that_was_asked_for_and_is_missing_is_indeterminate() {
         let simulation = run(W, settings, &tasks, &[40]);
         let task = simulation.state.task(TaskId(1));
         assert_eq!(
-            (task.flag(), task.attempt.indeterminate),
+            (task.flag(), task.attempt.has(Mark::Indeterminate)),
             (Some(QualityFlag::Unverified), true),
             "{asked}"
         );
@@ -234,12 +235,12 @@ fn what_failed_its_checks_was_not_sent_back_by_its_judges() {
             job: Job::Check(_), ..
         } => {
             checks += 1;
-            Answer::Check(checks > 1)
+            Response::Check(checks > 1)
         }
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(40),
+        } => Response::Score(40),
         other => good(state, other),
     });
     assert_eq!(
@@ -266,7 +267,7 @@ fn what_judges_said_before_the_work_began_anew_does_not_make_it_theirs() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(40),
+        } => Response::Score(40),
         other => good(state, other),
     });
     assert_eq!(calls(&simulation), 7, "three more, and the last is not judged");
@@ -291,16 +292,16 @@ fn a_fixup_is_of_the_judges_that_rejected_what_it_mends() {
             Effect::Job {
                 turn: TurnId { task, .. },
                 job: Job::Check(_),
-            } => Answer::Check(*task != TaskId(0)),
+            } => Response::Check(*task != TaskId(0)),
             Effect::Ask {
                 id: AskId { task, .. },
                 purpose: Purpose::Score(_),
                 ..
-            } if state.plan.mended_by(*task).is_some() => Answer::Score(90),
+            } if state.plan.mended_by(*task).is_some() => Response::Score(90),
             Effect::Ask {
                 purpose: Purpose::Score(_),
                 ..
-            } => Answer::Score(40),
+            } => Response::Score(40),
             other => good(state, other),
         });
         (calls(&simulation), simulation.state.task(TaskId(3)).flag())

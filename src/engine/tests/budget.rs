@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::{FailureClass, Money, OutcomeClass, Purpose, Status, TaskId, TurnId};
-use crate::engine::ledger::{CallId, Room, calls_of};
+use crate::engine::WorkId;
+use crate::engine::ledger::Room;
 use crate::engine::{
     AskEvent, BudgetEvent, Ceiling, Effect, Event, Fact, RunEvent, RunPhase, State, TurnEvent, Usage,
     may_be_made, outcome,
@@ -12,8 +13,8 @@ use crate::engine::{
 use crate::mission::RunOptions;
 use crate::mission::model::Budget;
 
-use super::random::{Random, random_answer, random_mission, random_options};
-use super::simulation::{Answer, Simulation, good, inputs, options, statuses};
+use super::random::{Random, random_mission, random_options, random_response};
+use super::simulation::{Response, Simulation, good, inputs, options, statuses};
 
 fn money(text: &str) -> Money {
     text.parse().unwrap()
@@ -126,7 +127,7 @@ tasks: [{title: a}]
 ";
     let mut simulation = Simulation::new(yaml, options());
     let refuse = |state: &State, effect: &Effect| match effect {
-        Effect::RunTurn { .. } => Answer::NeverStarted(FailureClass::RateLimited),
+        Effect::RunTurn { .. } => Response::NeverStarted(FailureClass::RateLimited),
         effect => good(state, effect),
     };
     simulation.run(refuse);
@@ -172,20 +173,20 @@ fn time_is_counted_over_sessions() {
 fn is_balanced(state: &State, yaml: &str) {
     let known = state.ledger.known();
     let ids = || state.plan.every_task_id();
-    let asked: BTreeSet<CallId> = ids()
-        .flat_map(|id| calls_of(state.task(id)))
+    let asked: BTreeSet<WorkId> = ids()
+        .flat_map(|id| state.task(id).calls_out())
         .map(|(call, _)| call)
         .collect();
-    let running: BTreeSet<CallId> = ids()
+    let running: BTreeSet<WorkId> = ids()
         .filter(|id| state.task(*id).work.turn.is_some())
-        .map(|id| CallId::turn(state.current_turn(id)))
+        .map(|id| WorkId::turn(state.current_turn(id)))
         .collect();
-    let wanted: BTreeSet<CallId> = asked.union(&running).copied().collect();
+    let wanted: BTreeSet<WorkId> = asked.union(&running).copied().collect();
     assert!(known.is_superset(&wanted), "{known:?} and not {wanted:?}\n{yaml}");
     // A turn may be held before it begins.
     for call in known.difference(&wanted) {
         let task = state.task(call.task);
-        let comes = CallId::turn(TurnId {
+        let comes = WorkId::turn(TurnId {
             turn: task.attempt.turn + 1,
             ..state.current_turn(call.task)
         });
@@ -220,7 +221,7 @@ fn the_ledger_has_the_calls_that_are_waited_for_and_no_others() {
                 assert_eq!(limit(&simulation), None);
             } else {
                 let index = random.below(simulation.todo.len().max(1));
-                simulation.perform(index, &mut |_, effect| random_answer(&mut random, effect));
+                simulation.perform(index, &mut |_, effect| random_response(&mut random, effect));
             }
             steps += 1;
         }
@@ -239,7 +240,7 @@ fn random_runs_keep_their_ceiling_and_go_on_without_it() {
             ..random_options(&mut random, &yaml)
         };
         let mut simulation = Simulation::new(&yaml, bound);
-        simulation.run(|_, effect| random_answer(&mut random, effect));
+        simulation.run(|_, effect| random_response(&mut random, effect));
         let charged = simulation.state.ledger.spent().charged;
         assert!(charged <= ceiling, "{charged} of {ceiling}\n{yaml}");
         let stopped = limit(&simulation).is_some();
@@ -569,7 +570,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     );
     let first = simulation.todo.pop_front().unwrap();
     let before = simulation.todo.len();
-    for mut input in inputs(&simulation.state, &first, &Answer::Score(90)) {
+    for mut input in inputs(&simulation.state, &first, &Response::Score(90)) {
         if let Fact::AskReplied { reply, .. } = &mut input {
             reply.usage.cost = Some(money("0.01"));
         }
@@ -608,7 +609,7 @@ tasks: [{title: a, assignTo: w}, {title: b, assignTo: w}, {title: c, assignTo: w
     let ready = simulation.todo.iter().position(|effect| !is_turn(effect));
     let ready = simulation.todo.remove(ready.unwrap()).unwrap();
     let turn = simulation.todo.pop_front().unwrap();
-    for mut input in inputs(&simulation.state, &turn, &Answer::Finished) {
+    for mut input in inputs(&simulation.state, &turn, &Response::Finished) {
         if let Fact::TurnEnded(end) = &mut input {
             (end.usage.input_tokens, end.usage.output_tokens) = (Some(9), Some(9));
         }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::domain::{
-    Advice, AgentId, AskId, Digest, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
+    AgentId, Answer, AskId, Digest, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
-use crate::engine::ledger::{CallId, Room, drop_what_nobody_waits_for};
+use crate::engine::apply::drop_what_nobody_waits_for;
+use crate::engine::ledger::Room;
 use crate::engine::{
-    AskFailure, BudgetEvent, Call, Ceiling, Command, Effect, Event, Fact, FileRef, OperatorInput, ReplyRef,
-    RunEvent, State, StopCause, SupervisorRef, Timer, Usage, apply, decide, effects,
+    AskFailure, BudgetEvent, Ceiling, Command, Effect, Event, Fact, FileRef, OperatorInput, ReplyRef,
+    RunEvent, State, StopCause, TaskWork, Timer, Usage, WorkId, apply, decide, effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -23,15 +24,15 @@ const JUDGED: TaskId = TaskId(0);
 const WORKS: TaskId = TaskId(1);
 const WAITS: TaskId = TaskId(2);
 
-fn turn(task: TaskId, turn: u32) -> CallId {
-    CallId::turn(TurnId {
+fn turn(task: TaskId, turn: u32) -> WorkId {
+    WorkId::turn(TurnId {
         task,
         attempt: 1,
         turn,
     })
 }
 
-fn held(state: &State, call: CallId) -> Event {
+fn held(state: &State, call: WorkId) -> Event {
     Event::Budget(BudgetEvent::Held {
         call,
         agent: state.plan.task(call.task).agent,
@@ -39,7 +40,7 @@ fn held(state: &State, call: CallId) -> Event {
 }
 
 /// One task is judged, one works, and one waits until there is room for its turn. Nobody knows what the judge may cost.
-fn in_the_middle() -> (State, CallId) {
+fn in_the_middle() -> (State, WorkId) {
     let mut simulation = Simulation::new(MISSION, options());
     let plan = Arc::make_mut(&mut simulation.state.plan);
     plan.rules.budget.max_cost = Some("10".parse().unwrap());
@@ -52,7 +53,7 @@ fn in_the_middle() -> (State, CallId) {
     }
     perform(&|effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == JUDGED));
     let seat = simulation.todo.iter().find_map(|effect| match effect {
-        Effect::Ask { id, .. } => Some(CallId::ask(*id)),
+        Effect::Ask { id, .. } => Some(WorkId::ask(*id)),
         _ => None,
     });
     let mut state = simulation.state;
@@ -67,13 +68,7 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
     let before = *state.ledger.spent();
     assert!(state.ledger.is_open(seat) && state.ledger.is_open(turn(WORKS, 1)));
     assert!(state.ledger.is_held(turn(WAITS, 1)));
-    let resume = Fact::Resume {
-        options: Box::new(state.options.clone()),
-        supervisor: SupervisorRef::default(),
-        rules: crate::engine::RULES,
-        kept: Vec::new(),
-        last: None,
-    };
+    let resume = Fact::resume(state.options.clone());
     let resumed = decide(&state, &resume, Timestamp(9)).into_iter();
     let resumed = resumed.filter(|event| matches!(event, Event::Run(RunEvent::Resumed { .. })));
     for event in resumed.collect::<Vec<_>>() {
@@ -96,10 +91,10 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
 #[test]
 fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
     let (middle, seat) = in_the_middle();
-    let CallId { call: seat, .. } = seat;
-    let seat = CallId {
+    let WorkId { work: seat, .. } = seat;
+    let seat = WorkId {
         task: WAITS,
-        call: seat,
+        work: seat,
     };
     let (coming, later) = (turn(WAITS, 1), turn(WAITS, 2));
     for (call, status, stays) in [
@@ -112,7 +107,7 @@ fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
         (seat, Status::Review, false),
     ] {
         let mut state = middle.clone();
-        state.tasks[WAITS.index()].state = status;
+        state.tasks[WAITS.index()].lifecycle = status.into();
         let plan = state.plan.clone();
         let event = held(&state, call);
         state.ledger.follow(&plan, &event);
@@ -134,7 +129,7 @@ fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
 }
 
 /// Its task is called off while a judge is out, which then replies.
-fn judged_too_late() -> (State, Fact, CallId, Usage) {
+fn judged_too_late() -> (State, Fact, WorkId, Usage) {
     let (mut state, seat) = in_the_middle();
     let cancel = Fact::Operator(Box::new(OperatorInput {
         id: None,
@@ -144,7 +139,7 @@ fn judged_too_late() -> (State, Fact, CallId, Usage) {
     for event in decide(&state, &cancel, Timestamp(9)) {
         apply(&mut state, &event);
     }
-    let Call::Ask(number, attempt_try) = seat.call else {
+    let TaskWork::Ask(number, attempt_try) = seat.work else {
         panic!("a judge is asked: {seat:?}")
     };
     let usage = Usage {
@@ -174,7 +169,7 @@ fn judged_too_late() -> (State, Fact, CallId, Usage) {
             tools: None,
             judgement: None,
         },
-        advice: Advice::NoAnswer,
+        answer: Answer::DoesNotKnow,
     };
     (state, replied, seat, usage)
 }
@@ -208,7 +203,7 @@ fn what_a_dropped_call_used_is_settled_once() {
 fn what_never_came_to_be_is_no_request_even_if_nobody_waits_for_it() {
     let (mut state, _, call, _) = judged_too_late();
     let dropped = *state.ledger.spent();
-    let Call::Ask(number, attempt_try) = call.call else {
+    let TaskWork::Ask(number, attempt_try) = call.work else {
         panic!("a judge is asked: {call:?}")
     };
     let failed = Fact::AskFailed(Box::new(AskFailure {
@@ -237,13 +232,7 @@ fn what_never_came_to_be_is_no_request_even_if_nobody_waits_for_it() {
 #[test]
 fn a_later_session_settles_nothing_that_an_earlier_one_dropped() {
     let (mut state, replied, ..) = judged_too_late();
-    let resume = Fact::Resume {
-        options: Box::new(state.options.clone()),
-        supervisor: SupervisorRef::default(),
-        rules: crate::engine::RULES,
-        kept: Vec::new(),
-        last: None,
-    };
+    let resume = Fact::resume(state.options.clone());
     for event in decide(&state, &resume, Timestamp(10)) {
         apply(&mut state, &event);
     }
@@ -301,7 +290,7 @@ fn what_has_room_again_is_asked_and_nobody_beside_it() {
     let seats = asked(&simulation);
     assert_eq!(seats.len(), 2);
     for seat in seats {
-        let call = CallId::ask(seat);
+        let call = WorkId::ask(seat);
         let mut state = simulation.state.clone();
         let released = Event::Budget(BudgetEvent::Released { call });
         for event in [held(&state, call), released.clone()] {

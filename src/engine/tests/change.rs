@@ -12,7 +12,7 @@ use crate::mission::{Part, RunOptions};
 
 use super::properties::{followed, random_run, really_ok};
 use super::random::{Random, random_mission};
-use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
 /// A panel, a chain, a gate, and two that stand alone.
 const BASE: &str = "
@@ -43,7 +43,9 @@ fn change(yaml: &str, options: &RunOptions) -> Fact {
 fn ended() -> Simulation {
     let mut simulation = Simulation::new(BASE, options());
     simulation.run(|state, effect| match effect {
-        Effect::RunTurn { turn, .. } if turn.task == TaskId(4) => Answer::AgentFailed(FailureClass::Unknown),
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(4) => {
+            Response::AgentFailed(FailureClass::Unknown)
+        }
         _ => good(state, effect),
     });
     simulation
@@ -331,11 +333,11 @@ tasks:
     )
 }
 
-fn bad_verdict(state: &State, effect: &Effect) -> Answer {
+fn bad_verdict(state: &State, effect: &Effect) -> Response {
     match effect {
         Effect::Job {
             job: Job::Grade(_), ..
-        } => Answer::Score(10),
+        } => Response::Score(10),
         _ => good(state, effect),
     }
 }
@@ -398,9 +400,9 @@ fn a_changed_task_loses_the_turn_in_flight_and_one_between_attempts_begins_anew(
         },
     );
     while simulation.state.tasks[0].course.retries == 0 {
-        simulation.perform(0, &mut |_, _| Answer::AgentFailed(FailureClass::Unknown));
+        simulation.perform(0, &mut |_, _| Response::AgentFailed(FailureClass::Unknown));
     }
-    simulation.state.tasks[0].state = Status::Pending;
+    simulation.state.tasks[0].lifecycle = Status::Pending.into();
     let before = simulation.state.tasks[0].attempt.number;
     assert!(simulation.say(&input));
     let task = &simulation.state.tasks[0];
@@ -501,7 +503,7 @@ tasks: [{title: a, description: one, assignTo: w, review: none}]
 ";
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(|_, effect| match effect {
-        Effect::RunTurn { .. } => Answer::Asks(Asked {
+        Effect::RunTurn { .. } => Response::Asks(Asked {
             text: "Which one?".to_owned(),
             detected: false,
             call: None,
@@ -553,7 +555,7 @@ tasks: [{title: plan, description: one, assignTo: lead, expectations: [{type: te
     let list = serde_json::json!([{"title": "part", "assignTo": "w"}]);
     let parts = crate::mission::read_delegations(&list).0;
     let script = |state: &State, effect: &Effect| match effect {
-        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::HandsDown(parts.clone()),
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Response::HandsDown(parts.clone()),
         _ => good(state, effect),
     };
     let mut simulation = Simulation::new(yaml, options());

@@ -8,7 +8,7 @@ use crate::engine::{
 };
 use crate::mission::Part;
 
-use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
 pub(super) const TASK: Option<TaskId> = Some(TaskId(0));
 
@@ -191,12 +191,12 @@ const MENDED: &str = "tasks:
   - {title: b}";
 const FIXUP: TaskId = TaskId(2);
 
-fn mends(state: &State, effect: &Effect) -> Answer {
+fn mends(state: &State, effect: &Effect) -> Response {
     match effect {
         Effect::Job {
             turn: TurnId { task, .. },
             job: Job::Check(_),
-        } => Answer::Check(*task == FIXUP),
+        } => Response::Check(*task == FIXUP),
         _ => good(state, effect),
     }
 }
@@ -216,7 +216,7 @@ fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
     simulation.run(|state, effect| match effect {
         Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(false),
+        } => Response::Check(false),
         _ => good(state, effect),
     });
     assert_eq!(simulation.state.sums.counts.failed, 2);
@@ -285,7 +285,7 @@ fn a_mission_that_failed_met_nothing() {
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(|state, effect| match effect {
         Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => {
-            Answer::AgentFailed(FailureClass::ProviderAuth)
+            Response::AgentFailed(FailureClass::ProviderAuth)
         }
         effect => good(state, effect),
     });

@@ -7,7 +7,7 @@ use crate::engine::{AskEvent, Effect, Event, Fact, RunEvent, State, TaskEvent};
 use crate::mission::{Part, SubTask, read_delegations};
 
 use super::properties::is_up_to_date;
-use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
 const LEAD: &str = "name: m
 agents:
@@ -34,10 +34,10 @@ fn run(yaml: &str, list: &serde_json::Value) -> Simulation {
 }
 
 /// The first task hands this down; everybody else does well.
-fn script(list: &serde_json::Value) -> impl FnMut(&State, &Effect) -> Answer + use<> {
+fn script(list: &serde_json::Value) -> impl FnMut(&State, &Effect) -> Response + use<> {
     let sub_tasks = wants(list);
     move |state, effect| match effect {
-        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::HandsDown(sub_tasks.clone()),
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Response::HandsDown(sub_tasks.clone()),
         _ => good(state, effect),
     }
 }
@@ -133,10 +133,10 @@ fn no_more_and_no_deeper_than_the_settings_say() {
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(|state, effect| match effect {
         Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => {
-            Answer::HandsDown(wants(&json!([{"title": "a", "assignTo": "w"}])))
+            Response::HandsDown(wants(&json!([{"title": "a", "assignTo": "w"}])))
         }
         Effect::RunTurn { turn, .. } if turn.task == TaskId(3) => {
-            Answer::HandsDown(wants(&json!([{"title": "b", "assignTo": "lead"}])))
+            Response::HandsDown(wants(&json!([{"title": "b", "assignTo": "lead"}])))
         }
         _ => good(state, effect),
     });
@@ -200,14 +200,16 @@ fn work_that_is_done_again_hands_down_anew() {
 }
 
 /// Two who hand down, by what each of them wants in which attempt; both work one after the other.
-fn handed_down_by(lists: Vec<(u32, u32, serde_json::Value)>) -> impl FnMut(&State, &Effect) -> Answer {
+fn handed_down_by(lists: Vec<(u32, u32, serde_json::Value)>) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
         Effect::RunTurn { turn, .. } => {
             is_up_to_date(state);
             let found = lists
                 .iter()
                 .find(|(task, attempt, _)| (*task, *attempt) == (turn.task.0, turn.attempt));
-            found.map_or(Answer::Finished, |(_, _, list)| Answer::HandsDown(wants(list)))
+            found.map_or(Response::Finished, |(_, _, list)| {
+                Response::HandsDown(wants(list))
+            })
         }
         _ => good(state, effect),
     }
@@ -259,6 +261,24 @@ fn what_hangs_on_redone_work_is_withdrawn_only_if_that_handed_it_down() {
         [Status::Pending, Status::Done, Status::Pending]
     );
     assert_eq!(simulation.state.plan.task(TaskId(2)).part, Part::Selected);
+}
+
+/// What is kept of a task that is withdrawn while it waits is what would be made of it anew.
+#[test]
+fn a_withdrawn_task_waits_for_nobody() {
+    let mut options = options();
+    options.jobs = Some(1);
+    let mut simulation = Simulation::new(TWO, options);
+    let y = json!([{"title": "y", "assignTo": "w", "dependsOn": ["p"]}]);
+    simulation.run(handed_down_by(vec![(1, 1, y)]));
+    let blockers = |simulation: &Simulation| simulation.state.task(TaskId(2)).blockers;
+    assert!(simulation.say(&Fact::Redo(TaskId(0))));
+    assert_eq!(blockers(&simulation), 1);
+    assert!(simulation.say(&Fact::Redo(TaskId(1))));
+    assert_eq!(simulation.state.plan.task(TaskId(2)).part, Part::Removed);
+    let mut anew = simulation.state.clone();
+    anew.derive();
+    assert_eq!((blockers(&simulation), anew.task(TaskId(2)).blockers), (0, 0));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Dependencies that failed, as tables.
 
 use crate::domain::{FailureClass, FailureMode, Status, TaskId};
-use crate::engine::tests::simulation::{Answer, Simulation, options};
+use crate::engine::state::Lifecycle;
+use crate::engine::tests::simulation::{Response, Simulation, options};
 use crate::engine::{AskEvent, Effect, Event, Fact, FileFact, Job, JobEnd, TaskEvent, Way, decide};
 use crate::mission::RunOptions;
 
@@ -21,11 +22,12 @@ fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
         let mut state = begun.clone();
         for (index, task) in state.tasks.iter_mut().take(10).enumerate() {
             let mode = modes[index % modes.len()];
-            (task.state, task.end.mode) = match (index < done, mode) {
-                (true, _) => (Status::Done, None),
-                (false, Some(mode)) => (Status::Failed, Some(mode)),
-                (false, None) => (Status::InProgress, None),
+            let status = match (index < done, mode) {
+                (true, _) => Status::Done,
+                (false, Some(_)) => Status::Failed,
+                (false, None) => Status::InProgress,
             };
+            task.lifecycle = Lifecycle::default().next(status, None, (mode, None));
         }
         let failed = (0..10)
             .find(|index| state.tasks[*index].status() == Status::Failed)
@@ -90,10 +92,12 @@ fn a_share_that_is_nearly_enough_is_not_enough() {
     for (done, is_enough) in [(16, false), (17, true)] {
         let mut state = simulation(&yaml).state;
         for (index, task) in state.tasks.iter_mut().take(23).enumerate() {
-            (task.state, task.end.mode) = match index < done {
-                true => (Status::Done, None),
-                false => (Status::Failed, Some(FailureMode::Quality)),
+            let status = if index < done {
+                Status::Done
+            } else {
+                Status::Failed
             };
+            task.lifecycle = Lifecycle::default().next(status, None, (Some(FailureMode::Quality), None));
         }
         state.cascades_due.insert((TaskId(23), TaskId(22)));
         let events = decide(&state, &Fact::Advance, NOW);
@@ -122,7 +126,7 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
                 ..
             })
         ) {
-            simulation.perform(0, &mut |_, _| Answer::AgentFailed(FailureClass::Unknown));
+            simulation.perform(0, &mut |_, _| Response::AgentFailed(FailureClass::Unknown));
         }
         let fact = |(path, size): &(&str, Option<u64>)| FileFact {
             path: (*path).to_owned(),
@@ -177,7 +181,7 @@ fn nothing_more_is_tried_about_a_dependency_once_a_failure_is_the_last_start() {
         ..options()
     };
     let mut simulation = Simulation::new(&yaml, options);
-    simulation.run(|_, _| Answer::AgentFailed(FailureClass::Unknown));
+    simulation.run(|_, _| Response::AgentFailed(FailureClass::Unknown));
     assert_eq!(
         simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. }))),
         0

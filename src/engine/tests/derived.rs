@@ -5,7 +5,7 @@ use crate::engine::state::Judging;
 use crate::engine::{Command, Effect, Fact, HoldStage, OperatorInput, State, Timer, apply};
 
 use super::properties::is_up_to_date;
-use super::simulation::{Answer, Simulation, good, options};
+use super::simulation::{Response, Simulation, good, options};
 
 #[test]
 fn a_hold_that_is_of_this_mission_no_more_or_has_more_to_wait_for_is_ahead_again() {
@@ -28,7 +28,7 @@ tasks: [{title: a}, {title: b}]
     assert_eq!(same.hold(hold).stage, HoldStage::Reached);
     assert!(runs(&same));
     let mut waits = state.clone();
-    waits.tasks[0].state = Status::Pending;
+    waits.tasks[0].lifecycle = Status::Pending.into();
     let mut foreign = state.clone();
     let plan = std::sync::Arc::make_mut(&mut foreign.plan);
     std::sync::Arc::make_mut(&mut plan.holds)[0].part = crate::mission::Part::Removed;
@@ -77,8 +77,7 @@ fn a_waiting_task_has_room_beside_others_unless_one_wants_to_be_alone() {
 fn a_task_is_looked_at_while_anything_of_it_is() {
     let looked_at = |judging: Judging| {
         crate::engine::state::TaskState {
-            state: crate::domain::Status::Review,
-            review: Some(Box::new(judging)),
+            lifecycle: crate::engine::state::Lifecycle::Review(Box::new(judging)),
             ..Default::default()
         }
         .is_looked_at()
@@ -143,7 +142,7 @@ tasks: [{title: a}, {title: b, dependsOn: [a]}]
         by: "ada".to_owned(),
     })));
     simulation.perform(0, &mut |_, _| {
-        Answer::AgentFailed(crate::domain::FailureClass::Unknown)
+        Response::AgentFailed(crate::domain::FailureClass::Unknown)
     });
     assert_eq!(simulation.state.task(TaskId(0)).status(), Status::Failed);
     is_up_to_date(&simulation.state);

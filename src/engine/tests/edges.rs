@@ -6,7 +6,7 @@ use crate::engine::{
 };
 use crate::mission::RunOptions;
 
-use super::simulation::{Answer, Simulation, good, options, statuses};
+use super::simulation::{Response, Simulation, good, options, statuses};
 
 use Status::{Done, Failed, InProgress, Pending};
 
@@ -41,14 +41,14 @@ tasks:
     )
 }
 
-fn run(yaml: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+fn run(yaml: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulation {
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(script);
     simulation
 }
 
 /// The grader answers like this, one after the other and the last for ever; everybody else is content.
-fn graded(answers: &[Answer]) -> impl FnMut(&State, &Effect) -> Answer {
+fn graded(answers: &[Response]) -> impl FnMut(&State, &Effect) -> Response {
     let mut answers = answers.to_vec();
     move |state, effect| match effect {
         Effect::Job {
@@ -61,9 +61,9 @@ fn graded(answers: &[Answer]) -> impl FnMut(&State, &Effect) -> Answer {
     }
 }
 
-const GOOD: Answer = Answer::Score(90);
-const BAD: Answer = Answer::Score(10);
-const UNSURE: Answer = Answer::Unreadable;
+const GOOD: Response = Response::Score(90);
+const BAD: Response = Response::Score(10);
+const UNSURE: Response = Response::Unreadable;
 
 /// The tasks that are not taken, by number.
 fn left_out(state: &State) -> Vec<u32> {
@@ -190,7 +190,7 @@ fn a_person_who_has_it_tried_again_gives_all_visits_again() {
 
 #[test]
 fn a_judge_that_fails_has_given_no_verdict() {
-    let lost = Answer::Unreachable(FailureClass::Unknown);
+    let lost = Response::Unreachable(FailureClass::Unknown);
     let simulation = run(&mission("repair", ""), graded(&[lost]));
     assert_eq!(simulation.state.task(VERIFY).status(), Status::AwaitingApproval);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
@@ -314,7 +314,7 @@ fn work_that_is_between_two_attempts_begins_anew_where_what_it_was_built_on_does
     let side = TaskId(5);
     let mut simulation = Simulation::new(&mission("write", more), options());
     let mut script = |state: &State, effect: &Effect| match effect {
-        Effect::RunTurn { turn, .. } if turn.task == side => Answer::AgentFailed(FailureClass::Unknown),
+        Effect::RunTurn { turn, .. } if turn.task == side => Response::AgentFailed(FailureClass::Unknown),
         Effect::Job {
             job: Job::Grade(_), ..
         } => BAD,
@@ -499,7 +499,7 @@ fn checks_alone_may_decide_and_a_checked_verification_asks_nobody() {
         let script = move |state: &State, effect: &Effect| match effect {
             Effect::Job {
                 job: Job::Check(_), ..
-            } => Answer::Check(passes),
+            } => Response::Check(passes),
             _ => good(state, effect),
         };
         let simulation = run(&yaml, script);

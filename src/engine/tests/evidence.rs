@@ -3,7 +3,7 @@
 use crate::domain::{Cause, FailureMode, QualityFlag, Stage, Status, TaskId, TurnId};
 use crate::engine::{Effect, Event, Fact, Job, Known, State, TaskEvent, TurnEnd, TurnEvent, TurnFiles};
 
-use super::simulation::{Answer, Simulation, good, options, statuses};
+use super::simulation::{Response, Simulation, good, options, statuses};
 
 const PROTECTED: &str = "name: m
 agents: {w: {run: [/bin/true]}}
@@ -34,7 +34,7 @@ fn noted(simulation: &Simulation) -> Vec<TurnId> {
 fn a_protected_file_that_was_changed_is_the_end() {
     let mut simulation = Simulation::new(PROTECTED, options());
     simulation.run(|state, effect| match effect {
-        Effect::RunTurn { .. } => Answer::Did(tampered()),
+        Effect::RunTurn { .. } => Response::Did(tampered()),
         other => good(state, other),
     });
     assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
@@ -142,7 +142,7 @@ fn a_turn_that_never_began_leaves_the_record_of_the_one_that_was_lost_before_it(
 fn an_agent_whose_files_cannot_be_noted_is_not_started() {
     let mut simulation = Simulation::new(PROTECTED, options());
     simulation.run(|state, effect| match effect {
-        Effect::NoteFiles { .. } => Answer::Unreachable(crate::domain::FailureClass::Unknown),
+        Effect::NoteFiles { .. } => Response::Unreachable(crate::domain::FailureClass::Unknown),
         other => good(state, other),
     });
     assert!(simulation.turns.is_empty());
@@ -167,7 +167,7 @@ tasks:
   - {title: u}
 ";
     let wrote = |_: &State, effect: &Effect| match effect {
-        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::Did(TurnFiles {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Response::Did(TurnFiles {
             changed: Some(1),
             written: Some(1),
             ..TurnFiles::default()
@@ -175,8 +175,8 @@ tasks:
         Effect::Job {
             job: Job::Scan { .. },
             ..
-        } => Answer::Files(Some(1), 0),
-        _ => Answer::Finished,
+        } => Response::Files(Some(1), 0),
+        _ => Response::Finished,
     };
     for (jobs, expected) in [(1, Known::Yes), (2, Known::Unknown)] {
         let mut options = options();
@@ -229,7 +229,7 @@ tasks:
             .position(|effect| !(long_works && is_long(effect)))
         {
             simulation.perform(next, &mut |state, effect| match effect {
-                Effect::RunTurn { turn, .. } if turn.task == TaskId(2) => Answer::Did(TurnFiles {
+                Effect::RunTurn { turn, .. } if turn.task == TaskId(2) => Response::Did(TurnFiles {
                     changed: Some(1),
                     written: Some(1),
                     ..TurnFiles::default()
@@ -273,7 +273,7 @@ fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
                 Effect::Job {
                     job: Job::Scan { .. },
                     ..
-                } if hollow => simulation.perform(0, &mut |_, _| Answer::Hollow),
+                } if hollow => simulation.perform(0, &mut |_, _| Response::Hollow),
                 _ => simulation.perform(0, &mut good),
             }
         }
@@ -311,7 +311,7 @@ tasks: [{title: t, description: write a report, review: none, maxAttempts: 1}]
 ";
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(|state, effect| match effect {
-        Effect::RunTurn { .. } => Answer::Did(TurnFiles {
+        Effect::RunTurn { .. } => Response::Did(TurnFiles {
             changed: Some(0),
             written: Some(0),
             ..TurnFiles::default()
@@ -335,7 +335,7 @@ fn files_that_are_told_of_twice_count_once() {
         simulation.perform(0, &mut good);
     }
     let effect = simulation.todo.pop_front().unwrap();
-    let input = super::simulation::inputs(&simulation.state, &effect, &Answer::Files(Some(1), 0)).remove(0);
+    let input = super::simulation::inputs(&simulation.state, &effect, &Response::Files(Some(1), 0)).remove(0);
     assert!(simulation.say(&input));
     assert!(!simulation.say(&input), "it is not looked at any more");
 }

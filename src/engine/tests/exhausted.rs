@@ -3,7 +3,7 @@
 use crate::domain::{FailureMode, QualityFlag, Status, TaskId};
 use crate::engine::{Command, Effect, Event, Fact, Job, JobEnd, OperatorInput, TaskEvent, ToolCalls};
 
-use super::simulation::{Answer, Simulation, good, options};
+use super::simulation::{Response, Simulation, good, options};
 
 const TASK: TaskId = TaskId(0);
 
@@ -50,7 +50,7 @@ tasks:
             simulation.perform(0, &mut |state, effect| match effect {
                 Effect::Job {
                     job: Job::Check(_), ..
-                } => Answer::Check(false),
+                } => Response::Check(false),
                 _ => good(state, effect),
             });
         }
@@ -104,7 +104,7 @@ tasks: [{title: t, maxAttempts: 1, onExhausted: degrade, requiresToolCalls: true
 ";
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(|state, effect| match effect {
-        Effect::RunTurn { .. } => Answer::Called(ToolCalls::default()),
+        Effect::RunTurn { .. } => Response::Called(ToolCalls::default()),
         _ => good(state, effect),
     });
     let task = simulation.state.task(TASK);

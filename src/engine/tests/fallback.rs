@@ -1,9 +1,9 @@
 //! `fallback`: who judges instead of an agent that cannot be reached, and who never does.
 
-use crate::domain::{Advice, AgentId, FailureClass, OutcomeClass, QualityFlag, TaskId};
+use crate::domain::{AgentId, Answer, FailureClass, OutcomeClass, QualityFlag, TaskId};
 use crate::engine::{AskEvent, Effect, Event, State, TaskEvent, outcome};
 
-use super::simulation::{Answer, Simulation, good, options};
+use super::simulation::{Response, Simulation, good, options};
 
 const T: TaskId = TaskId(0);
 
@@ -20,14 +20,14 @@ fn mission(keys: [&str; 4], task: &str) -> String {
 }
 
 /// Whoever is asked among these cannot be reached.
-fn without(unreachable: &'static [u32], class: FailureClass) -> impl FnMut(&State, &Effect) -> Answer {
+fn without(unreachable: &'static [u32], class: FailureClass) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
-        Effect::Ask { agent, .. } if unreachable.contains(&agent.0) => Answer::Unreachable(class),
+        Effect::Ask { agent, .. } if unreachable.contains(&agent.0) => Response::Unreachable(class),
         _ => good(state, effect),
     }
 }
 
-fn run(yaml: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+fn run(yaml: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulation {
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(script);
     simulation
@@ -124,7 +124,7 @@ fn nobody_stands_in_who_is_not_independent() {
 #[test]
 fn nobody_stands_in_for_a_judge_that_was_never_asked() {
     let never = |state: &State, effect: &Effect| match effect {
-        Effect::Ask { .. } => Answer::NeverAsked,
+        Effect::Ask { .. } => Response::NeverAsked,
         _ => good(state, effect),
     };
     for (task, times) in [
@@ -188,13 +188,13 @@ fn whoever_grades_by_a_rubric_instead_is_named_with_how_sure_it_is() {
         "{yaml}rubrics: {{r: {{criteria: [{{name: correctness, weight: 0.4}}, {{name: completeness, weight: 0.3}}, {{name: probe-adherence, weight: 0.3}}]}}}}\n"
     );
     let said = |confidence: &str| {
-        let Advice::Grades(mut reply) = super::random::grades(100) else {
+        let Answer::Grades(mut reply) = super::random::grades(100) else {
             panic!("grades are grades");
         };
         reply.confidence = crate::domain::Points::new(confidence.parse().unwrap()).unwrap();
         let simulation = run(&yaml, move |state: &State, effect: &Effect| match effect {
-            Effect::Ask { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
-            Effect::Ask { .. } => Answer::Advice(Advice::Grades(reply.clone())),
+            Effect::Ask { agent, .. } if agent.0 == 1 => Response::Unreachable(FailureClass::ProviderAuth),
+            Effect::Ask { .. } => Response::Answer(Answer::Grades(reply.clone())),
             _ => good(state, effect),
         });
         let asked = simulation.journal.iter().flatten().find_map(|event| match event {

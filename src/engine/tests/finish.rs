@@ -7,9 +7,9 @@ use crate::engine::{
     Effect, Event, Job, State, TaskEvent, ToolCalls, TurnEvent, TurnFiles, WorkEvent, outcome,
 };
 
-use super::simulation::{Answer, Simulation, good, options};
+use super::simulation::{Response, Simulation, good, options};
 
-fn run(task: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+fn run(task: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulation {
     let yaml = format!("name: m\nagents: {{w: {{run: [/bin/true]}}}}\ntasks:\n  - {{title: t, {task}}}\n");
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(script);
@@ -29,12 +29,12 @@ fn flag(simulation: &Simulation) -> Option<QualityFlag> {
 }
 
 /// The command at this position is red until the worker's turn of this number.
-fn red_until(command: u32, turn: u32) -> impl FnMut(&State, &Effect) -> Answer {
+fn red_until(command: u32, turn: u32) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
         Effect::Job {
             turn: of,
             job: Job::Finish(n),
-        } => Answer::Check(*n != command || of.turn >= turn),
+        } => Response::Check(*n != command || of.turn >= turn),
         other => good(state, other),
     }
 }
@@ -108,7 +108,7 @@ fn compilation_and_the_rest_are_counted_apart_and_each_stops_on_its_own() {
     let simulation = run(gate, |state, effect| match effect {
         Effect::Job {
             job: Job::Finish(_), ..
-        } => Answer::Check(false),
+        } => Response::Check(false),
         other => good(state, other),
     });
     assert_eq!(nudges(&simulation), 8);
@@ -144,7 +144,7 @@ fn a_forced_gate_does_not_spare_the_work_its_judging() {
         }
         | Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(false),
+        } => Response::Check(false),
         other => good(state, other),
     });
     assert_eq!(simulation.state.task(TaskId(0)).status(), Status::Failed);
@@ -154,20 +154,20 @@ fn a_forced_gate_does_not_spare_the_work_its_judging() {
         Effect::Job {
             turn,
             job: Job::Finish(_),
-        } => Answer::Check(turn.attempt > 1),
+        } => Response::Check(turn.attempt > 1),
         Effect::Job {
             job: Job::Check(_), ..
         } => {
             tries.set(tries.get() + 1);
-            Answer::Check(tries.get() > 1)
+            Response::Check(tries.get() > 1)
         }
         other => good(state, other),
     });
     assert_eq!(flag(&simulation), Some(QualityFlag::Clean));
 }
 
-fn did(changed: Option<u32>, written: Option<u32>) -> Answer {
-    Answer::Did(TurnFiles {
+fn did(changed: Option<u32>, written: Option<u32>) -> Response {
+    Response::Did(TurnFiles {
         changed,
         written,
         ..TurnFiles::default()
@@ -177,7 +177,7 @@ fn did(changed: Option<u32>, written: Option<u32>) -> Answer {
 #[test]
 fn changes_are_what_the_runtime_saw() {
     let gate = "verify: {requireFileChanges: true}";
-    let script = |answer: Answer| {
+    let script = |answer: Response| {
         move |state: &State, effect: &Effect| match effect {
             Effect::RunTurn { .. } => answer.clone(),
             other => good(state, other),
@@ -252,13 +252,13 @@ fn rejected(simulation: &Simulation) -> Option<(Cause, Points)> {
     })
 }
 
-fn called(calls: u32, hollow: bool) -> impl FnMut(&State, &Effect) -> Answer {
+fn called(calls: u32, hollow: bool) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
-        Effect::RunTurn { .. } => Answer::Called(ToolCalls { calls, writes: 0 }),
+        Effect::RunTurn { .. } => Response::Called(ToolCalls { calls, writes: 0 }),
         Effect::Job {
             job: Job::Scan { .. },
             ..
-        } if hollow => Answer::Hollow,
+        } if hollow => Response::Hollow,
         other => good(state, other),
     }
 }
@@ -316,7 +316,7 @@ fn files_that_nobody_wrote_were_not_written() {
             Effect::Job {
                 job: Job::Scan { .. },
                 ..
-            } => Answer::Files(Some(1), 0),
+            } => Response::Files(Some(1), 0),
             other => good(state, other),
         });
         assert_eq!(rejected(&simulation), expected, "{answer:?}");
@@ -328,7 +328,7 @@ fn files_that_nobody_wrote_were_not_written() {
             Effect::Job {
                 job: Job::Scan { .. },
                 ..
-            } => Answer::Files(Some(1), 0),
+            } => Response::Files(Some(1), 0),
             other => good(state, other),
         },
     );

@@ -8,7 +8,7 @@ use crate::engine::{
 };
 use crate::mission::{Origin, Part};
 
-use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
 const BASE: TaskId = TaskId(0);
 const BROKEN: TaskId = TaskId(1);
@@ -36,16 +36,16 @@ qualityGates: [{name: g, afterTasks: [broken], blocksTasks: [behind], requireAll
 ";
 
 /// Checks of the broken task fail; those of its fixup as the script says.
-fn script(fixup_passes: bool) -> impl FnMut(&State, &Effect) -> Answer + Clone {
+fn script(fixup_passes: bool) -> impl FnMut(&State, &Effect) -> Response + Clone {
     move |state, effect| match effect {
         Effect::Job {
             turn: TurnId { task, .. },
             job: Job::Check(_),
-        } if *task == BROKEN => Answer::Check(false),
+        } if *task == BROKEN => Response::Check(false),
         Effect::Job {
             turn: TurnId { task, .. },
             job: Job::Check(_),
-        } if state.plan.mended_by(*task) == Some(BROKEN) => Answer::Check(fixup_passes),
+        } if state.plan.mended_by(*task) == Some(BROKEN) => Response::Check(fixup_passes),
         _ => good(state, effect),
     }
 }
@@ -141,7 +141,7 @@ fn done_is_not_enough_where_it_is_not_clean() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(20),
+        } => Response::Score(20),
         _ => good(state, effect),
     };
     while simulation.state.tasks.len() == 4 {
@@ -177,7 +177,7 @@ fn there_is_none_for_an_agent_that_failed() {
     let mut simulation = Simulation::new(MISSION, options());
     simulation.run(|state, effect| match effect {
         Effect::RunTurn { turn, .. } if turn.task == BROKEN => {
-            Answer::AgentFailed(crate::domain::FailureClass::Unknown)
+            Response::AgentFailed(crate::domain::FailureClass::Unknown)
         }
         _ => good(state, effect),
     });
@@ -199,7 +199,7 @@ fn there_is_none_for_work_that_could_never_be_clean() {
     simulation.run(|state, effect| match effect {
         Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(false),
+        } => Response::Check(false),
         _ => good(state, effect),
     });
     assert_eq!(simulation.state.task(BROKEN).mode(), Some(FailureMode::Quality));
@@ -245,7 +245,7 @@ fn whoever_reads_that_work_failed_reads_whether_a_fixup_follows() {
     half.run(|state, effect| match effect {
         Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(false),
+        } => Response::Check(false),
         _ => good(state, effect),
     });
     let found = reasons(&half);
@@ -290,7 +290,7 @@ fn a_title_that_is_taken_is_left_to_whom_it_belongs() {
     let sub_tasks = crate::mission::read_delegations(&list).0;
     let mut again = Simulation::new(&yaml, options());
     again.run(|state, effect| match effect {
-        Effect::RunTurn { turn, .. } if turn.task == BROKEN => Answer::HandsDown(sub_tasks.clone()),
+        Effect::RunTurn { turn, .. } if turn.task == BROKEN => Response::HandsDown(sub_tasks.clone()),
         _ => good(state, effect),
     });
     assert_eq!(again.state.tasks.len(), 5);
@@ -453,7 +453,7 @@ fn the_orchestrator_is_asked_only_when_the_fixup_has_failed_too() {
     simulation.run(|state, effect| match effect {
         Effect::Ask { .. } => {
             assert!(state.task(FIXUP).status().is_terminal());
-            Answer::Advice(crate::domain::Advice::Retry {
+            Response::Answer(crate::domain::Answer::Retry {
                 reason: "once more".to_owned(),
             })
         }
@@ -462,11 +462,11 @@ fn the_orchestrator_is_asked_only_when_the_fixup_has_failed_too() {
             job: Job::Check(_),
         } if *task == BROKEN => {
             tries += 1;
-            Answer::Check(tries > 2)
+            Response::Check(tries > 2)
         }
         Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(false),
+        } => Response::Check(false),
         _ => good(state, effect),
     });
     let state = &simulation.state;

@@ -3,9 +3,10 @@
 use crate::domain::{
     AskId, AttemptKind, BarOrigin, FailureMode, Points, Purpose, QualityFlag, Status, TaskId, TurnId,
 };
+use crate::engine::mark::Mark;
 use crate::engine::{Effect, Event, Job, State, TaskEvent, worst_case};
 
-use super::simulation::{Answer, Simulation, good, options, plan_of};
+use super::simulation::{Response, Simulation, good, options, plan_of};
 
 const BASE: TaskId = TaskId(0);
 
@@ -41,7 +42,7 @@ fn run(yaml: &str, points: u8) -> Simulation {
         | Effect::Job {
             turn: TurnId { task, .. },
             job: Job::Grade(_),
-        } if *task == BASE => Answer::Score(points),
+        } if *task == BASE => Response::Score(points),
         _ => good(state, effect),
     });
     simulation
@@ -135,7 +136,7 @@ fn a_pass_that_needed_the_relief_says_so() {
     let journal: Vec<Vec<Event>> = serde_json::from_str(&text).unwrap();
     let read = Simulation::recovered(plan_of(&mission("", 3, "type: other"), &options()), &journal);
     assert_eq!(read.state.task(BASE).flag(), Some(QualityFlag::Relaxed));
-    assert!(read.state.task(BASE).attempt.relaxed);
+    assert!(read.state.task(BASE).attempt.has(Mark::Relaxed));
 }
 
 fn kinds(simulation: &Simulation) -> Vec<AttemptKind> {
@@ -180,12 +181,12 @@ fn its_fixup_comes_after_the_extra_attempt_and_is_held_to_the_full_bar() {
             id: AskId { task, .. },
             purpose: Purpose::Score(_),
             ..
-        } if *task == BASE => Answer::Score(20),
+        } if *task == BASE => Response::Score(20),
         Effect::Ask {
             id: AskId { task, .. },
             purpose: Purpose::Score(_),
             ..
-        } if *task == fixup => Answer::Score(50),
+        } if *task == fixup => Response::Score(50),
         _ => good(state, effect),
     });
     let state = &simulation.state;

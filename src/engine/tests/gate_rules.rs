@@ -1,11 +1,11 @@
 //! Gates, and what a command about them meets, as tables.
 
 use crate::domain::{FailureMode, GateId, HoldId, Points, Purpose, QualityFlag, Status, TaskId};
+use crate::engine::decide::evaluate_gate;
+use crate::engine::state::Lifecycle;
 use crate::engine::tests::operator::says;
-use crate::engine::tests::simulation::{Answer, Simulation, good, options};
-use crate::engine::{
-    Command, CommandResult, Effect, Event, GateEvent, RunPhase, apply, decide, evaluate_gate, meets,
-};
+use crate::engine::tests::simulation::{Response, Simulation, good, options};
+use crate::engine::{Command, CommandResult, Effect, Event, GateEvent, RunPhase, apply, decide, meets};
 use crate::mission::RunOptions;
 
 use super::rules::{NOW, mission, simulation};
@@ -23,7 +23,8 @@ fn a_gate_is_measured_by_what_it_asks() {
     let of = |keys: &str, ends: [(Status, Option<QualityFlag>, Option<u8>); 2]| {
         let mut state = gate(keys);
         for (task, (status, flag, points)) in state.tasks.iter_mut().zip(ends) {
-            (task.state, task.end.flag, task.attempt.points) = (status, flag, points.map(Points::whole));
+            task.lifecycle = Lifecycle::default().next(status, None, (None, flag));
+            task.attempt.points = points.map(Points::whole);
         }
         let result = evaluate_gate(&state, GateId(0));
         (result.passed, result.reason.unwrap_or_default())
@@ -118,7 +119,8 @@ fn what_a_command_meets() {
         let mut state = state.clone();
         for (task, status, mode, points) in changes {
             let task = &mut state.tasks[*task];
-            (task.state, task.end.mode, task.attempt.points) = (*status, *mode, points.map(Points::whole));
+            task.lifecycle = Lifecycle::default().next(*status, None, (*mode, Some(QualityFlag::Clean)));
+            task.attempt.points = points.map(Points::whole);
         }
         state.derive();
         state
@@ -207,7 +209,7 @@ fn a_gate_that_nobody_came_to_evaluate_is_evaluated_before_it_is_overridden() {
             Effect::Ask {
                 purpose: Purpose::Score(_),
                 ..
-            } => Answer::Score(score),
+            } => Response::Score(score),
             other => good(state, other),
         });
         // The runner died before it.

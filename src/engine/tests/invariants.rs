@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Advice, AskId, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{Answer, AskId, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::apply::became_terminal;
 use crate::engine::payload::Way;
 use crate::engine::remedies::{FailedDependency, Remedies, Without, is_tried_again};
@@ -11,7 +11,7 @@ use crate::engine::{AskEvent, Effect, Event, Fact, Job, RunEvent, State, TaskEve
 use crate::mission::{AddedTask, Addition, Origin, Part};
 
 use super::properties::is_up_to_date;
-use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
 fn at_every_moment(yaml: &str, simulation: &Simulation) {
     let mut state = State::new(plan_of(yaml, &options()));
@@ -29,7 +29,7 @@ fn at_every_moment(yaml: &str, simulation: &Simulation) {
     }
 }
 
-fn goes_on(simulation: &mut Simulation, input: &Fact, script: impl FnMut(&State, &Effect) -> Answer) {
+fn goes_on(simulation: &mut Simulation, input: &Fact, script: impl FnMut(&State, &Effect) -> Response) {
     assert!(simulation.say(input));
     simulation.resume();
     simulation.run(script);
@@ -62,12 +62,12 @@ const AFTER: TaskId = TaskId(2);
 const FIXUP: TaskId = TaskId(3);
 
 /// Checks of the second task fail, and those of its fixup do not.
-fn mended(state: &State, effect: &Effect) -> Answer {
+fn mended(state: &State, effect: &Effect) -> Response {
     match effect {
         Effect::Job {
             turn: TurnId { task, .. },
             job: Job::Check(_),
-        } => Answer::Check(*task != BROKEN),
+        } => Response::Check(*task != BROKEN),
         _ => good(state, effect),
     }
 }
@@ -187,19 +187,19 @@ const A: TaskId = TaskId(0);
 const B: TaskId = TaskId(1);
 const C: TaskId = TaskId(2);
 
-fn fails_once() -> impl FnMut(&State, &Effect) -> Answer {
+fn fails_once() -> impl FnMut(&State, &Effect) -> Response {
     let mut failed = false;
     move |state, effect| match effect {
         Effect::RunTurn { turn, .. } if turn.task == A && !std::mem::replace(&mut failed, true) => {
-            Answer::AgentFailed(FailureClass::Unknown)
+            Response::AgentFailed(FailureClass::Unknown)
         }
-        Effect::Ask { .. } => Answer::Advice(Advice::Absorb {
+        Effect::Ask { .. } => Response::Answer(Answer::Absorb {
             prompt: "without it".to_owned(),
         }),
         Effect::Job {
             turn: TurnId { task, .. },
             job: Job::Check(_),
-        } => Answer::Check(*task != C),
+        } => Response::Check(*task != C),
         _ => good(state, effect),
     }
 }
@@ -264,7 +264,7 @@ fn who_waits_again_for_what_is_tried_again() {
     ] {
         let mut state = begun(&yaml);
         let task = &mut state.tasks[C.index()];
-        (task.state, task.blockers) = (status, 0);
+        (task.lifecycle, task.blockers) = (status.into(), 0);
         task.remedies = did_without.then(|| Box::new(without(A)));
         state.sum_up();
         is_tried_again(&mut state, C, A, from);
@@ -357,12 +357,12 @@ fn what_a_verdict_leaves_out_waits_for_no_decision() {
 }
 
 /// The grader says this, one after the other.
-fn graded(points: Vec<u8>) -> impl FnMut(&State, &Effect) -> Answer {
+fn graded(points: Vec<u8>) -> impl FnMut(&State, &Effect) -> Response {
     let mut points = points.into_iter();
     move |state, effect| match effect {
         Effect::Job {
             job: Job::Grade(_), ..
-        } => Answer::Score(points.next().unwrap()),
+        } => Response::Score(points.next().unwrap()),
         _ => good(state, effect),
     }
 }
@@ -388,7 +388,9 @@ fn what_leaves_with_a_task_that_is_tried_again_in_vain_has_no_deadline_any_more(
     let mut simulation = Simulation::new(ROUTED, options());
     let mut grades = graded(vec![10]);
     let mut script = |state: &State, effect: &Effect| match effect {
-        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::AgentFailed(FailureClass::Unknown),
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => {
+            Response::AgentFailed(FailureClass::Unknown)
+        }
         _ => grades(state, effect),
     };
     while !simulation.todo.is_empty() {

@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::domain::{
-    Advice, AgentId, AskId, Digest, FailureClass, Millis, Money, Purpose, SeatPlace, TaskId, Timestamp,
+    AgentId, Answer, AskId, Digest, FailureClass, Millis, Money, Purpose, SeatPlace, TaskId, Timestamp,
     TurnId,
 };
-use crate::engine::ledger::{CallId, Room};
+use crate::engine::WorkId;
+use crate::engine::ledger::Room;
 use crate::engine::{
     AskEvent, BudgetEvent, Ceiling, Event, Exit, FileRef, Ledger, Overshoot, ReplyRef, Spent, ToolLedgerRef,
     TurnEvent, Usage, Used,
@@ -173,7 +174,7 @@ fn seat_id(seat: u32) -> AskId {
 }
 
 /// Behind all reviewers.
-fn consult_id(number: u32) -> AskId {
+fn ask_id(number: u32) -> AskId {
     AskId {
         task: TaskId(0),
         number: 100 + number,
@@ -205,6 +206,7 @@ fn request_failed(task: u32) -> Event {
             message: String::new(),
             not_before: Timestamp(9),
             of: 4,
+            never_began: false,
         },
     )
 }
@@ -267,7 +269,7 @@ fn replied(seat: u32, usage: Usage) -> Event {
             purpose: SCORE,
             agent: AgentId(0),
             reply: reply(usage),
-            advice: Advice::Unreadable {
+            answer: Answer::Unreadable {
                 why: String::new(),
                 excerpt: String::new(),
                 grave: false,
@@ -292,9 +294,9 @@ fn seat_failed(seat: u32, class: FailureClass) -> Event {
     )
 }
 
-fn consult(number: u32, agent: u32) -> Event {
+fn ask(number: u32, agent: u32) -> Event {
     Event::Ask(
-        consult_id(number),
+        ask_id(number),
         AskEvent::Requested {
             purpose: Purpose::Answer,
             agent: AgentId(agent),
@@ -304,21 +306,21 @@ fn consult(number: u32, agent: u32) -> Event {
     )
 }
 
-fn advised(number: u32, usage: Usage) -> Event {
+fn answered(number: u32, usage: Usage) -> Event {
     Event::Ask(
-        consult_id(number),
+        ask_id(number),
         AskEvent::Replied {
             purpose: Purpose::Answer,
             agent: AgentId(0),
             reply: reply(usage),
-            advice: Advice::NoAnswer,
+            answer: Answer::DoesNotKnow,
         },
     )
 }
 
-fn consult_failed(number: u32, class: FailureClass) -> Event {
+fn ask_failed(number: u32, class: FailureClass) -> Event {
     Event::Ask(
-        consult_id(number),
+        ask_id(number),
         AskEvent::Failed {
             purpose: Purpose::Answer,
             agent: AgentId(0),
@@ -332,7 +334,7 @@ fn consult_failed(number: u32, class: FailureClass) -> Event {
     )
 }
 
-fn held(call: CallId, agent: u32) -> Event {
+fn held(call: WorkId, agent: u32) -> Event {
     Event::Budget(BudgetEvent::Held {
         call,
         agent: AgentId(agent),

@@ -8,7 +8,7 @@ use crate::engine::{
 use crate::mission::RunOptions;
 
 use super::operator::says;
-use super::simulation::{Answer, Simulation, good, options, statuses};
+use super::simulation::{Response, Simulation, good, options, statuses};
 
 /// Two tasks, the second on top of the first, and a default channel.
 const CHAIN: &str = "name: m
@@ -71,29 +71,31 @@ fn is_of_notices(effect: &Effect) -> bool {
 }
 
 /// Does everything but to tell anybody.
-fn work(simulation: &mut Simulation, mut script: impl FnMut(&State, &Effect) -> Answer) {
+fn work(simulation: &mut Simulation, mut script: impl FnMut(&State, &Effect) -> Response) {
     while let Some(next) = simulation.todo.iter().position(|effect| !is_of_notices(effect)) {
         simulation.perform(next, &mut script);
     }
 }
 
-fn first_fails(state: &State, effect: &Effect) -> Answer {
+fn first_fails(state: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::AgentFailed(FailureClass::Unknown),
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => {
+            Response::AgentFailed(FailureClass::Unknown)
+        }
         _ => good(state, effect),
     }
 }
 
-fn refused(class: FailureClass) -> impl FnMut(&State, &Effect) -> Answer {
+fn refused(class: FailureClass) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
-        Effect::Deliver { .. } => Answer::Unreachable(class),
+        Effect::Deliver { .. } => Response::Unreachable(class),
         _ => good(state, effect),
     }
 }
 
 #[test]
 fn a_gate_tells_its_own_channels_and_the_default_ones_hear_of_failures_only() {
-    let run = |keys: &str, script: fn(&State, &Effect) -> Answer| {
+    let run = |keys: &str, script: fn(&State, &Effect) -> Response| {
         let mut simulation = Simulation::new(&gated(keys), options());
         simulation.run(script);
         told(&simulation)
@@ -153,7 +155,7 @@ fn work_that_is_accepted_below_the_bar_is_told_of() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(30),
+        } => Response::Score(30),
         _ => good(state, effect),
     });
     assert_eq!(
@@ -217,7 +219,7 @@ fn a_later_try_that_works_is_enough() {
     work(&mut simulation, good);
     let pauses = simulation.journal.len();
     simulation.run(|state, effect| match effect {
-        Effect::Deliver { tried: 1 | 2, .. } => Answer::Unreachable(FailureClass::RateLimited),
+        Effect::Deliver { tried: 1 | 2, .. } => Response::Unreachable(FailureClass::RateLimited),
         _ => good(state, effect),
     });
     assert!(letters(&simulation).is_empty());
@@ -249,7 +251,14 @@ fn a_pause_that_a_receiver_asks_for_is_kept_within_bounds() {
             tried: 1,
             result: Err(failure),
         });
-        let not_before = simulation.state.notices.open(1).unwrap().not_before.unwrap();
+        let not_before = simulation
+            .state
+            .notices
+            .open(1)
+            .unwrap()
+            .tries
+            .not_before
+            .unwrap();
         let waited = not_before.since(at).0;
         assert!((pause..pause + 100).contains(&waited), "{asked:?}: {waited}");
     }
@@ -287,7 +296,7 @@ fn a_channel_that_failed_is_left_alone_for_a_minute() {
     }
     assert_eq!(letters(&simulation).len(), 1);
     work(&mut simulation, |_, _| {
-        Answer::AgentFailed(FailureClass::ProviderAuth)
+        Response::AgentFailed(FailureClass::ProviderAuth)
     });
     // What the channel is to be told now is a dead letter at once: nothing waits for a receiver that is down.
     assert_eq!(told(&simulation).len(), 3);
@@ -381,7 +390,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
             ..
         } => {
             asked += 1;
-            Answer::Unreachable(FailureClass::ProviderTransient)
+            Response::Unreachable(FailureClass::ProviderTransient)
         }
         _ => good(state, effect),
     });
@@ -410,7 +419,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
             ..
         } if asked < 3 => {
             asked += 1;
-            Answer::Unreachable(FailureClass::RateLimited)
+            Response::Unreachable(FailureClass::RateLimited)
         }
         _ => good(state, effect),
     });
@@ -459,7 +468,7 @@ fn pending_effects_are_those_that_were_not_done() {
 #[test]
 fn the_end_says_how_the_tasks_ended() {
     for (script, expected) in [
-        (good as fn(&State, &Effect) -> Answer, "2 done of 2 tasks"),
+        (good as fn(&State, &Effect) -> Response, "2 done of 2 tasks"),
         (first_fails, "0 done, 2 failed of 2 tasks"),
     ] {
         let mut simulation = Simulation::new(CHAIN, options());

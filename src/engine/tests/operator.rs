@@ -5,14 +5,15 @@ use proptest::prelude::*;
 use crate::domain::{
     AttemptKind, Cause, FailureClass, FailureMode, GateId, OutcomeClass, Purpose, QualityFlag, Status, TaskId,
 };
+use crate::engine::mark::Mark;
 use crate::engine::{
-    Answer as Given, AskEvent, Command, CommandResult, Effect, Event, Fact, HoldStage, OperatorInput,
+    ApprovalDecision, AskEvent, Command, CommandResult, Effect, Event, Fact, HoldStage, OperatorInput,
     RunEvent, RunPhase, State, TaskEvent, meets, outcome,
 };
 
 use super::properties::{is_up_to_date, random_run, really_ok};
-use super::random::{Random, random_answer};
-use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+use super::random::{Random, random_response};
+use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
 const AGENTS: &str = "name: m\nagents:\n  w: {run: [/bin/true]}\n  j: {run: [/bin/true], role: reviewer}\n";
 const CHAIN: &str = "tasks:\n  - {title: a, assignTo: w, maxAttempts: 1}\n  - {title: b, assignTo: w, dependsOn: [a]}\n  \
@@ -22,7 +23,7 @@ fn mission(tasks: &str) -> String {
     format!("{AGENTS}{tasks}")
 }
 
-fn run(tasks: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+fn run(tasks: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulation {
     let mut simulation = Simulation::new(&mission(tasks), options());
     simulation.run(script);
     simulation
@@ -93,20 +94,22 @@ fn consistent(state: &State) {
     );
     assert_eq!(
         state.sums.counts.indeterminate,
-        count(&|task| task.attempt.indeterminate)
+        count(&|task| task.attempt.has(Mark::Indeterminate))
     );
     assert_eq!(state.sums.slots, count(&|task| task.holds_slot()));
     assert_eq!(state.sums.turns_running, count(&|task| task.work.turn.is_some()));
 }
 
-fn agent_fails(_: &State, effect: &Effect) -> Answer {
+fn agent_fails(_: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::AgentFailed(FailureClass::Unknown),
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => {
+            Response::AgentFailed(FailureClass::Unknown)
+        }
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(90),
-        _ => Answer::Finished,
+        } => Response::Score(90),
+        _ => Response::Finished,
     }
 }
 
@@ -160,12 +163,12 @@ fn a_redone_task_takes_along_what_was_built_on_it() {
 const GATED: &str = "tasks:\n  - {title: a, assignTo: w, maxAttempts: 1}\n  - {title: b, assignTo: w}\nqualityGates:\n  \
                      - {name: g, afterTasks: [a], blocksTasks: [b], minScore: 4}\n";
 
-fn scores(points: u8) -> impl FnMut(&State, &Effect) -> Answer {
+fn scores(points: u8) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(points),
+        } => Response::Score(points),
         other => good(state, other),
     }
 }
@@ -211,12 +214,12 @@ fn an_override_is_withdrawn_with_the_work_it_was_about() {
 const PARKED: &str = "tasks:\n  - {title: a, assignTo: w, expectations: [{type: llm_review, criteria: c}]}\n  \
                       - {title: b, assignTo: w, dependsOn: [a]}\n";
 
-fn no_judge(state: &State, effect: &Effect) -> Answer {
+fn no_judge(state: &State, effect: &Effect) -> Response {
     match effect {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Unreachable(FailureClass::ProviderAuth),
+        } => Response::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     }
 }
@@ -245,7 +248,7 @@ fn work_is_accepted_on_a_persons_word() {
     assert_eq!(simulation.state.tasks[0].flag(), Some(QualityFlag::Clean));
     assert_eq!(
         simulation.state.tasks[0].consent.answers,
-        [Given {
+        [ApprovalDecision {
             number: 1,
             approved: true
         }]
@@ -373,8 +376,8 @@ fn people_are_not_asked_about_what_a_panel_sends_back() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(40),
-        _ => Answer::Finished,
+        } => Response::Score(40),
+        _ => Response::Finished,
     };
     let simulation = run(MIXED, poor);
     assert_eq!(simulation.state.tasks[0].consent.asked, 0);
@@ -397,7 +400,7 @@ fn what_a_person_sends_back_is_judged_anew_and_loses_the_panels_score() {
     let mut simulation = run(MIXED, good);
     assert!(simulation.say(&says(reject(1))));
     let task = &simulation.state.tasks[0];
-    assert_eq!((task.attempt.points, task.panel.is_none()), (None, true));
+    assert_eq!((task.attempt.points, task.judged().is_none()), (None, true));
     let told = task.feedback.last().unwrap();
     assert_eq!(told.cause, Some(Cause::Rejected));
     assert_eq!(&*told.findings[0].description, "wrong");
@@ -463,7 +466,7 @@ fn what_a_panel_found_stays_with_the_work_that_a_person_accepts() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } if std::mem::replace(&mut reached, true) => Answer::Unreachable(FailureClass::ProviderAuth),
+        } if std::mem::replace(&mut reached, true) => Response::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     });
     assert!(simulation.say(&says(approve(1))));
@@ -567,7 +570,7 @@ proptest! {
                     simulation.feed(&input);
                 }
                 let index = random.below(simulation.todo.len().max(1));
-                simulation.perform(index, &mut |_, effect| random_answer(&mut random, effect));
+                simulation.perform(index, &mut |_, effect| random_response(&mut random, effect));
                 consistent(&simulation.state);
                 steps += 1;
                 prop_assert!(steps < 10_000, "the engine does not come to an end:\n{yaml}");

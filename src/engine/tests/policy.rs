@@ -1,7 +1,7 @@
 //! The table of policies is the one that is printed (semantics, section 13).
 
 use crate::domain::{Purpose, SeatPlace, Step, TaskId};
-use crate::engine::policy::{AfterCrash, Letter, Policy, WorkKind, policy};
+use crate::engine::work::policy::{AfterCrash, Letter, Policy, WorkKind, policy};
 
 const SEMANTICS: &str = include_str!("../../../docs/design/semantics.md");
 

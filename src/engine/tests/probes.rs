@@ -7,7 +7,7 @@ use crate::engine::{AskEvent, Effect, Event, Fact, FileRef, State, TaskEvent, ou
 use crate::mission::model::Budget;
 
 use super::random::{grades, probes};
-use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
 const T: TaskId = TaskId(0);
 
@@ -24,7 +24,7 @@ tasks:
 ";
 
 /// Whoever cuts says this, and whoever grades is content.
-fn cut(said: Answer) -> impl FnMut(&State, &Effect) -> Answer {
+fn cut(said: Response) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
         Effect::Ask {
             purpose: Purpose::Decompose { .. },
@@ -33,12 +33,12 @@ fn cut(said: Answer) -> impl FnMut(&State, &Effect) -> Answer {
         Effect::Ask {
             purpose: Purpose::Grade { .. },
             ..
-        } => Answer::Advice(grades(100)),
+        } => Response::Answer(grades(100)),
         _ => good(state, effect),
     }
 }
 
-fn run(yaml: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+fn run(yaml: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulation {
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(script);
     simulation
@@ -55,12 +55,12 @@ fn asked(simulation: &Simulation) -> Vec<(&'static str, u32)> {
         .collect()
 }
 
-fn whole() -> Answer {
-    Answer::Advice(probes(&[1, 2, 2]))
+fn whole() -> Response {
+    Response::Answer(probes(&[1, 2, 2]))
 }
 
-fn without_the_second() -> Answer {
-    Answer::Advice(probes(&[1]))
+fn without_the_second() -> Response {
+    Response::Answer(probes(&[1]))
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn they_are_cut_once_and_hold_for_every_attempt() {
         } => {
             assert_eq!(state.task(T).course.probes.len(), 3, "the judge is told them");
             graded += 1;
-            Answer::Advice(grades(if graded == 1 { 0 } else { 100 }))
+            Response::Answer(grades(if graded == 1 { 0 } else { 100 }))
         }
         _ => cut(whole())(state, effect),
     });
@@ -99,11 +99,11 @@ fn they_are_cut_once_and_hold_for_every_attempt() {
 fn a_criterion_without_a_probe_is_asked_about_again_and_is_never_a_verdict() {
     for (said, times) in [
         (without_the_second(), 2),
-        (Answer::Advice(probes(&[1, 2, 3])), 2),
-        (Answer::Advice(probes(&[1, 1, 1, 1, 1, 1, 2])), 2),
-        (Answer::Unreadable, 2),
+        (Response::Answer(probes(&[1, 2, 3])), 2),
+        (Response::Answer(probes(&[1, 1, 1, 1, 1, 1, 2])), 2),
+        (Response::Unreadable, 2),
         // A failure that does not pass by itself is not asked about again.
-        (Answer::Unreachable(FailureClass::Unknown), 1),
+        (Response::Unreachable(FailureClass::Unknown), 1),
     ] {
         let mut simulation = run(MISSION, cut(said.clone()));
         assert_eq!(asked(&simulation), vec![("decompose", 2); times], "{said:?}");
@@ -143,7 +143,7 @@ fn another_cuts_where_one_cannot_be_reached_but_never_the_author() {
         let own = format!("  p: {{run: [/bin/true], fallback: {fallback}}}");
         let yaml = MISSION.replace("  p: {run: [/bin/true]}", &own);
         run(&yaml, |state, effect| match effect {
-            Effect::Ask { agent, .. } if agent.0 == 2 => Answer::Unreachable(FailureClass::ProviderAuth),
+            Effect::Ask { agent, .. } if agent.0 == 2 => Response::Unreachable(FailureClass::ProviderAuth),
             _ => cut(whole())(state, effect),
         })
     };

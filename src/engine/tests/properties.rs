@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use crate::domain::{AgentId, GateId, HoldId, OutcomeClass, QualityFlag, Status, TaskId, Timestamp, TurnId};
-use crate::engine::deadline;
+use crate::engine::mark::Mark;
 use crate::engine::{
-    AskEvent, Effect, Event, Fact, HoldStage, Prompt, RunEvent, RunPhase, State, StopCause, Timer, TurnEvent,
-    apply, decide, outcome, pending_effects, worst_case,
+    AskEvent, DeferralReason, Effect, Event, Fact, HoldStage, Prompt, RunEvent, RunPhase, State, StopCause,
+    Timer, TurnEvent, apply, decide, outcome, pending_effects, worst_case,
 };
 use crate::mission::{Part, RunOptions};
 
-use super::random::{Random, random_answer, random_mission, random_options, routed_mission};
-use super::simulation::{Answer, Simulation, good, inputs, plan_of, statuses};
+use super::random::{Random, random_mission, random_options, random_response, routed_mission};
+use super::simulation::{Response, Simulation, good, inputs, plan_of, statuses};
 
 fn any_mission(random: &mut Random) -> String {
     match random.chance(30) {
@@ -43,7 +43,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
             simulation.time_passes();
         }
         let index = random.below(simulation.todo.len().max(1));
-        simulation.perform(index, &mut |_, effect| random_answer(&mut random, effect));
+        simulation.perform(index, &mut |_, effect| random_response(&mut random, effect));
         steps += 1;
         assert!(steps < 10_000, "the engine does not come to an end:\n{yaml}");
     }
@@ -64,8 +64,9 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
                     flag,
                     Some(QualityFlag::Clean | QualityFlag::Relaxed | QualityFlag::Unreviewed)
                 )
-                && !(options.strict && (flag == Some(QualityFlag::Unreviewed) || task.attempt.faulted))
-                && !task.attempt.indeterminate
+                && !(options.strict
+                    && (flag == Some(QualityFlag::Unreviewed) || task.attempt.has(Mark::Faulted)))
+                && !task.attempt.has(Mark::Indeterminate)
     });
     let mut gates = state.plan.gates.iter().zip(&state.gates);
     let gates_ok = gates.all(|(plan, gate)| gate.is_open() == (plan.part == Part::Selected));
@@ -136,13 +137,27 @@ pub(crate) fn is_up_to_date(state: &State) {
     anew.derive();
     let tasks = state.plan.every_task_id().map(Some);
     for entity in tasks.chain([None]) {
-        deadline::arm(&mut anew, entity);
+        crate::engine::apply::arm(&mut anew, entity);
     }
     assert_eq!(followed(&anew), followed(state));
     assert!(
         !state.failed_fast || state.sums.counts.failed > 0,
         "nothing has failed"
     );
+    for task in &state.tasks {
+        let for_a_limit = task
+            .deferral
+            .as_deref()
+            .filter(|wait| wait.why == DeferralReason::Window);
+        let is_limited = task.work.asks.iter().any(|open| open.window.is_some());
+        // Its worker's limit holds too where it was begun anew meanwhile.
+        let has_worked = task.attempt.turn > 0 || task.attempt.number > 1;
+        let for_its_agent = task.status() == Status::Pending && has_worked;
+        assert!(
+            for_a_limit.is_none() || is_limited || for_its_agent,
+            "it waits for a limit that nobody has met: {task:?}"
+        );
+    }
     for (_, timer) in state.timers.iter() {
         let is_awaited = match timer {
             Timer::WaitOver => state.phase == RunPhase::Running,
@@ -169,7 +184,7 @@ fn is_awaited(state: &State, effect: &Effect) -> bool {
             digest: None,
             cues: 0,
         })],
-        other => inputs(state, other, &Answer::Finished),
+        other => inputs(state, other, &Response::Finished),
     };
     let now = Timestamp(9);
     input.iter().any(|input| !decide(state, input, now).is_empty())
@@ -264,7 +279,7 @@ proptest! {
         let mut simulation = Simulation::new(&yaml, random_options(&mut random, &yaml));
         while !simulation.todo.is_empty() || simulation.time_passes() {
             let index = random.below(simulation.todo.len().max(1));
-            simulation.perform(index, &mut |_, effect| random_answer(&mut random, effect));
+            simulation.perform(index, &mut |_, effect| random_response(&mut random, effect));
             if simulation.state.phase != RunPhase::Running {
                 break;
             }

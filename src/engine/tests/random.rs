@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, DeclaredVerdict, Digest, FailureClass, Finding, FindingsReport, GradeGiven, Millis, Points,
+    Answer, DeclaredVerdict, Digest, FailureClass, Finding, FindingsReport, GradeGiven, Millis, Points,
     PriorAnswer, Probe, Purpose, RubricReply, Severity, Step, TaskId,
 };
 use crate::engine::{Asked, Effect, Job, TurnFiles};
 use crate::mission::model::{FinishGate, TaskType};
 use crate::mission::{RunOptions, SubTask};
 
-use super::simulation::{Answer, opinion, options, silence};
+use super::simulation::{Response, opinion, options, silence};
 
 /// SplitMix64: a few lines, the same on every machine.
 pub(crate) struct Random(pub u64);
@@ -296,7 +296,7 @@ fn random_ends(random: &mut Random, n: usize) -> (String, String) {
     (some(0, cut), some(cut, n))
 }
 
-pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
+pub(crate) fn random_response(random: &mut Random, effect: &Effect) -> Response {
     let class = [
         FailureClass::Unknown,
         FailureClass::Timeout,
@@ -305,73 +305,73 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
     ][random.below(4)];
     let window = FailureClass::UsageWindow;
     match effect {
-        effect if effect.place().is_some() && random.chance(3) => Answer::Void {
+        effect if effect.place().is_some() && random.chance(3) => Response::Void {
             changed: random.chance(40),
             shared: random.chance(60),
         },
-        Effect::RunTurn { .. } if random.chance(5) => Answer::AgentFailed(window),
-        Effect::RunTurn { .. } if random.chance(2) => Answer::AgentFailed(FailureClass::ContextTooLong),
-        Effect::RunTurn { .. } if random.chance(8) => Answer::NeverStarted(class),
-        Effect::RunTurn { .. } if random.chance(15) => Answer::AgentFailed(class),
-        Effect::RunTurn { .. } if random.chance(6) => Answer::Did(TurnFiles {
+        Effect::RunTurn { .. } if random.chance(5) => Response::AgentFailed(window),
+        Effect::RunTurn { .. } if random.chance(2) => Response::AgentFailed(FailureClass::ContextTooLong),
+        Effect::RunTurn { .. } if random.chance(8) => Response::NeverStarted(class),
+        Effect::RunTurn { .. } if random.chance(15) => Response::AgentFailed(class),
+        Effect::RunTurn { .. } if random.chance(6) => Response::Did(TurnFiles {
             protected: vec!["tests/a was changed".to_owned()],
             ..TurnFiles::default()
         }),
-        Effect::RunTurn { .. } if random.chance(15) => Answer::Asks(Asked {
+        Effect::RunTurn { .. } if random.chance(15) => Response::Asks(Asked {
             text: "Which one?".to_owned(),
             detected: random.chance(50),
             call: None,
         }),
         Effect::RunTurn { turn, .. } if random.chance(8) => {
-            Answer::HandsDown(random_sub_tasks(random, turn.task))
+            Response::HandsDown(random_sub_tasks(random, turn.task))
         }
-        Effect::RunTurn { .. } if random.chance(4) => Answer::Escalates(None),
-        Effect::RunTurn { .. } if random.chance(3) => Answer::Asks(Asked {
+        Effect::RunTurn { .. } if random.chance(4) => Response::Escalates(None),
+        Effect::RunTurn { .. } if random.chance(3) => Response::Asks(Asked {
             text: "run [\"x\"]".to_owned(),
             detected: false,
             call: Some(Box::new(Digest::of(b"x"))),
         }),
-        Effect::RunTurn { .. } => Answer::Finished,
+        Effect::RunTurn { .. } => Response::Finished,
         Effect::Job {
             job: Job::Artifacts(_),
             ..
-        } => Answer::Files(random.chance(50).then_some(1), 0),
+        } => Response::Files(random.chance(50).then_some(1), 0),
         Effect::Ask { purpose, .. } if purpose.seat().is_none() => {
             if random.chance(4) {
-                Answer::Unreachable(window)
+                Response::Unreachable(window)
             } else if random.chance(10) {
-                Answer::Unreachable(class)
+                Response::Unreachable(class)
             } else {
-                Answer::Advice(random_advice(random, *purpose))
+                Response::Answer(random_answer(random, *purpose))
             }
         }
-        Effect::NoteFiles { .. } if random.chance(5) => Answer::Unreachable(class),
-        Effect::NoteFiles { .. } => Answer::Finished,
+        Effect::NoteFiles { .. } if random.chance(5) => Response::Unreachable(class),
+        Effect::NoteFiles { .. } => Response::Finished,
         Effect::Job {
             job: Job::Scan { .. },
             ..
-        } if random.chance(25) => Answer::Files(None, 0),
+        } if random.chance(25) => Response::Files(None, 0),
         Effect::Job {
             job: Job::Scan { .. },
             ..
-        } => Answer::Files(Some(1), random.next() % 3),
+        } => Response::Files(Some(1), random.next() % 3),
         Effect::Job {
             job: Job::Finish(_), ..
-        } => Answer::Check(random.chance(60)),
-        Effect::Audit { .. } => Answer::Audit(random.next()),
+        } => Response::Check(random.chance(60)),
+        Effect::Audit { .. } => Response::Audit(random.next()),
         Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(random.chance(65)),
+        } => Response::Check(random.chance(65)),
         Effect::Job {
             job: Job::Stage(..), ..
-        } if random.chance(80) => Answer::Check(random.chance(70)),
+        } if random.chance(80) => Response::Check(random.chance(70)),
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } if random.chance(8) => Answer::Unreachable(window),
-        _ if random.chance(15) => Answer::Unreachable(class),
-        _ if random.chance(15) => Answer::Unreadable,
-        _ => Answer::Score(u8::try_from(20 + random.below(81)).unwrap()),
+        } if random.chance(8) => Response::Unreachable(window),
+        _ if random.chance(15) => Response::Unreachable(class),
+        _ if random.chance(15) => Response::Unreadable,
+        _ => Response::Score(u8::try_from(20 + random.below(81)).unwrap()),
     }
 }
 
@@ -404,27 +404,27 @@ fn random_sub_tasks(random: &mut Random, by: TaskId) -> Vec<SubTask> {
     some.collect()
 }
 
-fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
+fn random_answer(random: &mut Random, purpose: Purpose) -> Answer {
     let reason = String::new();
     match (purpose, random.below(4)) {
-        (Purpose::Score(_), _) | (_, 0) => Advice::Unreadable {
+        (Purpose::Score(_), _) | (_, 0) => Answer::Unreadable {
             why: "no".to_owned(),
             excerpt: String::new(),
             grave: random.chance(30),
         },
-        (Purpose::Approve { .. }, 1) => Advice::Approve,
-        (Purpose::Approve { .. }, 2) => Advice::Reject {
+        (Purpose::Approve { .. }, 1) => Answer::Approve,
+        (Purpose::Approve { .. }, 2) => Answer::Reject {
             reason: "no".to_owned(),
         },
-        (Purpose::Approve { .. }, _) => Advice::Undecided { reason },
-        (Purpose::Confirm, n) => Advice::IsQuestion(n > 1),
-        (Purpose::Answer, 1) => Advice::NoAnswer,
-        (Purpose::Answer, _) => Advice::Answer("The second.".to_owned()),
-        (Purpose::Resolve { .. }, 1) => Advice::Absorb {
+        (Purpose::Approve { .. }, _) => Answer::Undecided { reason },
+        (Purpose::Confirm, n) => Answer::IsQuestion(n > 1),
+        (Purpose::Answer, 1) => Answer::DoesNotKnow,
+        (Purpose::Answer, _) => Answer::Text("The second.".to_owned()),
+        (Purpose::Resolve { .. }, 1) => Answer::Absorb {
             prompt: "do without it".to_owned(),
         },
-        (Purpose::Resolve { .. }, 2) => Advice::Retry { reason },
-        (Purpose::Resolve { .. }, _) => Advice::Unresolvable { reason },
+        (Purpose::Resolve { .. }, 2) => Answer::Retry { reason },
+        (Purpose::Resolve { .. }, _) => Answer::Unresolvable { reason },
         (Purpose::Grade { .. }, n) => grades(if n == 1 { 0 } else { 100 }),
         (Purpose::Decompose { .. }, n) => probes(if n == 1 { &[1] } else { &[1, 2, 1] }),
         (
@@ -437,7 +437,7 @@ fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
             2 if random.chance(30) => DeclaredVerdict::Refer,
             _ => DeclaredVerdict::Pass,
         }),
-        (Purpose::Scrutinise { .. }, n) => Advice::Findings(Box::new(FindingsReport {
+        (Purpose::Scrutinise { .. }, n) => Answer::Findings(Box::new(FindingsReport {
             findings: vec![Finding::new(
                 if n == 1 { Severity::High } else { Severity::Low },
                 "x",
@@ -460,13 +460,13 @@ fn random_answers(random: &mut Random) -> Vec<PriorAnswer> {
 }
 
 /// These grades of everything that `default-task` asks about.
-pub(crate) fn grades(points: u8) -> Advice {
+pub(crate) fn grades(points: u8) -> Answer {
     let grade = |criterion: &str| GradeGiven {
         criterion: criterion.to_owned(),
         points: Points::whole(points),
         reasoning: String::new(),
     };
-    Advice::Grades(Box::new(RubricReply {
+    Answer::Grades(Box::new(RubricReply {
         grades: ["correctness", "completeness", "probe-adherence"]
             .map(grade)
             .into(),
@@ -478,12 +478,12 @@ pub(crate) fn grades(points: u8) -> Advice {
 }
 
 /// A probe for each of these criteria.
-pub(crate) fn probes(criteria: &[u32]) -> Advice {
+pub(crate) fn probes(criteria: &[u32]) -> Answer {
     let probe = |criterion: &u32| Probe {
         criterion: *criterion,
         text: "Is it so?".to_owned(),
     };
-    Advice::Probes(criteria.iter().map(probe).collect())
+    Answer::Probes(criteria.iter().map(probe).collect())
 }
 
 /// Mostly everything; else some of the tasks that there are.

@@ -1,10 +1,11 @@
 //! Small rules as tables: what counts, how long it takes, what it is measured against.
 
 use crate::domain::{
-    Advice, AskId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Millis, OutcomeClass, Points,
+    Answer, AskId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Millis, OutcomeClass, Points,
     Purpose, RunId, Stage, TaskId, Timestamp, TurnId, Verdict,
 };
-use crate::engine::decide::signature;
+use crate::engine::signature::signature;
+use crate::engine::state::Lifecycle;
 use crate::engine::{
     CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Job, JobEnd, Judging, Prompt,
     RunPhase, RunStarted, StageReport, State, StopCause, SupervisorRef, TaskEvent, Timer, ToolCalls,
@@ -13,7 +14,7 @@ use crate::engine::{
 use crate::mission::RunOptions;
 
 use super::operator::says;
-use super::simulation::{Answer, Simulation, good, options, plan_of};
+use super::simulation::{Response, Simulation, good, options, plan_of};
 
 pub(super) const NOW: Timestamp = Timestamp(1_000_000);
 
@@ -59,13 +60,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
         origin: None,
     }));
     for input in [
-        Fact::Resume {
-            options: Box::new(options()),
-            supervisor: SupervisorRef::default(),
-            rules: crate::engine::RULES,
-            kept: Vec::new(),
-            last: None,
-        },
+        Fact::resume(options()),
         says(Command::CancelRun),
         Fact::TimerDue {
             at: NOW,
@@ -96,24 +91,21 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
 
 #[test]
 fn a_request_is_made_again_so_often_and_after_so_long() {
-    /// A task with a turn in flight, of which so many requests were refused.
-    fn running(more: &str, refused: u32) -> Simulation {
+    /// A task with a turn in flight, of which so many requests were refused, or starts.
+    fn running(more: &str, (starts, requests): (u32, u32)) -> Simulation {
         let yaml = mission(
             "",
             &format!("  - {{title: a, assignTo: w, review: none{more}}}\n"),
         );
         let mut simulation = simulation(&yaml);
         until(&mut simulation, is_turn);
-        simulation.state.tasks[0]
-            .work
-            .turn
-            .as_mut()
-            .unwrap()
-            .failed_requests = refused;
+        let tries = simulation.state.tasks[0].work.turn.as_mut().unwrap();
+        (tries.starts, tries.requests) = (starts, requests);
         simulation
     }
     let pause = |more: &str, refused, class, before_effect, retry_after: Option<u64>, jitter, phase| {
-        let mut state = running(more, refused).state;
+        let failed = if before_effect { (refused, 0) } else { (0, refused) };
+        let mut state = running(more, failed).state;
         state.phase = phase;
         let turn = state.current_turn(TaskId(0));
         let input = Fact::TurnRequestFailed {
@@ -472,7 +464,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
             tools: None,
             judgement: None,
         },
-        advice: Advice::Unreadable {
+        answer: Answer::Unreadable {
             why: String::new(),
             excerpt: String::new(),
             grave: false,
@@ -506,7 +498,9 @@ fn what_does_not_fit_the_moment_means_nothing() {
     }
     assert!(!decide(&judged.state, &graded(1, 1), NOW).is_empty());
     let mut asked_anew = judged.state.clone();
-    let judging = asked_anew.tasks[0].review.as_mut().unwrap();
+    let Lifecycle::Review(judging) = &mut asked_anew.tasks[0].lifecycle else {
+        panic!("it is judged");
+    };
     judging.seats[0].state = crate::engine::SeatState::Asked;
     none(&asked_anew, &reply(seat));
 }
@@ -555,13 +549,7 @@ fn a_later_session_goes_by_its_own_options() {
         fail_fast: true,
         ..options()
     };
-    simulation.feed(&Fact::Resume {
-        options: Box::new(other.clone()),
-        supervisor: SupervisorRef::default(),
-        rules: crate::engine::RULES,
-        kept: Vec::new(),
-        last: None,
-    });
+    simulation.feed(&Fact::resume(other.clone()));
     assert_eq!(simulation.state.options, other);
 }
 
@@ -572,7 +560,7 @@ fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
         "settings: {maxAssessmentRetries: 0}\n",
         &format!("  - {{title: a, assignTo: w{task}}}\n"),
     );
-    let said = |yaml: &str, answers: [Answer; 3]| {
+    let said = |yaml: &str, answers: [Response; 3]| {
         let mut simulation = simulation(yaml);
         let mut calls = 0;
         simulation.run(|state, effect| match effect {
@@ -599,9 +587,9 @@ fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
         let told: Vec<String> = told.flatten().map(|finding| finding.description).collect();
         told
     };
-    let unread = Answer::Unreadable;
-    let down = Answer::Unreachable(FailureClass::ProviderAuth);
-    let score = Answer::Score(90);
+    let unread = Response::Unreadable;
+    let down = Response::Unreachable(FailureClass::ProviderAuth);
+    let score = Response::Score(90);
     for (answers, expected) in [
         ([score.clone(), score.clone(), score.clone()], vec![]),
         ([score.clone(), down.clone(), score.clone()], vec![]),
@@ -681,7 +669,7 @@ fn work_without_judges_is_indeterminate_and_waits_for_nobody() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Unreachable(FailureClass::ProviderAuth),
+        } => Response::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     });
     assert_eq!(

@@ -12,7 +12,7 @@ use crate::engine::{
 };
 use crate::mission::RunOptions;
 
-use super::simulation::{Answer, Simulation, good, options, statuses};
+use super::simulation::{Response, Simulation, good, options, statuses};
 
 const AGENTS: &str = "agents:\n  w: {run: [/bin/true]}\n  j1: {run: [/bin/true], role: reviewer}\n  j2: {run: \
                       [/bin/true], role: reviewer}\n  j3: {run: [/bin/true], role: qa}\n";
@@ -21,7 +21,7 @@ fn mission(tasks: &str) -> String {
     format!("name: m\n{AGENTS}{tasks}")
 }
 
-fn run(tasks: &str, script: impl FnMut(&crate::engine::State, &Effect) -> Answer) -> Simulation {
+fn run(tasks: &str, script: impl FnMut(&crate::engine::State, &Effect) -> Response) -> Simulation {
     let mut simulation = Simulation::new(&mission(tasks), options());
     simulation.run(script);
     simulation
@@ -47,21 +47,21 @@ const CHECKED: &str = "tasks:\n  - {title: t, assignTo: w, expectations: [{type:
 const PANEL: &str = "tasks:\n  - {title: t, assignTo: w, expectations: [{type: llm_review, criteria: c}]}\n";
 const EVALUATED: &str = "tasks:\n  - {title: t, assignTo: w}\n";
 
-fn failing_checks(_: &crate::engine::State, effect: &Effect) -> Answer {
+fn failing_checks(_: &crate::engine::State, effect: &Effect) -> Response {
     match effect {
         Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(false),
-        _ => Answer::Finished,
+        } => Response::Check(false),
+        _ => Response::Finished,
     }
 }
 
-fn scores(points: u8) -> impl FnMut(&crate::engine::State, &Effect) -> Answer {
+fn scores(points: u8) -> impl FnMut(&crate::engine::State, &Effect) -> Response {
     move |state, effect| match effect {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(points),
+        } => Response::Score(points),
         other => good(state, other),
     }
 }
@@ -83,7 +83,7 @@ fn three_retries_with_two_fixes_each_are_twelve_attempts() {
 #[test]
 fn an_agent_that_fails_is_retried_without_fixes() {
     use AttemptKind::{Execute, Retry};
-    let script = |_: &crate::engine::State, _: &Effect| Answer::AgentFailed(FailureClass::Unknown);
+    let script = |_: &crate::engine::State, _: &Effect| Response::AgentFailed(FailureClass::Unknown);
     let simulation = run(CHECKED, script);
     assert_eq!(attempts(&simulation), [Execute, Retry, Retry, Retry]);
     assert_eq!(simulation.state.tasks[0].mode(), Some(FailureMode::Error));
@@ -96,7 +96,7 @@ fn some_failures_cannot_be_helped_by_trying_again() {
         FailureClass::ProviderSpendLimit,
         FailureClass::PolicyBlocked,
     ] {
-        let simulation = run(CHECKED, move |_, _| Answer::AgentFailed(class));
+        let simulation = run(CHECKED, move |_, _| Response::AgentFailed(class));
         assert_eq!(attempts(&simulation).len(), 1, "{class:?}");
         assert_eq!(statuses(&simulation.state), [Status::Failed]);
     }
@@ -109,9 +109,9 @@ fn a_spawn_that_fails_before_the_process_exists_is_repeated_once() {
         Effect::RunTurn { .. } => {
             tries.set(tries.get() + 1);
             if tries.get() == 1 {
-                Answer::NeverStarted(FailureClass::Unknown)
+                Response::NeverStarted(FailureClass::Unknown)
             } else {
-                Answer::Finished
+                Response::Finished
             }
         }
         other => good(state, other),
@@ -151,7 +151,7 @@ fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Unreadable,
+        } => Response::Unreadable,
         other => good(state, other),
     });
     let asked = simulation.count(|event| {
@@ -208,11 +208,11 @@ fn work_that_passes_unread_has_no_score_of_earlier_work() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } if state.task(TaskId(0)).attempt.number == 1 => Answer::Score(40),
+        } if state.task(TaskId(0)).attempt.number == 1 => Response::Score(40),
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Unreadable,
+        } => Response::Unreadable,
         other => good(state, other),
     });
     let task = simulation.state.task(TaskId(0));
@@ -234,7 +234,7 @@ fn work_that_only_checks_judged_has_no_score_of_a_rejected_attempt() {
         Effect::Job {
             job: Job::Scan { .. },
             ..
-        } if state.task(TaskId(0)).attempt.number == 1 => Answer::Files(None, 0),
+        } if state.task(TaskId(0)).attempt.number == 1 => Response::Files(None, 0),
         other => good(state, other),
     });
     let task = simulation.state.task(TaskId(0));
@@ -255,7 +255,7 @@ fn a_judge_that_is_down_costs_no_attempt_and_is_no_score() {
             Effect::Ask {
                 purpose: Purpose::Score(_),
                 ..
-            } => Answer::Unreachable(FailureClass::ProviderTransient),
+            } => Response::Unreachable(FailureClass::ProviderTransient),
             other => good(state, other),
         });
         assert_eq!(attempts(&simulation).len(), 1);
@@ -287,7 +287,7 @@ fn resume_asks_missing_judges_again() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Unreachable(FailureClass::ProviderAuth),
+        } => Response::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     });
     assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
@@ -303,7 +303,7 @@ fn one_seat_of_three_is_enough_and_says_so() {
         Effect::Ask {
             purpose: Purpose::Score(seat),
             ..
-        } if seat.seat > 0 => Answer::Unreadable,
+        } if seat.seat > 0 => Response::Unreadable,
         other => good(state, other),
     });
     let report = simulation.journal.iter().flatten().find_map(|event| match event {
@@ -385,7 +385,7 @@ fn missing_files_are_rejected_before_any_judge_and_never_accepted() {
         Effect::Job {
             job: Job::Scan { .. },
             ..
-        } => Answer::Files(None, 0),
+        } => Response::Files(None, 0),
         other => good(state, other),
     });
     assert_eq!(
@@ -424,12 +424,12 @@ fn no_progress_ends_the_attempts() {
                 ..
             } => {
                 content.set(content.get() + u64::from(changing));
-                Answer::Files(Some(1), content.get())
+                Response::Files(Some(1), content.get())
             }
             Effect::Job {
                 job: Job::Check(_), ..
-            } => Answer::Check(false),
-            _ => Answer::Finished,
+            } => Response::Check(false),
+            _ => Response::Finished,
         }
     };
     assert_eq!(
@@ -468,7 +468,7 @@ fn dependents_wait_for_rework_and_fail_with_their_dependency() {
 
 const GATED: &str = "tasks:\n  - {title: a, assignTo: w}\n  - {title: b, assignTo: w, review: none}\n";
 
-fn gated(gate: &str, script: impl FnMut(&crate::engine::State, &Effect) -> Answer) -> Simulation {
+fn gated(gate: &str, script: impl FnMut(&crate::engine::State, &Effect) -> Response) -> Simulation {
     run(
         &format!("{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b]{gate}}}\n"),
         script,
@@ -604,7 +604,7 @@ fn the_mission_threshold_weighs_by_priority() {
             id: AskId { task, .. },
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(if *task == TaskId(0) { 80 } else { 60 }),
+        } => Response::Score(if *task == TaskId(0) { 80 } else { 60 }),
         other => good(state, other),
     };
     assert_eq!(class(&run(&tasks("3.75"), script)), OutcomeClass::Ok);
@@ -712,12 +712,12 @@ fn feedback_is_carried_into_the_next_attempt() {
                 seen.set(feedback.len());
                 assert_eq!(feedback[0].cause, Some(Cause::Score));
             }
-            Answer::Finished
+            Response::Finished
         }
         Effect::Ask {
             purpose: Purpose::Score(seat),
             ..
-        } => Answer::Score(if seat.attempt == 1 { 30 } else { 70 }),
+        } => Response::Score(if seat.attempt == 1 { 30 } else { 70 }),
         other => good(state, other),
     });
     assert_eq!((class(&simulation), seen.get()), (OutcomeClass::Ok, 1));

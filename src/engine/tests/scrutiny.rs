@@ -4,16 +4,17 @@ mod persons;
 mod pictures;
 
 use crate::domain::{
-    Advice, Cause, DeclaredVerdict, FailureClass, Finding, OutcomeClass, Purpose, QualityFlag, Severity,
+    Answer, Cause, DeclaredVerdict, FailureClass, Finding, OutcomeClass, Purpose, QualityFlag, Severity,
     Stage, StageKey, Status, Step, TaskId, Verdict,
 };
+use crate::engine::mark::Mark;
 use crate::engine::{
     AskEvent, Command, Effect, Event, Fact, FileFact, Job, JobEnd, OperatorInput, RunPhase, State, TaskEvent,
     outcome, pending_effects,
 };
 use crate::mission::RunOptions;
 
-use super::simulation::{Answer, Simulation, good, opinion, options, plan_of, statuses};
+use super::simulation::{Response, Simulation, good, opinion, options, plan_of, statuses};
 
 const AGENTS: &str = "name: m\nagents:\n  w: {run: [/bin/true]}\n  j: {run: [/bin/true], role: reviewer}\n  x: {run: [/bin/true]}\n  h: {adapter: human}\n";
 const T: TaskId = TaskId(0);
@@ -26,14 +27,14 @@ fn run_with(
     top: &str,
     keys: &str,
     options: RunOptions,
-    script: impl FnMut(&State, &Effect) -> Answer,
+    script: impl FnMut(&State, &Effect) -> Response,
 ) -> Simulation {
     let mut simulation = Simulation::new(&mission(top, keys), options);
     simulation.run(script);
     simulation
 }
 
-fn run(top: &str, keys: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+fn run(top: &str, keys: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulation {
     run_with(top, keys, options(), script)
 }
 
@@ -58,7 +59,7 @@ fn named(
 }
 
 /// Agents say this in steps, commands say that, everybody else is content.
-fn steps(agent: Answer, command: Answer) -> impl FnMut(&State, &Effect) -> Answer {
+fn steps(agent: Response, command: Response) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
         Effect::Job {
             job: Job::Stage(..), ..
@@ -71,14 +72,14 @@ fn steps(agent: Answer, command: Answer) -> impl FnMut(&State, &Effect) -> Answe
     }
 }
 
-fn findings(severity: Severity) -> Answer {
-    Answer::Advice(Advice::Findings(crate::domain::FindingsReport::whole(vec![
+fn findings(severity: Severity) -> Response {
+    Response::Answer(Answer::Findings(crate::domain::FindingsReport::whole(vec![
         Finding::new(severity, "x"),
     ])))
 }
 
 /// Stages pass the work, and the red team finds little.
-fn content(state: &State, effect: &Effect) -> Answer {
+fn content(state: &State, effect: &Effect) -> Response {
     match effect {
         Effect::Ask {
             purpose: Purpose::Scrutinise {
@@ -91,8 +92,8 @@ fn content(state: &State, effect: &Effect) -> Answer {
     }
 }
 
-fn word(verdict: DeclaredVerdict) -> Answer {
-    Answer::Advice(opinion(verdict))
+fn word(verdict: DeclaredVerdict) -> Response {
+    Response::Answer(opinion(verdict))
 }
 
 fn approve(simulation: &mut Simulation, number: u32) {
@@ -130,7 +131,7 @@ fn the_first_fail_stops_the_chain_and_what_it_keeps_out_is_not_accepted() {
     let simulation = run(
         BOTH,
         ", maxAttempts: 2",
-        steps(word(DeclaredVerdict::Fail), Answer::Finished),
+        steps(word(DeclaredVerdict::Fail), Response::Finished),
     );
     let task = simulation.state.task(T);
     // An evaluation alone would have been accepted below the bar.
@@ -150,13 +151,17 @@ fn the_first_fail_stops_the_chain_and_what_it_keeps_out_is_not_accepted() {
 #[test]
 fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_who_speaks_for_it_alone() {
     for (agent, times) in [
-        (Answer::Unreachable(FailureClass::Unknown), 1),
-        (Answer::Advice(Advice::NoAnswer), 2),
+        (Response::Unreachable(FailureClass::Unknown), 1),
+        (Response::Answer(Answer::DoesNotKnow), 2),
     ] {
-        let mut simulation = run(BOTH, "", steps(agent, Answer::Finished));
+        let mut simulation = run(BOTH, "", steps(agent, Response::Finished));
         let task = simulation.state.task(T);
         assert_eq!(
-            (task.status(), task.course.tries, task.attempt.indeterminate),
+            (
+                task.status(),
+                task.course.tries,
+                task.attempt.has(Mark::Indeterminate)
+            ),
             (Status::AwaitingApproval, 1, true)
         );
         assert_eq!(
@@ -166,15 +171,19 @@ fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_w
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
         simulation.resume();
         // The judges are asked first of all; this time they answer.
-        simulation.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
+        simulation.run(steps(word(DeclaredVerdict::Pass), Response::Finished));
         assert_eq!(statuses(&simulation.state), [Status::Done]);
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     }
     let keys = ", stages: [{name: own, command: d}]";
-    let mut simulation = run(BOTH, keys, steps(word(DeclaredVerdict::Refer), Answer::Finished));
+    let mut simulation = run(
+        BOTH,
+        keys,
+        steps(word(DeclaredVerdict::Refer), Response::Finished),
+    );
     let task = simulation.state.task(T);
     assert_eq!(
-        (task.status(), task.attempt.indeterminate),
+        (task.status(), task.attempt.has(Mark::Indeterminate)),
         (Status::AwaitingApproval, false)
     );
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
@@ -198,7 +207,7 @@ fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_w
 fn a_stage_agent_has_reviewed_what_nobody_else_did_and_a_command_is_a_check() {
     let none = ", review: none";
     let clean = |top: &str, agent| {
-        let simulation = run(top, none, steps(agent, Answer::Finished));
+        let simulation = run(top, none, steps(agent, Response::Finished));
         simulation.state.task(T).flag()
     };
     let pass = || word(DeclaredVerdict::Pass);
@@ -230,7 +239,7 @@ fn a_red_team_blocks_by_severity_and_autonomy() {
         let simulation = run(
             &top,
             ", maxAttempts: 1",
-            steps(findings(severity), Answer::Finished),
+            steps(findings(severity), Response::Finished),
         );
         assert_eq!(statuses(&simulation.state), [expected], "{autonomy} {severity:?}");
     }
@@ -238,11 +247,11 @@ fn a_red_team_blocks_by_severity_and_autonomy() {
 
 #[test]
 fn a_fault_of_the_red_team_is_open_and_strictly_indeterminate() {
-    let faulty = || steps(Answer::Advice(Advice::NoAnswer), Answer::Finished);
+    let faulty = || steps(Response::Answer(Answer::DoesNotKnow), Response::Finished);
     let simulation = run("redTeam: {agent: x}", "", faulty());
     let task = simulation.state.task(T);
     assert_eq!(
-        (task.status(), task.flag(), task.attempt.faulted),
+        (task.status(), task.flag(), task.attempt.has(Mark::Faulted)),
         (Status::Done, Some(QualityFlag::Clean), true)
     );
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
@@ -263,12 +272,12 @@ fn what_the_provider_says_about_the_model_keeps_a_stage_from_counting() {
     );
     let mut simulation = Simulation::new(&yaml, options());
     // No provider names a model: the declared one of another family counts.
-    simulation.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
+    simulation.run(steps(word(DeclaredVerdict::Pass), Response::Finished));
     assert_eq!(statuses(&simulation.state), [Status::Done]);
     // A provider that names one of the author's family: it is not asked again, and a person is.
     let mut simulation = Simulation::new(&yaml, options());
-    let passes = Answer::AdviceOf("gpt-4o", opinion(DeclaredVerdict::Pass));
-    simulation.run(steps(passes, Answer::Finished));
+    let passes = Response::AnswerOf("gpt-4o", opinion(DeclaredVerdict::Pass));
+    simulation.run(steps(passes, Response::Finished));
     assert_eq!(
         said(&simulation),
         [named("s", Verdict::Refer, Some(Cause::NoReviewer))]
@@ -280,7 +289,7 @@ fn what_the_provider_says_about_the_model_keeps_a_stage_from_counting() {
     assert_eq!(simulation.count(refused), 1);
     let same = yaml.replace("qwen3", "gpt-4o");
     let mut simulation = Simulation::new(&same, options());
-    simulation.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
+    simulation.run(steps(word(DeclaredVerdict::Pass), Response::Finished));
     assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
 }
@@ -350,11 +359,11 @@ fn a_model_that_turns_out_to_be_the_authors_counts_as_one_that_was_never_there()
     ] {
         let yaml = format!("{agents}{top}\ntasks: [{{title: t, assignTo: w, review: none}}]\n");
         let mut simulation = Simulation::new(&yaml, options());
-        let nothing = Answer::AdviceOf(
+        let nothing = Response::AnswerOf(
             "gpt-4o",
-            Advice::Findings(crate::domain::FindingsReport::whole(Vec::new())),
+            Answer::Findings(crate::domain::FindingsReport::whole(Vec::new())),
         );
-        simulation.run(steps(nothing, Answer::Finished));
+        simulation.run(steps(nothing, Response::Finished));
         let words = said(&simulation);
         let (stage, _, verdict, cause) = words.last().unwrap();
         assert_eq!((*stage, *verdict, *cause), expected, "{top}");
@@ -379,7 +388,7 @@ fn one_stage_does_not_make_up_for_the_review_that_nobody_gave() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Unreadable,
+        } => Response::Unreadable,
         Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
         _ => good(state, effect),
     });
@@ -401,7 +410,7 @@ fn whoever_stood_in_is_on_record() {
         );
         let mut simulation = Simulation::new(&yaml, options());
         simulation.run(|state: &State, effect: &Effect| match effect {
-            Effect::Ask { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
+            Effect::Ask { agent, .. } if agent.0 == 1 => Response::Unreachable(FailureClass::ProviderAuth),
             Effect::Ask { .. } => said.clone(),
             _ => good(state, effect),
         });
@@ -470,7 +479,7 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
 #[test]
 fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
     let mut simulation = Simulation::new(&mission(BOTH, ""), options());
-    let mut script = steps(word(DeclaredVerdict::Pass), Answer::Check(false));
+    let mut script = steps(word(DeclaredVerdict::Pass), Response::Check(false));
     while !matches!(
         simulation.todo.front(),
         Some(Effect::Ask {
@@ -484,7 +493,7 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
     let called_off = |event: &Event| matches!(event, Event::Ask(_, AskEvent::Failed { gave_up: true, .. }));
     assert_eq!(later.count(called_off), 1);
     assert!(later.state.task(T).work.asks.is_empty());
-    later.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
+    later.run(steps(word(DeclaredVerdict::Pass), Response::Finished));
     let task = later.state.task(T);
     assert_eq!(
         (task.status(), task.flag()),
@@ -504,7 +513,7 @@ fn a_red_team_is_asked_where_there_is_anything_to_attack() {
             ", review: none, verification: {grader: heuristic}, acceptance: ['`f` exists']",
         );
         let mut simulation = Simulation::new(&yaml, options());
-        let mut script = steps(findings(Severity::Low), Answer::Finished);
+        let mut script = steps(findings(Severity::Low), Response::Finished);
         while let Some(effect) = simulation.todo.front().cloned() {
             let Effect::Job {
                 turn,

@@ -1,9 +1,9 @@
 //! Seats: whose word counts, and what is said of how a verdict came about.
 
-use crate::domain::{Advice, FailureClass, Finding, Purpose, TaskId, Timestamp};
+use crate::domain::{Answer, FailureClass, Finding, Purpose, TaskId, Timestamp};
 use crate::engine::{AskEvent, Effect, Event, Fact, State, TaskEvent, decide};
 
-use super::simulation::{Answer, Simulation, good, inputs, options};
+use super::simulation::{Response, Simulation, good, inputs, options};
 
 /// A worker and reviewers of these models; the task is reviewed as `task` says.
 fn mission(reviewers: &[(&str, &str)], task: &str) -> String {
@@ -48,7 +48,7 @@ fn a_reply_that_the_authors_model_gave_does_not_count() {
     for (served, counts) in [(None, true), (Some("other"), true), (Some("small"), false)] {
         let mut simulation = Simulation::new(&mission(&[("j", "big")], PANEL), options());
         let effect = until_asked(&mut simulation);
-        for mut input in inputs(&simulation.state, &effect, &Answer::Score(90)) {
+        for mut input in inputs(&simulation.state, &effect, &Response::Score(90)) {
             if let Fact::AskReplied { reply, .. } = &mut input {
                 reply.model = served.map(str::to_owned);
             }
@@ -78,7 +78,7 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Unreachable(FailureClass::ProviderAuth),
+        } => Response::Unreachable(FailureClass::ProviderAuth),
         _ => good(state, effect),
     };
     let round = |simulation: &Simulation| simulation.state.task(TaskId(0)).attempt.rounds;
@@ -89,7 +89,7 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
         first = asked.cloned().or(first);
         simulation.perform(0, &mut down);
     }
-    let says = |effect: &Effect| inputs(&simulation.state, effect, &Answer::Score(90)).remove(0);
+    let says = |effect: &Effect| inputs(&simulation.state, effect, &Response::Score(90)).remove(0);
     let decided = |effect: &Effect| decide(&simulation.state, &says(effect), Timestamp(9)).len();
     let of_round = |effect: &&Effect, wanted: u32| matches!(effect, Effect::Ask { purpose: Purpose::Score(seat), .. } if seat.round == wanted);
     let first = first.expect("somebody was asked in the first round");
@@ -98,7 +98,7 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
     assert!(matches!(
         says(second),
         Fact::AskReplied {
-            advice: Advice::Scores { .. },
+            answer: Answer::Scores { .. },
             ..
         }
     ));
@@ -108,8 +108,8 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
 fn a_reply_to_an_earlier_try_is_none_to_this_one() {
     let mut simulation = Simulation::new(&mission(&[("j", "big")], PANEL), options());
     let first = until_asked(&mut simulation);
-    let says = |effect: &Effect, state: &State| inputs(state, effect, &Answer::Score(90)).remove(0);
-    for input in inputs(&simulation.state, &first, &Answer::Unreadable) {
+    let says = |effect: &Effect, state: &State| inputs(state, effect, &Response::Score(90)).remove(0);
+    for input in inputs(&simulation.state, &first, &Response::Unreadable) {
         simulation.feed(&input);
     }
     let second = until_asked(&mut simulation);
@@ -122,8 +122,8 @@ fn a_reply_to_an_earlier_try_is_none_to_this_one() {
 #[test]
 fn a_strict_reprompt_makes_no_request_good_that_had_failed_before_it() {
     let mut simulation = Simulation::new(&mission(&[("j", "big")], PANEL), options());
-    let refused = Answer::Unreachable(FailureClass::RateLimited);
-    for answer in [&refused, &refused, &Answer::Unreadable, &refused] {
+    let refused = Response::Unreachable(FailureClass::RateLimited);
+    for answer in [&refused, &refused, &Response::Unreadable, &refused] {
         let asked = until_asked(&mut simulation);
         for input in inputs(&simulation.state, &asked, answer) {
             simulation.feed(&input);

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{
-    Addressed, Advice, Assumption, BrokenAssumption, CriterionGrade, DeclaredVerdict, Digest, DimensionScore,
+    Addressed, Answer, Assumption, BrokenAssumption, CriterionGrade, DeclaredVerdict, Digest, DimensionScore,
     FailureClass, Finding, FindingsReport, Millis, Opinion, Points, PriorAnswer, Purpose, RunId, Severity,
     Status, Step, Timestamp, TurnId,
 };
 use crate::engine::{
     ApproverSaid, AskFailure, Asked, AuditReport, CheckResult, Effect, Event, Exit, FORMAT, Fact, FileFact,
     FileRef, Job, Looks, Prompt, ReplyRef, RunPhase, RunStarted, State, SupervisorRef, ToolCalls, TurnEnd,
-    TurnFiles, Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
-    transitions_only,
+    TurnFiles, Undelivered, Usage, apply, decide, effects, legal_only, may_be_made, pending_effects,
+    prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -24,7 +24,7 @@ pub(crate) use inputs::silence;
 
 /// What a script answers to one effect.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum Response {
     /// The turn finished as it should.
     Finished,
     /// The turn finished, and this is what it did to files.
@@ -68,15 +68,15 @@ pub enum Answer {
     Asks(Asked),
     /// The turn finished, and its agent says that what it was told does not hold, and perhaps asks something.
     Escalates(Option<Asked>),
-    /// A consulted agent said this.
-    Advice(Advice),
+    /// An agent that is asked said this.
+    Answer(Answer),
     /// The same, and its provider says that it used this model.
-    AdviceOf(&'static str, Advice),
+    AnswerOf(&'static str, Answer),
 }
 
 /// What a stage says, with this verdict.
-pub fn opinion(verdict: DeclaredVerdict) -> Advice {
-    Advice::Opinion(Box::new(Opinion {
+pub fn opinion(verdict: DeclaredVerdict) -> Answer {
+    Answer::Opinion(Box::new(Opinion {
         verdict,
         reason: "because".to_owned(),
         findings: Vec::new(),
@@ -203,7 +203,7 @@ impl Simulation {
     fn decide(&mut self, input: &Fact) -> bool {
         self.now += 10;
         let events = decide(&self.state, input, Timestamp(self.now));
-        let legal = transitions_only(&self.state, &events);
+        let legal = legal_only(&self.state, &events);
         legal.unwrap_or_else(|illegal| panic!("{illegal} after {input:?}"));
         for event in &events {
             apply(&mut self.state, event);
@@ -225,7 +225,7 @@ impl Simulation {
     }
 
     /// Performs the effect at `index` with the script's answer.
-    pub fn perform(&mut self, index: usize, script: &mut dyn FnMut(&State, &Effect) -> Answer) {
+    pub fn perform(&mut self, index: usize, script: &mut dyn FnMut(&State, &Effect) -> Response) {
         let Some(effect) = self.todo.remove(index) else {
             return;
         };
@@ -250,19 +250,19 @@ impl Simulation {
                     cues: 0,
                 }));
             }
-            Effect::RunTurn { .. } if stopping => Answer::Interrupted,
+            Effect::RunTurn { .. } if stopping => Response::Interrupted,
             _ => script(&self.state, &effect),
         };
         let answer = match (&effect, answer) {
             // It is at work already.
-            (Effect::RunTurn { turn, .. }, Answer::NeverStarted(_)) if self.adopted.contains(turn) => {
-                Answer::Finished
+            (Effect::RunTurn { turn, .. }, Response::NeverStarted(_)) if self.adopted.contains(turn) => {
+                Response::Finished
             }
             (_, answer) => answer,
         };
         if let Effect::RunTurn { turn, .. } = &effect
             && !self.adopted.contains(turn)
-            && !matches!(answer, Answer::NeverStarted(_))
+            && !matches!(answer, Response::NeverStarted(_))
         {
             self.turns.push(*turn);
         }
@@ -306,7 +306,7 @@ impl Simulation {
     }
 
     /// Performs everything in order until nothing is left; where it waits, time passes, and no person answers.
-    pub fn run(&mut self, mut script: impl FnMut(&State, &Effect) -> Answer) {
+    pub fn run(&mut self, mut script: impl FnMut(&State, &Effect) -> Response) {
         let mut steps = 0;
         while !self.todo.is_empty() || self.time_passes() {
             self.perform(0, &mut script);
@@ -335,20 +335,20 @@ pub fn statuses(state: &State) -> Vec<Status> {
 }
 
 /// Everything good: agents finish, files are there, checks pass, reviewers are content.
-pub fn good(_: &State, effect: &Effect) -> Answer {
+pub fn good(_: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::RunTurn { .. } => Answer::Finished,
+        Effect::RunTurn { .. } => Response::Finished,
         Effect::Job {
             job: Job::Scan { .. },
             ..
-        } => Answer::Files(Some(1), 0),
+        } => Response::Files(Some(1), 0),
         Effect::Job {
             job: Job::Check(_), ..
         }
         | Effect::Job {
             job: Job::Finish(_), ..
-        } => Answer::Check(true),
-        _ => Answer::Score(90),
+        } => Response::Check(true),
+        _ => Response::Score(90),
     }
 }
 

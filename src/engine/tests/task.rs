@@ -1,14 +1,17 @@
 //! What events do to one task: what an attempt and a transition begin with, what a verdict leaves.
 
 use crate::domain::{
-    AgentId, AskId, AttemptKind, Cause, Digest, FailureClass, Finding, Millis, Phase, Points, Purpose,
-    QualityFlag, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
+    AgentId, AskId, AttemptKind, Cause, Digest, FailureClass, FailureMode, Finding, Millis, Phase, Points,
+    Purpose, QualityFlag, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
+    WaitingReason,
 };
 use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
+use crate::engine::mark::Mark;
 use crate::engine::state::{
-    Attempt, Calls, Consent, Course, Hold, Judging, Known, Nudged, OpenStage, OpenWork, OutputRefs,
-    TaskState, Turn,
+    Attempt, Calls, Consent, Course, Hold, Judging, Known, Lifecycle, Nudged, OpenStage, OpenWork,
+    OutputRefs, TaskState,
 };
+use crate::engine::work::retry::Tries;
 use crate::engine::{
     Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Job, JobEnd, Remedies,
     StageReport, ToolCalls, Usage,
@@ -30,7 +33,7 @@ fn turn(turn: u32) -> TurnId {
     }
 }
 
-fn consult(number: u32, attempt_try: u32) -> AskId {
+fn ask(number: u32, attempt_try: u32) -> AskId {
     AskId {
         task: TASK,
         number,
@@ -45,17 +48,33 @@ fn file() -> FileRef {
     }
 }
 
-fn waiting() -> Hold {
-    Hold {
-        reason: WaitingReason::Approval,
-        cause: None,
-        stage: StageKey::Of(Stage::Judge),
+/// Waits for a person, for this reason.
+fn waiting(reason: WaitingReason) -> TaskState {
+    let hold = Hold {
         number: 1,
-        gate: None,
-        expires: None,
-        asking: None,
-        undecided: 0,
+        ..Hold::of(reason)
+    };
+    TaskState {
+        lifecycle: Lifecycle::AwaitingApproval {
+            hold: Some(hold),
+            judged: None,
+        },
+        ..worn()
     }
+}
+
+fn transition(from: Status, to: Status) -> Event {
+    Event::Task(
+        TASK,
+        TaskEvent::Transition {
+            from,
+            to,
+            phase: Some(Phase::Fix),
+            mode: (to == Status::Failed).then_some(FailureMode::Quality),
+            flag: (to == Status::Done).then_some(QualityFlag::Clean),
+            reason: None,
+        },
+    )
 }
 
 /// Of which everything was used.
@@ -65,8 +84,10 @@ fn worn() -> TaskState {
         ..ToolCalls::default()
     };
     TaskState {
-        state: Status::Review,
-        doing: Some(Phase::Review),
+        lifecycle: Lifecycle::Review(Box::new(Judging {
+            panel: Some(Box::new(report(Stage::Judge, Verdict::Refer, None))),
+            ..Judging::default()
+        })),
         attempt: Attempt {
             number: 4,
             turn: 3,
@@ -78,8 +99,7 @@ fn worn() -> TaskState {
             },
             missing: vec![Finding::new(Severity::High, "it")],
             points: Some(Points::whole(40)),
-            indeterminate: true,
-            unverified: true,
+            marks: [Mark::Indeterminate, Mark::Unverified].into_iter().collect(),
             ..Attempt::default()
         },
         course: Course {
@@ -94,24 +114,17 @@ fn worn() -> TaskState {
             ..Course::default()
         },
         work: OpenWork {
-            turn: Some(Turn {
-                failed_requests: 0,
-                not_before: None,
-            }),
+            turn: Some(Tries::default()),
             asks: vec![Ask {
-                id: consult(1, 1),
+                id: ask(1, 1),
                 purpose: Purpose::Answer,
                 agent: AgentId(1),
-                failed_requests: 0,
+                tries: Tries::default(),
                 strict: None,
-                not_before: None,
                 window: None,
             }],
             ..OpenWork::default()
         },
-        review: Some(Box::new(Judging::default())),
-        waits: Some(waiting()),
-        panel: Some(Box::new(report(Stage::Judge, Verdict::Refer, None))),
         remedies: Some(Box::new(Remedies {
             failed: vec![FailedDependency {
                 dependency: TaskId(1),
@@ -184,8 +197,8 @@ fn every_attempt_begins_without_what_the_one_before_came_to() {
         assert_eq!(
             (
                 task.attempt.points,
-                task.attempt.indeterminate,
-                task.attempt.unverified
+                task.attempt.has(Mark::Indeterminate),
+                task.attempt.has(Mark::Unverified)
             ),
             (None, false, false)
         );
@@ -224,61 +237,47 @@ fn a_transition_leaves_behind_what_belonged_to_the_status_before() {
         Failed,
     ] {
         let flag = (to == Done).then_some(QualityFlag::Clean);
-        let task = after(
-            worn(),
-            Event::Task(
-                TASK,
-                TaskEvent::Transition {
-                    from: Review,
-                    to,
-                    phase: Some(Phase::Fix),
-                    mode: None,
-                    flag,
-                    reason: None,
-                },
-            ),
-        );
+        let mode = (to == Failed).then_some(FailureMode::Quality);
+        let phase = match to {
+            Pending => Some(Phase::Fix),
+            Review => Some(Phase::Review),
+            InProgress | AwaitingApproval => Some(Phase::Clarification),
+            Assigned | Done | Failed => None,
+        };
+        let task = after(worn(), transition(Review, to));
         assert_eq!(
-            (task.status(), task.phase(), task.flag()),
-            (to, Some(Phase::Fix), flag)
+            (task.status(), task.phase(), task.flag(), task.mode()),
+            (to, phase, flag, mode)
         );
         assert_eq!(task.attempt.number, 4);
         assert_eq!(task.judging().is_some(), to == Review);
-        assert_eq!(task.hold().is_some(), to == AwaitingApproval);
-        assert_eq!(task.panel.is_some(), to == AwaitingApproval);
+        assert_eq!(task.hold(), None);
+        let panel = task.judged().and_then(|judged| judged.panel.as_deref());
+        assert_eq!(panel.is_some(), to == AwaitingApproval);
         assert_eq!(task.work.turn.is_some(), !to.is_terminal());
         assert_eq!(task.delegations.is_empty(), to.is_terminal());
-        // A request that nobody answered takes earlier agreement along.
-        assert_eq!(
-            (task.consent.agreed.is_empty(), task.consent.allowed_again),
-            (to == Pending, to != Pending)
-        );
         let remedies = task.remedies.unwrap();
         assert!(task.work.asks.is_empty() && remedies.failed.is_empty() && remedies.scanning.is_empty());
         let is_open = task.dialog.unwrap().open.is_some();
         assert_eq!(is_open, matches!(to, InProgress | AwaitingApproval), "{to:?}");
     }
-    for from in [Done, Failed, Assigned] {
+    // A result that is withdrawn, and a request that nobody answered, take earlier agreement along.
+    let (asked, answered) = (waiting(WaitingReason::Approval), AwaitingApproval.into());
+    let begun = [Done, Failed, Assigned, Review].map(Lifecycle::from);
+    for (before, to, is_withdrawn) in [
+        (&asked.lifecycle, Pending, true),
+        (&asked.lifecycle, Assigned, false),
+        (&answered, Pending, false),
+        (&begun[0], Pending, true),
+        (&begun[1], Pending, true),
+        (&begun[2], Pending, false),
+        (&begun[3], Pending, false),
+    ] {
         let task = TaskState {
-            state: from,
-            waits: None,
+            lifecycle: before.clone(),
             ..worn()
         };
-        let again = after(
-            task,
-            Event::Task(
-                TASK,
-                TaskEvent::Transition {
-                    from,
-                    to: Pending,
-                    phase: None,
-                    mode: None,
-                    flag: None,
-                    reason: None,
-                },
-            ),
-        );
-        let is_withdrawn = from != Assigned;
+        let again = after(task, transition(Review, to));
         assert_eq!(
             (again.consent.agreed.is_empty(), !again.consent.allowed_again),
             (is_withdrawn, is_withdrawn)
@@ -314,15 +313,15 @@ fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
         (Judge, Skip, Some(Cause::Breaker), old, true, true, false),
     ] {
         let start = TaskState {
-            panel: None,
+            lifecycle: Status::Review.into(),
             ..worn()
         };
         let task = after(start, Event::verdict(report(stage, verdict, cause)));
         let found = (
             task.attempt.points,
-            task.attempt.indeterminate,
-            task.attempt.unverified,
-            task.panel.is_some(),
+            task.attempt.has(Mark::Indeterminate),
+            task.attempt.has(Mark::Unverified),
+            task.judging().unwrap().panel.is_some(),
         );
         assert_eq!(
             found,
@@ -333,19 +332,23 @@ fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
     // What was skipped because it does not apply leaves no doubt; what should have been shown does.
     for (cause, said, is_open) in [(None, false, false), (Some(Cause::Unmet), true, true)] {
         let mut fresh = worn();
-        (fresh.attempt.indeterminate, fresh.attempt.unverified) = (false, false);
+        fresh.attempt.marks.clear();
         let skipped = StageReport {
-            indeterminate: said,
+            mark: said.then_some(Mark::Indeterminate),
             ..report(Finish, Skip, cause)
         };
         let task = after(fresh, Event::verdict(skipped.clone()));
         assert_eq!(
-            (task.attempt.unverified, task.attempt.indeterminate),
+            (
+                task.attempt.has(Mark::Unverified),
+                task.attempt.has(Mark::Indeterminate)
+            ),
             (is_open, said)
         );
         let twice = after(task, Event::verdict(skipped));
         assert_eq!(
-            twice.attempt.indeterminate, said,
+            twice.attempt.has(Mark::Indeterminate),
+            said,
             "what was said twice still holds"
         );
     }
@@ -355,7 +358,7 @@ fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
         ..Judging::default()
     };
     let start = TaskState {
-        review: Some(Box::new(scored)),
+        lifecycle: Lifecycle::Review(Box::new(scored)),
         ..worn()
     };
     let met = || report(Verification, Pass, None);
@@ -384,7 +387,7 @@ fn the_last_rounds_of_feedback_are_carried_along() {
 #[test]
 fn grading_ends_with_its_verdict_or_its_failure() {
     let grading = || TaskState {
-        review: Some(Box::new(Judging {
+        lifecycle: Lifecycle::Review(Box::new(Judging {
             stage: Some(OpenStage {
                 key: StageKey::Of(Stage::Verification),
                 round: 1,
@@ -419,6 +422,7 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
                 message: "no".to_owned(),
                 not_before: Timestamp(at),
                 of: 4,
+                never_began: false,
             },
         )
     };
@@ -430,7 +434,7 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
     let mut task = after(fresh, started);
     let running = |task: &TaskState| {
         let running = task.work.turn.as_ref().unwrap();
-        (running.failed_requests, running.not_before)
+        (running.requests, running.not_before)
     };
     assert_eq!(running(&task), (0, None));
     assert_eq!(
@@ -561,7 +565,7 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
 }
 
 #[test]
-fn consults_are_counted_with_their_tries() {
+fn asks_are_counted_with_their_tries() {
     let asked = |id, purpose| {
         Event::Ask(
             id,
@@ -575,10 +579,10 @@ fn consults_are_counted_with_their_tries() {
     };
     let dependency = TaskId(1);
     let resolve = Purpose::Resolve { dependency };
-    let mut task = after(worn(), asked(consult(2, 1), resolve));
+    let mut task = after(worn(), asked(ask(2, 1), resolve));
     let refused = |number, gave_up| {
         Event::Ask(
-            consult(number, 1),
+            ask(number, 1),
             AskEvent::Failed {
                 purpose: if number == 1 { Purpose::Answer } else { resolve },
                 agent: AgentId(1),
@@ -592,20 +596,20 @@ fn consults_are_counted_with_their_tries() {
         )
     };
     task.apply(&refused(2, false));
-    task.apply(&asked(consult(2, 2), resolve));
+    task.apply(&asked(ask(2, 2), resolve));
     let open: Vec<_> = task
         .work
         .asks
         .iter()
-        .map(|open| (open.id, open.failed_requests))
+        .map(|open| (open.id, open.tries.requests))
         .collect();
-    assert_eq!(open, [(consult(1, 1), 0), (consult(2, 2), 1)]);
+    assert_eq!(open, [(ask(1, 1), 0), (ask(2, 2), 1)]);
     assert_eq!(
         (task.work.asked, task.remedies.as_ref().unwrap().resolutions),
         (2, 1)
     );
     // Another purpose resolves nothing.
-    task.apply(&asked(consult(3, 1), Purpose::Confirm));
+    task.apply(&asked(ask(3, 1), Purpose::Confirm));
     assert_eq!(
         (task.work.asked, task.remedies.as_ref().unwrap().resolutions),
         (3, 1)
@@ -615,7 +619,7 @@ fn consults_are_counted_with_their_tries() {
     assert_eq!(numbers, [2, 3]);
     assert!(!task.remedies.as_ref().unwrap().failed[0].unresolvable);
     let gave_up = Event::Ask(
-        consult(2, 2),
+        ask(2, 2),
         AskEvent::Failed {
             purpose: resolve,
             agent: AgentId(1),
@@ -649,18 +653,18 @@ fn a_question_is_a_phase_until_it_is_answered() {
         },
     );
     for (status, phase) in [
-        (Status::InProgress, Phase::Execution),
-        (Status::AwaitingApproval, Phase::Clarification),
+        (Status::InProgress, Some(Phase::Execution)),
+        (Status::AwaitingApproval, None),
     ] {
         let task = TaskState {
-            state: status,
+            lifecycle: status.into(),
             ..worn()
         };
         let task = after(task, asked.clone());
         assert_eq!(task.phase(), Some(Phase::Clarification));
         assert_eq!(task.dialog.as_ref().unwrap().rounds, 3);
         let task = after(task, answered.clone());
-        assert_eq!(task.phase(), Some(phase));
+        assert_eq!(task.phase(), phase);
         assert_eq!(task.dialog.unwrap().exchanges.len(), 1);
     }
 }
@@ -691,8 +695,7 @@ fn an_approval_allows_what_it_was_asked_for() {
         (WaitingReason::SideEffects, "rejected", 1, false),
         (WaitingReason::Approval, "timeout", 1, false),
     ] {
-        let mut start = worn();
-        start.waits = Some(Hold { reason, ..waiting() });
+        let mut start = waiting(reason);
         start.consent.allowed_again = reason == WaitingReason::Approval && resolution == "approved";
         let task = after(
             start,
@@ -716,4 +719,11 @@ fn an_approval_allows_what_it_was_asked_for() {
         );
         assert_eq!(task.hold(), None);
     }
+}
+
+#[test]
+fn the_state_of_a_task_stays_small() {
+    // A run of 100,000 tasks holds so many of them.
+    let size = size_of::<TaskState>();
+    assert!(size <= 640, "{size} bytes");
 }

@@ -7,7 +7,7 @@ use crate::engine::{
 
 use super::operator::says;
 use super::rules::{is_turn, mission, simulation, until};
-use super::simulation::{Answer, Simulation, good, options};
+use super::simulation::{Response, Simulation, good, options};
 
 #[test]
 fn a_pause_is_never_longer_than_half_as_much_again() {
@@ -48,6 +48,55 @@ fn a_pause_is_never_longer_than_half_as_much_again() {
     );
 }
 
+/// What becomes of a turn whose tries fail like this one after the other: `of` of each that is made again; whether the
+/// turn has ended then.
+fn tries(failures: &[(FailureClass, bool)]) -> (Vec<u32>, bool) {
+    let yaml = mission("", "  - {title: a, assignTo: w, review: none}\n");
+    let mut simulation = simulation(&yaml);
+    let turn = match until(&mut simulation, is_turn) {
+        Effect::RunTurn { turn, .. } => turn,
+        other => panic!("{other:?}"),
+    };
+    for (class, before_effect) in failures {
+        simulation.feed(&Fact::TurnRequestFailed {
+            turn,
+            class: *class,
+            before_effect: *before_effect,
+            message: "no".to_owned(),
+            retry_after: None,
+            jitter: 0,
+        });
+    }
+    let again = simulation
+        .journal
+        .iter()
+        .flatten()
+        .filter_map(|event| match event {
+            Event::Turn(_, TurnEvent::RequestFailed { of, .. }) => Some(*of),
+            _ => None,
+        });
+    (
+        again.collect(),
+        simulation.state.task(TaskId(0)).work.turn.is_none(),
+    )
+}
+
+const REFUSED: (FailureClass, bool) = (FailureClass::RateLimited, false);
+const UNCONNECTED: (FailureClass, bool) = (FailureClass::Unknown, true);
+
+#[test]
+fn a_connection_is_made_once_more_whatever_requests_were_refused_before() {
+    assert_eq!(tries(&[REFUSED, UNCONNECTED]), (vec![4, 2], false));
+    assert_eq!(tries(&[REFUSED, UNCONNECTED, UNCONNECTED]), (vec![4, 2], true));
+}
+
+#[test]
+fn a_connection_that_was_not_made_takes_no_request_away() {
+    let all = [UNCONNECTED, REFUSED, REFUSED, REFUSED];
+    assert_eq!(tries(&all), (vec![2, 4, 4, 4], false));
+    assert_eq!(tries(&[&all[..], &[REFUSED]].concat()), (vec![2, 4, 4, 4], true));
+}
+
 /// What people are asked about the task, in order.
 fn asked(simulation: &Simulation) -> Vec<String> {
     let events = simulation.journal.iter().flatten();
@@ -58,7 +107,7 @@ fn asked(simulation: &Simulation) -> Vec<String> {
     asked.collect()
 }
 
-fn play(simulation: &mut Simulation, script: &mut dyn FnMut(&State, &Effect) -> Answer) {
+fn play(simulation: &mut Simulation, script: &mut dyn FnMut(&State, &Effect) -> Response) {
     while !simulation.todo.is_empty() {
         simulation.perform(0, script);
     }
@@ -78,7 +127,7 @@ fn an_agent_that_may_have_acted_is_not_told_what_its_work_misses_without_a_perso
     let mut red = |state: &State, effect: &Effect| match effect {
         Effect::Job {
             job: Job::Finish(_), ..
-        } => Answer::Check(false),
+        } => Response::Check(false),
         _ => good(state, effect),
     };
     play(&mut simulation, &mut red);
@@ -100,11 +149,11 @@ fn a_person_who_lets_it_act_again_is_told_what_the_last_attempt_failed_by() {
     let mut script = |state: &State, effect: &Effect| match effect {
         Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(checks.pop().unwrap_or(true)),
+        } => Response::Check(checks.pop().unwrap_or(true)),
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Score(40),
+        } => Response::Score(40),
         _ => good(state, effect),
     };
     play(&mut simulation, &mut script);
@@ -135,7 +184,7 @@ tasks: [{title: a, assignTo: w, review: none, targetFiles: [f], verify: {require
         detected: true,
         call: None,
     };
-    let consulted = |calls: Option<u32>, changed: Option<u32>| {
+    let asked = |calls: Option<u32>, changed: Option<u32>| {
         let mut simulation = Simulation::new(yaml, options());
         while let Some(effect) = simulation.todo.front().cloned() {
             if let Effect::RunTurn { turn, .. } = effect {
@@ -163,6 +212,6 @@ tasks: [{title: a, assignTo: w, review: none, targetFiles: [f], verify: {require
         (None, Some(1), false),
         (None, None, true),
     ] {
-        assert_eq!(consulted(calls, changed), is_asked, "{calls:?} {changed:?}");
+        assert_eq!(asked(calls, changed), is_asked, "{calls:?} {changed:?}");
     }
 }

@@ -8,7 +8,7 @@ use crate::engine::{
     outcome,
 };
 
-use super::simulation::{Answer, Simulation, good, options, statuses};
+use super::simulation::{Response, Simulation, good, options, statuses};
 
 const AGENTS: &str = "name: m\nagents:\n  w: {run: [/bin/true]}\n  j: {run: [/bin/true], role: reviewer}\n";
 
@@ -18,14 +18,14 @@ fn mission(keys: &str) -> String {
     format!("{AGENTS}tasks:\n  - {{title: t, assignTo: w, {criteria}{keys}}}\n")
 }
 
-fn run(keys: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+fn run(keys: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulation {
     let mut simulation = Simulation::new(&mission(keys), options());
     simulation.run(script);
     simulation
 }
 
 /// Graders answer like this, everybody else is content.
-fn graded(answer: Answer) -> impl FnMut(&State, &Effect) -> Answer {
+fn graded(answer: Response) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
         Effect::Job {
             job: Job::Grade(_), ..
@@ -111,7 +111,7 @@ fn it_comes_after_the_judges_and_leaves_their_score() {
     let failing = |state: &State, effect: &Effect| match effect {
         Effect::Job {
             job: Job::Check(_), ..
-        } => Answer::Check(false),
+        } => Response::Check(false),
         _ => good(state, effect),
     };
     let simulation = run(
@@ -126,7 +126,7 @@ fn it_comes_after_the_judges_and_leaves_their_score() {
 
 #[test]
 fn failed_criteria_send_work_back_until_attempts_are_used_up() {
-    let simulation = run(", review: none, maxAttempts: 3", graded(Answer::Score(20)));
+    let simulation = run(", review: none, maxAttempts: 3", graded(Response::Score(20)));
     let task = simulation.state.task(T);
     assert_eq!((task.status(), task.course.tries), (Status::Failed, 3));
     assert_eq!(task.feedback.len(), 3);
@@ -139,7 +139,7 @@ fn failed_criteria_send_work_back_until_attempts_are_used_up() {
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
     let accepted = run(
         ", review: none, maxAttempts: 1, onExhausted: accept",
-        graded(Answer::Score(20)),
+        graded(Response::Score(20)),
     );
     assert_eq!(accepted.state.task(T).flag(), Some(QualityFlag::BelowThreshold));
     assert_eq!(outcome(&accepted.state).class, OutcomeClass::BelowThreshold);
@@ -147,7 +147,7 @@ fn failed_criteria_send_work_back_until_attempts_are_used_up() {
 
 #[test]
 fn what_cannot_be_checked_waits_for_a_person() {
-    let mut simulation = run(", review: none", graded(Answer::Unreadable));
+    let mut simulation = run(", review: none", graded(Response::Unreadable));
     assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
     answer(&mut simulation, Command::Approve { task: T, number: 1 });
@@ -172,7 +172,7 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
     };
     let only = "whoever approves it is its only reviewer";
     let fail_open = mission("").replace("tasks:", "settings: {failOpenOnUnparsedEval: true}\ntasks:");
-    for grader in [Answer::Unreadable, Answer::Unreachable(FailureClass::Unknown)] {
+    for grader in [Response::Unreadable, Response::Unreachable(FailureClass::Unknown)] {
         let mut simulation = Simulation::new(&fail_open, options());
         simulation.run(|state: &State, effect: &Effect| match effect {
             Effect::Job {
@@ -181,7 +181,7 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
             Effect::Ask {
                 purpose: Purpose::Score(_),
                 ..
-            } => Answer::Unreadable,
+            } => Response::Unreadable,
             _ => good(state, effect),
         });
         let question = asked(&simulation);
@@ -205,12 +205,12 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
         Effect::Ask {
             purpose: Purpose::Score(_),
             ..
-        } => Answer::Unreadable,
+        } => Response::Unreadable,
         _ => good(state, effect),
     });
     assert_eq!(unread.state.task(T).flag(), Some(QualityFlag::Unreviewed));
     // Where reviewers were content the person decides about the criteria alone.
-    let reviewed = run("", graded(Answer::Unreadable));
+    let reviewed = run("", graded(Response::Unreadable));
     assert!(!asked(&reviewed).contains(only));
 }
 
@@ -218,7 +218,7 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
 fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
     let mut simulation = run(
         ", review: none",
-        graded(Answer::Unreachable(FailureClass::Unknown)),
+        graded(Response::Unreachable(FailureClass::Unknown)),
     );
     assert_eq!(
         simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageFailed { .. }))),
@@ -247,7 +247,7 @@ fn one_failure_of_the_grader_is_made_good() {
             job: Job::Grade(1), ..
         } => {
             rounds += 1;
-            Answer::Unreachable(FailureClass::Unknown)
+            Response::Unreachable(FailureClass::Unknown)
         }
         _ => good(state, effect),
     });
@@ -268,7 +268,7 @@ fn a_persons_word_about_the_work_does_not_skip_its_criteria() {
     answer(&mut simulation, Command::Approve { task: T, number: 1 });
     assert_eq!(statuses(&simulation.state), [Status::Review]);
     simulation.resume();
-    simulation.run(graded(Answer::Score(20)));
+    simulation.run(graded(Response::Score(20)));
     assert_eq!(statuses(&simulation.state), [Status::Failed]);
 }
 
@@ -306,7 +306,7 @@ fn without_reviews_criteria_still_hold_and_nobody_is_said_to_have_reviewed() {
         assert_eq!(simulation.state.task(T).flag(), Some(flag), "{keys}");
     }
     let mut simulation = Simulation::new(&mission(", maxAttempts: 1"), off);
-    simulation.run(graded(Answer::Score(20)));
+    simulation.run(graded(Response::Score(20)));
     assert_eq!(statuses(&simulation.state), [Status::Failed]);
 }
 
@@ -412,7 +412,7 @@ fn what_speaks_against_deciding_without_a_person_is_said_where_none_is_asked() {
                 &format!("grader: heuristic, onRefer: {on_refer}"),
             )
         };
-        let found = |answer: Answer| {
+        let found = |answer: Response| {
             let mut simulation = Simulation::new(&yaml(", review: none, maxAttempts: 1"), options());
             simulation.run(graded(answer));
             let report = verified(&simulation);
@@ -428,8 +428,8 @@ fn what_speaks_against_deciding_without_a_person_is_said_where_none_is_asked() {
         } else {
             Verdict::Fail
         };
-        assert_eq!(found(Answer::Unreadable), (unsure, 1), "{on_refer}");
-        let sure = found(Answer::Score(90));
+        assert_eq!(found(Response::Unreadable), (unsure, 1), "{on_refer}");
+        let sure = found(Response::Score(90));
         assert_eq!(sure, (Verdict::Pass, 0), "{on_refer}");
     }
     let content = run(", review: none", good);
@@ -441,7 +441,7 @@ fn a_score_that_a_person_confirmed_outlives_the_question_about_the_criteria() {
     let keys = ", expectations: [{type: llm_review, criteria: c, reviewers: [h, j]}]";
     let yaml = mission(keys).replace("tasks:", "  h: {adapter: human}\ntasks:");
     let mut simulation = Simulation::new(&yaml, options());
-    let silent = || graded(Answer::Unreachable(FailureClass::Unknown));
+    let silent = || graded(Response::Unreachable(FailureClass::Unknown));
     simulation.run(silent());
     answer(&mut simulation, Command::Approve { task: T, number: 1 });
     simulation.resume();
@@ -466,9 +466,9 @@ fn a_grader_that_turns_out_dependent_is_not_asked_again_and_is_no_reviewer() {
             "{RUBRIC}tasks: [{{title: t, assignTo: w, review: none, verification: {{rubric: default-task}}{criteria}}}]\n"
         );
         let mut simulation = Simulation::new(&yaml, options());
-        let advice = crate::domain::Advice::NoAnswer;
+        let answer = crate::domain::Answer::DoesNotKnow;
         simulation.run(|state, effect| match effect {
-            Effect::Ask { .. } => Answer::AdviceOf("gpt-4o", advice.clone()),
+            Effect::Ask { .. } => Response::AnswerOf("gpt-4o", answer.clone()),
             _ => good(state, effect),
         });
         let asked = simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. })));
@@ -536,12 +536,8 @@ fn a_grader_that_is_not_wanted_any_more_is_called_off() {
         simulation.perform(0, &mut good);
     }
     let mut resumed = simulation.resumed_without_reviews(&yaml);
-    let is_consult = |effect: &Effect| matches!(effect, Effect::Ask { .. });
-    assert!(
-        !crate::engine::pending_effects(&resumed.state)
-            .iter()
-            .any(is_consult)
-    );
+    let is_ask = |effect: &Effect| matches!(effect, Effect::Ask { .. });
+    assert!(!crate::engine::pending_effects(&resumed.state).iter().any(is_ask));
     resumed.run(good);
     assert_eq!(statuses(&resumed.state), [Status::Done]);
 }

@@ -7,7 +7,7 @@ use crate::engine::{
 use crate::mission::RunOptions;
 
 use super::operator::says;
-use super::simulation::{Answer, Simulation, good, options, statuses};
+use super::simulation::{Response, Simulation, good, options, statuses};
 
 /// A task that a person must accept, and what hangs on it.
 const MISSION: &str = "name: m
@@ -128,7 +128,7 @@ fn what_stops_a_session_stops_its_wait() {
     let mut simulation = Simulation::new(&format!("{MISSION}{last}"), options);
     let last = TaskId(3);
     simulation.run(|state, effect| match effect {
-        Effect::RunTurn { turn, .. } if turn.task == last => Answer::AgentFailed(FailureClass::Unknown),
+        Effect::RunTurn { turn, .. } if turn.task == last => Response::AgentFailed(FailureClass::Unknown),
         other => good(state, other),
     });
     assert_eq!(waits(&simulation), []);
@@ -141,7 +141,7 @@ agents: {w: {run: [/bin/true]}}
 tasks: [{title: a, review: none, requiresApproval: {approvers: [{command: x}, {command: y}]}}]
 ";
     let mut simulation = Simulation::new(yaml, options());
-    simulation.perform(0, &mut |_, _| Answer::Unreadable);
+    simulation.perform(0, &mut |_, _| Response::Unreadable);
     let answers = |simulation: &mut Simulation, number, approver| {
         simulation.say(&Fact::JobEnded {
             turn: simulation.state.current_turn(TaskId(0)),

@@ -13,11 +13,11 @@
 //! | `findings` | findings in a reply of any kind, read one by one |
 //! | `form` | replies of a fixed form: one JSON object, alone, fenced or amid prose |
 //! | `json` | JSON values in a reply, wherever they stand |
-//! | `marker` | one score in a reply of ours: `SCORE: 80`, `4/5`, or JSON with a `score` (9) |
+//! | `marker` | one score in a reply of ours: `SCORE: 80`, `72/100`, or JSON with a `score` (9) |
 //! | `panel` | a panel's seat: every dimension with a score from 1 to 5 (7) |
 //! | `prior` | answers for the points of an earlier review: `POINT n: yes – why` (4) |
 //! | `quoted` | what the work itself says where a verdict would stand: no verdict |
-//! | `recorded` | recorded replies of other judges for calibration: one score in whatever words |
+//! | `recorded` | recorded replies of other judges for calibration: one score in whatever words (`4/5`, stars) |
 //! | `text` | which parts of a reply are the reviewer's own words |
 
 mod envelope;

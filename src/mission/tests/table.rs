@@ -87,6 +87,24 @@ fn every_default_can_be_read_and_is_shown() {
     assert!(defaults > 60, "{defaults}");
 }
 
+/// What a task, an agent or a review may say otherwise is, where it says nothing, what the mission or its settings say.
+#[test]
+fn a_key_of_several_levels_has_one_default() {
+    let mut pairs = 0;
+    for above in [Mission::TABLE, Settings::TABLE] {
+        for below in tables() {
+            for key in below.keys {
+                let level = above.key(key.name).and_then(|above| above.default);
+                if let (Some(default), Some(level)) = (key.default, level) {
+                    assert_eq!(default, level, "{} of {}", key.name, below.name);
+                    pairs += 1;
+                }
+            }
+        }
+    }
+    assert!(pairs > 20, "{pairs}");
+}
+
 /// What Rust calls the default of a type is what a file without any of its keys says.
 #[test]
 fn an_empty_map_is_the_default() {

@@ -1,6 +1,6 @@
 //! Public events of agents that are asked.
 
-use crate::domain::{Advice, AgentId, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
+use crate::domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
 use crate::engine::{AskEvent, DeferralReason, Event, TaskEvent, TurnEvent};
 use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
@@ -48,19 +48,14 @@ impl Exploder {
                 let payload = self.task(*task).with("answer", answer.as_str());
                 ("task:answered", payload.with("by", by.as_str()))
             }
-            Event::Task(
-                task,
-                TaskEvent::Deferred {
-                    why, until, message, ..
-                },
-            ) => {
-                let name = match why {
+            Event::Task(task, TaskEvent::Deferred(deferral)) => {
+                let name = match deferral.why {
                     DeferralReason::Window => "task:window",
                     DeferralReason::BackOff => "task:backoff",
                     DeferralReason::Slot => return ("task:queued", self.task(*task)),
                 };
-                let payload = self.task(*task).with("until", until.to_rfc3339());
-                (name, payload.with("message", message.as_str()))
+                let payload = self.task(*task).with("until", deferral.until.to_rfc3339());
+                (name, payload.with("message", deferral.message.as_str()))
             }
             Event::Task(task, TaskEvent::Released) => ("task:released", self.task(*task)),
             Event::Turn(turn, TurnEvent::AuthorityCues { cues, result }) => {
@@ -166,7 +161,7 @@ impl Exploder {
                     purpose,
                     agent,
                     reply,
-                    advice,
+                    answer,
                 },
             ) => {
                 let payload = self.ask(*id, *purpose, *agent);
@@ -174,7 +169,7 @@ impl Exploder {
                 let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
                 let payload = payload.maybe("tools", reply.tools.as_deref().map(tool_ledger));
                 let payload = payload.maybe("judgement", reply.judgement.as_deref().map(file));
-                advised(payload, advice)
+                answered(payload, answer)
             }
             Event::Ask(
                 id,
@@ -220,21 +215,21 @@ pub(super) fn probe_rows(probes: &[Probe]) -> Vec<serde_json::Value> {
 }
 
 /// What was said, in the words it was asked for.
-fn advised(payload: Payload, advice: &Advice) -> Payload {
-    if let Advice::Unreadable { why, excerpt, .. } = advice {
+fn answered(payload: Payload, answer: &Answer) -> Payload {
+    if let Answer::Unreadable { why, excerpt, .. } = answer {
         let payload = payload.with("parsed", false).with("reason", why.as_str());
         return payload.with("excerpt", excerpt.as_str());
     }
     let payload = payload.with("parsed", true);
-    match advice {
-        Advice::Scores {
+    match answer {
+        Answer::Scores {
             dimensions,
             findings,
             prior,
         } => with_answers(payload, prior)
             .with("scores", scores(dimensions))
             .with("findings", findings_of(findings)),
-        Advice::Evaluation {
+        Answer::Evaluation {
             points,
             reasoning,
             findings,
@@ -243,21 +238,21 @@ fn advised(payload: Payload, advice: &Advice) -> Payload {
             .with("points", points.to_f64())
             .with("reasoning", reasoning.as_str())
             .with("findings", findings_of(findings)),
-        Advice::IsQuestion(question) => payload.with("question", *question),
-        Advice::Answer(answer) => payload.with("answer", answer.as_str()),
-        Advice::NoAnswer => payload.with("answer", serde_json::Value::Null),
-        Advice::Absorb { prompt } => payload.with("action", "absorb").with("prompt", prompt.as_str()),
-        Advice::Retry { reason } => payload.with("action", "retry").with("reason", reason.as_str()),
-        Advice::Unresolvable { reason } => payload
+        Answer::IsQuestion(question) => payload.with("question", *question),
+        Answer::Text(answer) => payload.with("answer", answer.as_str()),
+        Answer::DoesNotKnow => payload.with("answer", serde_json::Value::Null),
+        Answer::Absorb { prompt } => payload.with("action", "absorb").with("prompt", prompt.as_str()),
+        Answer::Retry { reason } => payload.with("action", "retry").with("reason", reason.as_str()),
+        Answer::Unresolvable { reason } => payload
             .with("action", "unresolvable")
             .with("reason", reason.as_str()),
-        Advice::Approve => payload.with("decision", "approve"),
-        Advice::Reject { reason } => payload.with("decision", "reject").with("reason", reason.as_str()),
-        Advice::Undecided { reason } => payload
+        Answer::Approve => payload.with("decision", "approve"),
+        Answer::Reject { reason } => payload.with("decision", "reject").with("reason", reason.as_str()),
+        Answer::Undecided { reason } => payload
             .with("decision", "undecided")
             .with("reason", reason.as_str()),
-        Advice::Probes(probes) => payload.with("probes", probe_rows(probes)),
-        Advice::Grades(reply) => {
+        Answer::Probes(probes) => payload.with("probes", probe_rows(probes)),
+        Answer::Grades(reply) => {
             let grade = |given: &GradeGiven| {
                 let row = Payload::default().with("criterion", given.criterion.as_str());
                 let row = row.with("points", given.points.to_f64());
@@ -269,13 +264,13 @@ fn advised(payload: Payload, advice: &Advice) -> Payload {
                 .with("confidence", reply.confidence.to_f64() / 100.0)
                 .with("grades", grades)
         }
-        Advice::Opinion(opinion) => payload
+        Answer::Opinion(opinion) => payload
             .with("verdict", serde_json::json!(opinion.verdict))
             .with("reason", opinion.reason.as_str())
             .with("findings", findings_of(&opinion.findings)),
-        Advice::Findings(report) => payload
+        Answer::Findings(report) => payload
             .with("findings", findings_of(&report.findings))
             .maybe("unread", report.unread.as_deref()),
-        Advice::Unreadable { .. } => payload,
+        Answer::Unreadable { .. } => payload,
     }
 }

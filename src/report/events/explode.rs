@@ -285,9 +285,7 @@ impl Exploder {
                 ("task:superseded", payload)
             }
             TaskEvent::StageVoided(voided) => {
-                let payload = self
-                    .task(voided.place.task())
-                    .with("what", voided.place.describe());
+                let payload = self.task(voided.place.task).with("what", voided.place.describe());
                 let payload = payload.with("changed", voided.changed.clone());
                 let payload = payload.with("restored", voided.restored.clone());
                 ("stage:voided", payload.with("shared", voided.shared))

@@ -81,20 +81,15 @@ impl Exploder {
                 let taken = self.holds.take(*task, |hold| hold.number == Some(*number));
                 let closed = self.closed(*task, &taken, answer);
                 let by_whom = |(name, payload): Named| (name, payload.with("resolvedBy", by.as_str()));
-                closed.into_iter().map(by_whom).collect()
+                // An approver that waits for a limit is waited for no more.
+                let limit = self.holds.take(*task, |hold| *hold == WINDOW);
+                let limit = self.closed(*task, &limit, "withdrawn");
+                closed.into_iter().map(by_whom).chain(limit).collect()
             }
-            Event::Task(
-                task,
-                TaskEvent::Deferred {
-                    why: DeferralReason::Window,
-                    until,
-                    message,
-                    ..
-                },
-            ) => {
+            Event::Task(task, TaskEvent::Deferred(deferral)) if deferral.why == DeferralReason::Window => {
                 let payload = self.task(*task).with("reason", WINDOW.reason);
-                let payload = payload.with("message", message.as_str());
-                let payload = payload.with("expires", until.to_rfc3339());
+                let payload = payload.with("message", deferral.message.as_str());
+                let payload = payload.with("expires", deferral.until.to_rfc3339());
                 let is_new = self.holds.open(*task, WINDOW);
                 is_new.then_some(("hold:opened", payload)).into_iter().collect()
             }
@@ -116,10 +111,10 @@ impl Exploder {
     fn withdrawn_by(&mut self, event: &Event) -> Vec<Named> {
         let tasks: Vec<TaskId> = match event {
             Event::Task(task, TaskEvent::Transition { from, to, .. }) => {
-                // Whatever it is sent to wait for a moment with is told before.
+                // Whatever its agent is sent to wait for a moment with is told before.
                 let taken = self.holds.take(*task, |hold| match hold.number {
                     Some(_) => *from == Status::AwaitingApproval,
-                    None => *to != Status::Pending,
+                    None => (*from, *to) != (Status::InProgress, Status::Pending),
                 });
                 return self.closed(*task, &taken, "withdrawn");
             }

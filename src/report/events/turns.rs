@@ -51,6 +51,7 @@ impl Exploder {
                     message,
                     not_before,
                     of,
+                    ..
                 },
             ) => self
                 .turn(*turn)

@@ -177,9 +177,11 @@ impl Exploder {
                 .work
                 .take(report.task, |work| work.place.stage == Some(report.stage)),
             // What goes on behind a stage waits for nobody who was asked before.
-            Event::Task(task, TaskEvent::Deferred { stage: Some(_), .. }) => self.work.take(*task, |work| {
-                matches!(work.key, Key::Ask(_)) && work.place.stage.is_some()
-            }),
+            Event::Task(task, TaskEvent::Deferred(deferral)) if deferral.stage.is_some() => {
+                self.work.take(*task, |work| {
+                    matches!(work.key, Key::Ask(_)) && work.place.stage.is_some()
+                })
+            }
             // Whoever was to approve need not any more.
             Event::Task(task, TaskEvent::ApprovalResolved { .. }) => self
                 .work

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::line::passed_words;
-use crate::domain::{Advice, Millis, Purpose, Status, TaskId, Timestamp};
+use crate::domain::{Answer, Millis, Purpose, Status, TaskId, Timestamp};
 use crate::engine::{
     AskEvent, Event, Job, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent, TurnEvent, WorkEvent,
 };
@@ -104,7 +104,7 @@ impl Live {
             Event::Ask(
                 id,
                 AskEvent::Replied {
-                    advice: Advice::Scores { .. } | Advice::Evaluation { .. },
+                    answer: Answer::Scores { .. } | Answer::Evaluation { .. },
                     ..
                 },
             ) => {

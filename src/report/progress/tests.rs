@@ -219,13 +219,9 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
         .scored(0, 0, 4, 4)
         .spawned(1)
         .stopped(StopCause::Interrupted);
-    scene.after(3600).input(&crate::engine::Fact::Resume {
-        options: Box::default(),
-        supervisor: crate::engine::SupervisorRef::default(),
-        rules: crate::engine::RULES,
-        kept: Vec::new(),
-        last: None,
-    });
+    scene
+        .after(3600)
+        .input(&crate::engine::Fact::resume(crate::mission::RunOptions::default()));
     let mut out = Vec::new();
     let mut progress = Plain::new(&mut out, run_id(), Screen::default());
     let resumed = scene.records.last().unwrap();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::domain::{Advice, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
+use crate::domain::{Answer, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
 use crate::engine::{
     AskEvent, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State, TurnEvent, Usage,
     WorkEvent,
@@ -111,10 +111,10 @@ impl Details {
                 AskEvent::Replied {
                     purpose: Purpose::Score(seat),
                     reply,
-                    advice,
+                    answer,
                     ..
                 },
-            ) => of_reply(state, id.task, *seat, reply, advice),
+            ) => of_reply(state, id.task, *seat, reply, answer),
             _ => Vec::new(),
         }
     }
@@ -154,10 +154,10 @@ fn of_check(state: &State, task: TaskId, check: u32, result: &CheckResult) -> Li
 }
 
 /// A reply that could not be read is told of without `-v`.
-fn of_reply(state: &State, task: TaskId, seat: SeatPlace, reply: &ReplyRef, advice: &Advice) -> Vec<Line> {
-    let said = match advice {
-        Advice::Evaluation { points, .. } => points.to_string(),
-        Advice::Scores { dimensions, .. } => {
+fn of_reply(state: &State, task: TaskId, seat: SeatPlace, reply: &ReplyRef, answer: &Answer) -> Vec<Line> {
+    let said = match answer {
+        Answer::Evaluation { points, .. } => points.to_string(),
+        Answer::Scores { dimensions, .. } => {
             let score = |scored: &DimensionScore| format!("{} {}", scored.dimension, scored.points);
             dimensions.iter().map(score).collect::<Vec<_>>().join(", ")
         }

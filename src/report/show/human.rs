@@ -118,7 +118,7 @@ fn attempt_lines(text: &mut String, attempt: &AttemptRow<'_>, screen: &Screen) {
             let _ = writeln!(text, "    record: {}", file.path.display());
         }
     }
-    attempt.consults.iter().for_each(|call| call_lines(text, call));
+    attempt.asks.iter().for_each(|call| call_lines(text, call));
     attempt.stages.iter().for_each(|stage| stage_lines(text, stage));
 }
 

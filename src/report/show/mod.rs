@@ -12,13 +12,13 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::domain::{Advice, Cause, DimensionScore, FailureClass, Finding, Points, Purpose, Stage, Verdict};
+use crate::domain::{Answer, Cause, DimensionScore, FailureClass, Finding, Points, Purpose, Stage, Verdict};
 use crate::engine::{State, ToolLedgerRef};
 use crate::mission::model::{Check, CommandCheck};
 use crate::store::{AskFile, SpoolName};
 
 use super::asked::window_of;
-use super::history::{Answer, AttemptHistory, CallHistory, TaskHistory, TurnHistory, TurnStanding};
+use super::history::{AttemptHistory, CallHistory, CallStanding, TaskHistory, TurnHistory, TurnStanding};
 use super::json::{TaskRow, task_row};
 use super::reviews::{CriterionRow, criterion_rows, share};
 use super::view::RunView;
@@ -78,8 +78,8 @@ struct AttemptRow<'a> {
     reviews: Vec<CallRow<'a>>,
     /// Calls to judges behind the reviewers: whoever cuts criteria into probes, grades by a rubric, judges as a stage,
     /// attacks, or looks at screenshots. What they said stands in `stages`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    consults: Vec<CallRow<'a>>,
+    #[serde(rename = "consults", skip_serializing_if = "Vec::is_empty")]
+    asks: Vec<CallRow<'a>>,
     stages: Vec<StageRow<'a>>,
     /// What was handed over to whoever graded it by a rubric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -135,7 +135,7 @@ struct CallRow<'a> {
     /// Of one of the mission's own: what it is called.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
-    /// Of a consult: what it is asked for.
+    /// Of any but a seat: what it is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     purpose: Option<&'static str>,
     reviewer: &'a str,
@@ -146,7 +146,7 @@ struct CallRow<'a> {
     #[serde(rename = "try")]
     attempt_try: u32,
     strict: bool,
-    /// `asked`, `scored` (of a consult: `replied`), `unparsed` or `failed`.
+    /// `asked`, `scored` (of any but a seat: `replied`), `unparsed` or `failed`.
     state: &'static str,
     points: Option<f64>,
     reasoning: Option<&'a str>,
@@ -304,7 +304,7 @@ fn attempt_row<'a>(
     };
     let calls = attempt.calls.iter();
     let rows = calls.map(|call| call_row(state, history, call, files));
-    let (mut reviews, consults): (Vec<_>, Vec<_>) = rows.partition(|row| row.seat.is_some());
+    let (mut reviews, asks): (Vec<_>, Vec<_>) = rows.partition(|row| row.seat.is_some());
     for (seat, dimension) in attempt.stages.iter().flat_map(|report| &report.outliers) {
         let last = reviews.iter_mut().rfind(|review| review.seat == Some(*seat));
         if let Some(scored) = last.and_then(|review| review.dimensions.get_mut(*dimension as usize)) {
@@ -320,7 +320,7 @@ fn attempt_row<'a>(
         turns: attempt.turns.iter().map(|turn| turn_row(turn, files)).collect(),
         checks: attempt.checks.iter().map(check).collect(),
         reviews,
-        consults,
+        asks,
         handoffs: attempt
             .handoffs
             .iter()
@@ -412,33 +412,33 @@ fn call_row<'a>(
         ..CallRow::of(state, call, stage)
     };
     let ledger = || files(&SpoolName::Ask(id, AskFile::Tools));
-    match &call.answer {
-        Answer::Open => {}
-        Answer::Failed(class, message, used) => {
+    match &call.standing {
+        CallStanding::Open => {}
+        CallStanding::Failed(class, message, used) => {
             row.tools = used.as_deref().map(|used| ToolsRow::of(&used.tools, ledger()));
             row.state = "failed";
             row.failure = Some(class.as_str());
             row.reasoning = Some(message);
         }
-        Answer::Reply(reply, advice) => {
+        CallStanding::Reply(reply, answer) => {
             row.state = "scored";
             row.tools = reply.tools.as_deref().map(|tools| ToolsRow::of(tools, ledger()));
             row.model = reply.model.as_deref();
-            take_advice(&mut row, advice);
+            take_answer(&mut row, answer);
         }
     }
     row
 }
 
-fn take_advice<'a>(row: &mut CallRow<'a>, advice: &'a Advice) {
-    match advice {
-        Advice::Scores {
+fn take_answer<'a>(row: &mut CallRow<'a>, answer: &'a Answer) {
+    match answer {
+        Answer::Scores {
             dimensions, findings, ..
         } => {
             row.dimensions = dimensions.iter().map(score_row).collect();
             row.findings = findings;
         }
-        Advice::Evaluation {
+        Answer::Evaluation {
             points,
             reasoning,
             findings,
@@ -448,7 +448,7 @@ fn take_advice<'a>(row: &mut CallRow<'a>, advice: &'a Advice) {
             row.reasoning = Some(reasoning.as_str()).filter(|text| !text.is_empty());
             row.findings = findings;
         }
-        Advice::Unreadable { why, .. } => {
+        Answer::Unreadable { why, .. } => {
             row.state = "unparsed";
             row.reasoning = Some(why);
         }

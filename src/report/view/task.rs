@@ -2,7 +2,7 @@
 
 use super::UsageView;
 use crate::domain::{
-    Advice, AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points,
+    AgentId, Answer, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points,
     QualityFlag, SeatPlace, Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::{ReplyRef, StageReport, Way};
@@ -358,10 +358,10 @@ impl TaskView {
 }
 
 impl SeatView {
-    pub(super) fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, advice: &Advice) {
+    pub(super) fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, answer: &Answer) {
         self.model = reply.model.as_deref().map(Into::into);
-        match advice {
-            Advice::Scores {
+        match answer {
+            Answer::Scores {
                 dimensions, findings, ..
             } => {
                 self.findings.clone_from(findings);
@@ -375,7 +375,7 @@ impl SeatView {
                     })
                     .collect();
             }
-            Advice::Evaluation { points, .. } => {
+            Answer::Evaluation { points, .. } => {
                 self.state = SeatStanding::Scored;
                 self.points = Some(*points);
             }

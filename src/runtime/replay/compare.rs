@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, DimensionScore, Points, Probe, Purpose, Stage, Step, TaskId};
+use crate::domain::{Answer, DimensionScore, Points, Probe, Purpose, Stage, Step, TaskId};
+use crate::engine::Mark;
 use crate::engine::{Event, GateEvent, RunEvent, StageReport, State, TaskEvent};
 
 use crate::executor::error::WorkError;
@@ -26,30 +27,30 @@ pub(super) fn standing<T>(
 
 /// In which way two readings of one reply differ. Why one could not be read is said in words of our own, which may
 /// change from version to version.
-pub(super) fn advice_difference(recorded: &Advice, derived: &Advice) -> Option<&'static str> {
+pub(super) fn answer_difference(recorded: &Answer, derived: &Answer) -> Option<&'static str> {
     match (recorded, derived) {
-        (Advice::Unreadable { excerpt: was, .. }, Advice::Unreadable { excerpt: is, .. }) => {
+        (Answer::Unreadable { excerpt: was, .. }, Answer::Unreadable { excerpt: is, .. }) => {
             (was != is).then_some("the quoted replies differ")
         }
-        (Advice::Scores { dimensions: was, .. }, Advice::Scores { dimensions: is, .. })
+        (Answer::Scores { dimensions: was, .. }, Answer::Scores { dimensions: is, .. })
             if points_of(was) != points_of(is) =>
         {
             Some("the scores differ")
         }
-        (Advice::Evaluation { points: was, .. }, Advice::Evaluation { points: is, .. }) if was != is => {
+        (Answer::Evaluation { points: was, .. }, Answer::Evaluation { points: is, .. }) if was != is => {
             Some("the scores differ")
         }
-        (was @ (Advice::Scores { .. } | Advice::Evaluation { .. }), is) => {
+        (was @ (Answer::Scores { .. } | Answer::Evaluation { .. }), is) => {
             if std::mem::discriminant(was) == std::mem::discriminant(is) {
                 (was != is).then_some("the reasons differ")
-            } else if matches!(is, Advice::Unreadable { .. }) {
+            } else if matches!(is, Answer::Unreadable { .. }) {
                 Some("it cannot be read, and is recorded as one that can")
             } else {
                 Some("it is of another kind")
             }
         }
-        (Advice::Unreadable { .. }, _) => Some("it can be read, and is recorded as one that cannot"),
-        (_, Advice::Unreadable { .. }) => Some("it cannot be read, and is recorded as one that can"),
+        (Answer::Unreadable { .. }, _) => Some("it can be read, and is recorded as one that cannot"),
+        (_, Answer::Unreadable { .. }) => Some("it cannot be read, and is recorded as one that can"),
         (was, is) => (was != is).then_some("what it says differs"),
     }
 }
@@ -62,16 +63,16 @@ fn points_of(scores: &[DimensionScore]) -> Vec<(&str, Points)> {
 }
 
 /// What an agent said, for readers.
-pub(super) fn said_by_advice(advice: &Advice) -> Value {
-    match advice {
-        Advice::Scores { dimensions, .. } => {
+pub(super) fn said_by_answer(answer: &Answer) -> Value {
+    match answer {
+        Answer::Scores { dimensions, .. } => {
             let scores = dimensions
                 .iter()
                 .map(|score| json!({"dimension": score.dimension, "score": score.points.score_f64()}));
             json!({"result": "scores", "dimensions": scores.collect::<Vec<_>>()})
         }
-        Advice::Evaluation { points, .. } => json!({"result": "score", "points": points.to_f64()}),
-        Advice::Grades(reply) => {
+        Answer::Evaluation { points, .. } => json!({"result": "score", "points": points.to_f64()}),
+        Answer::Grades(reply) => {
             let grades = reply
                 .grades
                 .iter()
@@ -83,16 +84,16 @@ pub(super) fn said_by_advice(advice: &Advice) -> Value {
                 "criteria": grades.collect::<Vec<_>>(),
             })
         }
-        Advice::Opinion(opinion) => json!({
+        Answer::Opinion(opinion) => json!({
             "result": "opinion",
             "verdict": opinion.verdict,
             "findings": opinion.findings.len(),
         }),
-        Advice::Findings(report) => {
+        Answer::Findings(report) => {
             json!({"result": "findings", "findings": report.findings.len(), "unread": report.unread})
         }
-        Advice::Probes(probes) => json!({"result": "probes", "probes": of_probes(probes)}),
-        Advice::Unreadable { why, .. } => json!({"result": "unparsed", "why": why}),
+        Answer::Probes(probes) => json!({"result": "probes", "probes": of_probes(probes)}),
+        Answer::Unreadable { why, .. } => json!({"result": "unparsed", "why": why}),
         _ => json!({"result": "advice"}),
     }
 }
@@ -139,8 +140,8 @@ impl Ground {
         }
     }
 
-    /// What rests on an advice, if a verdict does.
-    pub(super) fn of_advice(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
+    /// What rests on an answer, if a verdict does.
+    pub(super) fn of_answer(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
         let name = match purpose.step() {
             Some(step @ Step::Stage(_)) => Some(state.plan.task(task).step_name(step)),
             _ => None,
@@ -266,11 +267,8 @@ fn of_report(report: &StageReport) -> Value {
         });
         value["criteria"] = grades.collect();
     }
-    for (key, holds) in [
-        ("relaxed", report.relaxed),
-        ("indeterminate", report.indeterminate),
-    ] {
-        if holds {
+    for (key, mark) in [("relaxed", Mark::Relaxed), ("indeterminate", Mark::Indeterminate)] {
+        if report.mark == Some(mark) {
             value[key] = json!(true);
         }
     }

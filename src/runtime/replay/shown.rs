@@ -1,7 +1,7 @@
 //! What a judge was shown: by its judgement, and by what is on record as seen before it was asked.
 
 use crate::domain::{AskId, Purpose};
-use crate::engine::{CheckResult, FileFact, State};
+use crate::engine::{CheckResult, FileFact, State, WorkId};
 use crate::executor::error::WorkError;
 use crate::review::judgement::{Content, Judgement};
 
@@ -17,7 +17,7 @@ impl Shown {
         let task = state.task(id.task);
         let is_judging =
             |purpose: Purpose| purpose.is_judging() && !matches!(purpose, Purpose::Approve { .. });
-        let open = task.work.asks.iter().find(|open| open.id == id);
+        let open = task.open_ask(WorkId::ask(id));
         let judging = task.judging()?;
         let is_about_it =
             open.is_some_and(|open| is_judging(open.purpose)) && state.plan.route(id.task).is_none();

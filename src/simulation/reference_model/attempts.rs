@@ -1,6 +1,6 @@
 //! What the reference model says of the life of a task: who may start, what may be done, how often it may be tried.
 
-use crate::domain::{AttemptKind, FailureMode, QualityFlag, Status, Step, TaskId, Verdict};
+use crate::domain::{AttemptKind, FailureMode, Purpose, QualityFlag, Status, Step, TaskId, Verdict};
 use crate::engine::{DeferralReason, HoldStage, State, Way};
 use crate::mission::Part;
 
@@ -149,7 +149,7 @@ impl ReferenceModel {
         let judged = matches!(seen.judge, Some((Verdict::Pass, _)));
         match expected(state, task) {
             Expected::Panel { people } => {
-                assert!(judged && flag == Some(seen.good(by_word)), "{task:?} {seen:?}");
+                assert!(judged && flag == Some(seen.good()), "{task:?} {seen:?}");
                 assert!(!people || by_person, "no person said so: {task:?} {seen:?}");
             }
             Expected::Evaluation => {
@@ -159,17 +159,17 @@ impl ReferenceModel {
                 let graded = verification.is_some_and(|verification| verification.rubric.is_some())
                     && matches!(seen.verification, Some((Verdict::Pass, _)));
                 let reviewed = judged || by_word || graded;
-                let clean = flag == Some(seen.good(by_word)) && reviewed;
+                let clean = flag == Some(seen.good()) && reviewed;
                 let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
                 assert!(clean || open, "{task:?} {flag:?} {seen:?}");
             }
             Expected::ChecksOnly => {
-                assert_eq!(flag, Some(seen.good(by_word)), "{task:?} {seen:?}");
+                assert_eq!(flag, Some(seen.good()), "{task:?} {seen:?}");
             }
             Expected::Nobody => {
                 // Reviewers who were asked before the reviews were switched off have spoken all the same.
                 let expected = if by_word || judged {
-                    seen.good(by_word)
+                    seen.good()
                 } else {
                     QualityFlag::Unreviewed
                 };
@@ -284,6 +284,7 @@ impl ReferenceModel {
             );
             seen.waits = None;
         }
+        seen.waits_only_for(|_| false);
         seen.flag = flag;
         let hands_down = std::mem::take(&mut seen.delegated);
         assert!(
@@ -373,6 +374,7 @@ impl ReferenceModel {
         // What has not begun waits for it again.
         for on_it in state.plan.dependents.of(task.index()) {
             let seen = &mut self.tasks[on_it.index()];
+            seen.waits_only_for(|purpose| *purpose != Purpose::Resolve { dependency: task });
             if was_done || superseded || seen.status == Status::Pending {
                 seen.without.remove(&task);
             }

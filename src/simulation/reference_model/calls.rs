@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::domain::Money;
-use crate::engine::{AskEvent, BudgetEvent, Call, CallId, Event, State, TurnEvent, Usage};
+use crate::engine::{AskEvent, BudgetEvent, Event, State, TaskWork, TurnEvent, Usage, WorkId};
 
 /// Calls of which no end is on record, and what the others are known to have cost.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Calls {
-    out: BTreeSet<CallId>,
+    out: BTreeSet<WorkId>,
     cost: Option<Money>,
 }
 
@@ -17,16 +17,16 @@ impl Calls {
     pub fn take(&mut self, state: &State, event: &Event) {
         match event {
             Event::Turn(turn, TurnEvent::Started { .. }) => {
-                self.out.insert(CallId::turn(*turn));
+                self.out.insert(WorkId::turn(*turn));
             }
             Event::Ask(id, AskEvent::Requested { .. }) => {
-                self.out.insert(CallId::ask(*id));
+                self.out.insert(WorkId::ask(*id));
             }
-            Event::Turn(turn, TurnEvent::Finished { usage, .. }) => self.end(CallId::turn(*turn), usage),
-            Event::Ask(id, AskEvent::Replied { reply, .. }) => self.end(CallId::ask(*id), &reply.usage),
+            Event::Turn(turn, TurnEvent::Finished { usage, .. }) => self.end(WorkId::turn(*turn), usage),
+            Event::Ask(id, AskEvent::Replied { reply, .. }) => self.end(WorkId::ask(*id), &reply.usage),
             Event::Ask(id, AskEvent::Failed { used, .. }) => {
                 // One that has met a limit, and is given up while it waits, has ended before.
-                let call = CallId::ask(*id);
+                let call = WorkId::ask(*id);
                 if used.is_some() || self.out.contains(&call) {
                     let usage = used.as_deref().map(|used| used.usage).unwrap_or_default();
                     self.end(call, &usage);
@@ -34,8 +34,8 @@ impl Calls {
             }
             Event::Budget(BudgetEvent::Settled { call, usage, .. }) => {
                 let task = state.task(call.task);
-                let is_awaited = matches!(call.call, Call::Ask(..))
-                    && task.work.asks.iter().any(|open| CallId::ask(open.id) == *call);
+                let is_awaited = matches!(call.work, TaskWork::Ask(..))
+                    && task.work.asks.iter().any(|open| WorkId::ask(open.id) == *call);
                 assert!(!is_awaited, "somebody waits for it: {event:?}");
                 self.end(*call, usage);
             }
@@ -43,7 +43,7 @@ impl Calls {
         }
     }
 
-    fn end(&mut self, call: CallId, usage: &Usage) {
+    fn end(&mut self, call: WorkId, usage: &Usage) {
         assert!(self.out.remove(&call), "paid for twice: {call:?}");
         if let Some(cost) = usage.cost {
             self.cost = Some(self.cost.unwrap_or_default().plus(cost));

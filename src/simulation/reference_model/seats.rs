@@ -1,10 +1,10 @@
 //! What the reference model says of seats.
 
-use crate::domain::{Advice, AskId, SeatPlace, Status};
-use crate::engine::State;
+use crate::domain::{Answer, AskId, Purpose, SeatPlace, Status};
+use crate::engine::{AskEvent, DeferralReason, Event, State, TaskEvent};
 
 use super::judges::{Expected, expected};
-use super::{ReferenceModel, SeenSeat};
+use super::{ReferenceModel, Seen, SeenSeat};
 
 impl ReferenceModel {
     pub(super) fn seat_requested(&mut self, state: &State, id: AskId, seat: SeatPlace) {
@@ -47,7 +47,7 @@ impl ReferenceModel {
         let has_points = seat.attempt > 1 || state.plan.mended_by(task).is_some();
         let said = place.result.take();
         let answered = match &said {
-            Some(Advice::Scores { prior, .. } | Advice::Evaluation { prior, .. }) => Some(prior.len()),
+            Some(Answer::Scores { prior, .. } | Answer::Evaluation { prior, .. }) => Some(prior.len()),
             Some(_) | None => None,
         };
         // What could be read is asked for once more for its answers alone, and only of work that was sent back.
@@ -88,5 +88,44 @@ impl ReferenceModel {
         );
         place.open = false;
         place
+    }
+}
+
+/// A task waits for the limits of those who are asked as long as somebody is.
+impl ReferenceModel {
+    pub(super) fn limits(&mut self, event: &Event) {
+        match event {
+            Event::Ask(
+                id,
+                AskEvent::Failed {
+                    purpose,
+                    until: Some(_),
+                    ..
+                },
+            ) => {
+                self.tasks[id.task.index()].limited.insert(id.number, *purpose);
+            }
+            Event::Ask(id, AskEvent::Requested { .. } | AskEvent::Failed { .. }) => {
+                self.tasks[id.task.index()].limited.remove(&id.number);
+            }
+            Event::Task(task, TaskEvent::ApprovalResolved { .. }) => {
+                self.tasks[task.index()]
+                    .waits_only_for(|purpose| !matches!(purpose, Purpose::Approve { .. }));
+            }
+            Event::Task(task, TaskEvent::Deferred(deferral)) if deferral.stage.is_some() => {
+                self.tasks[task.index()].limited.clear();
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Seen {
+    pub(super) fn waits_only_for(&mut self, wanted: impl Fn(&Purpose) -> bool) {
+        let was_limited = !self.limited.is_empty();
+        self.limited.retain(|_, purpose| wanted(purpose));
+        if was_limited && self.limited.is_empty() {
+            self.waits.take_if(|(why, _)| *why == DeferralReason::Window);
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! What the reference model makes of verdicts: of a stage, of a gate, of the run.
 
 use crate::domain::{
-    Advice, Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
+    Answer, Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
 };
+use crate::engine::Mark;
 use crate::engine::{DeferralReason, GateResult, HoldStage, StageReport, State, StopCause};
 use crate::mission::{HoldKind, Part};
 
@@ -30,6 +31,10 @@ impl ReferenceModel {
         }
         let seen = &mut self.tasks[report.task.index()];
         seen.sent_back |= report.stage == Stage::Judge && report.verdict == Verdict::Fail;
+        if by_person && report.verdict == Verdict::Pass {
+            // A person's word counts for all that comes before it.
+            seen.relief = false;
+        }
         if report.stage == Stage::Finish {
             seen.gate_met = Some(report.verdict == Verdict::Pass);
             return;
@@ -37,7 +42,7 @@ impl ReferenceModel {
         if report.cause == Some(Cause::Breaker) {
             assert!(is_open, "{report:?}");
             seen.not_judged = true;
-            seen.indeterminate |= report.indeterminate;
+            seen.indeterminate |= report.mark == Some(Mark::Indeterminate);
             return;
         }
         match report.stage {
@@ -270,8 +275,8 @@ impl Seen {
             self.seats
                 .values()
                 .filter_map(|seat| match seat.result.as_ref().or(seat.first.as_ref())? {
-                    Advice::Scores { dimensions, .. } => Some(dimensions.first()?.points.to_f64()),
-                    Advice::Evaluation { points, .. } => Some(points.to_f64()),
+                    Answer::Scores { dimensions, .. } => Some(dimensions.first()?.points.to_f64()),
+                    Answer::Evaluation { points, .. } => Some(points.to_f64()),
                     _ => None,
                 });
         let mut scores: Vec<f64> = said.collect();

@@ -1,10 +1,10 @@
 //! Who is asked by an effect, and what a plain word comes to as an answer.
 
 use crate::domain::{
-    Advice, DeclaredVerdict, Digest, Finding, FindingsReport, GateId, GradeGiven, HoldId, Millis, Opinion,
+    Answer, DeclaredVerdict, Digest, Finding, FindingsReport, GateId, GradeGiven, HoldId, Millis, Opinion,
     Points, Purpose, RubricReply, Severity, Step, TaskId, TurnId,
 };
-use crate::engine::simulation::{Answer, good, options};
+use crate::engine::simulation::{Response, good, options};
 use crate::engine::{Asked, Command, Effect, Job, State};
 use crate::mission::{ApproverPlan, RunOptions};
 
@@ -78,8 +78,8 @@ pub fn ask(state: &State, effect: &Effect) -> String {
     }
 }
 
-/// An approver that is an agent answers as whoever is consulted does.
-pub fn is_consulted(state: &State, effect: &Effect) -> bool {
+/// An approver that is an agent answers as whoever is asked does.
+pub fn is_asked(state: &State, effect: &Effect) -> bool {
     let Effect::Job {
         turn: TurnId { task, .. },
         job: Job::Approver { approver, .. },
@@ -93,35 +93,35 @@ pub fn is_consulted(state: &State, effect: &Effect) -> bool {
     matches!(asked, Some(ApproverPlan::Agent(_)))
 }
 
-/// All goes well, and whoever is consulted is content or has nothing to add.
-pub fn fine(state: &State, effect: &Effect) -> Answer {
+/// All goes well, and whoever is asked is content or has nothing to add.
+pub fn fine(state: &State, effect: &Effect) -> Response {
     let Effect::Ask { purpose, .. } = effect else {
         return good(state, effect);
     };
     match purpose {
         Purpose::Score(_) => good(state, effect),
-        Purpose::Decompose { .. } => Answer::Unreadable,
-        Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } => consulted(state, effect, &Says::No),
-        Purpose::Approve { .. } => consulted(state, effect, &Says::Yes),
-        Purpose::Grade { .. } => consulted(state, effect, &Says::Grades(&[100; 9], "pass", 90)),
+        Purpose::Decompose { .. } => Response::Unreadable,
+        Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } => replies(state, effect, &Says::No),
+        Purpose::Approve { .. } => replies(state, effect, &Says::Yes),
+        Purpose::Grade { .. } => replies(state, effect, &Says::Grades(&[100; 9], "pass", 90)),
         Purpose::Scrutinise {
             step: Step::Stage(_), ..
-        } => consulted(state, effect, &Says::Pass("fine")),
-        Purpose::Scrutinise { .. } => Answer::Advice(Advice::Findings(FindingsReport::whole(Vec::new()))),
+        } => replies(state, effect, &Says::Pass("fine")),
+        Purpose::Scrutinise { .. } => Response::Answer(Answer::Findings(FindingsReport::whole(Vec::new()))),
     }
 }
 
-pub fn consulted(state: &State, effect: &Effect, says: &Says) -> Answer {
+pub fn replies(state: &State, effect: &Effect, says: &Says) -> Response {
     match effect {
-        Effect::Ask { id, purpose, .. } => Answer::Advice(advice(state, id.task, *purpose, says)),
-        other => panic!("{other:?} is no consultation"),
+        Effect::Ask { id, purpose, .. } => Response::Answer(answer(state, id.task, *purpose, says)),
+        other => panic!("{other:?} is no ask"),
     }
 }
 
 /// The same words mean what they are said about.
-fn advice(state: &State, task: TaskId, about: Purpose, says: &Says) -> Advice {
+fn answer(state: &State, task: TaskId, about: Purpose, says: &Says) -> Answer {
     let opinion = |verdict, reason: &str| {
-        Advice::Opinion(Box::new(Opinion {
+        Answer::Opinion(Box::new(Opinion {
             verdict,
             reason: reason.to_owned(),
             findings: vec![Finding::new(Severity::Low, "a comma is missing")],
@@ -130,23 +130,23 @@ fn advice(state: &State, task: TaskId, about: Purpose, says: &Says) -> Advice {
     };
     let reason = || "so".to_owned();
     match (says, about) {
-        (Says::Yes, Purpose::Approve { .. }) => Advice::Approve,
-        (Says::No, Purpose::Approve { .. }) => Advice::Reject { reason: reason() },
-        (Says::Open, _) => Advice::Undecided { reason: reason() },
-        (Says::No, Purpose::Resolve { .. }) => Advice::Unresolvable { reason: reason() },
-        (Says::No, Purpose::Confirm) => Advice::IsQuestion(false),
-        (Says::Yes, _) => Advice::IsQuestion(true),
-        (Says::No, _) => Advice::NoAnswer,
-        (Says::Answer(text), _) => Advice::Answer((*text).to_owned()),
-        (Says::Absorb, _) => Advice::Absorb {
+        (Says::Yes, Purpose::Approve { .. }) => Answer::Approve,
+        (Says::No, Purpose::Approve { .. }) => Answer::Reject { reason: reason() },
+        (Says::Open, _) => Answer::Undecided { reason: reason() },
+        (Says::No, Purpose::Resolve { .. }) => Answer::Unresolvable { reason: reason() },
+        (Says::No, Purpose::Confirm) => Answer::IsQuestion(false),
+        (Says::Yes, _) => Answer::IsQuestion(true),
+        (Says::No, _) => Answer::DoesNotKnow,
+        (Says::Answer(text), _) => Answer::Text((*text).to_owned()),
+        (Says::Absorb, _) => Answer::Absorb {
             prompt: "without it".to_owned(),
         },
-        (Says::Retry, _) => Advice::Retry { reason: reason() },
+        (Says::Retry, _) => Answer::Retry { reason: reason() },
         (Says::Pass(reason), _) => opinion(DeclaredVerdict::Pass, reason),
         (Says::Fail(reason), _) => opinion(DeclaredVerdict::Fail, reason),
         (Says::Refer(reason), _) => opinion(DeclaredVerdict::Refer, reason),
         (Says::Found(severity), _) => {
-            Advice::Findings(FindingsReport::whole(vec![Finding::new(named(severity), "x")]))
+            Answer::Findings(FindingsReport::whole(vec![Finding::new(named(severity), "x")]))
         }
         (Says::Grades(points, verdict, confidence), _) => {
             let verification = state.plan.task(task).verification();
@@ -159,7 +159,7 @@ fn advice(state: &State, task: TaskId, about: Purpose, says: &Says) -> Advice {
                     points: Points::whole(*points),
                     reasoning: "seen".to_owned(),
                 });
-            Advice::Grades(Box::new(RubricReply {
+            Answer::Grades(Box::new(RubricReply {
                 grades: given.collect(),
                 verdict: named(verdict),
                 confidence: Points::whole(*confidence),
@@ -197,13 +197,13 @@ pub fn verdict(passed: bool) -> &'static str {
 }
 
 /// The number beside the size marks the content.
-pub fn files(are: &str) -> Answer {
+pub fn files(are: &str) -> Response {
     match are {
-        "there" => Answer::Files(Some(1), 0),
-        "changed" => Answer::Files(Some(1), 1),
-        "empty" => Answer::Files(Some(0), 0),
-        "missing" => Answer::Files(None, 0),
-        "there, but they say nothing" => Answer::Hollow,
+        "there" => Response::Files(Some(1), 0),
+        "changed" => Response::Files(Some(1), 1),
+        "empty" => Response::Files(Some(0), 0),
+        "missing" => Response::Files(None, 0),
+        "there, but they say nothing" => Response::Hollow,
         other => panic!("files are not {other}"),
     }
 }

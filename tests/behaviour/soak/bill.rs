@@ -101,7 +101,7 @@ impl Bill {
             (self.input_tokens, self.output_tokens),
             "{usage} {self}"
         );
-        // Reviewers and consulted agents that were out when a session died are asked again, if somebody still waits.
+        // Reviewers and others that were out when a session died are asked again, if somebody still waits.
         let requests = usage["requests"].as_u64().expect("it is a number");
         assert!(
             (self.requests..=self.requests + self.again).contains(&requests),

@@ -363,7 +363,7 @@ impl<'p> Recount<'p> {
             .as_str()
             .map(|points| points.parse().expect("points are a number"));
         let by_judges = stage == "judge" && body["b"].is_null();
-        let relaxed = body["l"] == true;
+        let relaxed = body["l"] == "relaxed";
         let seen = self.seen(body);
         if let Some(points) = points.filter(|_| by_judges) {
             let (bar, full) = (seen.asked.bar(), seen.asked.full_bar());

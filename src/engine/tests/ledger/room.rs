@@ -85,7 +85,7 @@ fn rooms(budget: Budget) -> String {
         seat(1, M),
         replied(1, used(Some(0), Some(20), Some("0.50"))),
         // A seat without room.
-        held(CallId::ask(seat_id(2)), M),
+        held(WorkId::ask(seat_id(2)), M),
         // A turn of a command.
         starts(C),
         finished(C, None, used(Some(1), Some(0), Some("0.01"))),
@@ -174,7 +174,7 @@ fn a_request_is_made_again_where_one_more_has_room() {
         for event in before {
             book.ledger.follow(&book.plan, event);
         }
-        book.ledger.has_room_again(&book.plan, CallId::turn(turn_id(M)))
+        book.ledger.has_room_again(&book.plan, WorkId::turn(turn_id(M)))
     };
     let made = [starts(M), spawned(M)];
     assert!(ask(None, &made));

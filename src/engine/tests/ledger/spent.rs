@@ -136,7 +136,7 @@ fn what_turns_that_fail_leave_in_the_ledger() {
 }
 
 #[test]
-fn what_calls_of_reviewers_and_consulted_agents_leave_in_the_ledger() {
+fn what_calls_of_reviewers_and_of_others_who_are_asked_leave_in_the_ledger() {
     let known = used(Some(30), Some(7), Some("0.1"));
     let mut book = Book::with(Budget::default());
     book.note("a seat of the provider", &seat(0, M), "1 requests, 0 untold, ?+? tokens, ?, $0.00 charged, $0.00 claimed; requests -/2; tokens 2/4; quarters 2/4; 1 known");
@@ -156,48 +156,48 @@ fn what_calls_of_reviewers_and_consulted_agents_leave_in_the_ledger() {
         &seat_failed(4, FailureClass::Timeout),
         "4 requests, 2 untold, 35+7 tokens, $0.10, $0.75 charged, $0.00 claimed; requests -/5; tokens -/-; quarters -/6; 0 known",
     );
-    book.note("a consult", &consult(1, C), "5 requests, 2 untold, 35+7 tokens, $0.10, $0.75 charged, $0.00 claimed; requests -/6; tokens -/-; quarters 6/7; 1 known");
-    book.note("another", &consult(2, U), "6 requests, 2 untold, 35+7 tokens, $0.10, $0.75 charged, $0.00 claimed; requests -/7; tokens -/-; quarters 6/7; 2 known");
-    book.note("replied", &advised(1, known), "6 requests, 2 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/7; tokens -/-; quarters -/6; 1 known");
-    book.note("failed", &consult_failed(2, FailureClass::Unknown), "6 requests, 3 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/7; tokens -/-; quarters -/-; 0 known");
+    book.note("an ask", &ask(1, C), "5 requests, 2 untold, 35+7 tokens, $0.10, $0.75 charged, $0.00 claimed; requests -/6; tokens -/-; quarters 6/7; 1 known");
+    book.note("another", &ask(2, U), "6 requests, 2 untold, 35+7 tokens, $0.10, $0.75 charged, $0.00 claimed; requests -/7; tokens -/-; quarters 6/7; 2 known");
+    book.note("replied", &answered(1, known), "6 requests, 2 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/7; tokens -/-; quarters -/6; 1 known");
+    book.note("failed", &ask_failed(2, FailureClass::Unknown), "6 requests, 3 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/7; tokens -/-; quarters -/-; 0 known");
     book.note(
         "a failure of nobody",
-        &consult_failed(3, FailureClass::Unknown),
+        &ask_failed(3, FailureClass::Unknown),
         "6 requests, 3 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/7; tokens -/-; quarters -/-; 0 known",
     );
     book.note("a seat", &seat(5, M), "7 requests, 3 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/8; tokens -/-; quarters -/-; 1 known");
     book.note(
         "without room",
-        &held(CallId::ask(seat_id(5)), M),
+        &held(WorkId::ask(seat_id(5)), M),
         "6 requests, 3 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/7; tokens -/-; quarters -/-; 1 known, of t0 held",
     );
     book.note(
         "has room",
         &Event::Budget(BudgetEvent::Released {
-            call: CallId::ask(seat_id(5)) }),
+            call: WorkId::ask(seat_id(5)) }),
         "7 requests, 3 untold, 65+14 tokens, $0.20, $0.75 charged, $0.00 claimed; requests -/8; tokens -/-; quarters -/-; 1 known",
     );
     book.note("is asked again: what was out is lost", &seat(5, M), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known");
     book.note(
         "without room",
-        &held(CallId::ask(seat_id(5)), M),
+        &held(WorkId::ask(seat_id(5)), M),
         "7 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/8; tokens -/-; quarters -/-; 1 known, of t0 held",
     );
     book.note("and asked all the same", &seat(5, M), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known");
-    book.note("a turn without room", &held(CallId::turn(turn_id(C)), C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 2 known, of t1 held");
+    book.note("a turn without room", &held(WorkId::turn(turn_id(C)), C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 2 known, of t1 held");
     book.note(
         "has room, and is yet to start",
         &Event::Budget(BudgetEvent::Released {
-            call: CallId::turn(turn_id(C)) }),
+            call: WorkId::turn(turn_id(C)) }),
         "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known",
     );
     book.note(
         "what was not held is not released",
         &Event::Budget(BudgetEvent::Released {
-            call: CallId::turn(turn_id(U)) }),
+            call: WorkId::turn(turn_id(U)) }),
         "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known",
     );
-    book.note("a turn without room", &held(CallId::turn(turn_id(C)), C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 2 known, of t1 held");
+    book.note("a turn without room", &held(WorkId::turn(turn_id(C)), C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 2 known, of t1 held");
     book.note("ends before it begins", &lost(C), "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/9; tokens -/-; quarters -/-; 1 known");
     book.note(
         "the clock",

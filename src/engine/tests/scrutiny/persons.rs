@@ -8,12 +8,12 @@ use crate::engine::event::{AskEvent, TaskEvent};
 fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
     let question = |no_eval: bool| {
         let options = RunOptions { no_eval, ..options() };
-        let killed = Answer::Unreachable(FailureClass::Unknown);
+        let killed = Response::Unreachable(FailureClass::Unknown);
         let simulation = run_with(
             "stages: [{name: lint, command: c}]",
             "",
             options,
-            steps(Answer::Finished, killed),
+            steps(Response::Finished, killed),
         );
         let events = simulation.journal.iter().flatten();
         let mut asked = events.filter_map(|event| match event {
@@ -28,6 +28,23 @@ fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
 }
 
 #[test]
+fn whoever_lets_work_pass_has_reviewed_it_where_reviews_are_switched_off() {
+    let no_eval = RunOptions {
+        no_eval: true,
+        ..options()
+    };
+    let killed = Response::Unreachable(FailureClass::Unknown);
+    let mut simulation = run_with(BOTH, "", no_eval, steps(Response::Finished, killed));
+    approve(&mut simulation, 1);
+    simulation.run(good);
+    let task = simulation.state.task(T);
+    assert_eq!(
+        (task.status(), task.flag()),
+        (Status::Done, Some(QualityFlag::Clean))
+    );
+}
+
+#[test]
 fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missing() {
     // A person accepts the panel's place, the stage of another person, or what stands for both; the red team is missing.
     let top = "stages: [{name: owner, agent: h}, {name: legal, agent: x}]\nredTeam: {agent: x}";
@@ -35,7 +52,7 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     let mut simulation = Simulation::new(&mission(top, panel), options());
     let down = |state: &State, effect: &Effect| match effect {
         Effect::Ask { purpose, .. } if purpose.seat().is_none() => {
-            Answer::Unreachable(FailureClass::ProviderAuth)
+            Response::Unreachable(FailureClass::ProviderAuth)
         }
         _ => good(state, effect),
     };
@@ -103,7 +120,12 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
 fn whoever_is_missing_behind_two_accepted_stages_is_asked_again_alone() {
     let top = "stages: [{name: a, agent: x}, {name: b, agent: x}, {name: c, agent: x}]";
     let mut simulation = Simulation::new(&mission(top, ", review: none"), options());
-    let down = || steps(Answer::Unreachable(FailureClass::ProviderAuth), Answer::Finished);
+    let down = || {
+        steps(
+            Response::Unreachable(FailureClass::ProviderAuth),
+            Response::Finished,
+        )
+    };
     simulation.run(down());
     for number in 1..3 {
         approve(&mut simulation, number);
@@ -124,7 +146,7 @@ fn whoever_is_missing_behind_two_accepted_stages_is_asked_again_alone() {
 fn a_persons_word_about_one_attempt_is_none_about_the_next() {
     let top = "stages: [{name: owner, agent: h}, {name: legal, agent: x}]";
     let mut simulation = Simulation::new(&mission(top, ", review: none, maxAttempts: 2"), options());
-    let verdict = |verdict| steps(word(verdict), Answer::Finished);
+    let verdict = |verdict| steps(word(verdict), Response::Finished);
     simulation.run(verdict(DeclaredVerdict::Fail));
     approve(&mut simulation, 1);
     simulation.resume();

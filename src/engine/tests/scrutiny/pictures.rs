@@ -4,6 +4,7 @@ use super::*;
 use crate::domain::{StageKey, TurnId};
 use crate::engine::JobEnd;
 use crate::engine::event::TaskEvent;
+use crate::engine::mark::Mark;
 
 #[test]
 fn pictures_are_looked_at_last_and_only_where_there_are_any() {
@@ -13,7 +14,7 @@ fn pictures_are_looked_at_last_and_only_where_there_are_any() {
             Effect::Job {
                 job: Job::Scan { .. },
                 ..
-            } => Answer::Files(file, 1),
+            } => Response::Files(file, 1),
             Effect::Job {
                 job: Job::Stage(..), ..
             } => findings(Severity::Medium),
@@ -65,12 +66,12 @@ fn looked_at(simulation: &Simulation) -> usize {
 #[test]
 fn whether_there_are_pictures_is_seen_when_they_are_to_be_looked_at() {
     let shots = "vision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
-    let seen = |first: Option<u64>, later: Answer| {
+    let seen = |first: Option<u64>, later: Response| {
         let script = move |state: &State, effect: &Effect| match effect {
             Effect::Job {
                 job: Job::Scan { .. },
                 ..
-            } => Answer::Files(first, 1),
+            } => Response::Files(first, 1),
             Effect::Job {
                 job: Job::Stage(_, 0),
                 ..
@@ -85,12 +86,12 @@ fn whether_there_are_pictures_is_seen_when_they_are_to_be_looked_at() {
         (verdict, cause, looked_at(&simulation))
     };
     // A check made one, or removed it.
-    assert_eq!(seen(None, Answer::Files(Some(1), 2)), (Verdict::Pass, None, 1));
-    assert_eq!(seen(Some(1), Answer::Files(None, 2)), (Verdict::Skip, None, 0));
+    assert_eq!(seen(None, Response::Files(Some(1), 2)), (Verdict::Pass, None, 1));
+    assert_eq!(seen(Some(1), Response::Files(None, 2)), (Verdict::Skip, None, 0));
     // What stands there and cannot be looked at is not nothing.
     let fault = (Verdict::Fault, Some(Cause::GateError), 0);
-    assert_eq!(seen(None, Answer::Obstacle), fault);
-    assert_eq!(seen(Some(1), Answer::Obstacle), fault);
+    assert_eq!(seen(None, Response::Obstacle), fault);
+    assert_eq!(seen(Some(1), Response::Obstacle), fault);
 }
 
 #[test]
@@ -133,7 +134,10 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
     );
     simulation.feed(&seen(1));
     let task = simulation.state.task(T);
-    assert_eq!((task.status(), task.attempt.faulted), (Status::Done, true));
+    assert_eq!(
+        (task.status(), task.attempt.has(Mark::Faulted)),
+        (Status::Done, true)
+    );
     let told = simulation.count(|event| match event {
         Event::Task(_, TaskEvent::StageVerdict(report)) => report.findings.iter().any(|finding| {
             finding

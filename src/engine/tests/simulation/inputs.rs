@@ -5,9 +5,9 @@ use crate::domain::TaskId;
 use crate::engine::JobEnd;
 
 /// What the world says when an effect comes to this end.
-pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
+pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
     match (effect, answer) {
-        (effect, Answer::Void { changed, shared }) if effect.place().is_some() => {
+        (effect, Response::Void { changed, shared }) if effect.place().is_some() => {
             let said = |yes: bool| {
                 yes.then(|| "tests/a was changed".to_owned())
                     .into_iter()
@@ -30,12 +30,12 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 starts: *starts,
                 shared: *shared,
                 result: match answer {
-                    Answer::Unreachable(_) => Err("the disk is full".to_owned()),
+                    Response::Unreachable(_) => Err("the disk is full".to_owned()),
                     _ => Ok(record),
                 },
             }]
         }
-        (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Fact::TurnRequestFailed {
+        (Effect::RunTurn { turn, .. }, Response::NeverStarted(class)) => vec![Fact::TurnRequestFailed {
             turn: *turn,
             class: *class,
             before_effect: true,
@@ -45,17 +45,17 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
         }],
         (Effect::RunTurn { turn, .. }, answer) => {
             let failure = match answer {
-                Answer::AgentFailed(class) => Some(*class),
+                Response::AgentFailed(class) => Some(*class),
                 _ => None,
             };
-            let interrupted = matches!(answer, Answer::Interrupted);
+            let interrupted = matches!(answer, Response::Interrupted);
             let exit = Exit {
                 failure,
                 ..Exit::default()
             };
             let asked = match answer {
-                Answer::Asks(asked) => Some(asked.clone()),
-                Answer::Escalates(asked) => asked.clone(),
+                Response::Asks(asked) => Some(asked.clone()),
+                Response::Escalates(asked) => asked.clone(),
                 _ => None,
             };
             let output = Some(FileRef {
@@ -63,11 +63,11 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 digest: Digest::of(b"ok"),
             });
             let files = match answer {
-                Answer::Did(files) => Some(files.clone()),
+                Response::Did(files) => Some(files.clone()),
                 _ => None,
             };
             let tool_calls = match answer {
-                Answer::Called(calls) => Some(*calls),
+                Response::Called(calls) => Some(*calls),
                 _ => None,
             };
             let end = TurnEnd {
@@ -75,13 +75,13 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 output,
                 interrupted,
                 asked,
-                broken: matches!(answer, Answer::Escalates(_)).then(|| BrokenAssumption {
+                broken: matches!(answer, Response::Escalates(_)).then(|| BrokenAssumption {
                     kind: Assumption::DependencyFailed,
                     evidence: "dependency failed".to_owned(),
                 }),
                 files,
                 delegate: match answer {
-                    Answer::HandsDown(sub_tasks) => sub_tasks.clone(),
+                    Response::HandsDown(sub_tasks) => sub_tasks.clone(),
                     _ => Vec::new(),
                 },
                 tool_calls,
@@ -111,7 +111,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 ..
             },
             answer,
-        ) if !matches!(answer, Answer::Unreachable(_) | Answer::NeverAsked) => {
+        ) if !matches!(answer, Response::Unreachable(_) | Response::NeverAsked) => {
             let file = FileRef {
                 len: 1,
                 digest: reply_digest(id.attempt_try),
@@ -124,8 +124,8 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 judgement: None,
             };
             let panel = state.plan.task(id.task).panel();
-            let advice = match (answer, panel) {
-                (Answer::Score(points), Some(panel)) => Advice::Scores {
+            let answer = match (answer, panel) {
+                (Response::Score(points), Some(panel)) => Answer::Scores {
                     dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
                     findings: Vec::new(),
                     prior: match points % 10 {
@@ -133,7 +133,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                         _ => answers(state, id.task),
                     },
                 },
-                (Answer::Score(points), None) => Advice::Evaluation {
+                (Response::Score(points), None) => Answer::Evaluation {
                     points: Points::whole(*points),
                     reasoning: String::new(),
                     findings: Vec::new(),
@@ -142,7 +142,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                         _ => answers(state, id.task),
                     },
                 },
-                _ => Advice::Unreadable {
+                _ => Answer::Unreadable {
                     why: "no".to_owned(),
                     excerpt: String::new(),
                     grave: false,
@@ -153,12 +153,12 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 purpose: *purpose,
                 agent: *agent,
                 reply,
-                advice,
+                answer,
             }]
         }
         (Effect::Deliver { number, tried, .. }, answer) => {
             let failure = match answer {
-                Answer::Unreachable(class) => Some(*class),
+                Response::Unreachable(class) => Some(*class),
                 _ => None,
             };
             let result = failure.map_or(Ok(()), |class| {
@@ -179,7 +179,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
         (Effect::File { letter }, _) => vec![Fact::Filed {
             ids: vec![letter.clone()],
         }],
-        (Effect::Ask { id, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
+        (Effect::Ask { id, .. }, Response::Unreachable(_) | Response::NeverAsked) => {
             vec![Fact::AskFailed(Box::new(AskFailure {
                 id: *id,
                 class: class_of(answer),
@@ -187,7 +187,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                 retry_after: None,
                 jitter: 0,
                 used: None,
-                ours: matches!(answer, Answer::NeverAsked),
+                ours: matches!(answer, Response::NeverAsked),
                 never_began: false,
             }))]
         }
@@ -197,15 +197,15 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
             },
             answer,
         ) => {
-            let (model, advice) = match answer {
-                Answer::Advice(advice) => (None, answering(state, id.task, advice.clone())),
-                Answer::AdviceOf(model, advice) => {
-                    let advice = answering(state, id.task, advice.clone());
-                    (Some((*model).to_owned()), advice)
+            let (model, answer) = match answer {
+                Response::Answer(answer) => (None, answering(state, id.task, answer.clone())),
+                Response::AnswerOf(model, answer) => {
+                    let answer = answering(state, id.task, answer.clone());
+                    (Some((*model).to_owned()), answer)
                 }
                 _ => (
                     None,
-                    Advice::Unreadable {
+                    Answer::Unreadable {
                         why: "no".to_owned(),
                         excerpt: String::new(),
                         grave: false,
@@ -231,7 +231,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
                     tools: None,
                     judgement: None,
                 },
-                advice,
+                answer,
             };
             handed_over.into_iter().chain([replied]).collect()
         }
@@ -241,9 +241,9 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Fact> {
     }
 }
 
-fn class_of(answer: &Answer) -> FailureClass {
+fn class_of(answer: &Response) -> FailureClass {
     match answer {
-        Answer::Unreachable(class) => *class,
+        Response::Unreachable(class) => *class,
         _ => FailureClass::Unknown,
     }
 }
@@ -275,18 +275,18 @@ pub(crate) fn silence() -> Vec<PriorAnswer> {
     vec![answer(0)]
 }
 
-/// The advice with an answer for each point, unless it is silent about them.
-fn answering(state: &State, task: TaskId, mut advice: Advice) -> Advice {
-    let prior = match &mut advice {
-        Advice::Grades(reply) => &mut reply.prior,
-        Advice::Opinion(opinion) => &mut opinion.prior,
-        Advice::Findings(report) => &mut report.prior,
-        _ => return advice,
+/// What is said, with an answer for each point, unless it is silent about them.
+fn answering(state: &State, task: TaskId, mut answer: Answer) -> Answer {
+    let prior = match &mut answer {
+        Answer::Grades(reply) => &mut reply.prior,
+        Answer::Opinion(opinion) => &mut opinion.prior,
+        Answer::Findings(report) => &mut report.prior,
+        _ => return answer,
     };
     if prior.is_empty() {
         *prior = answers(state, task);
     }
-    advice
+    answer
 }
 
 /// The text of a reply: whoever is asked once more says it in other words.
@@ -298,9 +298,9 @@ fn reply_digest(time: u32) -> Digest {
 }
 
 /// What an audit sees: everything as it was accepted last, or by a number that decides about each file and check.
-fn audit(state: &State, number: u32, answer: &Answer) -> AuditReport {
+fn audit(state: &State, number: u32, answer: &Response) -> AuditReport {
     let chance = |salt: &str, index: usize| match answer {
-        Answer::Audit(seed) => {
+        Response::Audit(seed) => {
             let text = format!("{seed} {salt} {index}");
             Digest::of(text.as_bytes())
                 .to_string()
@@ -370,13 +370,13 @@ fn audit(state: &State, number: u32, answer: &Answer) -> AuditReport {
 }
 
 /// How a command or a look at files ends.
-fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
+fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
     let plan = state.plan.task(task);
-    let is_bad = matches!(answer, Answer::Check(false));
+    let is_bad = matches!(answer, Response::Check(false));
     match job {
         Job::Scan { .. } => {
             let (size, mark) = match answer {
-                Answer::Files(size, mark) => (*size, *mark),
+                Response::Files(size, mark) => (*size, *mark),
                 _ => (Some(1), 0),
             };
             let paths = plan.target_files.iter().map(AsRef::as_ref);
@@ -385,12 +385,12 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
                     .chain(plan.screenshots())
                     .map(|path| seen(path, size, mark))
                     .collect(),
-                hollow: matches!(answer, Answer::Hollow).then(|| "it says nothing".to_owned()),
+                hollow: matches!(answer, Response::Hollow).then(|| "it says nothing".to_owned()),
             }
         }
         Job::Artifacts(dependency) => {
             let size = match answer {
-                Answer::Files(size, _) => *size,
+                Response::Files(size, _) => *size,
                 _ => Some(1),
             };
             let targets = state.plan.task(dependency).target_files.iter().map(AsRef::as_ref);
@@ -415,9 +415,9 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
                 evidence: "seen".to_owned(),
             };
             JobEnd::Graded(match answer {
-                Answer::Unreachable(_) => Err("the disk is gone".to_owned()),
-                Answer::Unreadable => Ok(vec![grade(None); criteria]),
-                Answer::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
+                Response::Unreachable(_) => Err("the disk is gone".to_owned()),
+                Response::Unreadable => Ok(vec![grade(None); criteria]),
+                Response::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
                 _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
             })
         }
@@ -425,8 +425,8 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
             let known = state.task(task).judging();
             let known = known.map_or(&[][..], |judging| &judging.files);
             let fact = |path: &str| match answer {
-                Answer::Files(size, mark) => seen(path, *size, *mark),
-                Answer::Obstacle => FileFact {
+                Response::Files(size, mark) => seen(path, *size, *mark),
+                Response::Obstacle => FileFact {
                     obstacle: Some("it is a FIFO".into()),
                     ..seen(path, None, 0)
                 },
@@ -442,18 +442,18 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Answer) -> JobEnd {
             }
         }
         Job::Stage(step, _) => JobEnd::Judged(match answer {
-            Answer::Unreachable(_) => Err("it was killed".to_owned()),
-            Answer::Advice(advice) => Ok(advice.clone()),
+            Response::Unreachable(_) => Err("it was killed".to_owned()),
+            Response::Answer(answer) => Ok(answer.clone()),
             _ if step == Step::Vision => {
                 let found = is_bad.then(|| Finding::new(Severity::High, "x"));
-                Ok(Advice::Findings(FindingsReport::whole(Vec::from_iter(found))))
+                Ok(Answer::Findings(FindingsReport::whole(Vec::from_iter(found))))
             }
             _ if is_bad => Ok(opinion(DeclaredVerdict::Fail)),
             _ => Ok(opinion(DeclaredVerdict::Pass)),
         }),
         Job::Approver { .. } => JobEnd::Said(match answer {
-            Answer::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
-            Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
+            Response::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
+            Response::Unreadable | Response::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
             _ => ApproverSaid::Yes,
         }),
     }

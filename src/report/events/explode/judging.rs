@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::domain::{
     Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
 };
+use crate::engine::Mark;
 use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
@@ -178,7 +179,7 @@ impl Exploder {
             .maybe("model", report.model.as_deref())
             .maybe("confidence", report.confidence.map(share))
             .maybe("criteria", self.criteria(report))
-            .maybe("relaxed", report.relaxed.then_some(true))
+            .maybe("relaxed", (report.mark == Some(Mark::Relaxed)).then_some(true))
             .with("findings", findings_of(&report.findings));
         let mut named = vec![("stage:verdict", verdict)];
         if let Some(passed) = assessed(report, rest) {

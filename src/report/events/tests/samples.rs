@@ -3,18 +3,18 @@
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Addressed, Advice, AgentId, AskId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, Edge,
+    Addressed, AgentId, Answer, AskId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, Edge,
     FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, PriorAnswer,
     Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, StageKey, Status, Step, TaskId, TurnId, Verdict,
     WaitingReason,
 };
 use crate::engine::{
-    AskEvent, BudgetEvent, Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason,
-    Event, Exit, FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Notice,
-    NoticeEvent, Operation, ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef, TaskEvent,
-    ToolCalls, ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent,
+    AskEvent, BudgetEvent, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, DeferralReason, Event, Exit,
+    FailedOperation, FileFact, GateEvent, GateResult, HoldEvent, Job, JobEnd, Notice, NoticeEvent, Operation,
+    ProcessRef, ReplyRef, RunEvent, StageReport, StopCause, SupervisorRef, TaskEvent, ToolCalls,
+    ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
 };
-use crate::engine::{JudgingPlace, VoidedStage};
+use crate::engine::{Deferral, TaskWork, VoidedStage};
 use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
 use crate::report::testing::{START, file, run_started};
@@ -39,7 +39,7 @@ fn reviewer() -> AskId {
         attempt_try: 1,
     }
 }
-pub(super) fn consult() -> AskId {
+pub(super) fn ask() -> AskId {
     AskId {
         task: TASK,
         number: 1,
@@ -56,9 +56,9 @@ pub(super) fn tool_ledger() -> ToolLedgerRef {
         asked_again: true,
     }
 }
-pub(super) fn advised(advice: Advice) -> Event {
+pub(super) fn answered(answer: Answer) -> Event {
     Event::Ask(
-        consult(),
+        ask(),
         AskEvent::Replied {
             purpose: Purpose::Resolve { dependency: TASK },
             agent: AgentId(1),
@@ -69,7 +69,7 @@ pub(super) fn advised(advice: Advice) -> Event {
                 tools: Some(Box::new(tool_ledger())),
                 judgement: None,
             },
-            advice,
+            answer,
         },
     )
 }
@@ -167,7 +167,7 @@ pub(super) fn run_samples() -> Vec<Event> {
             },
         ),
         Event::Ask(
-            consult(),
+            ask(),
             AskEvent::HandedOver {
                 agent: AgentId(0),
                 file: file(),
@@ -247,22 +247,22 @@ pub(super) fn run_samples() -> Vec<Event> {
             ceiling: Ceiling::UnknownCost(AgentId(0)),
         }),
         Event::Budget(BudgetEvent::Held {
-            call: CallId {
+            call: WorkId {
                 task: TASK,
-                call: Call::Ask(7, 1),
+                work: TaskWork::Ask(7, 1),
             },
             agent: AgentId(0),
         }),
         Event::Budget(BudgetEvent::Released {
-            call: CallId {
+            call: WorkId {
                 task: TASK,
-                call: Call::Turn(1, 2),
+                work: TaskWork::Turn(1, 2),
             },
         }),
         Event::Budget(BudgetEvent::Settled {
-            call: CallId {
+            call: WorkId {
                 task: TASK,
-                call: Call::Ask(8, 1),
+                work: TaskWork::Ask(8, 1),
             },
             usage: Usage {
                 cost: Some("0.11".parse().unwrap()),
@@ -273,33 +273,33 @@ pub(super) fn run_samples() -> Vec<Event> {
         Event::Run(RunEvent::SessionLimit { until: START }),
         Event::Task(
             TASK,
-            TaskEvent::Deferred {
+            TaskEvent::Deferred(Box::new(Deferral {
                 why: DeferralReason::Window,
                 until: START.plus(Millis(60_000)),
                 since: START,
                 message: "your limit resets at 2pm".to_owned(),
                 stage: None,
-            },
+            })),
         ),
         Event::Task(
             TASK,
-            TaskEvent::Deferred {
+            TaskEvent::Deferred(Box::new(Deferral {
                 why: DeferralReason::BackOff,
                 until: START.plus(Millis(5_000)),
                 since: START,
                 message: String::new(),
                 stage: None,
-            },
+            })),
         ),
         Event::Task(
             TASK,
-            TaskEvent::Deferred {
+            TaskEvent::Deferred(Box::new(Deferral {
                 why: DeferralReason::Slot,
                 until: START,
                 since: START,
                 message: "its judging goes on once a slot is free".to_owned(),
                 stage: Some(StageKey::Of(Stage::Outcome)),
-            },
+            })),
         ),
         Event::Task(TASK, TaskEvent::Released),
         Event::Budget(BudgetEvent::Clock {
@@ -341,6 +341,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
                 message: "HTTP 429".to_owned(),
                 not_before: START,
                 of: 4,
+                never_began: false,
             },
         ),
         Event::Turn(
@@ -378,7 +379,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
             files: vec![("/w/judge.sh".to_owned(), None)],
         }),
         Event::voided(VoidedStage {
-            place: JudgingPlace::Job(turn(), Job::Check(0)),
+            place: WorkId::job(turn(), Job::Check(0)),
             changed: vec!["tests/a.rs was changed".to_owned()],
             restored: Vec::new(),
             shared: true,
@@ -491,7 +492,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
     ]
 }
 pub(super) fn review_samples() -> Vec<Event> {
-    let replied = |advice| {
+    let replied = |answer| {
         Event::Ask(
             reviewer(),
             AskEvent::Replied {
@@ -504,7 +505,7 @@ pub(super) fn review_samples() -> Vec<Event> {
                     tools: Some(Box::new(tool_ledger())),
                     judgement: None,
                 },
-                advice,
+                answer,
             },
         )
     };
@@ -523,7 +524,7 @@ pub(super) fn review_samples() -> Vec<Event> {
                 not_before: Some(START),
             },
         ),
-        replied(Advice::Scores {
+        replied(Answer::Scores {
             dimensions: vec![score.clone()],
             findings: vec![Finding::new(Severity::Low, "a typo")],
             prior: vec![PriorAnswer {
@@ -532,13 +533,13 @@ pub(super) fn review_samples() -> Vec<Event> {
                 note: "one is left".to_owned(),
             }],
         }),
-        replied(Advice::Evaluation {
+        replied(Answer::Evaluation {
             points: Points::whole(72),
             reasoning: "fine".to_owned(),
             findings: Vec::new(),
             prior: Vec::new(),
         }),
-        replied(Advice::Unreadable {
+        replied(Answer::Unreadable {
             why: "no SCORE line".to_owned(),
             excerpt: "I like it".to_owned(),
             grave: false,
@@ -643,7 +644,7 @@ pub(super) fn review_samples() -> Vec<Event> {
             },
         ),
         Event::Ask(
-            consult(),
+            ask(),
             AskEvent::Requested {
                 purpose: Purpose::Resolve { dependency: TASK },
                 agent: crate::domain::AgentId(1),
@@ -651,17 +652,17 @@ pub(super) fn review_samples() -> Vec<Event> {
                 not_before: Some(START),
             },
         ),
-        advised(Advice::Absorb {
+        answered(Answer::Absorb {
             prompt: "do without it".to_owned(),
         }),
-        advised(Advice::NoAnswer),
-        advised(Advice::Unreadable {
+        answered(Answer::DoesNotKnow),
+        answered(Answer::Unreadable {
             why: "the reply is empty".to_owned(),
             excerpt: String::new(),
             grave: true,
         }),
         Event::Ask(
-            consult(),
+            ask(),
             AskEvent::Failed {
                 purpose: Purpose::Resolve { dependency: TASK },
                 agent: AgentId(1),

@@ -2,7 +2,7 @@
 
 use crate::domain::{AskId, Purpose, Stage, Step, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    AskEvent, BudgetEvent, Call, Event, Job, NoticeEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+    AskEvent, BudgetEvent, Event, Job, NoticeEvent, RunEvent, TaskEvent, TaskWork, TurnEvent, WorkEvent,
 };
 use crate::mission::model::Check;
 use crate::report::events::explode::Exploder;
@@ -28,13 +28,14 @@ impl Exploder {
                 BudgetEvent::Held { call, .. }
                 | BudgetEvent::Released { call }
                 | BudgetEvent::Settled { call, .. },
-            ) => Some(match call.call {
-                Call::Turn(attempt, turn) => turn_work(TurnId {
+            ) => Some(match call.work {
+                TaskWork::Turn(attempt, turn) => turn_work(TurnId {
                     task: call.task,
                     attempt,
                     turn,
                 }),
-                Call::Ask(number, _) => self.open_ask(call.task, number),
+                TaskWork::Ask(number, _) => self.open_ask(call.task, number),
+                TaskWork::Job(.., job) => self.job_work(call.task, job),
             }),
             Event::Ask(
                 id,

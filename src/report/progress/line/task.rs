@@ -85,7 +85,7 @@ impl Lines {
                 name,
                 ": its text, or that of the task that delegated it, has changed since it was delegated",
             ),
-            TaskEvent::Deferred { .. } => return of_deferral(name, event),
+            TaskEvent::Deferred(deferral) => return of_deferral(name, deferral),
             _ => return self.of_question(state, task, event),
         })
     }

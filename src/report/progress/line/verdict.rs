@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, AgentId, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
+    AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
 };
 use crate::engine::{AskEvent, StageReport, State, TaskEvent, WorkKind, policy};
 use crate::report::progress::live::Running;
@@ -58,7 +58,7 @@ impl Lines {
                 title,
                 first_finding(report, "it is not what was accepted"),
             )),
-            (Stage::Stages | Stage::RedTeam | Stage::Vision, _) => {
+            (stage, _) if stage.is_behind_verification() => {
                 Some(Line::new(Verb::Stage, role, title, stage_words(report)))
             }
             // `task.eval.unparsed` has said it.
@@ -143,7 +143,7 @@ impl Lines {
             AskEvent::Replied {
                 agent,
                 purpose,
-                advice: Advice::Unreadable { why, excerpt, .. },
+                answer: Answer::Unreadable { why, excerpt, .. },
                 ..
             } => {
                 let said = purpose.seat().map_or_else(String::new, |_| said(excerpt));
@@ -157,14 +157,11 @@ impl Lines {
                 ..
             } => {
                 let mut open = state.task(id.task).work.asks.iter();
-                let asked = open.find(|open| {
-                    open.id.number == id.number
-                        && open.id.attempt_try > id.attempt_try
-                        && open.agent == *agent
-                });
+                let is_next = |open: AskId| open.number == id.number && open.attempt_try > id.attempt_try;
+                let asked = open.find(|open| is_next(open.id) && open.agent == *agent);
                 let most = 1 + policy(WorkKind::Ask(*purpose)).request_retries;
                 let again = asked.and_then(|asked| {
-                    let again = self.again((asked.failed_requests, most), asked.not_before?);
+                    let again = self.again((asked.tries.requests, most), asked.tries.not_before?);
                     Some(format!("; {again}"))
                 });
                 let again = again.unwrap_or_default();
@@ -248,7 +245,7 @@ pub(in crate::report::progress) fn passed_words(
         }
         Stage::Verification if !report.grades.is_empty() => Some(criteria_words(&report.grades)),
         Stage::Judge | Stage::Verification => Some(judges_words(report, running)),
-        Stage::Stages | Stage::RedTeam | Stage::Vision => Some(stage_words(report)),
+        stage if stage.is_behind_verification() => Some(stage_words(report)),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! What waits: for its turn, for a person, for a time.
 
 use crate::domain::{HoldId, Millis, RunId, TaskId, Timestamp, TurnId};
-use crate::engine::{DeferralReason, HoldEvent, State, TaskEvent, TurnEvent};
+use crate::engine::{Deferral, DeferralReason, HoldEvent, State, TurnEvent};
 use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::Role;
 use crate::report::text::{seconds, time_of_day};
@@ -27,9 +27,13 @@ impl Lines {
                 message,
                 not_before,
                 of,
+                never_began,
             } => {
-                let running = state.task(turn.task).work.turn.as_ref();
-                let failed = running.map_or(1, |running| running.failed_requests);
+                let tries = state.task(turn.task).work.turn;
+                let failed = tries.map_or(1, |tries| match never_began {
+                    true => tries.starts,
+                    false => tries.requests,
+                });
                 let again = self.again((failed, *of), *not_before);
                 let detail = format!("{again}: {} {message}", class.as_str());
                 Line::new(Verb::Retry, Role::Warn, title, detail)
@@ -110,22 +114,13 @@ impl Lines {
 }
 
 /// A task waits for a moment.
-pub(super) fn of_deferral(title: &str, event: &TaskEvent) -> Option<Line> {
-    let TaskEvent::Deferred {
-        why,
-        until,
-        since,
-        message,
-        ..
-    } = event
-    else {
-        return None;
-    };
-    let detail = match why {
-        DeferralReason::Window => format!("until {}: {message}", time_of_day(*until, *since)),
+pub(super) fn of_deferral(title: &str, deferral: &Deferral) -> Option<Line> {
+    let (until, since, message) = (deferral.until, deferral.since, &deferral.message);
+    let detail = match deferral.why {
+        DeferralReason::Window => format!("until {}: {message}", time_of_day(until, since)),
         DeferralReason::Slot if message.is_empty() => return None,
         DeferralReason::Slot => message.clone(),
-        DeferralReason::BackOff => format!("next attempt in {}", seconds(until.since(*since))),
+        DeferralReason::BackOff => format!("next attempt in {}", seconds(until.since(since))),
     };
     Some(Line::new(Verb::Wait, Role::Warn, title, detail))
 }

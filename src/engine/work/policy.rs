@@ -2,7 +2,7 @@
 //!
 //! The rules read it, and so do the plan, the worst case, and whoever asks agents outside of a run.
 
-use crate::domain::Purpose;
+use crate::domain::{Millis, Purpose};
 
 /// A kind of work; of a question to an agent, with its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct Policy {
     pub request_retries: u32,
     /// How often work is started again that never came to be.
     pub start_retries: u32,
+    /// The longest pause before a try again.
+    pub longest_pause: LongestPause,
     /// How often a reply that does not fit is asked for again.
     pub reprompts: u32,
     /// Whether another agent is asked instead of one that cannot be reached.
@@ -44,6 +46,15 @@ pub struct Policy {
     pub after_crash: AfterCrash,
     /// What lies in the dead-letter queue once the work has failed for good.
     pub letter: Option<Letter>,
+}
+
+/// The longest pause before a try again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongestPause {
+    /// Whoever asks for a longer one is down as far as a run is concerned.
+    GiveUp(Millis),
+    /// A longer one is cut to this: the end of the run may be waiting.
+    Cut(Millis),
 }
 
 /// What the next session does with work that was out when a session died.
@@ -103,6 +114,7 @@ pub const fn policy(job: WorkKind) -> Policy {
         WorkKind::Scan => DONE_AGAIN,
         WorkKind::Deliver => Policy {
             request_retries: 2,
+            longest_pause: LongestPause::Cut(Millis::from_secs(10)),
             after_crash: AfterCrash::Redeliver,
             letter: Some(Letter::Notify),
             ..DONE_AGAIN
@@ -114,6 +126,7 @@ pub const fn policy(job: WorkKind) -> Policy {
 const DONE_AGAIN: Policy = Policy {
     request_retries: 0,
     start_retries: 0,
+    longest_pause: LongestPause::GiveUp(Millis::from_secs(600)),
     reprompts: 0,
     fallback: false,
     after_crash: AfterCrash::Repeat,

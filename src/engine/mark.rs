@@ -1,0 +1,49 @@
+//! What should be known of work beside its verdicts, and the quality flag that follows from it (semantics, section 1).
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::QualityFlag;
+
+/// What should be known of work beside that it goes on. Verdicts leave marks on the attempt, and acceptance leaves its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// It passed only with a foundation task's relief.
+    Relaxed,
+    /// Nobody judged it, or a stage of an agent was passed over because reviews are switched off.
+    Unreviewed,
+    /// Something that should have been shown was not shown: a forced finish gate, an open judge breaker, a file that
+    /// changed and that no check holds.
+    Unverified,
+    /// It is there in part, or is built on a part of what it needs.
+    Degraded,
+    /// It stayed below the bar, after all attempts.
+    BelowThreshold,
+    /// A red team or a vision check gave no report, and the work went on without it.
+    Faulted,
+    /// The last verdict of a review that was asked for is missing, or cannot be trusted.
+    Indeterminate,
+}
+
+impl Mark {
+    /// The flag of work that is accepted with it; `None` where it counts beside the flag.
+    #[must_use]
+    pub fn flag(self) -> Option<QualityFlag> {
+        match self {
+            Self::Relaxed => Some(QualityFlag::Relaxed),
+            Self::Unreviewed => Some(QualityFlag::Unreviewed),
+            Self::Unverified => Some(QualityFlag::Unverified),
+            Self::Degraded => Some(QualityFlag::Degraded),
+            Self::BelowThreshold => Some(QualityFlag::BelowThreshold),
+            Self::Faulted | Self::Indeterminate => None,
+        }
+    }
+}
+
+impl FromIterator<Mark> for QualityFlag {
+    /// Of several that apply, the last one of the list.
+    fn from_iter<T: IntoIterator<Item = Mark>>(marks: T) -> Self {
+        let flags = marks.into_iter().filter_map(Mark::flag);
+        flags.max().unwrap_or(Self::Clean)
+    }
+}

@@ -1,0 +1,142 @@
+//! What the state knows of accepted work: which of it an audit covers, and whether one is due (6).
+
+use std::collections::BTreeMap;
+
+use crate::domain::{Status, TaskId};
+use crate::engine::audit::{Acceptance, AuditStanding, Found, Looks, found};
+use crate::engine::payload::FileFact;
+use crate::mission::TaskPlan;
+use crate::mission::model::FinalChecks;
+use crate::mission::named_files::place;
+
+use super::State;
+use super::task::TaskState;
+
+impl State {
+    /// The tasks whose acceptance is on record and stands. Superseded, failed and left out ones have none.
+    pub fn accepted(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> + '_ {
+        let done = self.plan.selected_ids().filter(|id| {
+            let task = self.task(*id);
+            task.status() == Status::Done && !task.not_taken
+        });
+        done.filter_map(|id| Some((id, self.task(id).acceptance()?)))
+    }
+
+    /// Those of them that the audit under way, or else the last one, speaks of.
+    pub fn covered(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> + '_ {
+        self.accepted()
+            .filter(|(_, acceptance)| acceptance.order <= self.audit.covers)
+    }
+
+    /// The audit under way is over: whether work was accepted while it was made, and is due to be looked at.
+    pub(crate) fn close_audit(&mut self) {
+        self.audit.out = false;
+        self.audit.due = self.acceptances > self.audit.covers;
+    }
+
+    /// Whether accepted work is still to be looked at.
+    pub(crate) fn audit_is_open(&self) -> bool {
+        (self.audit.due || self.audit.out)
+            && self.plan.rules.final_checks != FinalChecks::Never
+            && self.accepted().next().is_some()
+    }
+
+    /// Where the audit of the run stands.
+    pub(crate) fn audit_standing(&self) -> AuditStanding {
+        if self.plan.rules.final_checks == FinalChecks::Never || self.accepted().next().is_none() {
+            AuditStanding::None
+        } else if self.audit.due || self.audit.out || self.audit.number == 0 {
+            AuditStanding::Open
+        } else {
+            AuditStanding::Held
+        }
+    }
+
+    /// Turns that had ended when the last one did in the workspace of a task.
+    pub(crate) fn last_turn_in(&self, id: TaskId) -> u64 {
+        let workspace = &self.plan.task(id).workspace;
+        self.turn_ends.get(workspace).copied().unwrap_or(0)
+    }
+
+    /// Whether a turn works in the workspace of a task, or ended there since its files were looked at last.
+    pub(crate) fn was_worked_on_since(&self, id: TaskId, acceptance: &Acceptance) -> bool {
+        let workspace = &self.plan.task(id).workspace;
+        let works =
+            |(plan, task): (&TaskPlan, &TaskState)| task.work.turn.is_some() && plan.workspace == *workspace;
+        self.last_turn_in(id) > acceptance.turns
+            || self.sums.turns_running > 0 && self.plan.tasks.iter().zip(&self.tasks).any(works)
+    }
+
+    /// A turn ended in the workspace of a task: checks that had passed there may not pass any more.
+    pub(crate) fn turn_ended_in(&mut self, id: TaskId) {
+        self.turns_ended += 1;
+        let workspace = &self.plan.task(id).workspace;
+        match self.turn_ends.get_mut(workspace) {
+            Some(last) => *last = self.turns_ended,
+            None => drop(self.turn_ends.insert(workspace.clone(), self.turns_ended)),
+        }
+        self.audit.due |= self.acceptances > 0;
+    }
+
+    /// Of all records of a file that an audit speaks of the latest, by its place. What is accepted while it looks is the next
+    /// one's: nobody can tell whether it looked before or after.
+    pub(crate) fn latest_records(&self) -> BTreeMap<String, (u64, &FileFact)> {
+        let mut latest: BTreeMap<String, (u64, &FileFact)> = BTreeMap::new();
+        for (id, acceptance) in self.covered() {
+            for file in &acceptance.files {
+                let entry = latest.entry(place(self.plan.task(id), &file.path));
+                let known = entry.or_insert((acceptance.order, file));
+                if known.0 <= acceptance.order {
+                    *known = (acceptance.order, file);
+                }
+            }
+        }
+        latest
+    }
+
+    /// The checks that an audit runs again, given what it saw of the files.
+    pub(crate) fn checks_due(&self, looks: &Looks) -> Vec<(TaskId, u32)> {
+        let latest = self.latest_records();
+        let always = self.plan.rules.final_checks == FinalChecks::Always;
+        let mut due = Vec::new();
+        for (id, seen) in looks {
+            let Some(acceptance) = self.task(*id).acceptance() else {
+                continue;
+            };
+            let changed = || {
+                self.found(*id, &latest, seen)
+                    .any(|(_, found)| found == Found::Changed)
+            };
+            let asked = always || !self.plan.task(*id).side_effects;
+            let (last, changed) = (self.last_turn_in(*id), asked && changed());
+            let is_due = |passed: u64| asked && (always || changed || last > passed);
+            let checks = acceptance.checks.iter();
+            due.extend(
+                checks
+                    .filter(|(_, passed)| is_due(*passed))
+                    .map(|(n, _)| (*id, *n)),
+            );
+        }
+        due
+    }
+
+    /// What became of the files of a task's record.
+    pub(crate) fn found<'s>(
+        &'s self,
+        id: TaskId,
+        latest: &'s BTreeMap<String, (u64, &FileFact)>,
+        seen: &'s [FileFact],
+    ) -> impl Iterator<Item = (&'s FileFact, Found)> + 's {
+        let recorded = self.task(id).acceptance();
+        let recorded = recorded.map_or(&[][..], |acceptance| &acceptance.files);
+        recorded.iter().map(move |file| {
+            let newest = latest.get(&place(self.plan.task(id), &file.path));
+            let newest = newest.map_or(file, |(_, newest)| *newest);
+            match seen.iter().find(|seen| seen.path == file.path) {
+                Some(seen) => (file, found(file, newest, seen)),
+                // What nobody looked at is not known to stand.
+                None => (file, Found::Gone),
+            }
+        })
+    }
+}

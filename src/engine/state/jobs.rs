@@ -1,0 +1,45 @@
+//! Commands and looks at files that were asked for and have not come back, by the state of their task.
+
+use crate::domain::Purpose;
+use crate::engine::job::Job;
+
+use super::task::{Judging, TaskState};
+
+impl Judging {
+    /// Work for the judging of an attempt that has not come back.
+    pub(crate) fn jobs(&self, scans: u32) -> impl Iterator<Item = Job> {
+        let scan = self.scanning.then_some(Job::Scan {
+            number: scans,
+            then: self.then,
+        });
+        let others = (!self.scanning).then(|| {
+            let checks = (0..).zip(&self.checks).filter(|(_, result)| result.is_none());
+            let stage = self.stage.filter(|stage| stage.open && stage.plain);
+            checks
+                .map(|(check, _)| Job::Check(check))
+                .chain(stage.map(|stage| {
+                    let step = stage.key.step();
+                    step.map_or(Job::Grade(stage.round), |step| Job::Stage(step, stage.round))
+                }))
+        });
+        let finish = self.finish_open().map(Job::Finish);
+        scan.into_iter().chain(finish).chain(others.into_iter().flatten())
+    }
+}
+
+impl TaskState {
+    /// Work that was asked for and has not come back.
+    pub fn jobs(&self) -> impl Iterator<Item = Job> {
+        let judging = self.judging().into_iter();
+        let judging = judging.flat_map(|judging| judging.jobs(self.work.scans));
+        let approver = self.hold().and_then(|waiting| {
+            let (number, approver) = (waiting.number, waiting.asking?);
+            let by_agent = Purpose::Approve { number, approver };
+            let is_command = self.work.asks.iter().all(|open| open.purpose != by_agent);
+            is_command.then_some(Job::Approver { number, approver })
+        });
+        let dependencies = self.remedies.iter().flat_map(|remedies| &remedies.scanning);
+        let artifacts = dependencies.map(|dependency| Job::Artifacts(*dependency));
+        judging.chain(approver).chain(artifacts)
+    }
+}
