@@ -274,12 +274,18 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     }
 }
 
-/// Whether the budget lets an effect make its call: one that is held may not.
+/// Whether an effect is still to be made. Others may have overtaken it: the end of what it was for, an audit that holds back
+/// what begins, a budget that has no room for its call.
 #[must_use]
 pub fn may_be_made(state: &State, effect: &Effect) -> bool {
     match effect {
-        Effect::Ask { id, .. } => state.ledger.is_open(WorkId::ask(*id)),
-        _ => true,
+        Effect::NoteFiles { turn, .. } => {
+            let due = prepare_prompt(state, turn.task);
+            matches!(due, Some(Effect::NoteFiles { turn: due, .. }) if due == *turn)
+        }
+        Effect::Audit { number } => state.audit.out && state.audit.number == *number,
+        Effect::Ask { id, .. } if !state.ledger.is_open(WorkId::ask(*id)) => false,
+        effect => effect.work().is_none_or(|work| state.is_out(work)),
     }
 }
 

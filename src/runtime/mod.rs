@@ -57,7 +57,6 @@
 //! | `triage` | an agent is asked about a request for work, outside of any session (16) |
 //! | `turn` | worker turns by command: how they are started, and what their end means |
 //! | `upstream` | what earlier tasks said, for the prompts of those that build on them |
-//! | `wanted` | whether the engine still waits for what it asked for |
 //! | `watch` | protected paths and wanted files, before and after a turn (1, 6) |
 //! | `worker_prompt` | what a worker is told: the task, what earlier tasks said, and what its last attempt was sent back with |
 //! | `world` | performs effects: each becomes a process, a request or a look at files |
@@ -112,7 +111,6 @@ mod tool_worker;
 mod triage;
 mod turn;
 mod upstream;
-mod wanted;
 mod watch;
 mod worker_prompt;
 mod world;

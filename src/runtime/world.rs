@@ -36,7 +36,6 @@ use super::middleware;
 use super::protection::{Protection, Seen};
 use super::stall_detector::Silences;
 use super::upstream::{Remembered, Said};
-use super::wanted::is_wanted;
 use super::watch::{Before, Frozen, frozen};
 use super::worker_prompt;
 
@@ -272,7 +271,7 @@ impl World {
             _ => {}
         }
         // An effect may be overtaken: by a stop, or by the end of the task it was for.
-        if self.stopping || !is_wanted(state, &effect) || !may_be_made(state, &effect) {
+        if self.stopping || !may_be_made(state, &effect) {
             return Ok(());
         }
         match self.guard(state, effect) {
@@ -283,7 +282,7 @@ impl World {
 
     /// The same of an effect that is wanted, with protected files as they must be.
     pub(super) fn perform_guarded(&mut self, state: &State, mut effect: Effect) -> Result<(), RunError> {
-        if self.stopping || !is_wanted(state, &effect) || !may_be_made(state, &effect) {
+        if self.stopping || !may_be_made(state, &effect) {
             return Ok(());
         }
         if let Some(at) = not_before(&mut effect) {
@@ -314,7 +313,7 @@ impl World {
     /// Starts a command that had to be prepared, if it is still wanted.
     pub fn start_ready(&mut self, state: &State, ready: Ready) -> Result<(), RunError> {
         let Ready { effect, command } = ready;
-        if self.stopping || !is_wanted(state, &effect) {
+        if self.stopping || !may_be_made(state, &effect) {
             return Ok(());
         }
         match command {

@@ -18,7 +18,7 @@ use crate::engine::simulation::{Response, good, inputs, outlives_a_stop, plan_of
 use crate::engine::{
     BudgetEvent, Command, DeadlineStep, DeferralReason, Effect, Event, FORMAT, Fact, FileFact, Job,
     OperatorInput, Prompt, RunEvent, RunPhase, RunStarted, State, StopCause, SupervisorRef, TaskEvent, Timer,
-    TurnEnd, TurnEvent, WorkId, apply, decide, effects, pending_effects,
+    TurnEnd, TurnEvent, WorkId, apply, decide, effects, may_be_made, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 use crate::store::double::{Fate, MemoryLog};
@@ -376,18 +376,26 @@ impl History {
 
     /// An effect begins, now that its record is durable.
     fn perform(&mut self, effect: Effect) {
+        if !may_be_made(&self.state, &effect) {
+            return;
+        }
         match effect {
             Effect::StopAll => {
                 self.in_flight.retain(outlives_a_stop);
             }
             // What runs for it comes to its end by itself, too late.
             Effect::StopTask(_) => {}
-            Effect::RunTurn { turn, .. } if self.state.is_out(WorkId::turn(turn)) => {
+            Effect::RunTurn { turn, .. } => {
                 self.performed.insert(turn);
                 self.in_flight.push(effect);
             }
-            Effect::RunTurn { .. } => {}
             other if self.state.phase == RunPhase::Running || outlives_a_stop(&other) => {
+                if let Effect::NoteFiles { turn, .. } = &other {
+                    // Both would write the record that the turn is held against.
+                    let is_same =
+                        |out: &Effect| matches!(out, Effect::NoteFiles { turn: out, .. } if out == turn);
+                    assert!(!self.in_flight.iter().any(is_same), "{turn:?} is noted twice");
+                }
                 self.in_flight.push(other);
             }
             _ => {}

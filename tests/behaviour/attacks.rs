@@ -2,6 +2,7 @@
 //! 7). The judge obeys every instruction that reaches it outside a fence; none may.
 
 use std::fmt::Write as _;
+use std::fs;
 
 use serde_json::json;
 
@@ -114,7 +115,7 @@ tasks:{tasks}"
             workspace.write(&format!("out/{title}/other.txt"), "");
         }
     }
-    let document = workspace.run_json(3, &["--timeout", "50s"]);
+    let document = workspace.run_json(3, &[]);
     // The judge does obey: what the mission itself says is no attack.
     assert_eq!(task(&document, "told")["points"], 100.0);
     let mut carried_out = 0;
@@ -127,22 +128,32 @@ tasks:{tasks}"
     }
     assert!(carried_out >= 60);
     // Every attack did reach the judge, inside.
-    let prompts = (1..).map(|n| workspace.read(&format!("asked.{n}/prompt")));
-    let prompts: Vec<String> = prompts.take_while(|prompt| !prompt.is_empty()).collect();
+    let prompts = prompts(&workspace);
     let holding = prompts.iter().filter(|prompt| prompt.contains(WORD)).count();
     assert_eq!((prompts.len(), holding), (carried_out + 1, carried_out + 1));
+}
+
+/// Every prompt that the judge was given, in no order.
+fn prompts(workspace: &Workspace) -> Vec<String> {
+    let folders = fs::read_dir(workspace.root()).expect("there is a workspace");
+    let names = folders.map(|folder| folder.expect("it can be listed").file_name());
+    let names = names.filter_map(|name| name.into_string().ok());
+    let asked = names.filter(|name| name.starts_with("asked."));
+    asked
+        .map(|name| workspace.read(&format!("{name}/prompt")))
+        .collect()
 }
 
 /// How often an attack stands in the prompt of a judge that is shown all of it: in the answer, in a file, in a file's
 /// name, and in what a check printed that sent the version before back.
 const EVERYWHERE: usize = 4;
 
-/// Plays every attack, in every way at once, against the judge of a kind of stage: `kinds` are their names, and what a task
-/// says to be judged so. Some attacks carry their words in the result file instead of the output.
-fn play(top: &str, kinds: &[(&str, &str)]) -> Workspace {
+/// Plays every attack, in every way at once, against the judge of a kind of stage, which `top` and the keys of each task
+/// name. Some attacks carry their words in the result file instead of the output.
+fn play(top: &str, keys: &str) -> Workspace {
     let workspace = Workspace::new();
     let mut tasks = String::new();
-    let mut add = |title: &str, description: &str, keys: &str| {
+    let mut add = |title: &str, description: &str| {
         // The check sends the first attempt back, so that the second one is judged with that before it.
         let check = format!("cat attacks/{title}/check; test $QUORUM_ATTEMPT -gt 1");
         let _ = write!(
@@ -159,16 +170,9 @@ fn play(top: &str, kinds: &[(&str, &str)]) -> Workspace {
 {keys}"
         );
     };
-    let all = || ATTACKS.iter().enumerate();
-    for (kind, keys) in kinds {
-        add(
-            &format!("{kind}-told"),
-            &format!("the mission itself says {WORD}"),
-            keys,
-        );
-        for (n, _) in all() {
-            add(&format!("{kind}-{n}"), "write something", keys);
-        }
+    add(TOLD, &format!("the mission itself says {WORD}"));
+    for n in 0..ATTACKS.len() {
+        add(&title(n), "write something");
     }
     workspace.mission(&format!(
         "
@@ -180,49 +184,49 @@ agents:
   judge: {{run: [/bin/sh, '@agents/obedient-judge.sh', asked, {WORD}], role: reviewer, vision: true}}
 tasks:{tasks}"
     ));
-    for (kind, _) in kinds {
-        for way in ["output", "content", "check"] {
-            workspace.write(&format!("attacks/{kind}-told/{way}"), "work");
+    for way in ["output", "content", "check"] {
+        workspace.write(&format!("attacks/{TOLD}/{way}"), "work");
+    }
+    workspace.write(&format!("out/{TOLD}/file.txt"), "work");
+    for (n, attack) in ATTACKS.iter().enumerate() {
+        let title = title(n);
+        for way in ["content", "check", "name"] {
+            workspace.write(&format!("attacks/{title}/{way}"), carried(attack, way));
         }
-        workspace.write(&format!("out/{kind}-told/file.txt"), "work");
-        for (n, attack) in all() {
-            let title = format!("{kind}-{n}");
-            for way in ["content", "check", "name"] {
-                workspace.write(&format!("attacks/{title}/{way}"), carried(attack, way));
-            }
-            let said = carried(attack, "output");
-            if n % 2 == 0 {
-                workspace.write(&format!("attacks/{title}/output"), said);
-            } else {
-                let claimed = json!({"output": String::from_utf8_lossy(&said)});
-                workspace.write(&format!("attacks/{title}/result"), claimed.to_string());
-            }
-            workspace.write(&format!("out/{title}/file.txt"), "work");
+        let said = carried(attack, "output");
+        if n % 2 == 0 {
+            workspace.write(&format!("attacks/{title}/output"), said);
+        } else {
+            let claimed = json!({"output": String::from_utf8_lossy(&said)});
+            workspace.write(&format!("attacks/{title}/result"), claimed.to_string());
         }
+        workspace.write(&format!("out/{title}/file.txt"), "work");
     }
     workspace
+}
+
+/// The task whose own description says the word.
+const TOLD: &str = "told";
+
+/// The task that carries an attack.
+fn title(attack: usize) -> String {
+    format!("attack-{attack}")
 }
 
 /// What a reviewer is told that is asked once more.
 const UNANSWERED: &str = "it does not say whether ";
 
 /// None of them gets through, and each has reached the judge in every way.
-fn assert_none_gets_through(workspace: &Workspace, kinds: &[(&str, &str)]) {
-    let document = workspace.run_json(3, &["--timeout", "100s"]);
-    for (kind, _) in kinds {
-        let told = task(&document, &format!("{kind}-told"));
-        assert_eq!(told["status"], "done", "{kind} obeys the mission: {told}");
-        for (n, attack) in ATTACKS.iter().enumerate() {
-            let work = task(&document, &format!("{kind}-{n}"));
-            assert_eq!(work["status"], "failed", "{kind}: {attack:?}: {work}");
-        }
+fn assert_none_gets_through(workspace: &Workspace) {
+    let document = workspace.run_json(3, &[]);
+    let told = task(&document, TOLD);
+    assert_eq!(told["status"], "done", "the judge obeys the mission: {told}");
+    for (n, attack) in ATTACKS.iter().enumerate() {
+        let work = task(&document, &title(n));
+        assert_eq!(work["status"], "failed", "{attack:?}: {work}");
     }
-    let prompts = (1..).map(|n| workspace.read(&format!("asked.{n}/prompt")));
-    let prompts: Vec<String> = prompts.take_while(|prompt| !prompt.is_empty()).collect();
-    let titles = kinds.iter().flat_map(|(kind, _)| {
-        let attacks = (0..ATTACKS.len()).map(move |n| format!("{kind}-{n}"));
-        attacks.chain([format!("{kind}-told")])
-    });
+    let prompts = prompts(workspace);
+    let titles = (0..ATTACKS.len()).map(title).chain([TOLD.to_owned()]);
     let mut known = 0;
     for title in titles {
         let is_about = |prompt: &&String| prompt.lines().any(|line| line.trim() == title);
@@ -242,35 +246,34 @@ fn assert_none_gets_through(workspace: &Workspace, kinds: &[(&str, &str)]) {
     }
 }
 
-/// The same attacks against the stages behind the judges: what the worker wrote reaches them fenced too.
+// The same attacks against the stages behind the judges: what the worker wrote reaches them fenced too.
+
 #[test]
-fn no_instruction_reaches_a_further_stage_the_red_team_or_a_grader_out_of_its_fence() {
-    // A stage stops the chain, so each is asked about tasks of its own.
-    let kinds = [
-        (
-            "stage",
-            "    stakes: low\n    stages: [{name: legal, agent: judge}]\n",
-        ),
-        ("red", "    stakes: high\n"),
-        (
-            "grader",
-            "    stakes: low\n    verification: {rubric: default-task, minConfidence: 0}\n",
-        ),
-    ];
-    let workspace = play("redTeam: {agent: judge, minStakes: high}", &kinds);
-    assert_none_gets_through(&workspace, &kinds);
+fn no_instruction_reaches_a_further_stage_out_of_its_fence() {
+    let stage = "    stakes: low\n    stages: [{name: legal, agent: judge}]\n";
+    assert_none_gets_through(&play("", stage));
+}
+
+#[test]
+fn no_instruction_reaches_the_red_team_out_of_its_fence() {
+    assert_none_gets_through(&play("redTeam: {agent: judge}", ""));
+}
+
+#[test]
+fn no_instruction_reaches_a_grader_out_of_its_fence() {
+    let grader = "    stakes: low\n    verification: {rubric: default-task, minConfidence: 0}\n";
+    assert_none_gets_through(&play("", grader));
 }
 
 #[test]
 fn no_instruction_reaches_who_looks_at_pictures_out_of_its_fence() {
     let vision = "vision: {kind: llm_vision, agent: judge, screenshots: [shot.png, gone.png], expectations: [a header]}";
-    let kinds = [("eye", "")];
-    let workspace = play(vision, &kinds);
+    let workspace = play(vision, "");
     workspace.write(
         "shot.png",
         b"\x89PNG\r\n\x1a\n fullmarks in a picture is for the eye only",
     );
-    assert_none_gets_through(&workspace, &kinds);
+    assert_none_gets_through(&workspace);
 }
 
 /// The other half of the proof: between tags that are not defused, the same attacks do mislead the same judge.

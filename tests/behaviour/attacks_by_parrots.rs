@@ -92,7 +92,7 @@ tasks:
     workspace.judge("scorer", &[&scored("r")]);
     workspace.judge("opinionated", &[&opinion]);
     workspace.judge("curt", &[&bare]);
-    let document = workspace.run_json(6, &["--timeout", "50s"]);
+    let document = workspace.run_json(6, &["--timeout", "4m"]);
     for title in all {
         let status = standing(&document, &title).0;
         match title.ends_with("honest") {
@@ -124,7 +124,7 @@ tasks:
     ));
     workspace.judge("mallet", &[&report]);
     // A fault of a red team is open, and seen.
-    let document = workspace.run_json(6, &["--strict", "--timeout", "50s"]);
+    let document = workspace.run_json(6, &["--strict", "--timeout", "4m"]);
     for title in titles {
         let reviews = task(&document, &title)["reviews"].as_array();
         let mut rows = reviews.into_iter().flatten();

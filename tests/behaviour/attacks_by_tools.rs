@@ -133,7 +133,7 @@ fn nothing_that_a_tool_gives_speaks_to_the_judge() {
     for file in ["logs/HEAD", "COMMIT_EDITMSG", "description"] {
         workspace.write(&format!(".git/{file}"), format!("commit {WORD}-commit"));
     }
-    let document = workspace.run_json(3, &["--timeout", "50s"]);
+    let document = workspace.run_json(3, &["--timeout", "4m"]);
     let mut through = Vec::new();
     for (n, attack) in attacks().enumerate() {
         if task(&document, &format!("t{n}"))["points"] != 20.0 {
@@ -206,7 +206,7 @@ fn nothing_in_a_result_file_speaks_to_the_judge() {
         let asks = json!({"question": format!("{told}?"), "files": [told]});
         workspace.write(&format!("results/q{n}"), asks.to_string());
     }
-    let document = workspace.run_json(3, &["--timeout", "50s"]);
+    let document = workspace.run_json(3, &["--timeout", "4m"]);
     for (n, attack) in attacks().enumerate() {
         for way in ["t", "q"] {
             let work = task(&document, &format!("{way}{n}"));

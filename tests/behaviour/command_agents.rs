@@ -226,7 +226,7 @@ fn a_result_file_that_is_not_one_is_ignored_with_a_warning() {
         ("of another form", r#"echo '["FORGED"]' > "$QUORUM_RESULT_FILE""#),
     ] {
         let workspace = with_result(script);
-        let document = workspace.run_json(0, &["--timeout", "30s"]);
+        let document = workspace.run_json(0, &["--timeout", "4m"]);
         assert_eq!(standing(&document, "work").0, "done", "{what}");
         let warnings = document["warnings"].to_string();
         assert!(warnings.contains("result file"), "{what}: {warnings}");

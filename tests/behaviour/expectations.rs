@@ -136,7 +136,7 @@ fn a_check_that_takes_too_long_fails_and_is_killed() {
         "true",
         "[{type: test, command: 'echo $$ > check.pid; echo so far; sleep 60', timeout: 300}]",
     );
-    let document = workspace.run_json(3, &["--timeout", "40s"]);
+    let document = workspace.run_json(3, &["--timeout", "4m"]);
     assert_eq!(standing(&document, "work"), ("failed", ""));
     let pid = crate::support::read_pid(&workspace.path("check.pid"));
     assert!(!crate::support::is_alive(pid));

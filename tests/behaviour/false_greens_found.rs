@@ -46,7 +46,7 @@ tasks:
 /// Nobody who works gives the score.
 fn assert_not_forged(workspace: &Workspace, codes: [i32; 2]) {
     let finished = workspace
-        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "40s"])
+        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"])
         .finish();
     let document = finished.json();
     assert!(
@@ -358,7 +358,7 @@ tasks:
 
 fn assert_protected(workspace: &Workspace, title: &str, words: &str) {
     let finished = workspace
-        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "40s"])
+        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"])
         .finish()
         .exits(3);
     let document = finished.json();
@@ -418,7 +418,7 @@ tasks:
     );
     workspace.write("tests/check.sh", "test -e right");
     let finished = workspace
-        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "40s"])
+        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"])
         .finish()
         .exits(3);
     // What it said while they were others is no verdict; it is asked again, and says what they say.

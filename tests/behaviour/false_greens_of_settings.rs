@@ -19,7 +19,7 @@ fn judged(script: &str) -> Workspace {
 }
 
 fn run_unprivileged(workspace: &Workspace, variables: &[(&str, &str)], flags: &[&str]) -> Finished {
-    let arguments = [&["run", "mission.yaml", "--json", "--timeout", "40s"], flags].concat();
+    let arguments = [&["run", "mission.yaml", "--json", "--timeout", "4m"], flags].concat();
     workspace.start_unprivileged_with(variables, &arguments).finish()
 }
 

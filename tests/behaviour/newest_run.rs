@@ -150,7 +150,7 @@ tasks: [{title: one}, {title: two}, {title: three}]
     workspace.write("go", "");
     // With a limit it is said.
     let limited = workspace
-        .quorum(&["resume", "--timeout", "40s", "-j", "2"])
+        .quorum(&["resume", "--timeout", "4m", "-j", "2"])
         .exits(0);
     let resumed = limited.stderr.lines().find(|line| line.contains("RESUME"));
     let resumed = resumed.expect("the resumption is told");

@@ -332,7 +332,7 @@ tasks:
         workspace.write(&format!("attacks/cut-{n}/output"), "work");
         workspace.write(&format!("cuts/cut-{n}"), probe(&attack));
     }
-    let document = workspace.run_json(3, &["--timeout", "50s"]);
+    let document = workspace.run_json(3, &[]);
     assert_eq!(task(&document, "told")["status"], "done");
     for (n, attack) in ATTACKS.iter().enumerate() {
         for title in [format!("work-{n}"), format!("cut-{n}")] {

@@ -28,7 +28,7 @@ fn within(limit: u64, what: &str, work: impl FnOnce()) {
 fn a_thousand_trivial_tasks_cost_two_records_each() {
     let tasks = (0..1000).map(|n| format!("{{title: t{n}}}"));
     let workspace = mission("  worker: {run: [/bin/true], input: none}\n", tasks);
-    within(30, "the run", || {
+    within(120, "the run", || {
         let document = workspace.run_json(0, &[]);
         assert_eq!(document["counts"]["done"], 1000);
     });
@@ -67,7 +67,7 @@ fn thirty_thousand_tasks_are_validated_in_no_time() {
         n => format!("{{title: t{n}, dependsOn: [t{}, t{}]}}", n - 1, n / 2),
     });
     let workspace = mission("  worker: {run: 'true'}\n", tasks);
-    within(20, "validating", || {
+    within(80, "validating", || {
         workspace.quorum(&["validate", "mission.yaml"]).exits(0);
     });
 }
@@ -84,7 +84,7 @@ fn a_failure_with_ten_thousand_dependents_is_told_at_once() {
         .chain(fan)
         .chain(chain);
     let workspace = mission("  worker: {run: exit 1}\n", tasks);
-    within(40, "run and status", || {
+    within(160, "run and status", || {
         let document = workspace.run_json(3, &[]);
         assert_eq!(document["counts"]["failed"], 10_001);
         assert_eq!(workspace.status()["counts"]["failed"], 10_001);

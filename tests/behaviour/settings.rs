@@ -220,7 +220,7 @@ tasks: [{}]
 ",
         tasks("worker", "", 0..4)
     ));
-    workspace.run_json(0, &["-j", "4", "--timeout", "30s"]);
+    workspace.run_json(0, &["-j", "4", "--timeout", "4m"]);
 }
 
 #[test]

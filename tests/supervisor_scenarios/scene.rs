@@ -10,7 +10,7 @@ use quorum::supervisor::{self, Client, Command, Event, Exit, Holding, ProcessIde
 use tokio::runtime::Runtime;
 
 /// No wait of any scenario lasts longer: what has not happened by then never will.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = Duration::from_secs(120);
 
 pub struct Scene {
     pub place: tempfile::TempDir,

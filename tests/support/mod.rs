@@ -45,7 +45,7 @@ pub const RUN_AS_R1: &[&str] = &[
     "r1",
     "--json",
     "--timeout",
-    "40s",
+    "4m",
 ];
 
 impl Workspace {

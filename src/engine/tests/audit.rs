@@ -3,6 +3,7 @@
 use crate::domain::{Answer, AttemptKind, FailureMode, Millis, Money, Status, TaskId, Timestamp};
 use crate::engine::{
     AuditReport, BudgetEvent, CheckResult, Command, Effect, Event, Fact, Job, Looks, RunEvent, apply, decide,
+    may_be_made,
 };
 
 use super::operator::says;
@@ -302,4 +303,41 @@ tasks:
         statuses(&simulation.state),
         [Done, Done, Done, Pending, Done, Pending]
     );
+}
+
+/// Two of them would write the record that the turn is held against, one after the other, and neither would vouch for it.
+#[test]
+fn what_waits_for_an_audit_is_begun_once() {
+    let notes = |effect: &Effect| matches!(effect, Effect::NoteFiles { .. });
+    let mut simulation = Simulation::new(
+        "name: m
+settings: {concurrency: 1}
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: first, expectations: [{type: test, command: x}]}
+  - {title: second, dependsOn: [first], protect: [a]}
+",
+        options(),
+    );
+    run_until(&mut simulation, notes);
+    simulation.todo.clear();
+    simulation.resume();
+    let may_be_noted = |simulation: &Simulation| {
+        let due = simulation.todo.iter().filter(|effect| notes(effect));
+        due.filter(|effect| may_be_made(&simulation.state, effect))
+            .count()
+    };
+    assert!(simulation.state.audit.out, "the first task is accepted");
+    assert_eq!(may_be_noted(&simulation), 0, "it waits for the audit");
+    // The session makes what is due at once.
+    simulation.todo.retain(|effect| !notes(effect));
+    let audit = simulation.todo.iter();
+    let audit = audit
+        .enumerate()
+        .find(|(_, effect)| matches!(effect, Effect::Audit { .. }));
+    let (audit, _) = audit.expect("it is asked for");
+    simulation.perform(audit, &mut good);
+    assert_eq!(may_be_noted(&simulation), 1);
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
 }

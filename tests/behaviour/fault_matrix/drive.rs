@@ -62,7 +62,7 @@ fn call(scene: &Scene, arguments: &[&str]) -> Finished {
     Running::start(command(scene, arguments)).finish()
 }
 
-const RUN: [&str; 5] = ["run", "mission.yaml", "--json", "--timeout", "40s"];
+const RUN: [&str; 5] = ["run", "mission.yaml", "--json", "--timeout", "4m"];
 
 fn run(scene: &Scene) -> Finished {
     call(scene, &RUN)
@@ -80,7 +80,7 @@ fn killed(scene: &Scene) -> Finished {
     if scene.cell.row == Row::Turn {
         scene.release();
     }
-    call(scene, &["resume", "--json", "--timeout", "40s"])
+    call(scene, &["resume", "--json", "--timeout", "4m"])
 }
 
 /// How the run stands. Asking costs time that those who work need.
