@@ -24,6 +24,18 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them.
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Pending,
+        Self::AwaitingApproval,
+        Self::Assigned,
+        Self::InProgress,
+        Self::Review,
+        Self::Done,
+        Self::Failed,
+    ];
+
     /// Whether nothing happens to the task any more by itself.
     #[must_use]
     pub fn is_terminal(self) -> bool {
@@ -198,17 +210,8 @@ mod tests {
 
     #[test]
     fn failed_is_final_but_for_an_explicit_redo() {
-        use Status::*;
-        let all = [
-            Pending,
-            AwaitingApproval,
-            Assigned,
-            InProgress,
-            Review,
-            Done,
-            Failed,
-        ];
-        for to in all {
+        use Status::{Assigned, Done, Failed, InProgress, Pending};
+        for to in Status::ALL {
             assert_eq!(Failed.may_become(to), to == Pending);
             assert_eq!(Done.may_become(to), to == Pending);
             assert!(!to.may_become(to), "{to:?} must not become itself");

@@ -97,7 +97,7 @@ impl Effect {
 
     /// The part of judging that it asks for, if it does.
     #[must_use]
-    pub fn place(&self) -> Option<WorkId> {
+    pub fn judged_work(&self) -> Option<WorkId> {
         let judges = match self {
             Self::Job { job, .. } => job.judges(),
             Self::Ask { purpose, .. } => purpose.is_judging(),
@@ -137,7 +137,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
         Event::Task(_, TaskEvent::EdgeTaken { stopped, .. }) => {
             return stopped.iter().copied().map(Effect::StopTask).collect();
         }
-        Event::Task(_, TaskEvent::StageVoided(voided)) => start(state, voided.place),
+        Event::Task(_, TaskEvent::StageVoided(voided)) => start(state, voided.work),
         Event::Turn(turn, TurnEvent::FilesNoted { .. }) => prepare_prompt(state, turn.task),
         Event::Turn(turn, TurnEvent::Lost) => next_turn_after_loss(state, turn.task),
         Event::Turn(turn, TurnEvent::Started { .. }) => started(state, WorkId::turn(*turn)),

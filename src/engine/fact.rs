@@ -237,7 +237,7 @@ impl Fact {
 
     /// The part of judging that has come back with a word. One that failed has none.
     #[must_use]
-    pub fn place(&self) -> Option<WorkId> {
+    pub fn judged_work(&self) -> Option<WorkId> {
         let is_word = match self {
             Self::JobEnded { job, end, .. } => {
                 job.judges() && !matches!(end, JobEnd::Seen { .. } | JobEnd::Said(ApproverSaid::Open(_)))

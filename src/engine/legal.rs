@@ -155,18 +155,10 @@ mod tests {
             assert!(legal_only(&state, &[wrong]).is_err(), "{to:?} {flag:?} {mode:?}");
         }
     }
+
     #[test]
     fn nothing_is_said_of_a_task_where_it_would_be_lost() {
-        use Status::{Assigned, AwaitingApproval, Done, Failed, InProgress, Pending, Review};
-        let all = [
-            Pending,
-            AwaitingApproval,
-            Assigned,
-            InProgress,
-            Review,
-            Done,
-            Failed,
-        ];
+        use Status::{AwaitingApproval, Review};
         let task = TaskId(0);
         let asked = TaskEvent::ApprovalRequested {
             number: 1,
@@ -213,7 +205,7 @@ mod tests {
             (Event::Work(task, WorkEvent::Requested(Job::Check(0))), &[Review]),
             (Event::Work(task, WorkEvent::Requested(Job::Finish(0))), &[Review]),
         ] {
-            for is in all {
+            for is in Status::ALL {
                 let mut state = Simulation::new(YAML, options()).state;
                 state.tasks[0].lifecycle = is.into();
                 let looked = legal_only(&state, std::slice::from_ref(&event));

@@ -253,7 +253,7 @@ pub struct FileFact {
 pub struct VoidedStage {
     /// Which part.
     #[serde(rename = "p")]
-    pub place: WorkId,
+    pub work: WorkId,
     /// What is still not as it was when the session began, one sentence a file.
     #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,

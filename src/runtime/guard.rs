@@ -48,18 +48,18 @@ impl World {
     /// Looks at the protected files before a part of judging starts. What comes back may start at once; else it is done
     /// when somebody has looked.
     pub(super) fn guard(&mut self, state: &State, effect: Effect) -> Option<Effect> {
-        let place = match &effect {
+        let work = match &effect {
             Effect::Ask {
                 not_before: Some(_), ..
             } => None,
-            effect => effect.place(),
+            effect => effect.judged_work(),
         };
-        let Some(place) = place else {
+        let Some(work) = work else {
             return Some(effect);
         };
-        let groups = self.protection.groups_of(&state.plan, place.task);
+        let groups = self.protection.groups_of(&state.plan, work.task);
         if let Some(before) = self.protection.untouched(&groups) {
-            self.set_guard(&state.plan, place, before);
+            self.set_guard(&state.plan, work, before);
             return Some(effect);
         }
         let (protection, sender) = (self.protection.clone(), self.sender.clone());
@@ -71,15 +71,15 @@ impl World {
         None
     }
 
-    fn set_guard(&mut self, plan: &Arc<Plan>, place: WorkId, before: Seen) {
-        let task = place.task;
+    fn set_guard(&mut self, plan: &Arc<Plan>, work: WorkId, before: Seen) {
+        let task = work.task;
         let guard = Guard {
             plan: plan.clone(),
             before,
             shared: self.others_at_work(task),
             begun: self.begun.of_others(task),
         };
-        self.guards.insert(place, guard);
+        self.guards.insert(work, guard);
         self.judgings += 1;
     }
 
@@ -90,26 +90,26 @@ impl World {
         effect: Effect,
         seen: Result<Seen, Vec<String>>,
     ) -> Result<(), RunError> {
-        let Some(place) = effect.place() else {
+        let Some(work) = effect.judged_work() else {
             return self.perform(state, effect);
         };
         let changed = match seen {
             Ok(seen) => {
-                let compared = self.protection.compare(&state.plan, place.task, None, &seen);
+                let compared = self.protection.compare(&state.plan, work.task, None, &seen);
                 if compared.changed.is_empty() {
-                    self.set_guard(&state.plan, place, seen);
+                    self.set_guard(&state.plan, work, seen);
                     return self.perform_guarded(state, effect);
                 }
                 compared.changed
             }
             Err(unknown) => unknown,
         };
-        if self.others_at_work(place.task) {
+        if self.others_at_work(work.task) {
             self.later(Timestamp::now().plus(LOOK_AGAIN), effect);
             return Ok(());
         }
         self.post(Fact::StageVoided(Box::new(VoidedStage {
-            place,
+            work,
             changed,
             restored: Vec::new(),
             shared: false,
@@ -121,15 +121,15 @@ impl World {
     /// nothing has touched them; else when somebody has looked.
     pub(super) fn weigh(&mut self, input: Fact) -> Option<Fact> {
         let guard = input
-            .place()
-            .and_then(|place| Some((place, self.guards.remove(&place)?)));
-        let Some((place, guard)) = guard else {
+            .judged_work()
+            .and_then(|work| Some((work, self.guards.remove(&work)?)));
+        let Some((work, guard)) = guard else {
             return Some(input);
         };
         if self.protection.is_as_seen(&guard.before) {
             return Some(input);
         }
-        let task = place.task;
+        let task = work.task;
         let shared = guard.shared || self.others_at_work(task) || self.begun.of_others(task) != guard.begun;
         let protection = self.protection.clone();
         self.blocking(move || {
@@ -144,7 +144,7 @@ impl World {
                 return vec![input];
             }
             vec![Fact::StageVoided(Box::new(VoidedStage {
-                place,
+                work,
                 changed: compared.changed,
                 restored: compared.restored,
                 shared,

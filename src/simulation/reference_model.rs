@@ -321,8 +321,8 @@ impl ReferenceModel {
                 (seen.acted, seen.allowed) = (true, false);
             }
             Event::Task(_, TaskEvent::StageVoided(voided)) => {
-                let seen = &mut self.tasks[voided.place.task.index()];
-                if matches!(voided.place.work, TaskWork::Job(.., Job::Approver { .. })) {
+                let seen = &mut self.tasks[voided.work.task.index()];
+                if matches!(voided.work.work, TaskWork::Job(.., Job::Approver { .. })) {
                     assert_eq!(seen.status, Status::AwaitingApproval, "{event:?} {seen:?}");
                     seen.tampered |= !voided.shared && !voided.changed.is_empty();
                     return;

@@ -69,7 +69,7 @@ fn failing(body: &Value) -> ResponseTemplate {
 fn asks(workspace: &Workspace, title: &str) -> (Vec<Value>, String) {
     let shown = workspace.quorum(&["show", title, "--json"]).exits(0).json();
     let attempts = shown["attempts"].as_array().unwrap();
-    let rows = attempts.iter().flat_map(|attempt| attempt["consults"].as_array());
+    let rows = attempts.iter().flat_map(|attempt| attempt["asks"].as_array());
     let human = workspace.quorum(&["show", title]).exits(0).stdout;
     (rows.flatten().cloned().collect(), human)
 }

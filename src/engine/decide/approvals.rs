@@ -139,7 +139,7 @@ pub(super) fn voided(
     (number, approver): (u32, u32),
     now: Timestamp,
 ) -> Vec<Event> {
-    let Some((mut draft, approval)) = open(state, voided.place.task, number) else {
+    let Some((mut draft, approval)) = open(state, voided.work.task, number) else {
         return Vec::new();
     };
     if draft.task.hold().and_then(|waiting| waiting.asking) != Some(approver) {

@@ -506,12 +506,12 @@ const REPEATS: [u32; 2] = [1, 3];
 /// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
 /// put them back; where its own check changed them, or it happens again and again, the task has failed.
 pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
-    if let TaskWork::Job(.., Job::Approver { number, approver }) = voided.place.work {
+    if let TaskWork::Job(.., Job::Approver { number, approver }) = voided.work.work {
         return approvals::voided(state, voided, (number, approver), now);
     }
-    let id = voided.place.task;
+    let id = voided.work.task;
     let in_review = |task: &TaskState| task.status() == Status::Review;
-    if !state.tasks.get(id.index()).is_some_and(in_review) || !state.is_out(voided.place) {
+    if !state.tasks.get(id.index()).is_some_and(in_review) || !state.is_out(voided.work) {
         return Vec::new();
     }
     let mut draft = Draft::new(state, id);
@@ -526,7 +526,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
     let message = format!(
         "'{}': {} is done again, for its verdict does not count: protected: {}",
         state.plan.task(id).title,
-        voided.place.describe(),
+        voided.work.describe(),
         voided.what()
     );
     draft.emit(Event::Run(RunEvent::Warning { message }));

@@ -71,7 +71,7 @@ impl Event {
     /// A part of judging that does not count.
     #[must_use]
     pub fn voided(voided: VoidedStage) -> Self {
-        Self::Task(voided.place.task, TaskEvent::StageVoided(Box::new(voided)))
+        Self::Task(voided.work.task, TaskEvent::StageVoided(Box::new(voided)))
     }
 
     /// The task that it is about; `None` where it is about the run, or about several tasks.

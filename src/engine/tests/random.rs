@@ -305,7 +305,7 @@ pub(crate) fn random_response(random: &mut Random, effect: &Effect) -> Response 
     ][random.below(4)];
     let window = FailureClass::UsageWindow;
     match effect {
-        effect if effect.place().is_some() && random.chance(3) => Response::Void {
+        effect if effect.judged_work().is_some() && random.chance(3) => Response::Void {
             changed: random.chance(40),
             shared: random.chance(60),
         },

@@ -135,7 +135,7 @@ impl Exploder {
             Event::Task(task, of) => self.event_of_task(event, (*task, of), rest),
             Event::Turn(turn, of) => self.event_of_turn(event, (*turn, of)),
             Event::Ask(id, AskEvent::HandedOver { agent, file: record }) => {
-                let payload = self.task(id.task).with("consult", id.number);
+                let payload = self.task(id.task).with("ask", id.number);
                 let payload = payload.with("agentName", self.agent_name(*agent));
                 vec![("handoff:recorded", payload.with("record", file(record)))]
             }
@@ -285,7 +285,7 @@ impl Exploder {
                 ("task:superseded", payload)
             }
             TaskEvent::StageVoided(voided) => {
-                let payload = self.task(voided.place.task).with("what", voided.place.describe());
+                let payload = self.task(voided.work.task).with("what", voided.work.describe());
                 let payload = payload.with("changed", voided.changed.clone());
                 let payload = payload.with("restored", voided.restored.clone());
                 ("stage:voided", payload.with("shared", voided.shared))

@@ -311,7 +311,7 @@ fn work_is_requested_once_and_ends_once() {
             "place",
             "index",
             "turn",
-            "consult",
+            "ask",
             "notificationId",
         ];
         let id = keys.map(|key| event.payload.get(key).map_or_else(String::new, Value::to_string));

@@ -78,7 +78,7 @@ struct AttemptRow<'a> {
     reviews: Vec<CallRow<'a>>,
     /// Calls to judges behind the reviewers: whoever cuts criteria into probes, grades by a rubric, judges as a stage,
     /// attacks, or looks at screenshots. What they said stands in `stages`.
-    #[serde(rename = "consults", skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     asks: Vec<CallRow<'a>>,
     stages: Vec<StageRow<'a>>,
     /// What was handed over to whoever graded it by a rubric.

@@ -94,7 +94,7 @@ pub(super) fn said_by_answer(answer: &Answer) -> Value {
         }
         Answer::Probes(probes) => json!({"result": "probes", "probes": of_probes(probes)}),
         Answer::Unreadable { why, .. } => json!({"result": "unparsed", "why": why}),
-        _ => json!({"result": "advice"}),
+        _ => json!({"result": "answer"}),
     }
 }
 

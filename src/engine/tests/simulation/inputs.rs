@@ -7,14 +7,14 @@ use crate::engine::JobEnd;
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
     match (effect, answer) {
-        (effect, Response::Void { changed, shared }) if effect.place().is_some() => {
+        (effect, Response::Void { changed, shared }) if effect.judged_work().is_some() => {
             let said = |yes: bool| {
                 yes.then(|| "tests/a was changed".to_owned())
                     .into_iter()
                     .collect()
             };
             vec![Fact::StageVoided(Box::new(crate::engine::VoidedStage {
-                place: effect.place().expect("it was asked just now"),
+                work: effect.judged_work().expect("it was asked just now"),
                 changed: said(*changed),
                 restored: said(!changed),
                 shared: *shared,

@@ -379,7 +379,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
             files: vec![("/w/judge.sh".to_owned(), None)],
         }),
         Event::voided(VoidedStage {
-            place: WorkId::job(turn(), Job::Check(0)),
+            work: WorkId::job(turn(), Job::Check(0)),
             changed: vec!["tests/a.rs was changed".to_owned()],
             restored: Vec::new(),
             shared: true,
