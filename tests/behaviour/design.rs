@@ -1,5 +1,5 @@
 //! The design pages are those of this source tree: what comments cite is there, and every module stands in the architecture.
-//! That imports point where it says is counted by `tests/tidy.rs`.
+//! That imports point where it says is counted by `tests/tidy/main.rs`.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -3,11 +3,8 @@
 //!
 //! A page is run in an empty folder of its own. What blocks mean is said in `CONTRIBUTING.md`.
 
-#[path = "docs/page.rs"]
 pub mod page;
-#[path = "docs/run.rs"]
 mod run;
-#[path = "docs/shown.rs"]
 mod shown;
 
 use std::collections::BTreeSet;

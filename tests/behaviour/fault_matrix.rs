@@ -4,15 +4,10 @@
 //! A third of the cells, always the same, is played by every `cargo test`; the rest by
 //! `cargo test --test behaviour -- --ignored --nocapture every_cell`.
 
-#[path = "fault_matrix/cells.rs"]
 mod cells;
-#[path = "fault_matrix/drive.rs"]
 mod drive;
-#[path = "fault_matrix/expected.rs"]
 mod expected;
-#[path = "fault_matrix/scene.rs"]
 mod scene;
-#[path = "fault_matrix/stories.rs"]
 mod stories;
 
 use std::sync::Mutex;

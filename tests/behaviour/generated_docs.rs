@@ -1,11 +1,8 @@
 //! Pages, and parts of pages, that are made from the program's own tables. They are committed, so that they can be read
 //! without the program; one that is stale is written anew and fails its test once, so that somebody looks at the difference.
 
-#[path = "generated_docs/false_greens.rs"]
 mod false_greens;
-#[path = "generated_docs/keys.rs"]
 mod keys;
-#[path = "generated_docs/tables.rs"]
 mod tables;
 
 use std::fmt::Write as _;

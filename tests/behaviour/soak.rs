@@ -5,15 +5,10 @@
 //! `QUORUM_SOAK_SEED=n` plays another one, `QUORUM_SOAK_TASKS=n` and `QUORUM_SOAK_KILLS=n` a smaller or a longer one (see
 //! `benches/README.md`).
 
-#[path = "soak/bill.rs"]
 mod bill;
-#[path = "soak/comparison.rs"]
 mod comparison;
-#[path = "soak/mission.rs"]
 mod mission;
-#[path = "soak/recount.rs"]
 mod recount;
-#[path = "soak/seen.rs"]
 mod seen;
 
 use std::collections::{BTreeMap, BTreeSet};

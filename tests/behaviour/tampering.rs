@@ -6,9 +6,7 @@
 //! and the key of its operator. A part of the changes, always the same, is made by every `cargo test`; all of them by
 //! `cargo test --test behaviour -- --ignored --nocapture every_tampering`.
 
-#[path = "tampering/changes.rs"]
 mod changes;
-#[path = "tampering/scene.rs"]
 mod scene;
 
 use std::collections::BTreeMap;

@@ -3,9 +3,7 @@
 //! Whatever the moment: the journal can be read at once, what is on record stays on record, no attempt that has
 //! finished on record is ever done again, and the run ends as if nothing had happened.
 
-#[path = "torture/life.rs"]
 mod life;
-#[path = "torture/mission.rs"]
 mod mission;
 
 use std::collections::{BTreeMap, BTreeSet};
