@@ -120,7 +120,7 @@ impl Question {
                 text: result.text.clone(),
             });
         Self {
-            protocol: format!("{:?}", endpoint.protocol).to_lowercase(),
+            protocol: endpoint.protocol.name().to_owned(),
             model: endpoint.model.clone(),
             temperature: request.temperature,
             max_tokens: request.max_tokens,

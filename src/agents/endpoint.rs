@@ -12,7 +12,7 @@ use reqwest::{Client, Url};
 
 use crate::mission::{self, AgentPlan, UnsetVariable};
 
-use super::protocol::Protocol;
+use super::protocol::{self, Protocol, complete_url, is_own_service};
 use super::secrets::Secrets;
 use super::transport::Line;
 
@@ -23,7 +23,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Endpoint {
     /// How it is talked to.
-    pub protocol: Protocol,
+    pub(super) protocol: &'static dyn Protocol,
     /// The full URL that is asked.
     pub url: Url,
     /// The model that is asked for.
@@ -83,7 +83,7 @@ impl Endpoint {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, EndpointError> {
         let name = || agent.name.to_string();
-        let protocol = Protocol::of(agent.spec.adapter).ok_or_else(|| EndpointError::NotHttp(name()))?;
+        let protocol = protocol::of(agent.spec.adapter).ok_or_else(|| EndpointError::NotHttp(name()))?;
         let model = agent
             .spec
             .model
@@ -99,7 +99,7 @@ impl Endpoint {
         for (header, value) in protocol.fixed_headers() {
             headers.insert(*header, HeaderValue::from_static(value));
         }
-        let own_key = protocol.own_key().filter(|_| protocol.is_own_service(&url));
+        let own_key = protocol.own_key().filter(|_| is_own_service(protocol, &url));
         if let Some(key) = environment.key(agent.spec.api_key.as_deref(), own_key)? {
             let header = protocol.key_header();
             let value =
@@ -137,7 +137,7 @@ impl Endpoint {
 
     /// Whether this is the service of the protocol's own provider.
     pub fn is_own_service(&self) -> bool {
-        self.protocol.is_own_service(&self.url)
+        is_own_service(self.protocol, &self.url)
     }
 
     /// `text` without any of the endpoint's secrets: providers repeat keys in their errors.
@@ -282,7 +282,7 @@ impl<F: Fn(&str) -> Option<String>> Environment<'_, F> {
     }
 }
 
-fn url_of(agent: &AgentPlan, protocol: Protocol, model: &str) -> Result<Url, EndpointError> {
+fn url_of(agent: &AgentPlan, protocol: &dyn Protocol, model: &str) -> Result<Url, EndpointError> {
     let fail = |problem: &str| EndpointError::BaseUrl {
         agent: agent.name.to_string(),
         problem: problem.to_owned(),
@@ -296,7 +296,7 @@ fn url_of(agent: &AgentPlan, protocol: Protocol, model: &str) -> Result<Url, End
     if !url.username().is_empty() || url.password().is_some() {
         return Err(fail("must not hold credentials: use apiKey or headers"));
     }
-    protocol.complete_url(&mut url, model);
+    complete_url(protocol, &mut url, model);
     Ok(url)
 }
 

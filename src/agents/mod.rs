@@ -15,7 +15,7 @@
 //! | `model` | one request to a model over HTTP: sent, timed out, bounded, its `Retry-After` read, its failure classed |
 //! | `ollama` | Ollama's chat API |
 //! | `openai` | OpenAI's chat completions, and whatever is compatible with them |
-//! | `protocol` | the table of protocols: base address, how a key is shown, who reads and writes their JSON |
+//! | `protocol` | what a provider of models implements: base address, how a key is shown, who reads and writes its JSON; the table of them |
 //! | `secrets` | what must stand in no text: values of `${NAME}` and keys of providers |
 //! | `tool_loop` | a model with tools: it asks for them, gets their results, and in the end gives its reply |
 //! | `tools` | tools for models that have none of their own: list, read and search; write and run for workers |

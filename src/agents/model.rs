@@ -476,7 +476,7 @@ fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
 }
 
 /// Whether a refusal is about the reply's format: by the parameter that it names, else by its words.
-fn refuses_schema(protocol: Protocol, status: u16, told: &ToldError<'_>) -> bool {
+fn refuses_schema(protocol: &dyn Protocol, status: u16, told: &ToldError<'_>) -> bool {
     if !matches!(status, 400 | 404 | 422 | 501) {
         return false;
     }

@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::is_invisible;
 
-use super::model::{Adapter, Independence};
+use super::model::{Adapter, AdapterKind, Independence};
 use super::plan::AgentPlan;
 
 /// How model names begin, and whose they are. The first that fits counts, so the longer ones stand first.
@@ -237,15 +237,10 @@ fn family_of_model(model: &str) -> Option<&'static str> {
 
 /// Whose models an adapter reaches when the mission names none.
 fn family_of_adapter(adapter: Adapter, names_a_model: bool) -> Option<&'static str> {
-    match adapter {
-        Adapter::Anthropic => Some("claude"),
-        Adapter::GeminiApi => Some("gemini"),
-        _ if names_a_model => None,
-        Adapter::Claude => Some("claude"),
-        Adapter::Codex => Some("gpt"),
-        Adapter::Gemini => Some("gemini"),
-        Adapter::Qwen => Some("qwen"),
-        _ => None,
+    match adapter.kind() {
+        AdapterKind::Model { family, .. } => family,
+        AdapterKind::AgentCli { family } => family.filter(|_| !names_a_model),
+        AdapterKind::Command | AdapterKind::Echo | AdapterKind::Person => None,
     }
 }
 

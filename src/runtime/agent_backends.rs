@@ -13,7 +13,7 @@ use crate::domain::AgentId;
 use crate::engine::{State, agents_needed};
 use crate::executor::error::WorkError;
 use crate::mission::AgentPlan;
-use crate::mission::model::Adapter;
+use crate::mission::model::AdapterKind;
 use crate::runtime::notices::{self, Channels};
 
 /// Why a run that is offline cannot have somebody.
@@ -179,14 +179,14 @@ impl Reach {
 pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Reach, WorkError> {
     // The key that speaks for the user reaches no agent, even one whose mission asks for it.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
-    match agent.spec.adapter {
-        Adapter::Command => {
+    match agent.spec.adapter.kind() {
+        AdapterKind::Command => {
             let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
             let program = Program::resolve(line, folder)?;
             let env = ChildEnv::of_agent(agent.spec.env.iter(), variable)?;
             Ok(Reach::Command(Arc::new(program), Arc::new(env)))
         }
-        Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
+        AdapterKind::Model { .. } => {
             let offline = match network {
                 Network::Offline(None) => return Err(OFFLINE.into()),
                 Network::Offline(Some(_)) => true,
@@ -206,16 +206,11 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
             }
             Ok(Reach::Model(Box::new(endpoint)))
         }
-        Adapter::Echo => Ok(Reach::Echo),
-        Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".into()),
-        // The key table refuses a mission that has them before this is asked; a new adapter must be named here.
-        adapter @ (Adapter::Acp
-        | Adapter::Claude
-        | Adapter::Codex
-        | Adapter::Gemini
-        | Adapter::Opencode
-        | Adapter::Qwen
-        | Adapter::Pi
-        | Adapter::Aider) => Err(format!("adapter {adapter:?} is not supported yet").into()),
+        AdapterKind::Echo => Ok(Reach::Echo),
+        AdapterKind::Person => Err("a person can only be named as a reviewer; give the task an agent".into()),
+        // The key table refuses a mission that has one before this is asked.
+        AdapterKind::AgentCli { .. } => {
+            Err(format!("adapter {} is not supported yet", agent.spec.adapter.as_str()).into())
+        }
     }
 }

@@ -18,10 +18,10 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("code lines: agents", 4_561),
+    ("code lines: agents", 4_605),
     ("code lines: cli", 8_835),
-    ("code lines: domain", 1_753),
-    ("code lines: engine", 13_337),
+    ("code lines: domain", 1_760),
+    ("code lines: engine", 13_342),
     ("code lines: judging", 4_731),
     ("code lines: supervisor", 3_596),
     ("code lines: lib", 21),
@@ -34,7 +34,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_178),
     ("code lines: the core", 34_271),
-    ("code lines: all", 79_023),
+    ("code lines: all", 79_048),
     ("files over 600 lines", 9),
     ("largest circle of imports: agents", 9),
     ("largest circle of imports: cli", 44),

@@ -9,7 +9,10 @@ use super::tests::{KEY, ask_endpoint, endpoint_of, ok, request, served_to};
 use super::*;
 use crate::mission::model::Adapter;
 
-const ALL: [Adapter; 3] = [Adapter::Anthropic, Adapter::GeminiApi, Adapter::Ollama];
+/// All but OpenAI's, which has tests of its own.
+fn others() -> impl Iterator<Item = Adapter> {
+    Adapter::all().filter(|adapter| adapter.is_http() && *adapter != Adapter::Openai)
+}
 
 /// A reply of each protocol with this text.
 fn reply(adapter: Adapter, text: &str) -> Value {
@@ -39,6 +42,14 @@ fn error(adapter: Adapter, status: u16, code: &str, message: &str) -> ResponseTe
         _ => json!({"error": message}),
     };
     ResponseTemplate::new(status).set_body_json(body)
+}
+
+#[test]
+fn every_adapter_of_models_has_a_protocol_and_no_other_one() {
+    for adapter in Adapter::all() {
+        let protocol = crate::agents::protocol::of(adapter);
+        assert_eq!(protocol.is_some(), adapter.is_http(), "{adapter:?}");
+    }
 }
 
 async fn answered(
@@ -173,7 +184,7 @@ async fn what_is_not_set_is_not_sent_but_what_a_protocol_demands_is() {
 #[tokio::test]
 async fn every_failure_has_its_class() {
     use FailureClass::*;
-    for adapter in ALL {
+    for adapter in others() {
         for (status, code, message, class) in [
             (401, "UNAUTHENTICATED", "bad key", ProviderAuth),
             (402, "billing_error", "no money", ProviderSpendLimit),
@@ -435,7 +446,7 @@ async fn a_refused_schema_is_told_apart_from_a_refused_question() {
 
 #[tokio::test]
 async fn silence_is_given_up_endlessness_is_cut_and_half_a_reply_is_none() {
-    for adapter in ALL {
+    for adapter in others() {
         let silent = served_to(adapter, Duration::from_millis(100), |mut stream| {
             let _ = stream.read(&mut [0]);
         });

@@ -11,12 +11,9 @@ use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::domain::FailureClass;
 use crate::mission::model::Adapter;
 
-const ALL: [Adapter; 4] = [
-    Adapter::Openai,
-    Adapter::Anthropic,
-    Adapter::GeminiApi,
-    Adapter::Ollama,
-];
+fn all() -> impl Iterator<Item = Adapter> {
+    Adapter::all().filter(|adapter| adapter.is_http())
+}
 
 /// What a provider sends when its model wants these tools.
 fn wants(adapter: Adapter, calls: &[(&str, Value)]) -> Value {
@@ -184,7 +181,7 @@ async fn talk_of(
 
 #[tokio::test]
 async fn a_model_looks_and_then_replies_in_every_protocol() {
-    for adapter in ALL {
+    for adapter in all() {
         let read = [
             ("read", json!({"path": "work.txt"})),
             ("read", json!({"path": "../x"})),
@@ -225,7 +222,7 @@ async fn a_model_looks_and_then_replies_in_every_protocol() {
 
 #[tokio::test]
 async fn a_model_that_never_stops_looking_must_reply() {
-    for adapter in ALL {
+    for adapter in all() {
         let provider = provider(vec![wants(adapter, &[("list", json!({}))])]).await;
         let bench = Bench::new("");
         let conversation = talk(adapter, &provider, &bench).await.unwrap();
@@ -368,7 +365,7 @@ async fn a_reply_without_its_form_is_asked_for_once_more_by_schema() {
         schema: Some(json!({"type": "object"})),
         ..request()
     };
-    for adapter in ALL {
+    for adapter in all() {
         let read = wants(adapter, &[("read", json!({"path": "work.txt"}))]);
         let provider = provider(vec![read, says(adapter, "hm"), says(adapter, "{}")]).await;
         let bench = Bench::new("{}");

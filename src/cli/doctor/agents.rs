@@ -98,13 +98,8 @@ fn variables(agent: &AgentPlan) -> Option<Check> {
 
 /// Whether a model answers could only be found out by asking it, which costs.
 fn endpoints(plan: &Plan) -> Option<Check> {
-    let is_remote = |agent: &&AgentPlan| {
-        matches!(
-            agent.spec.adapter,
-            Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama
-        )
-    };
-    let names: Vec<&str> = plan.agents.iter().filter(is_remote).map(|a| &*a.name).collect();
+    let models = plan.agents.iter().filter(|agent| agent.spec.adapter.is_http());
+    let names: Vec<&str> = models.map(|a| &*a.name).collect();
     (!names.is_empty()).then(|| {
         let message = format!("not contacted, so that nothing is spent: {}", names.join(", "));
         Check::new("endpoints", Verdict::Skipped, message)

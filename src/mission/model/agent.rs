@@ -171,21 +171,10 @@ impl Agent {
     /// person is never asked unless the mission says so.
     #[must_use]
     pub fn may_judge(&self) -> bool {
-        match self.adapter {
-            Adapter::Human => false,
-            Adapter::Command | Adapter::Echo => self.has_judging_role(),
-            Adapter::Openai
-            | Adapter::Anthropic
-            | Adapter::GeminiApi
-            | Adapter::Ollama
-            | Adapter::Acp
-            | Adapter::Claude
-            | Adapter::Codex
-            | Adapter::Gemini
-            | Adapter::Opencode
-            | Adapter::Qwen
-            | Adapter::Pi
-            | Adapter::Aider => true,
+        match self.adapter.kind() {
+            AdapterKind::Person => false,
+            AdapterKind::Command | AdapterKind::Echo => self.has_judging_role(),
+            AdapterKind::Model { .. } | AdapterKind::AgentCli { .. } => true,
         }
     }
 }
@@ -227,20 +216,54 @@ pub enum Adapter {
     Aider,
 }
 
+/// What stands behind an adapter. All that differs between adapters here hangs on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdapterKind {
+    /// A command of the mission.
+    Command,
+    /// Nothing: its answer is its prompt.
+    Echo,
+    /// A person.
+    Person,
+    /// A model that is asked over HTTP. Its calls are priced by their tokens, and it cannot change a file by itself.
+    Model {
+        /// A model of the provider, for a message that says what to write.
+        example: &'static str,
+        /// The family of its models, where the provider has only its own.
+        family: Option<&'static str>,
+    },
+    /// A program of its own, which shows its tool calls.
+    AgentCli {
+        /// The family of the models that it takes where the mission names none.
+        family: Option<&'static str>,
+    },
+}
+
 impl Adapter {
+    /// The one table of adapters.
+    #[must_use]
+    pub fn kind(self) -> AdapterKind {
+        let model = |example, family| AdapterKind::Model { example, family };
+        let cli = |family| AdapterKind::AgentCli { family };
+        match self {
+            Self::Command => AdapterKind::Command,
+            Self::Echo => AdapterKind::Echo,
+            Self::Human => AdapterKind::Person,
+            Self::Openai => model("gpt-5", None),
+            Self::Anthropic => model("claude-sonnet-4-5", Some("claude")),
+            Self::GeminiApi => model("gemini-2.5-pro", Some("gemini")),
+            Self::Ollama => model("qwen3", None),
+            Self::Claude => cli(Some("claude")),
+            Self::Codex => cli(Some("gpt")),
+            Self::Gemini => cli(Some("gemini")),
+            Self::Qwen => cli(Some("qwen")),
+            Self::Acp | Self::Opencode | Self::Pi | Self::Aider => cli(None),
+        }
+    }
+
     /// Whether it sees the tool calls of its agent by itself.
     fn has_ledger(self) -> bool {
-        matches!(
-            self,
-            Self::Acp
-                | Self::Claude
-                | Self::Codex
-                | Self::Gemini
-                | Self::Opencode
-                | Self::Qwen
-                | Self::Pi
-                | Self::Aider
-        )
+        matches!(self.kind(), AdapterKind::AgentCli { .. })
     }
 
     /// Whether its agent could change a file by itself. A model behind HTTP cannot.
@@ -251,10 +274,19 @@ impl Adapter {
     /// Whether it asks a model over HTTP.
     #[must_use]
     pub fn is_http(self) -> bool {
-        matches!(
-            self,
-            Self::Openai | Self::Anthropic | Self::GeminiApi | Self::Ollama
-        )
+        matches!(self.kind(), AdapterKind::Model { .. })
+    }
+}
+
+#[cfg(test)]
+impl Adapter {
+    /// Every adapter that the mission's language has a word for.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        use crate::mission::scalar::{Form, Scalar};
+        let Form::Words(words) = Self::FORM else {
+            unreachable!("adapters are words")
+        };
+        words.iter().filter_map(|word| Self::parse(word).ok())
     }
 }
 

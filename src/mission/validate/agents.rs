@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Names, quoted};
 use crate::mission::codes::Code;
 use crate::mission::keys::Named;
-use crate::mission::model::{Adapter, Agent, CommandLine};
+use crate::mission::model::{Adapter, AdapterKind, Agent, CommandLine};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::scalar::Referent;
 
@@ -67,28 +67,21 @@ pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Problems) {
                     .help("remove `tools`: any other agent brings its own"),
             );
         }
-        match agent.adapter {
-            Adapter::Command => command(name, agent, problems),
-            Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
+        match agent.adapter.kind() {
+            AdapterKind::Command => command(name, agent, problems),
+            AdapterKind::Model { example, .. } => {
                 if agent.model.is_none() {
                     let message = format!("the agent {} has no `model`", quoted(name));
                     let place = Place::Value(path(name).key("model"));
-                    let example = format!("add for example `model: {}`", example_model(agent.adapter));
+                    let example = format!("add for example `model: {example}`");
                     problems.push(Problem::error(Code::IncompleteAgent, place, message).help(example));
                 }
                 foreign(name, agent, problems);
             }
-            _ => foreign(name, agent, problems),
+            AdapterKind::Echo | AdapterKind::Person | AdapterKind::AgentCli { .. } => {
+                foreign(name, agent, problems);
+            }
         }
-    }
-}
-
-fn example_model(adapter: Adapter) -> &'static str {
-    match adapter {
-        Adapter::Anthropic => "claude-sonnet-4-5",
-        Adapter::GeminiApi => "gemini-2.5-pro",
-        Adapter::Ollama => "qwen3",
-        _ => "gpt-5",
     }
 }
 

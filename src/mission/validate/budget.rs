@@ -1,7 +1,7 @@
 //! A ceiling on the cost is worth what the prices are: a model without one could cost anything (section 19).
 
 use crate::mission::codes::Code;
-use crate::mission::model::{Adapter, Agent, Mission};
+use crate::mission::model::{Agent, Mission};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::text::quoted;
 
@@ -35,11 +35,7 @@ pub(super) fn validate(mission: &Mission, problems: &mut Problems) {
 
 /// The model of an agent whose calls are priced by their tokens.
 pub(crate) fn model_of(agent: &Agent) -> Option<&str> {
-    let by_tokens = matches!(
-        agent.adapter,
-        Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama
-    );
-    agent.model.as_deref().filter(|_| by_tokens)
+    agent.model.as_deref().filter(|_| agent.adapter.is_http())
 }
 
 pub(crate) fn example(model: &str) -> String {
