@@ -32,9 +32,7 @@ fn referred(workspace: &Workspace) -> Running {
 
 fn approved_work_waits_for_the_other(workspace: &Workspace) {
     let running = referred(workspace);
-    workspace
-        .quorum(&["approve", &only_approval(workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(workspace), "--as", "ada"]).exits(0);
     wait_for("the answer", || on_record(workspace, "task:queued") == 1);
     let document = workspace.status();
     assert_eq!(standing(&document, "work").0, "review");
@@ -59,9 +57,7 @@ fn approved_work_takes_no_slot_that_is_not_there() {
 fn approved_work_goes_on_at_once_beside_others_where_there_is_room() {
     let workspace = beside("", "{concurrency: 2}");
     let running = referred(&workspace);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     wait_for("the stage", || workspace.lines("log").len() == 2);
     workspace.write("go", "");
     running.finish().exits(0);
@@ -73,9 +69,7 @@ fn approved_work_goes_on_at_once_beside_others_where_there_is_room() {
 fn a_yes_that_waits_for_a_slot_outlives_the_session() {
     let workspace = beside(", exclusive: true", "{}");
     let running = referred(&workspace);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     wait_for("the answer", || on_record(&workspace, "task:queued") == 1);
     running.kill();
     workspace.write("go", "");
@@ -97,9 +91,7 @@ tasks:
     );
     workspace.run_json(6, &[]);
     workspace.write("sand.txt", "water");
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     // What it was built on is done again, and the house is judged all the same.
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "sand"), ("done", "clean"));

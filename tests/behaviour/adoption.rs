@@ -51,17 +51,10 @@ impl Scene {
         if mission.contains("title: other") {
             wait_for_file(&workspace.path("other.pid"));
         }
-        let scene = Self {
-            supervisor: parent(agent),
-            workspace,
-            running: Some(running),
-            agent,
-        };
+        let scene = Self { supervisor: parent(agent), workspace, running: Some(running), agent };
         // It is on record which processes they are.
         let expected = scene.workspace.lines("log").len();
-        wait_for("the processes on record", || {
-            scene.count("agent:spawned") == expected
-        });
+        wait_for("the processes on record", || scene.count("agent:spawned") == expected);
         scene
     }
 
@@ -97,9 +90,7 @@ impl Scene {
     /// Starts `resume` and waits until it has taken the turns over.
     pub fn adopted(&self, times: usize) -> Running {
         let resumed = self.workspace.start(&["resume", "--json"]);
-        wait_for("the turn is adopted", || {
-            self.count("work:progressed turn adopted") == times
-        });
+        wait_for("the turn is adopted", || self.count("work:progressed turn adopted") == times);
         resumed
     }
 
@@ -117,11 +108,7 @@ impl Scene {
         assert_eq!(attempts(document, "work"), ["execute"]);
         let starts = self.log().into_iter().filter(|line| line.starts_with("work"));
         assert_eq!(starts.collect::<Vec<_>>(), ["work 1 1"]);
-        assert!(
-            self.workspace
-                .asked("judge", 1)
-                .contains("work began\nwork ended")
-        );
+        assert!(self.workspace.asked("judge", 1).contains("work began\nwork ended"));
         assert_eq!(self.workspace.calls("judge"), 1);
         let logs = self.workspace.quorum(&["logs", "work"]).exits(0);
         assert_eq!(logs.stdout, "work began\nwork ended\n");
@@ -168,10 +155,7 @@ fn an_agent_that_failed_while_nobody_looked_has_failed() {
     scene.supervisor_has_ended();
     let document = scene.workspace.resume_json(3, &[]);
     let failure = &task(&document, "work")["failure"];
-    assert_eq!(
-        (&failure["mode"], &failure["message"]),
-        (&json!("error"), &json!("exited 7"))
-    );
+    assert_eq!((&failure["mode"], &failure["message"]), (&json!("error"), &json!("exited 7")));
     assert_eq!(scene.log(), ["work 1 1"]);
 }
 
@@ -218,10 +202,7 @@ fn a_session_whose_supervisor_is_killed_leaves_nothing_running() {
     let mut scene = Scene::start(MISSION);
     scene.kill_supervisor();
     let running = scene.running.take().unwrap();
-    running
-        .finish()
-        .exits(1)
-        .says(&["the process that holds the agents"]);
+    running.finish().exits(1).says(&["the process that holds the agents"]);
     assert!(!is_alive(scene.agent), "it works on unseen");
     scene.let_go("work");
     let document = scene.workspace.resume_json(0, &[]);
@@ -292,18 +273,12 @@ fn a_crashed_run_says_that_its_agents_work_on() {
     );
     let says = |arguments: &[&str], words: &str| {
         let said = workspace.quorum(arguments);
-        assert!(
-            said.stdout.contains(words) || said.stderr.contains(words),
-            "{arguments:?}: {said:?}"
-        );
+        assert!(said.stdout.contains(words) || said.stderr.contains(words), "{arguments:?}: {said:?}");
     };
     says(&["status"], "agents are still at work on work");
     says(&["show", "work"], "still at work");
     says(&["run", "mission.yaml"], "whose agents are still at work");
-    says(
-        &["clean", "--all", "--unfinished", "--yes"],
-        "agents of it are still at work",
-    );
+    says(&["clean", "--all", "--unfinished", "--yes"], "agents of it are still at work");
     assert!(workspace.run_folder().exists() && is_alive(scene.agent));
     let runs = workspace.quorum(&["runs", "--json"]).exits(0).json();
     assert_eq!(runs["runs"][0]["agentsAtWork"], true);
@@ -314,10 +289,7 @@ fn a_crashed_run_says_that_its_agents_work_on() {
     let logs = following.finish().exits(0);
     assert_eq!(logs.stdout, "work began\nwork ended\n");
     let status = workspace.status();
-    assert_eq!(
-        (&status["state"], &status["agentsAtWork"]),
-        (&json!("crashed"), &Value::Null)
-    );
+    assert_eq!((&status["state"], &status["agentsAtWork"]), (&json!("crashed"), &Value::Null));
     scene.assert_done_once(&workspace.resume_json(0, &[]));
 }
 
@@ -327,10 +299,7 @@ fn an_output_that_was_changed_meanwhile_is_lost() {
         let scene = Scene::crashed(MISSION);
         scene.let_go("work");
         scene.supervisor_has_ended();
-        let out = scene
-            .workspace
-            .run_folder()
-            .join(journal::turn_file(0, 1, 1, "out"));
+        let out = scene.workspace.run_folder().join(journal::turn_file(0, 1, 1, "out"));
         assert_eq!(fs::read_to_string(&out).unwrap(), "work began\nwork ended\n");
         fs::write(&out, changed).unwrap();
         let document = scene.workspace.resume_json(3, &[]);
@@ -346,9 +315,7 @@ fn a_record_of_exits_is_believed_only_beyond_doubt() {
     let scene = Scene::crashed(&format!("{MISSION}{OTHER}"));
     scene.let_go("work");
     wait_for("the exit on record", || {
-        fs::read_to_string(scene.exits())
-            .unwrap()
-            .contains(&format!("\"{}\"", journal::turn(0, 1, 1)))
+        fs::read_to_string(scene.exits()).unwrap().contains(&format!("\"{}\"", journal::turn(0, 1, 1)))
     });
     // The other one never ends by itself: whoever writes that it did lies.
     scene.kill_supervisor();
@@ -365,10 +332,7 @@ fn a_record_of_exits_is_believed_only_beyond_doubt() {
     log.sort();
     assert_eq!(log, ["other 1 1", "other 1 2", "work 1 1"]);
     let warnings = document["warnings"].to_string();
-    assert!(
-        warnings.contains("contradicts the journal about turn 1.1.1"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("contradicts the journal about turn 1.1.1"), "{warnings}");
 }
 
 #[test]
@@ -399,11 +363,7 @@ fn a_stranger_with_the_number_of_an_agent_or_a_supervisor_is_spared() {
         let record = record.replace(&journal::pid(scene.agent), &journal::pid(agent));
         record.replace(&journal::pid(scene.supervisor), &journal::pid(supervisor))
     });
-    assert!(
-        fs::read_to_string(scene.workspace.journal())
-            .unwrap()
-            .contains(&journal::pid(agent))
-    );
+    assert!(fs::read_to_string(scene.workspace.journal()).unwrap().contains(&journal::pid(agent)));
     assert_eq!(scene.workspace.status()["agentsAtWork"], Value::Null);
     scene.let_go("work");
     let document = scene.workspace.resume_json(0, &[]);

@@ -37,58 +37,30 @@ qualityGates:
 fn a_person_lets_a_failed_gate_pass_and_it_stays_visible() {
     let workspace = gated(&[3]);
     workspace.run_json(4, &[]);
+    workspace.quorum(&["gate", "door", "--override"]).exits(2).says(&["--reason"]);
+    workspace.quorum(&["gate", "door", "--override", "--yes", "--reason", " "]).exits(2);
+    workspace.quorum(&["gate", "dor", "--override", "--yes", "--reason", "x"]).exits(2);
     workspace
-        .quorum(&["gate", "door", "--override"])
-        .exits(2)
-        .says(&["--reason"]);
-    workspace
-        .quorum(&["gate", "door", "--override", "--yes", "--reason", " "])
-        .exits(2);
-    workspace
-        .quorum(&["gate", "dor", "--override", "--yes", "--reason", "x"])
-        .exits(2);
-    workspace
-        .quorum(&[
-            "gate",
-            "door",
-            "--override",
-            "--yes",
-            "--reason",
-            "accepted risk",
-            "--as",
-            "ada",
-        ])
+        .quorum(&["gate", "door", "--override", "--yes", "--reason", "accepted risk", "--as", "ada"])
         .exits(0);
     let document = workspace.status();
     assert_eq!(gate(&document, "door")["state"], "overridden");
-    assert_eq!(
-        document["outcome"],
-        json!(null),
-        "the old outcome no longer holds"
-    );
+    assert_eq!(document["outcome"], json!(null), "the old outcome no longer holds");
     assert_eq!(document["state"], "suspended");
 
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "behind").0, "done");
     assert_eq!(gate(&document, "door")["state"], "overridden");
-    let audited = workspace
-        .events()
-        .into_iter()
-        .find(|event| event["event"] == "quality:gate:overridden");
+    let audited = workspace.events().into_iter().find(|event| event["event"] == "quality:gate:overridden");
     let audited = audited.expect("the override is on record");
-    assert_eq!(
-        (&audited["by"], &audited["reason"]),
-        (&json!("ada"), &json!("accepted risk"))
-    );
+    assert_eq!((&audited["by"], &audited["reason"]), (&json!("ada"), &json!("accepted risk")));
     // Once more changes nothing.
     workspace
         .quorum(&["gate", "door", "--override", "--yes", "--reason", "again"])
         .exits(0)
         .says(&["open already"]);
     let events = workspace.events();
-    let overridden = events
-        .iter()
-        .filter(|event| event["event"] == "quality:gate:overridden");
+    let overridden = events.iter().filter(|event| event["event"] == "quality:gate:overridden");
     assert_eq!(overridden.count(), 1);
 }
 
@@ -107,12 +79,8 @@ qualityGates:
     );
     let running = workspace.start(&["run", "mission.yaml"]);
     // A journal that is there may still be empty; a run whose first turn is on record can be looked into.
-    crate::support::wait_for("the run", || {
-        crate::operator::on_record(&workspace, "agent:spawned") == 1
-    });
-    workspace
-        .quorum(&["gate", "door", "--wait", "--timeout", "300ms"])
-        .exits(8);
+    crate::support::wait_for("the run", || crate::operator::on_record(&workspace, "agent:spawned") == 1);
+    workspace.quorum(&["gate", "door", "--wait", "--timeout", "300ms"]).exits(8);
     let waiting = workspace.start(&["gate", "door", "--wait", "--timeout", "30s"]);
     workspace.write("go", "");
     waiting.finish().exits(0);
@@ -134,10 +102,7 @@ tasks:
     );
     workspace.run_json(3, &[]);
     // Without the flag nothing happens to what has ended.
-    workspace
-        .quorum(&["resume"])
-        .exits(3)
-        .says(&["nothing to resume"]);
+    workspace.quorum(&["resume"]).exits(3).says(&["nothing to resume"]);
     workspace.write("repaired", "");
     let document = workspace.resume_json(0, &["--retry-failed"]);
     for title in ["weak", "next", "beside"] {
@@ -154,20 +119,14 @@ fn redone_work_takes_along_its_dependents_and_its_gates() {
     let workspace = gated(&[5, 3]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(task(&document, "before")["points"], 100.0);
-    workspace
-        .quorum(&["resume", "--redo", "befor"])
-        .exits(2)
-        .says(&["befor"]);
+    workspace.quorum(&["resume", "--redo", "befor"]).exits(2).says(&["befor"]);
     let document = workspace.resume_json(4, &["--redo", "before"]);
     assert_eq!(task(&document, "before")["points"], 60.0);
     assert_eq!(attempts(&document, "before"), ["execute", "execute"]);
     assert_eq!(gate(&document, "door")["state"], "failed");
     assert_eq!(standing(&document, "behind").0, "pending");
     assert_eq!(workspace.lines("log"), ["before 1 1", "behind 1 1", "before 2 1"]);
-    workspace
-        .quorum(&["resume", "--redo", "behind"])
-        .exits(2)
-        .says(&["pending"]);
+    workspace.quorum(&["resume", "--redo", "behind"]).exits(2).says(&["pending"]);
 }
 
 #[test]
@@ -199,10 +158,7 @@ tasks:
   - {title: one, assignTo: worker, maxAttempts: 1, review: none}
 ",
     );
-    workspace
-        .quorum(&["resume", run, "--retry-failed"])
-        .exits(9)
-        .says(&["one", "active"]);
+    workspace.quorum(&["resume", run, "--retry-failed"]).exits(9).says(&["one", "active"]);
 }
 
 #[test]

@@ -45,18 +45,13 @@ fn false_green_22_an_approval_nobody_answers_is_exit_8_and_resumable() {
     let events = workspace.events();
     assert_eq!(named(&events, "approval:requested").len(), 1);
 
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "next").0, "done");
     assert_eq!(workspace.lines("done.log"), ["before", "work", "next"]);
     let resolved = workspace.events();
     let resolved = named(&resolved, "approval:resolved");
-    assert_eq!(
-        (&resolved[0]["status"], &resolved[0]["resolvedBy"]),
-        (&json!("approved"), &json!("ada"))
-    );
+    assert_eq!((&resolved[0]["status"], &resolved[0]["resolvedBy"]), (&json!("approved"), &json!("ada")));
 }
 
 #[test]
@@ -67,20 +62,13 @@ fn a_refusal_has_a_reason_and_fails_the_task() {
     let id = only_approval(&workspace);
     workspace.quorum(&["reject", &id]).exits(2);
     workspace.quorum(&["reject", &id, "--reason", " "]).exits(2);
-    workspace
-        .quorum(&["reject", &id, "--reason", "not on a Friday"])
-        .exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "not on a Friday"]).exits(0);
     workspace.quorum(&["reject", &id, "--reason", "again"]).exits(0);
     workspace.quorum(&["approve", &id]).exits(4);
     let document = workspace.resume_json(3, &[]);
     let failure = &task(&document, "work")["failure"];
     assert_eq!(failure["mode"], "rejected");
-    assert!(
-        failure["message"]
-            .as_str()
-            .unwrap_or_default()
-            .contains("not on a Friday")
-    );
+    assert!(failure["message"].as_str().unwrap_or_default().contains("not on a Friday"));
     assert_eq!(standing(&document, "next").0, "failed");
     assert_eq!(workspace.lines("done.log"), ["before"]);
     // Tried again, it is asked for again.
@@ -93,9 +81,7 @@ fn a_live_session_goes_on_with_the_answer() {
     let workspace = asking(", requiresApproval: {approvers: [ada]}", "");
     let running = workspace.start(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);
     wait_for("the request", || on_record(&workspace, "run:waiting") == 1);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     running.finish().exits(0);
     let events = workspace.events();
     let edges: Vec<_> = named(&events, "task:transition")
@@ -103,10 +89,7 @@ fn a_live_session_goes_on_with_the_answer() {
         .filter(|event| event["title"] == "work")
         .map(|event| event["to"].as_str().unwrap_or_default().to_owned())
         .collect();
-    assert_eq!(
-        edges,
-        ["awaiting_approval", "assigned", "in_progress", "review", "done"]
-    );
+    assert_eq!(edges, ["awaiting_approval", "assigned", "in_progress", "review", "done"]);
 }
 
 #[test]
@@ -126,12 +109,7 @@ fn a_command_agrees_refuses_or_leaves_it_open() {
     let document = workspace.run_json(3, &[]);
     let failure = &task(&document, "work")["failure"];
     assert_eq!(failure["mode"], "rejected");
-    assert!(
-        failure["message"]
-            .as_str()
-            .unwrap_or_default()
-            .contains("the freeze is on")
-    );
+    assert!(failure["message"].as_str().unwrap_or_default().contains("the freeze is on"));
 
     // Neither: a person decides, or the command when it is asked again.
     let workspace = asking(asks, "");
@@ -146,10 +124,7 @@ fn a_command_agrees_refuses_or_leaves_it_open() {
     assert_eq!(standing(&document, "work").0, "done");
 
     // One that cannot be started decides nothing.
-    let workspace = asking(
-        ", requiresApproval: {approvers: [{command: /nonexistent/thing}]}",
-        "",
-    );
+    let workspace = asking(", requiresApproval: {approvers: [{command: /nonexistent/thing}]}", "");
     workspace.run_json(8, &[]);
 }
 
@@ -165,22 +140,16 @@ fn a_gate_holds_the_tasks_that_its_condition_names() {
     let events = workspace.events();
     let asked = named(&events, "approval:requested");
     assert_eq!((asked.len(), &asked[0]["gateName"]), (1, &json!("production")));
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     workspace.resume_json(0, &[]);
 
     // Its own approval and a gate's are two.
     let workspace = asking(", requiresApproval: true", gates);
     workspace.run_json(8, &[]);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     assert_eq!(workspace.lines("done.log"), ["before"]);
     workspace.resume_json(8, &[]);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     workspace.resume_json(0, &[]);
     let plan = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
     assert!(plan.contains("starts when ada agrees (production)"), "{plan}");
@@ -195,10 +164,7 @@ fn a_condition_that_cannot_be_decided_is_a_load_error() {
         ("task.exclusive && true", "no expression"),
     ] {
         let workspace = asking("", &format!(", approvalGates: [{{name: g, when: \"{when}\"}}]"));
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&["Q0505", "mission.yaml:5", word]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0505", "mission.yaml:5", word]);
         assert!(!workspace.path("done.log").exists());
     }
 }
@@ -220,9 +186,7 @@ fn a_time_out_refuses_where_it_is_told_to_and_says_so_where_not() {
     let document = workspace.status();
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     assert!(document["approvals"][0]["expires"].is_string());
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     running.finish().exits(0);
 
     // An answer that comes too late comes too late, though no session was there to see the time pass.
@@ -242,10 +206,7 @@ fn a_time_out_refuses_where_it_is_told_to_and_says_so_where_not() {
 #[test]
 fn an_agent_agrees_refuses_or_leaves_it_open_and_never_about_its_own_task() {
     let workspace = |reply: &str| {
-        let workspace = asking(
-            ", requiresApproval: {approvers: [boss, ada], message: may it go?}",
-            "",
-        );
+        let workspace = asking(", requiresApproval: {approvers: [boss, ada], message: may it go?}", "");
         let boss = "agents:\n  boss: {run: 'cat > asked; cat reply'}\n";
         let workspace = workspace.tap_mission("agents:\n", boss);
         workspace.write("reply", reply);
@@ -254,21 +215,13 @@ fn an_agent_agrees_refuses_or_leaves_it_open_and_never_about_its_own_task() {
     let agreed = workspace("{\"decision\": \"approve\"}");
     agreed.run_json(0, &[]);
     assert!(agreed.read("asked").contains("may it go?"));
-    assert_eq!(
-        named(&agreed.events(), "approval:resolved")[0]["resolvedBy"],
-        "boss"
-    );
+    assert_eq!(named(&agreed.events(), "approval:resolved")[0]["resolvedBy"], "boss");
 
     let refused = workspace("{\"decision\": \"reject\", \"reason\": \"nothing was tested\"}");
     let document = refused.run_json(3, &[]);
     let failure = &task(&document, "work")["failure"];
     assert_eq!(failure["mode"], "rejected");
-    assert!(
-        failure["message"]
-            .as_str()
-            .unwrap_or_default()
-            .contains("nothing was tested")
-    );
+    assert!(failure["message"].as_str().unwrap_or_default().contains("nothing was tested"));
 
     // Prose is no agreement.
     let unclear = workspace("I approve of this.");
@@ -303,30 +256,19 @@ tasks:
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
     let there = |title: &str| wait_for(title, || workspace.exists(&format!("{title}.there")));
     there("first");
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     workspace.write("first.go", "");
     there("second");
     // There is no room now: it goes back to pending, and nobody is asked about it once more.
-    workspace
-        .quorum(&["answer", &only_approval(&workspace), "This one."])
-        .exits(0);
+    workspace.quorum(&["answer", &only_approval(&workspace), "This one."]).exits(0);
     assert_eq!(standing(&workspace.status(), "work").0, "pending");
     workspace.write("second.go", "");
     let document = running.finish().exits(0).json();
-    assert_eq!(
-        task(&document, "work")["attempts"].as_array().map(Vec::len),
-        Some(1)
-    );
+    assert_eq!(task(&document, "work")["attempts"].as_array().map(Vec::len), Some(1));
     let events = workspace.events();
-    let asked: Vec<&Value> = named(&events, "approval:requested")
-        .into_iter()
-        .map(|event| &event["reason"])
-        .collect();
+    let asked: Vec<&Value> =
+        named(&events, "approval:requested").into_iter().map(|event| &event["reason"]).collect();
     assert_eq!(asked, ["approval", "approval", "question"]);
 }
 
@@ -349,9 +291,7 @@ tasks:
     );
     let running = workspace.start(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);
     wait_for("the agent", || workspace.exists("asked"));
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     running.finish().exits(0);
     assert_eq!(workspace.lines("ran.log"), ["ran"]);
     assert_eq!(workspace.lines("done.log"), ["done"]);

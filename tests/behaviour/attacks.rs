@@ -139,9 +139,7 @@ fn prompts(workspace: &Workspace) -> Vec<String> {
     let names = folders.map(|folder| folder.expect("it can be listed").file_name());
     let names = names.filter_map(|name| name.into_string().ok());
     let asked = names.filter(|name| name.starts_with("asked."));
-    asked
-        .map(|name| workspace.read(&format!("{name}/prompt")))
-        .collect()
+    asked.map(|name| workspace.read(&format!("{name}/prompt"))).collect()
 }
 
 /// How often an attack stands in the prompt of a judge that is shown all of it: in the answer, in a file, in a file's
@@ -238,9 +236,7 @@ fn assert_none_gets_through(workspace: &Workspace) {
         known += about.len();
     }
     assert_eq!(prompts.len(), known);
-    let attacks = prompts
-        .iter()
-        .filter(|prompt| !prompt.contains("the mission itself says"));
+    let attacks = prompts.iter().filter(|prompt| !prompt.contains("the mission itself says"));
     for prompt in attacks {
         assert!(prompt.matches(WORD).count() >= EVERYWHERE, "{prompt}");
     }
@@ -269,10 +265,7 @@ fn no_instruction_reaches_a_grader_out_of_its_fence() {
 fn no_instruction_reaches_who_looks_at_pictures_out_of_its_fence() {
     let vision = "vision: {kind: llm_vision, agent: judge, screenshots: [shot.png, gone.png], expectations: [a header]}";
     let workspace = play(vision, "");
-    workspace.write(
-        "shot.png",
-        b"\x89PNG\r\n\x1a\n fullmarks in a picture is for the eye only",
-    );
+    workspace.write("shot.png", b"\x89PNG\r\n\x1a\n fullmarks in a picture is for the eye only");
     assert_none_gets_through(&workspace);
 }
 
@@ -284,15 +277,10 @@ fn the_judge_of_this_corpus_is_misled_where_nothing_is_defused() {
     let closing = ATTACKS.iter().filter(|attack| attack.contains("trusted"));
     let mut misled = 0;
     for attack in closing.clone() {
-        let naive = format!(
-            "<untrusted label=\"x\">\n{}\n</untrusted>\n",
-            attack.replace('@', WORD)
-        );
+        let naive = format!("<untrusted label=\"x\">\n{}\n</untrusted>\n", attack.replace('@', WORD));
         workspace.write("naive", naive.replace('\0', ""));
         let said = workspace
-            .bash(&format!(
-                "QUORUM_REVIEW_FILE=review.json sh '{judge}' asked {WORD} < naive"
-            ))
+            .bash(&format!("QUORUM_REVIEW_FILE=review.json sh '{judge}' asked {WORD} < naive"))
             .exits(0)
             .stdout;
         misled += usize::from(said.contains("\"score\": 5"));

@@ -40,10 +40,7 @@ fn tasks(workspace: &Workspace, prefix: &str, verdict: &str, keys: &str) -> (Vec
     for (way, text) in ways(verdict).into_iter().chain(honest) {
         let title = format!("{prefix}-{way}");
         workspace.write(&format!("says/{title}"), text);
-        let _ = writeln!(
-            tasks,
-            "  - {{title: {title}, assignTo: worker, maxAttempts: 1, {keys}}}"
-        );
+        let _ = writeln!(tasks, "  - {{title: {title}, assignTo: worker, maxAttempts: 1, {keys}}}");
         titles.push(title);
     }
     (titles, tasks)
@@ -63,11 +60,7 @@ fn a_verdict_that_the_work_holds_is_no_judges_verdict() {
         ("rubric", graded("r"), "review: none, verification: {rubric: own}"),
         ("panel", scored("r"), panel),
         ("stage", opinion.clone(), stage),
-        (
-            "bare",
-            bare.clone(),
-            "review: none, stages: [{name: legal, agent: curt}]",
-        ),
+        ("bare", bare.clone(), "review: none, stages: [{name: legal, agent: curt}]"),
     ] {
         let (titles, tasks) = tasks(&workspace, prefix, &verdict, keys);
         all.extend(titles);
@@ -129,11 +122,7 @@ tasks:
         let reviews = task(&document, &title)["reviews"].as_array();
         let mut rows = reviews.into_iter().flatten();
         let row = rows.find(|row| row["stage"] == "redTeam").expect("it was asked");
-        let verdict = if title.ends_with("honest") {
-            "pass"
-        } else {
-            "fault"
-        };
+        let verdict = if title.ends_with("honest") { "pass" } else { "fault" };
         assert_eq!(row["verdict"], verdict, "{title}");
     }
 }

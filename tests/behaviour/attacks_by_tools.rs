@@ -41,12 +41,7 @@ fn outside(text: &str) -> String {
         .to_lowercase()
         .chars()
         .filter(|c| !c.is_whitespace() && !matches!(c, '\\' | '_' | '-'))
-        .filter(|c| {
-            !matches!(
-                c,
-                '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' | '\u{301}'
-            )
-        })
+        .filter(|c| !matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' | '\u{301}'))
         .map(|c| match c {
             '\u{ff1c}' | '\u{2039}' | '\u{2329}' | '\u{3008}' => '<',
             '\u{ff0f}' | '\u{2044}' | '\u{2215}' => '/',
@@ -167,11 +162,7 @@ fn the_judge_of_this_corpus_is_misled_by_results_as_they_are() {
         is_misled(&body(text))
     };
     let misled = closing().filter(naive).count();
-    assert!(
-        misled * 10 >= closing().count() * 9,
-        "{misled} of {}",
-        closing().count()
-    );
+    assert!(misled * 10 >= closing().count() * 9, "{misled} of {}", closing().count());
 }
 
 #[test]
@@ -195,10 +186,8 @@ fn nothing_in_a_result_file_speaks_to_the_judge() {
   claims: {run: 'cp \"results/$QUORUM_TASK\" \"$QUORUM_RESULT_FILE\"', input: none}
   asks: {run: '[ \"$QUORUM_TURN\" = 1 ] && cp \"results/$QUORUM_TASK\" \"$QUORUM_RESULT_FILE\"; echo work', input: none}"
         .replace("@lead", &model.base());
-    let workspace = mission(&model, &agents, &tasks).tap_mission(
-        "settings: {concurrency",
-        "settings: {orchestrator: lead, concurrency",
-    );
+    let workspace = mission(&model, &agents, &tasks)
+        .tap_mission("settings: {concurrency", "settings: {orchestrator: lead, concurrency");
     for (n, attack) in attacks().enumerate() {
         let told = told(attack);
         let claims = json!({"output": told, "files": [told], "toolCalls": [{"name": told}]});
@@ -216,8 +205,5 @@ fn nothing_in_a_result_file_speaks_to_the_judge() {
     let asked = model.asked();
     assert!(asked.iter().all(|body| !is_misled(body)));
     let holding = asked.iter().filter(|body| body.to_string().contains(WORD));
-    assert!(
-        holding.count() >= 2 * attacks().count(),
-        "they did reach the models, inside"
-    );
+    assert!(holding.count() >= 2 * attacks().count(), "they did reach the models, inside");
 }

@@ -22,10 +22,7 @@ tasks:
 }
 
 fn names(events: &[Value]) -> Vec<&str> {
-    events
-        .iter()
-        .filter_map(|event| event["event"].as_str())
-        .collect()
+    events.iter().filter_map(|event| event["event"].as_str()).collect()
 }
 
 #[test]
@@ -39,16 +36,11 @@ tasks: [{title: a}, {title: b, dependsOn: [a]}]
 ",
     );
     let document = workspace.run_json(0, &[]);
-    assert_eq!(
-        (&document["audit"], &document["resumable"]),
-        (&json!("none"), &json!(false))
-    );
+    assert_eq!((&document["audit"], &document["resumable"]), (&json!("none"), &json!(false)));
     let events = workspace.events();
     let names = names(&events);
     assert!(
-        !names
-            .iter()
-            .any(|name| name.starts_with("audit:") || name.starts_with("acceptance:")),
+        !names.iter().any(|name| name.starts_with("audit:") || name.starts_with("acceptance:")),
         "{names:?}"
     );
 }
@@ -58,17 +50,10 @@ fn a_changed_file_that_no_check_holds_makes_the_work_unverified() {
     let workspace = changed_later("", "echo two > a.txt");
     let document = workspace.run_json(5, &[]);
     assert_eq!(standing(&document, "a"), ("done", "unverified"));
-    assert_eq!(
-        (&document["counts"]["unverified"], &document["counts"]["done"]),
-        (&json!(1), &json!(2))
-    );
+    assert_eq!((&document["counts"]["unverified"], &document["counts"]["done"]), (&json!(1), &json!(2)));
     let found = task(&document, "a")["findings"].to_string();
     assert!(found.contains("a.txt changed after it was accepted"), "{found}");
-    assert!(
-        document["warnings"].to_string().contains("a.txt"),
-        "{}",
-        document["warnings"]
-    );
+    assert!(document["warnings"].to_string().contains("a.txt"), "{}", document["warnings"]);
     // It stays so, and is not found once more.
     let again = workspace.status();
     assert_eq!(standing(&again, "a"), ("done", "unverified"));
@@ -83,14 +68,8 @@ fn a_changed_file_stands_where_its_checks_pass_again_and_it_is_said() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "a"), ("done", "clean"));
     assert_eq!(workspace.lines("checked").len(), 2);
-    let findings = task(&document, "a")["findings"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    let said = findings
-        .iter()
-        .find(|finding| finding["stage"] == "audit")
-        .expect("it is said");
+    let findings = task(&document, "a")["findings"].as_array().cloned().unwrap_or_default();
+    let said = findings.iter().find(|finding| finding["stage"] == "audit").expect("it is said");
     assert_eq!(said["severity"], "info");
     assert!(said["description"].to_string().contains("a.txt"), "{said}");
 }
@@ -102,10 +81,7 @@ fn a_file_that_was_emptied_does_not_stand_and_one_that_was_empty_does() {
     assert_eq!(attempts(&document, "a"), ["execute", "fix"], "it is done again");
     let events = workspace.events();
     let regressed = events.iter().find(|event| event["event"] == "task:regressed");
-    assert_eq!(
-        regressed.expect("it is told")["reason"],
-        "a.txt was emptied after it was accepted"
-    );
+    assert_eq!(regressed.expect("it is told")["reason"], "a.txt was emptied after it was accepted");
 
     let workspace = Workspace::with(
         "
@@ -173,26 +149,14 @@ fn with_final_checks_never_nothing_is_looked_at_and_every_output_says_so() {
             "markdown=r.md",
         ])
         .exits(0);
-    assert!(
-        finished.stdout.contains("finalChecks: never"),
-        "{}",
-        finished.stdout
-    );
+    assert!(finished.stdout.contains("finalChecks: never"), "{}", finished.stdout);
     let document = workspace.status();
-    assert_eq!(
-        (&document["finalChecks"], &document["audit"]),
-        (&json!("never"), &json!("none"))
-    );
+    assert_eq!((&document["finalChecks"], &document["audit"]), (&json!("never"), &json!("none")));
     assert!(document["warnings"].to_string().contains("finalChecks: never"));
     for report in ["r.xml", "r.html", "r.md"] {
         assert!(workspace.read(report).contains("finalChecks: never"), "{report}");
     }
-    assert!(
-        workspace
-            .quorum(&["status"])
-            .stdout
-            .contains("finalChecks: never")
-    );
+    assert!(workspace.quorum(&["status"]).stdout.contains("finalChecks: never"));
 }
 
 #[test]
@@ -260,10 +224,7 @@ fn what_a_person_changed_between_sessions_is_named_with_the_session() {
     let document = workspace.resume_json(5, &[]);
     assert_eq!(standing(&document, "a"), ("done", "unverified"));
     let found = task(&document, "a")["findings"].to_string();
-    assert!(
-        found.contains("a.txt changed between session 1 and session 2"),
-        "{found}"
-    );
+    assert!(found.contains("a.txt changed between session 1 and session 2"), "{found}");
 
     let (workspace, id) = until_a_person(", expectations: [{type: test, command: 'test -s a.txt'}]");
     workspace.write("a.txt", "another\n");
@@ -312,10 +273,7 @@ tasks:
     );
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
-    assert_eq!(
-        (&document["audit"], &document["resumable"]),
-        (&json!("held"), &json!(false))
-    );
+    assert_eq!((&document["audit"], &document["resumable"]), (&json!("held"), &json!(false)));
 }
 
 #[test]
@@ -342,8 +300,5 @@ tasks:
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     let found = task(&document, "work")["findings"].to_string();
-    assert!(
-        found.contains("out.txt changed after the question was asked"),
-        "{found}"
-    );
+    assert!(found.contains("out.txt changed after the question was asked"), "{found}");
 }

@@ -20,23 +20,10 @@ fn refused(text: impl AsRef<[u8]>, words: &[&str]) {
     workspace.quorum(&["run", "mission.yaml"]).exits(2).says(words);
     workspace.assert_nothing_started();
     assert!(!workspace.exists(".polpo"), "a state folder was made");
-    workspace
-        .quorum(&["validate", "mission.yaml"])
-        .exits(2)
-        .says(words);
-    let as_json = workspace
-        .quorum(&["run", "mission.yaml", "--json"])
-        .exits(2)
-        .json();
-    assert_eq!(
-        (&as_json["exitCode"], &as_json["outcome"]),
-        (&2.into(), &"usage".into())
-    );
-    assert!(
-        as_json["diagnostics"]
-            .as_array()
-            .is_some_and(|list| !list.is_empty())
-    );
+    workspace.quorum(&["validate", "mission.yaml"]).exits(2).says(words);
+    let as_json = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(2).json();
+    assert_eq!((&as_json["exitCode"], &as_json["outcome"]), (&2.into(), &"usage".into()));
+    assert!(as_json["diagnostics"].as_array().is_some_and(|list| !list.is_empty()));
 }
 
 #[test]
@@ -58,10 +45,7 @@ fn an_unknown_key_is_named_with_the_one_that_was_meant() {
         mission("tasks:\n  - {title: one, assignTo: worker, dependsOnn: []}"),
         &["dependsOnn", "did you mean", "dependsOn", "mission.yaml:6"],
     );
-    refused(
-        mission("taskz: []\ntasks: [{title: one, assignTo: worker}]"),
-        &["taskz", "tasks"],
-    );
+    refused(mission("taskz: []\ntasks: [{title: one, assignTo: worker}]"), &["taskz", "tasks"]);
     refused(
         mission("settings: {maxAttempt: 3}\ntasks: [{title: one, assignTo: worker}]"),
         &["maxAttempt", "maxAttempts"],
@@ -70,10 +54,7 @@ fn an_unknown_key_is_named_with_the_one_that_was_meant() {
 
 #[test]
 fn a_key_that_stands_twice_is_refused() {
-    refused(
-        mission("tasks: [{title: one, assignTo: worker, title: two}]"),
-        &["title", "twice"],
-    );
+    refused(mission("tasks: [{title: one, assignTo: worker, title: two}]"), &["title", "twice"]);
 }
 
 #[test]
@@ -88,14 +69,8 @@ fn a_graph_that_cannot_be_is_refused() {
         ),
         &["a1", "b2", "c3", "->"],
     );
-    refused(
-        mission("tasks: [{title: one, assignTo: worker, dependsOn: [nowhere]}]"),
-        &["nowhere"],
-    );
-    refused(
-        mission("tasks: [{title: one, assignTo: wroker}]"),
-        &["wroker", "did you mean", "worker"],
-    );
+    refused(mission("tasks: [{title: one, assignTo: worker, dependsOn: [nowhere]}]"), &["nowhere"]);
+    refused(mission("tasks: [{title: one, assignTo: wroker}]"), &["wroker", "did you mean", "worker"]);
     refused(mission("tasks: [{title: one}]"), &["assignTo"]);
     refused(mission("tasks: []"), &["task"]);
     refused(mission(""), &["tasks"]);
@@ -105,15 +80,11 @@ fn a_graph_that_cannot_be_is_refused() {
 fn a_gate_that_closes_a_circle_or_names_nobody_is_refused() {
     let tasks = "tasks: [{title: one, assignTo: worker}, {title: two, assignTo: worker, dependsOn: [one]}]";
     refused(
-        mission(&format!(
-            "{tasks}\nqualityGates: [{{name: door, afterTasks: [onee], blocksTasks: [two]}}]"
-        )),
+        mission(&format!("{tasks}\nqualityGates: [{{name: door, afterTasks: [onee], blocksTasks: [two]}}]")),
         &["onee", "did you mean", "one"],
     );
     refused(
-        mission(&format!(
-            "{tasks}\nqualityGates: [{{name: door, afterTasks: [two], blocksTasks: [one]}}]"
-        )),
+        mission(&format!("{tasks}\nqualityGates: [{{name: door, afterTasks: [two], blocksTasks: [one]}}]")),
         &["one", "two", "door"],
     );
 }
@@ -121,34 +92,14 @@ fn a_gate_that_closes_a_circle_or_names_nobody_is_refused() {
 #[test]
 fn numbers_out_of_range_are_refused() {
     let expecting = |text: &str| {
-        mission(&format!(
-            "tasks:\n  - title: one\n    assignTo: worker\n    expectations: [{text}]"
-        ))
+        mission(&format!("tasks:\n  - title: one\n    assignTo: worker\n    expectations: [{text}]"))
     };
-    refused(
-        expecting("{type: llm_review, criteria: good, threshold: 7}"),
-        &["7", "mission.yaml:8"],
-    );
-    refused(
-        expecting("{type: llm_review, criteria: good, threshold: 101}"),
-        &["101"],
-    );
-    refused(
-        expecting("{type: llm_review, dimensions: [{name: a, weight: -1}]}"),
-        &["-1", "weight"],
-    );
-    refused(
-        expecting("{type: llm_review, dimensions: [{name: a, weight: 0}]}"),
-        &["0", "weight"],
-    );
-    refused(
-        expecting("{type: metric, name: m, command: 'echo 1'}"),
-        &["min", "max"],
-    );
-    refused(
-        mission("tasks: [{title: one, assignTo: worker, priority: 0}]"),
-        &["priority"],
-    );
+    refused(expecting("{type: llm_review, criteria: good, threshold: 7}"), &["7", "mission.yaml:8"]);
+    refused(expecting("{type: llm_review, criteria: good, threshold: 101}"), &["101"]);
+    refused(expecting("{type: llm_review, dimensions: [{name: a, weight: -1}]}"), &["-1", "weight"]);
+    refused(expecting("{type: llm_review, dimensions: [{name: a, weight: 0}]}"), &["0", "weight"]);
+    refused(expecting("{type: metric, name: m, command: 'echo 1'}"), &["min", "max"]);
+    refused(mission("tasks: [{title: one, assignTo: worker, priority: 0}]"), &["priority"]);
     refused(
         mission("budget: {maxRequests: 0}\ntasks: [{title: one, assignTo: worker}]"),
         &["maxRequests", "a whole number from 1"],
@@ -157,14 +108,8 @@ fn numbers_out_of_range_are_refused() {
         mission("settings: {budget: {maxRequests: 0}}\ntasks: [{title: one, assignTo: worker}]"),
         &["maxRequests", "a whole number from 1"],
     );
-    refused(
-        mission("tasks: [{title: one, assignTo: worker, maxDuration: 5 parsecs}]"),
-        &["5 parsecs"],
-    );
-    refused(
-        mission("settings: {concurrency: 0}\ntasks: [{title: one, assignTo: worker}]"),
-        &["concurrency"],
-    );
+    refused(mission("tasks: [{title: one, assignTo: worker, maxDuration: 5 parsecs}]"), &["5 parsecs"]);
+    refused(mission("settings: {concurrency: 0}\ntasks: [{title: one, assignTo: worker}]"), &["concurrency"]);
     refused(
         mission("tasks: [{title: one, assignTo: worker, targetFiles: [../../etc/passwd]}]"),
         &["../../etc/passwd", "workspace"],
@@ -199,15 +144,9 @@ fn what_is_not_built_yet_is_refused_by_run_and_validate_alike() {
         "settings: {sandbox: required}\ntasks: [{title: one, assignTo: worker}]",
     ] {
         let workspace = Workspace::with(&mission(rest));
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&["mission.yaml:"]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["mission.yaml:"]);
         workspace.assert_nothing_started();
-        workspace
-            .quorum(&["validate", "mission.yaml"])
-            .exits(2)
-            .says(&["error[Q0210]"]);
+        workspace.quorum(&["validate", "mission.yaml"]).exits(2).says(&["error[Q0210]"]);
     }
 }
 
@@ -217,10 +156,7 @@ fn a_mission_for_another_version_is_refused() {
         mission("requires: '>=99'\ntasks: [{title: one, assignTo: worker}]"),
         &["99", env!("CARGO_PKG_VERSION")],
     );
-    refused(
-        mission("requires: soon\ntasks: [{title: one, assignTo: worker}]"),
-        &["soon"],
-    );
+    refused(mission("requires: soon\ntasks: [{title: one, assignTo: worker}]"), &["soon"]);
 }
 
 #[test]
@@ -240,12 +176,7 @@ fn aliases_cannot_exhaust_the_machine() {
 fn deep_nesting_cannot_exhaust_the_machine() {
     for (open, close) in [("[", "]"), ("{a: ", "}")] {
         let deep = open.repeat(100_000) + "x" + &close.repeat(100_000);
-        refused(
-            mission(&format!(
-                "x-deep: {deep}\ntasks: [{{title: one, assignTo: worker}}]"
-            )),
-            &["nest"],
-        );
+        refused(mission(&format!("x-deep: {deep}\ntasks: [{{title: one, assignTo: worker}}]")), &["nest"]);
     }
 }
 
@@ -257,16 +188,10 @@ type Line = fn(u32) -> String;
 fn fifty_megabytes_of_garbage_are_refused_quickly_and_in_little_memory() {
     let workspace = Workspace::new();
     let files: [(&str, usize, Line); 3] = [
-        ("random.yaml", 50_000_000, |n| {
-            format!("{:x}{n:x}\u{1}\n", n.wrapping_mul(2_654_435_761))
-        }),
+        ("random.yaml", 50_000_000, |n| format!("{:x}{n:x}\u{1}\n", n.wrapping_mul(2_654_435_761))),
         // It parses, and nearly every line is an error: the slowest there is, and slower still in a debug build.
-        ("keys.yaml", 10_000_000, |n| {
-            format!("key{n}: [{}]\n", "x".repeat(80))
-        }),
-        ("text.yaml", 50_000_000, |_| {
-            "lorem ipsum dolor sit amet ".repeat(10)
-        }),
+        ("keys.yaml", 10_000_000, |n| format!("key{n}: [{}]\n", "x".repeat(80))),
+        ("text.yaml", 50_000_000, |_| "lorem ipsum dolor sit amet ".repeat(10)),
     ];
     for (name, size, line) in files {
         let mut file = BufWriter::new(File::create(workspace.path(name)).unwrap());
@@ -284,15 +209,8 @@ fn fifty_megabytes_of_garbage_are_refused_quickly_and_in_little_memory() {
         // The limit is on address space: a process that needs more is refused it and dies with another code.
         let finished = workspace.bash(&format!("ulimit -v 1500000; exec \"$0\" run {name}"));
         assert_eq!(finished.code(), Some(2), "{name}: {}", finished.stderr);
-        assert!(
-            finished.stderr.len() < 20_000,
-            "{name}: the message itself is garbage"
-        );
-        assert!(
-            begin.elapsed() < Duration::from_secs(200),
-            "{name}: {:?}",
-            begin.elapsed()
-        );
+        assert!(finished.stderr.len() < 20_000, "{name}: the message itself is garbage");
+        assert!(begin.elapsed() < Duration::from_secs(200), "{name}: {:?}", begin.elapsed());
         fs::remove_file(workspace.path(name)).unwrap();
     }
     workspace.assert_nothing_started();
@@ -303,14 +221,8 @@ fn a_file_that_is_none_is_refused() {
     let workspace = Workspace::new();
     fs::create_dir(workspace.path("folder")).unwrap();
     workspace.quorum(&["run", "folder"]).exits(2).says(&["folder"]);
-    workspace
-        .quorum(&["run", "nowhere.yaml"])
-        .exits(2)
-        .says(&["nowhere.yaml"]);
-    workspace
-        .quorum(&["validate", "nowhere.yaml"])
-        .exits(2)
-        .says(&["nowhere.yaml"]);
+    workspace.quorum(&["run", "nowhere.yaml"]).exits(2).says(&["nowhere.yaml"]);
+    workspace.quorum(&["validate", "nowhere.yaml"]).exits(2).says(&["nowhere.yaml"]);
     // Bare `quorum` looks for ./mission.yaml.
     workspace.quorum(&[]).exits(2).says(&["mission.yaml"]);
     workspace.assert_nothing_started();
@@ -320,23 +232,14 @@ fn a_file_that_is_none_is_refused() {
 fn unknown_flags_and_values_are_refused() {
     let workspace = Workspace::with(&mission("tasks: [{title: one, assignTo: worker}]"));
     for (arguments, words) in [
-        (
-            &["run", "mission.yaml", "--no-evall"][..],
-            &["--no-evall", "--no-eval"][..],
-        ),
-        (
-            &["run", "mission.yaml", "--allow", "bogus"],
-            &["bogus", "--allow"],
-        ),
+        (&["run", "mission.yaml", "--no-evall"][..], &["--no-evall", "--no-eval"][..]),
+        (&["run", "mission.yaml", "--allow", "bogus"], &["bogus", "--allow"]),
         (&["run", "mission.yaml", "--allow", "internal"], &["internal"]),
         (&["run", "mission.yaml", "-j", "0"], &["0"]),
         (&["run", "mission.yaml", "--max-attempts", "0"], &["0"]),
         (&["run", "mission.yaml", "--eval-threshold", "7"], &["7"]),
         (&["run", "mission.yaml", "--timeout", "soon"], &["soon"]),
-        (
-            &["run", "mission.yaml", "--json", "--format", "human"],
-            &["--json"],
-        ),
+        (&["run", "mission.yaml", "--json", "--format", "human"], &["--json"]),
         (&["run", "mission.yaml", "other.yaml"], &["other.yaml"]),
         (&["rum", "mission.yaml"], &["rum", "run"]),
         (&["status", "--watch-out"], &["--watch-out"]),
@@ -352,10 +255,7 @@ fn unknown_flags_and_values_are_refused() {
         ("QUORUM_ALLOW", "bogus"),
         ("QUORUM_JOBS", "many"),
     ] {
-        workspace
-            .quorum_with(&[(variable, value)], &["run", "mission.yaml"])
-            .exits(2)
-            .says(&[value]);
+        workspace.quorum_with(&[(variable, value)], &["run", "mission.yaml"]).exits(2).says(&[value]);
         workspace.assert_nothing_started();
     }
 }
@@ -364,16 +264,8 @@ fn unknown_flags_and_values_are_refused() {
 fn a_configuration_file_that_is_wrong_is_refused() {
     for (place, text, words) in [
         ("quorum.yaml", "tasks: []", &["quorum.yaml", "tasks"][..]),
-        (
-            "quorum.yaml",
-            "settings: {concurency: 2}",
-            &["quorum.yaml", "concurency"],
-        ),
-        (
-            "home/.config/quorum/quorum.yaml",
-            "agents: {x: {rum: cat}}",
-            &["quorum.yaml", "rum"],
-        ),
+        ("quorum.yaml", "settings: {concurency: 2}", &["quorum.yaml", "concurency"]),
+        ("home/.config/quorum/quorum.yaml", "agents: {x: {rum: cat}}", &["quorum.yaml", "rum"]),
     ] {
         let workspace = Workspace::with(&mission("tasks: [{title: one, assignTo: worker}]"));
         workspace.write(place, text);
@@ -386,19 +278,10 @@ fn a_configuration_file_that_is_wrong_is_refused() {
 fn several_files_are_validated_and_the_wrong_one_is_named() {
     let workspace = Workspace::with(&mission("tasks: [{title: one, assignTo: worker}]"));
     workspace.write("other.yaml", mission("tasks: [{title: one, assignTo: nobody}]"));
-    let validated = workspace
-        .quorum(&["validate", "mission.yaml", "other.yaml"])
-        .exits(2);
-    assert!(
-        validated.stdout.contains("mission.yaml: ok"),
-        "{}",
-        validated.stdout
-    );
+    let validated = workspace.quorum(&["validate", "mission.yaml", "other.yaml"]).exits(2);
+    assert!(validated.stdout.contains("mission.yaml: ok"), "{}", validated.stdout);
     validated.says(&["other.yaml:", "nobody"]);
-    let document = workspace
-        .quorum(&["validate", "mission.yaml", "other.yaml", "--json"])
-        .exits(2)
-        .json();
+    let document = workspace.quorum(&["validate", "mission.yaml", "other.yaml", "--json"]).exits(2).json();
     assert_eq!(document["schema"], "quorum.validate/v1");
     assert_eq!(document["files"][0]["valid"], true);
     assert_eq!(document["files"][1]["valid"], false);
@@ -430,13 +313,7 @@ fn titles_that_look_alike_or_hide_a_character_are_refused() {
         ),
         &["two tasks are called"],
     );
-    for hidden in [
-        "de\u{200b}ploy",
-        "\u{202e}yolped",
-        "de\u{ad}ploy",
-        "deploy\u{e0041}",
-        "de\u{2066}ploy",
-    ] {
+    for hidden in ["de\u{200b}ploy", "\u{202e}yolped", "de\u{ad}ploy", "deploy\u{e0041}", "de\u{2066}ploy"] {
         refused(
             mission(&format!("tasks: [{{title: \"{hidden}\", assignTo: worker}}]")),
             &["nobody sees", "U+"],
@@ -455,9 +332,7 @@ fn a_title_is_found_however_its_letters_are_put_together() {
     workspace.quorum(&["resume", "--redo", "cafe\u{301}"]).exits(0);
     // Case is kept, and plain ASCII is told apart by whoever types it.
     let names = ["Deploy", "deploy", "Part I", "Part l", "\u{2699}\u{fe0f} build"];
-    let tasks: String = names
-        .map(|title| format!("  - {{title: \"{title}\", assignTo: worker}}\n"))
-        .concat();
+    let tasks: String = names.map(|title| format!("  - {{title: \"{title}\", assignTo: worker}}\n")).concat();
     let workspace = Workspace::with(&works(&format!("tasks:\n{tasks}")));
     workspace.quorum(&["validate", "mission.yaml"]).exits(0);
 }

@@ -20,11 +20,7 @@ fn chain(tasks: usize, budget: &str, agent: &str, usage: &str) -> Workspace {
         .map(|n| {
             format!(
                 "  - {{title: t{n}, dependsOn: [{}]}}\n",
-                if n > 1 {
-                    format!("t{}", n - 1)
-                } else {
-                    String::new()
-                }
+                if n > 1 { format!("t{}", n - 1) } else { String::new() }
             )
         })
         .collect();
@@ -36,9 +32,7 @@ fn chain(tasks: usize, budget: &str, agent: &str, usage: &str) -> Workspace {
 
 fn exhausted(workspace: &Workspace) -> Vec<Value> {
     let events = workspace.events().into_iter();
-    events
-        .filter(|event| event["event"] == "budget:exhausted")
-        .collect()
+    events.filter(|event| event["event"] == "budget:exhausted").collect()
 }
 
 #[test]
@@ -64,12 +58,7 @@ fn a_cost_ceiling_ends_the_work_and_a_larger_one_goes_on() {
     let workspace = chain(4, "", "", r#"{"cost": 0.4}"#);
     let run = workspace.quorum(&["run", "mission.yaml", "--max-cost", "1"]);
     let run = run.exits(7);
-    for words in [
-        "cost $1.20 of $1.00",
-        "overshot by $0.20",
-        "exit 7 (limit)",
-        "quorum resume",
-    ] {
+    for words in ["cost $1.20 of $1.00", "overshot by $0.20", "exit 7 (limit)", "quorum resume"] {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
     let document = workspace.status();
@@ -107,10 +96,7 @@ fn unknown_is_never_free() {
         assert_eq!(document["usage"]["cost"], json!(null));
         assert_eq!(document["budget"]["unknown"], 1);
         let said = document["budget"]["exhausted"].as_str().unwrap();
-        assert!(
-            said.contains("'worker'") && said.contains("maxCostPerTurn"),
-            "{said}"
-        );
+        assert!(said.contains("'worker'") && said.contains("maxCostPerTurn"), "{said}");
         assert_eq!(workspace.lines("log"), ["t1"]);
         // A person's word goes on, until the next turn that says nothing.
         workspace.resume_json(7, &[]);
@@ -132,21 +118,14 @@ fn unknown_is_never_free() {
 fn tokens_have_a_ceiling_too() {
     let usage = r#"{"inputTokens": 90, "outputTokens": 10}"#;
     let workspace = chain(3, "", "", usage);
-    let document = workspace
-        .quorum(&["run", "mission.yaml", "--json", "--max-tokens", "150"])
-        .exits(7)
-        .json();
+    let document =
+        workspace.quorum(&["run", "mission.yaml", "--json", "--max-tokens", "150"]).exits(7).json();
     assert_eq!(document["usage"]["inputTokens"], 180);
     assert_eq!(document["budget"]["overshoot"]["tokens"], 50);
     assert_eq!(exhausted(&workspace)[0]["limit"], "maxTokens");
     let silent = chain(2, "budget: {maxTokens: 1000}", "", "");
     let document = silent.run_json(7, &[]);
-    assert!(
-        document["budget"]["exhausted"]
-            .as_str()
-            .unwrap()
-            .contains("tokens 'worker' used")
-    );
+    assert!(document["budget"]["exhausted"].as_str().unwrap().contains("tokens 'worker' used"));
 }
 
 #[test]
@@ -163,17 +142,11 @@ fn reserved_room_is_waited_for_and_given_back() {
          tasks: [{title: a}, {title: b}, {title: c}, {title: d}]\n",
     );
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    crate::support::wait_for("two at work", || {
-        workspace.exists("log") && workspace.lines("log").len() == 2
-    });
+    crate::support::wait_for("two at work", || workspace.exists("log") && workspace.lines("log").len() == 2);
     workspace.write("go", "");
     let document = running.finish().exits(0).json();
     assert_eq!(document["usage"]["cost"], 0.4);
-    assert_eq!(
-        workspace.lines("log")[..3],
-        ["+", "+", "-"],
-        "never three at once"
-    );
+    assert_eq!(workspace.lines("log")[..3], ["+", "+", "-"], "never three at once");
     let held = workspace.events().into_iter();
     assert!(held.filter(|event| event["event"] == "budget:exhausted").count() == 0);
 }
@@ -181,16 +154,9 @@ fn reserved_room_is_waited_for_and_given_back() {
 #[test]
 fn the_time_of_all_sessions_counts() {
     let workspace = chain(2, "budget: {maxTime: 1}", "", "");
-    workspace.write(
-        "worker.sh",
-        "echo \"$QUORUM_TASK\" >> log; sleep 0.05; echo worked\n",
-    );
+    workspace.write("worker.sh", "echo \"$QUORUM_TASK\" >> log; sleep 0.05; echo worked\n");
     let document = workspace.run_json(7, &[]);
-    assert_eq!(
-        standing(&document, "t1").0,
-        "done",
-        "what runs may finish its turn"
-    );
+    assert_eq!(standing(&document, "t1").0, "done", "what runs may finish its turn");
     assert_eq!(exhausted(&workspace)[0]["limit"], "maxTime");
     workspace.resume_json(7, &[]);
     assert_eq!(workspace.lines("log"), ["t1"]);
@@ -201,31 +167,22 @@ fn a_model_without_a_price_is_refused_before_anything_starts() {
     let mission = "name: unpriced\nbudget: {maxCost: 5}\nagents:\n  w:\n    adapter: openai\n    baseUrl: http://127.0.0.1:9/v1\n    model: gpt-x\n    apiKey: ${KEY}\ntasks: [{title: t}]\n";
     let workspace = Workspace::with(mission);
     for command in ["validate", "run"] {
-        let refused = workspace
-            .quorum_with(&[("KEY", "k")], &[command, "mission.yaml"])
-            .exits(2);
+        let refused = workspace.quorum_with(&[("KEY", "k")], &[command, "mission.yaml"]).exits(2);
         refused.says(&["Q0308", "mission.yaml:7:", "'gpt-x'", "settings.prices"]);
     }
     workspace.assert_nothing_started();
     // The flag asks for the same.
     workspace.mission(&mission.replace("budget: {maxCost: 5}\n", ""));
-    workspace
-        .quorum_with(&[("KEY", "k")], &["validate", "mission.yaml"])
-        .exits(0);
+    workspace.quorum_with(&[("KEY", "k")], &["validate", "mission.yaml"]).exits(0);
     let refused = workspace.quorum_with(&[("KEY", "k")], &["run", "mission.yaml", "--max-cost", "5"]);
     refused.exits(2).says(&["'gpt-x'", "'w'", "no price"]);
     workspace.assert_nothing_started();
-    workspace
-        .quorum(&["run", "mission.yaml", "--max-cost", "0"])
-        .exits(2);
+    workspace.quorum(&["run", "mission.yaml", "--max-cost", "0"]).exits(2);
 }
 
 #[test]
 fn models_are_priced_by_what_the_provider_counted_judges_included() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answer = |text: &str, read: u64, written: u64| {
         ResponseTemplate::new(200).set_body_json(json!({
             "model": "used-1", "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
@@ -238,10 +195,7 @@ fn models_are_priced_by_what_the_provider_counted_judges_included() {
             .respond_with(answer("the work", 1_000_000, 100_000))
             .mount(&server)
             .await;
-        Mock::given(path("/j/chat/completions"))
-            .respond_with(answer("SCORE: 90", 3, 1))
-            .mount(&server)
-            .await;
+        Mock::given(path("/j/chat/completions")).respond_with(answer("SCORE: 90", 3, 1)).mount(&server).await;
         server
     });
     let mission = "
@@ -269,17 +223,11 @@ tasks:
     // The first turn and its judge use it up: the judge is a call like any other.
     let document = run(&["--max-cost", "9.9"], 7);
     assert_eq!(task(&document, "first")["status"], "review");
-    assert_eq!(
-        document["usage"]["requests"], 1,
-        "the judge was not asked any more"
-    );
+    assert_eq!(document["usage"]["requests"], 1, "the judge was not asked any more");
     let resumed = workspace.quorum_with(&[("KEY", "k")], &["resume", "--json", "--max-cost", "9.95"]);
     let document = resumed.exits(7).json();
     assert_eq!(standing(&document, "first").0, "done");
-    assert_eq!(
-        document["usage"]["requests"], 3,
-        "its judge, and the turn that was then begun"
-    );
+    assert_eq!(document["usage"]["requests"], 3, "its judge, and the turn that was then begun");
 }
 
 #[test]
@@ -304,10 +252,7 @@ fn what_a_killed_session_spent_stays_spent() {
 fn an_agent_can_say_what_its_turn_cost() {
     let workspace = chain(1, "", "", "");
     let quorum = crate::support::BINARY;
-    workspace.write(
-        "worker.sh",
-        format!("{quorum} result done {} 0.25 --input-tokens 3\n", "--cost"),
-    );
+    workspace.write("worker.sh", format!("{quorum} result done {} 0.25 --input-tokens 3\n", "--cost"));
     let document = workspace.run_json(0, &[]);
     assert_eq!(document["usage"]["cost"], 0.25);
     assert_eq!(document["usage"]["inputTokens"], 3);
@@ -318,8 +263,5 @@ fn what_a_task_cost_stands_in_the_junit_report() {
     let workspace = chain(1, "", "", r#"{"cost": 0.4}"#);
     workspace.run_json(0, &["--report", "junit=junit.xml"]);
     let report = workspace.read("junit.xml");
-    assert!(
-        report.contains(r#"<property name="cost" value="0.4"/>"#),
-        "{report}"
-    );
+    assert!(report.contains(r#"<property name="cost" value="0.4"/>"#), "{report}");
 }

@@ -28,10 +28,7 @@ fn judges_and_panels_are_held_against_people() {
     let interval = &careful["spearman"]["interval"];
     assert!(interval[0].as_f64() < interval[1].as_f64(), "{interval}");
     let panels = set["panels"].as_array().unwrap();
-    let rules: Vec<_> = panels
-        .iter()
-        .map(|row| row["consensus"].as_str().unwrap())
-        .collect();
+    let rules: Vec<_> = panels.iter().map(|row| row["consensus"].as_str().unwrap()).collect();
     assert_eq!(rules, ["median", "exclude-outliers", "clipped-mean", "mean"]);
     for panel in panels {
         assert_eq!(panel["adaptive"]["changedVerdicts"], 0, "{panel}");
@@ -59,11 +56,7 @@ fn a_bad_row_is_named_by_its_line() {
     let first = good.lines().next().expect("it has rows");
     let fewer = first.replace(r#"["correctness", "clarity"]"#, r#"["correctness"]"#);
     let nobody = first.replace(r#""human""#, r#""people""#);
-    for (bad, why) in [
-        ("{", "EOF"),
-        (&fewer, "2 human means for 1 dimensions"),
-        (&nobody, "human"),
-    ] {
+    for (bad, why) in [("{", "EOF"), (&fewer, "2 human means for 1 dimensions"), (&nobody, "human")] {
         workspace.write("labels.jsonl", format!("{first}\n{bad}\n"));
         let refused = workspace.quorum(&["calibrate", "labels.jsonl"]).exits(2);
         assert_eq!(refused.stdout, "");
@@ -78,10 +71,7 @@ fn a_bad_row_is_named_by_its_line() {
 #[test]
 fn a_seat_that_nobody_or_several_may_be_is_refused() {
     let unknown = calibrate(&["--panel", "careful,nobody"]).exits(2);
-    unknown.says(&[
-        "no judge of 'fixture' is called 'nobody'",
-        "careful, harsh, careless",
-    ]);
+    unknown.says(&["no judge of 'fixture' is called 'nobody'", "careful, harsh, careless"]);
     let either = calibrate(&["--panel", "care"]).exits(2);
     either.says(&["may be any of: careful, careless"]);
 }
@@ -117,16 +107,8 @@ fn labelled(agents: &str) -> Workspace {
     workspace
 }
 
-const LIVE: [&str; 8] = [
-    "calibrate",
-    "labels.jsonl",
-    "--record",
-    "replies.jsonl",
-    "--jobs",
-    "1",
-    "--json",
-    "--reviewers",
-];
+const LIVE: [&str; 8] =
+    ["calibrate", "labels.jsonl", "--record", "replies.jsonl", "--jobs", "1", "--json", "--reviewers"];
 
 fn live(workspace: &Workspace, reviewers: &str) -> Finished {
     workspace.quorum(&[&LIVE[..], &[reviewers]].concat())
@@ -137,21 +119,11 @@ fn live_reviewers_are_asked_what_they_were_not_asked_yet() {
     let workspace = labelled(
         "  a: {run: [/bin/sh, '@agents/judge.sh', a]}\n  b: {run: [/bin/sh, -c, 'test -f b && cat b']}",
     );
-    let replies = [
-        reply(5, 4),
-        "I like it.".to_owned(),
-        reply(3, 2),
-        reply(1, 1),
-        "no".to_owned(),
-    ];
+    let replies = [reply(5, 4), "I like it.".to_owned(), reply(3, 2), reply(1, 1), "no".to_owned()];
     workspace.judge("a", &replies.each_ref().map(String::as_str));
     // One of them cannot answer: that is missing, and no low score.
     let first = live(&workspace, "a,b").exits(6);
-    assert!(
-        first.stderr.contains("4 row(s) have no reply of 'b'"),
-        "{}",
-        first.stderr
-    );
+    assert!(first.stderr.contains("4 row(s) have no reply of 'b'"), "{}", first.stderr);
     let first = first.json();
     let asked = |document: &Value, judge: usize| {
         let row = &document["asked"][judge];
@@ -163,12 +135,7 @@ fn live_reviewers_are_asked_what_they_were_not_asked_yet() {
     // Two were unread once, and one of them for good: five calls and a strict one.
     assert_eq!((workspace.calls("a"), &judges[0]["unread"]), (6, &json!(2)));
     let prompt = workspace.asked("a", 1);
-    for word in [
-        "Write something deep.",
-        "It is deep.",
-        "depth: It goes beneath",
-        "The sea is deep.",
-    ] {
+    for word in ["Write something deep.", "It is deep.", "depth: It goes beneath", "The sea is deep."] {
         assert!(prompt.contains(word), "{word}: {prompt}");
     }
     assert!(workspace.asked("a", 3).contains("could not be read"));
@@ -179,10 +146,7 @@ fn live_reviewers_are_asked_what_they_were_not_asked_yet() {
     assert_eq!((asked(&second, 0), asked(&second, 1)), ([4, 0, 0], [0, 4, 0]));
     assert_eq!(workspace.calls("a"), 6);
     // What was kept is a file of labels itself.
-    let kept = workspace
-        .quorum(&["calibrate", "replies.jsonl", "--json"])
-        .exits(0)
-        .json();
+    let kept = workspace.quorum(&["calibrate", "replies.jsonl", "--json"]).exits(0).json();
     assert_eq!(kept["sets"], second["sets"]);
     assert_eq!(kept["asked"], Value::Null);
     assert_eq!(workspace.lines("replies.jsonl").len(), 4);
@@ -194,15 +158,9 @@ fn a_break_costs_nothing_that_was_kept() {
     workspace.judge("a", &[&reply(4, 4)]);
     live(&workspace, "a").exits(0);
     let lines = workspace.lines("replies.jsonl");
-    workspace.write(
-        "replies.jsonl",
-        format!("{}\n{}\n{}", lines[1], lines[0], &lines[2][..40]),
-    );
+    workspace.write("replies.jsonl", format!("{}\n{}\n{}", lines[1], lines[0], &lines[2][..40]));
     let document = live(&workspace, "a").exits(0).json();
-    assert_eq!(
-        (&document["asked"][0]["kept"], &document["asked"][0]["replied"]),
-        (&json!(2), &json!(2))
-    );
+    assert_eq!((&document["asked"][0]["kept"], &document["asked"][0]["replied"]), (&json!(2), &json!(2)));
     assert_eq!(workspace.lines("replies.jsonl"), lines);
 }
 
@@ -214,43 +172,24 @@ fn what_cannot_be_asked_is_refused_before_anybody_is() {
     refused("a,nobody", &["there is no agent 'nobody'", "there are: w, a, p"]);
     refused("p", &["'p' cannot be calibrated"]);
     refused("w", &["'w' cannot be calibrated"]);
-    workspace
-        .quorum(&["calibrate", "labels.jsonl", "--reviewers", "a"])
-        .exits(2)
-        .says(&["--record"]);
-    workspace
-        .quorum(&["calibrate", "labels.jsonl"])
-        .exits(2)
-        .says(&["labels.jsonl:1: ", "--reviewers"]);
+    workspace.quorum(&["calibrate", "labels.jsonl", "--reviewers", "a"]).exits(2).says(&["--record"]);
+    workspace.quorum(&["calibrate", "labels.jsonl"]).exits(2).says(&["labels.jsonl:1: ", "--reviewers"]);
     let good = row("x", "w", [1, 1]);
-    for (key, why) in [
-        ("work", "no `work`"),
-        ("task", "no `task`"),
-        ("human", "human"),
-        ("dims", "dims"),
-    ] {
+    for (key, why) in [("work", "no `work`"), ("task", "no `task`"), ("human", "human"), ("dims", "dims")] {
         let mut bad = good.clone();
         bad.as_object_mut().expect("a row").remove(key);
         workspace.write("labels.jsonl", format!("{good}\n{bad}\n"));
         refused("a", &["labels.jsonl:2: ", why]);
     }
     assert_eq!(workspace.calls("a"), 0);
-    workspace.write(
-        "mission.yaml",
-        workspace.read("mission.yaml").replace("/bin/sh,", "/nowhere/sh,"),
-    );
+    workspace.write("mission.yaml", workspace.read("mission.yaml").replace("/bin/sh,", "/nowhere/sh,"));
     workspace.write("labels.jsonl", format!("{good}\n"));
-    live(&workspace, "a")
-        .exits(9)
-        .says(&["agent 'a'", "nobody was asked"]);
+    live(&workspace, "a").exits(9).says(&["agent 'a'", "nobody was asked"]);
 }
 
 #[test]
 fn a_model_that_was_busy_is_asked_again_and_one_that_refuses_is_missing() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let server = runtime.block_on(async {
         let server = MockServer::start().await;
         let answer = |body: Value| ResponseTemplate::new(200).set_body_json(body);
@@ -263,25 +202,13 @@ fn a_model_that_was_busy_is_asked_again_and_one_that_refuses_is_missing() {
         Mock::given(path("/b/chat/completions")).respond_with(refuses).mount(&server).await;
         server
     });
-    let agent = |name: &str| {
-        format!(
-            "  {name}: {{adapter: openai, model: m, baseUrl: '{}/{name}'}}",
-            server.uri()
-        )
-    };
+    let agent =
+        |name: &str| format!("  {name}: {{adapter: openai, model: m, baseUrl: '{}/{name}'}}", server.uri());
     let workspace = labelled(&[agent("a"), agent("b")].join("\n"));
     let document = live(&workspace, "a,b").exits(6).json();
     let row = &document["asked"][1];
-    assert_eq!(
-        (&document["asked"][0]["replied"], &row["missing"]),
-        (&json!(4), &json!(4))
-    );
-    assert!(
-        row["why"]
-            .as_str()
-            .is_some_and(|why| why.contains("provider_auth")),
-        "{row}"
-    );
+    assert_eq!((&document["asked"][0]["replied"], &row["missing"]), (&json!(4), &json!(4)));
+    assert!(row["why"].as_str().is_some_and(|why| why.contains("provider_auth")), "{row}");
     let kept: Value = serde_json::from_str(&workspace.lines("replies.jsonl")[0]).expect("a row");
     assert_eq!(kept["raw_replies"][0]["model"], "m-1");
 }
@@ -296,14 +223,7 @@ fn what_was_paid_for_is_never_overwritten() {
         .expect("it can be linked");
     for record in ["labels.jsonl", "./labels.jsonl", "same.jsonl"] {
         workspace
-            .quorum(&[
-                "calibrate",
-                "labels.jsonl",
-                "--reviewers",
-                "a",
-                "--record",
-                record,
-            ])
+            .quorum(&["calibrate", "labels.jsonl", "--reviewers", "a", "--record", record])
             .exits(2)
             .says(&["another file"]);
         assert_eq!(workspace.read("labels.jsonl"), labels);
@@ -315,10 +235,7 @@ fn what_was_paid_for_is_never_overwritten() {
     // One row is edited: what was said of the others, and of its old self, stays.
     workspace.write("labels.jsonl", labels.replace("The sea.", "The see."));
     let document = live(&workspace, "a").exits(0).json();
-    assert_eq!(
-        (&document["asked"][0]["kept"], &document["asked"][0]["replied"]),
-        (&json!(3), &json!(1))
-    );
+    assert_eq!((&document["asked"][0]["kept"], &document["asked"][0]["replied"]), (&json!(3), &json!(1)));
     assert_eq!(document["sets"][0]["judges"][0]["items"], 4);
     let now = workspace.lines("replies.jsonl");
     assert_eq!(now.len(), 5);
@@ -340,10 +257,9 @@ fn what_would_fail_in_the_end_is_found_before_anybody_is_asked() {
     let good = row("x", "w", [1, 1]);
     let texts = json!({"judge": "k", "texts": ["4"]});
     let twice = json!({"judge": "k", "scores": [4, 4]});
-    for (replies, why) in [
-        (json!([texts]), "1 texts for 2 dimensions"),
-        (json!([twice, twice]), "'k' stands in it twice"),
-    ] {
+    for (replies, why) in
+        [(json!([texts]), "1 texts for 2 dimensions"), (json!([twice, twice]), "'k' stands in it twice")]
+    {
         let mut bad = good.clone();
         bad["raw_replies"] = replies;
         workspace.write("labels.jsonl", format!("{good}\n{bad}\n"));
@@ -368,10 +284,7 @@ fn what_would_fail_in_the_end_is_found_before_anybody_is_asked() {
     asked("a", &panel).exits(2).says(&["called 'nobody'"]);
     assert_eq!(workspace.calls("a"), 0);
     // A seat that gives no reply is missing, and no mistake of the command line.
-    let document = asked("a,b", &["--panel", "a,b"])
-        .exits(6)
-        .says(&["--panel a,b"])
-        .json();
+    let document = asked("a,b", &["--panel", "a,b"]).exits(6).says(&["--panel a,b"]).json();
     assert_eq!(document["sets"][0]["judges"][0]["items"], 1);
 }
 
@@ -381,11 +294,7 @@ fn a_reviewer_that_cannot_be_asked_again_is_missing_and_no_low_score() {
         labelled("  a: {run: [/bin/sh, -c, 'test -f said && exit 1; touch said; echo I like it']}");
     let document = live(&workspace, "a").exits(6).json();
     let asked = &document["asked"][0];
-    assert_eq!(
-        (&asked["replied"], &asked["missing"]),
-        (&json!(0), &json!(4)),
-        "{asked}"
-    );
+    assert_eq!((&asked["replied"], &asked["missing"]), (&json!(0), &json!(4)), "{asked}");
 }
 
 #[test]
@@ -395,23 +304,10 @@ fn replies_of_a_judge_that_was_changed_are_not_mixed_with_new_ones() {
     live(&workspace, "a").exits(0);
     let kept = workspace.read("replies.jsonl");
     live(&workspace, "a").exits(0);
-    assert_eq!(
-        (workspace.calls("a"), workspace.read("replies.jsonl")),
-        (4, kept.clone())
-    );
+    assert_eq!((workspace.calls("a"), workspace.read("replies.jsonl")), (4, kept.clone()));
     workspace.judge("c", &[&reply(1, 1)]);
-    workspace.mission(
-        &workspace
-            .read("mission.yaml")
-            .replace("judge.sh, a]", "judge.sh, c]"),
-    );
-    workspace.mission(
-        &workspace
-            .read("mission.yaml")
-            .replace("judge.sh', a]", "judge.sh', c]"),
-    );
-    live(&workspace, "a")
-        .exits(2)
-        .says(&["4 row(s)", "'a'", "asked otherwise", "another file"]);
+    workspace.mission(&workspace.read("mission.yaml").replace("judge.sh, a]", "judge.sh, c]"));
+    workspace.mission(&workspace.read("mission.yaml").replace("judge.sh', a]", "judge.sh', c]"));
+    live(&workspace, "a").exits(2).says(&["4 row(s)", "'a'", "asked otherwise", "another file"]);
     assert_eq!((workspace.calls("c"), workspace.read("replies.jsonl")), (0, kept));
 }

@@ -49,15 +49,11 @@ fn a_supervisor_without_a_door_says_why_and_tries_again() {
     fs::create_dir(&door).unwrap();
     scene.kill_runner();
     let exits = || fs::read_to_string(scene.exits()).unwrap_or_default();
-    wait_for("the reason on record", || {
-        exits().contains("cannot open its socket")
-    });
+    wait_for("the reason on record", || exits().contains("cannot open its socket"));
     // What is no socket in its place is named, and nothing is done beside it.
     let doctor = scene.workspace.quorum(&["doctor", "state"]).exits(1);
     assert!(
-        doctor
-            .stdout
-            .contains(&format!("{} is a folder, not a socket", journal::SOCKET)),
+        doctor.stdout.contains(&format!("{} is a folder, not a socket", journal::SOCKET)),
         "{}",
         doctor.stdout
     );
@@ -87,10 +83,7 @@ fn a_supervisor_that_cannot_be_reached_is_ended_and_the_reason_said() {
     let _impostor = UnixListener::bind(&door).unwrap();
     let resumed = scene.workspace.start(&["resume", "--json"]);
     wait_for("the second turn", || scene.log().len() == 2);
-    assert!(
-        !is_alive(scene.agent) && !is_alive(scene.supervisor),
-        "two work at once"
-    );
+    assert!(!is_alive(scene.agent) && !is_alive(scene.supervisor), "two work at once");
     scene.let_go("work");
     let document = resumed.finish().exits(0).json();
     let warnings = document["warnings"].to_string();
@@ -108,10 +101,7 @@ fn a_supervisor_whose_place_is_taken_is_in_the_way_until_it_is_free() {
         .quorum(&["resume"])
         .exits(9)
         .says(&[&format!("{} is a folder, not a socket", journal::SOCKET)]);
-    assert!(
-        is_alive(scene.agent) && scene.log().len() == 1,
-        "two work at once"
-    );
+    assert!(is_alive(scene.agent) && scene.log().len() == 1, "two work at once");
     fs::remove_dir(&door).unwrap();
     let resumed = scene.workspace.start(&["resume", "--json"]);
     scene.let_go("work");
@@ -167,10 +157,7 @@ fn a_live_session_works_on_while_it_ends_what_another_run_left() {
     // It takes its three seconds of grace; the other run does not.
     workspace.write("go.first", "");
     wait_for_file(&workspace.path("began.second"));
-    assert!(
-        is_alive(scene.agent),
-        "the session was held up until the agent had gone"
-    );
+    assert!(is_alive(scene.agent), "the session was held up until the agent had gone");
     // An end comes after it all the same.
     workspace.write("go.second", "");
     running.finish().exits(0);
@@ -188,10 +175,7 @@ fn what_changes_nothing_ends_nothing() {
     let cancel = |id: &str| {
         let running = beside(&scene.workspace);
         let command = json!({"do": "cancel-task", "task": 0});
-        let peer = said(
-            &scene.workspace,
-            &json!({"id": id, "run": run, "by": "ada", "command": command}),
-        );
+        let peer = said(&scene.workspace, &json!({"id": id, "run": run, "by": "ada", "command": command}));
         let met = answer(peer);
         for task in ["first", "second"] {
             scene.workspace.write(&format!("go.{task}"), "");

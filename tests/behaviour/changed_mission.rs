@@ -29,10 +29,7 @@ fn ended() -> Workspace {
     workspace.run_json(3, &["--run-id", "r1", "-j", "1"]);
     let mut log = workspace.lines("log");
     log.sort();
-    assert_eq!(
-        log,
-        ["base 1 1", "behind 1 1", "beside 1 1", "upper 1 1", "weak 1"]
-    );
+    assert_eq!(log, ["base 1 1", "behind 1 1", "beside 1 1", "upper 1 1", "weak 1"]);
     workspace.write("log", "");
     workspace
 }
@@ -87,26 +84,13 @@ fn a_changed_mission_is_refused_with_the_difference() {
         "quorum resume r1 --accept-changed-mission",
         "runs/r1/mission.yaml",
     ];
-    for flags in [
-        &["resume"][..],
-        &["resume", "--redo", "first"],
-        &["resume", "--retry-failed"],
-    ] {
+    for flags in [&["resume"][..], &["resume", "--redo", "first"], &["resume", "--retry-failed"]] {
         workspace.quorum(flags).exits(2).says(&difference);
     }
     let document = workspace.quorum(&["resume", "--json"]).exits(2).json();
-    let details = document["details"]
-        .as_str()
-        .expect("the difference is in the document");
-    assert!(
-        details.contains("+  - {title: first, description: new words"),
-        "{details}"
-    );
-    assert_eq!(
-        std::fs::read(workspace.journal()).unwrap(),
-        before,
-        "nothing has happened"
-    );
+    let details = document["details"].as_str().expect("the difference is in the document");
+    assert!(details.contains("+  - {title: first, description: new words"), "{details}");
+    assert_eq!(std::fs::read(workspace.journal()).unwrap(), before, "nothing has happened");
 
     // Undone, or gone: what was started goes on.
     change(&workspace, "new words", "old words");
@@ -119,15 +103,12 @@ fn a_changed_mission_is_refused_with_the_difference() {
 fn an_accepted_change_does_again_what_depends_on_it_and_nothing_else() {
     let workspace = ended();
     change(&workspace, "as it was", "as it is now");
-    let finished = workspace
-        .quorum(&["resume", "--accept-changed-mission", "--json"])
-        .exits(3)
-        .says(&[
-            "+  - {title: base, assignTo: worker, description: as it is now",
-            "changed: base",
-            "done again, because built on what was changed: upper, behind",
-            "gates that are evaluated again: door",
-        ]);
+    let finished = workspace.quorum(&["resume", "--accept-changed-mission", "--json"]).exits(3).says(&[
+        "+  - {title: base, assignTo: worker, description: as it is now",
+        "changed: base",
+        "done again, because built on what was changed: upper, behind",
+        "gates that are evaluated again: door",
+    ]);
     let document = finished.json();
     assert_eq!(sorted_log(&workspace), ["base 2 1", "behind 2 1", "upper 2 1"]);
     assert_eq!(attempts(&document, "base"), ["execute", "execute"]);
@@ -142,10 +123,7 @@ fn an_accepted_change_does_again_what_depends_on_it_and_nothing_else() {
     let frozen = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert!(frozen("mission.yaml").contains("as it was"));
     assert_eq!(frozen("mission.2.yaml"), workspace.read("mission.yaml"));
-    workspace
-        .quorum(&["resume"])
-        .exits(3)
-        .says(&["nothing to resume"]);
+    workspace.quorum(&["resume"]).exits(3).says(&["nothing to resume"]);
     let accepted = changes(&workspace);
     assert_eq!(accepted.len(), 1);
     assert_eq!(accepted[0]["changed"], json!(["base"]));
@@ -155,21 +133,13 @@ fn an_accepted_change_does_again_what_depends_on_it_and_nothing_else() {
 #[test]
 fn tasks_are_added_and_removed_and_every_reader_follows() {
     let workspace = ended();
-    change(
-        &workspace,
-        "  - {title: beside, assignTo: worker, review: none}\n",
-        "",
-    );
+    change(&workspace, "  - {title: beside, assignTo: worker, review: none}\n", "");
     change(
         &workspace,
         "  - {title: weak, assignTo: weak, maxAttempts: 1, review: none}\n",
         "  - {title: fresh, assignTo: worker, dependsOn: [upper], review: none}\n",
     );
-    change(
-        &workspace,
-        "  weak: {run: 'echo weak $QUORUM_ATTEMPT >> log; exit 1'}\n",
-        "",
-    );
+    change(&workspace, "  weak: {run: 'echo weak $QUORUM_ATTEMPT >> log; exit 1'}\n", "");
     workspace
         .quorum(&["resume", "--accept-changed-mission"])
         .exits(0)
@@ -178,20 +148,10 @@ fn tasks_are_added_and_removed_and_every_reader_follows() {
     let document = workspace.status();
     let counts = &document["counts"];
     assert_eq!(
-        [
-            &counts["total"],
-            &counts["done"],
-            &counts["failed"],
-            &counts["notTaken"]
-        ],
+        [&counts["total"], &counts["done"], &counts["failed"], &counts["notTaken"]],
         [&json!(4), &json!(4), &json!(0), &json!(0)]
     );
-    let titles: Vec<_> = document["tasks"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|task| &task["title"])
-        .collect();
+    let titles: Vec<_> = document["tasks"].as_array().unwrap().iter().map(|task| &task["title"]).collect();
     assert_eq!(titles, ["base", "upper", "behind", "fresh"]);
     assert_eq!(document["outcome"], "ok");
 
@@ -200,14 +160,9 @@ fn tasks_are_added_and_removed_and_every_reader_follows() {
     let said = workspace.quorum(&["logs", "beside"]).exits(0);
     assert!(said.stdout.contains("did beside"), "{}", said.stdout);
     let events = workspace.events();
-    let failed = events
-        .iter()
-        .find(|event| event["title"] == "weak" && event["to"] == "failed");
+    let failed = events.iter().find(|event| event["title"] == "weak" && event["to"] == "failed");
     assert!(failed.is_some());
-    let created: Vec<_> = events
-        .iter()
-        .filter(|event| event["event"] == "task:created")
-        .collect();
+    let created: Vec<_> = events.iter().filter(|event| event["event"] == "task:created").collect();
     assert_eq!(created.len(), 6);
     assert_eq!(created[5]["title"], "fresh");
     for command in [
@@ -253,26 +208,14 @@ fn a_higher_bar_asks_the_judges_or_the_gate_again() {
     change(&workspace, "minScore: 3", "minScore: 4.5");
     let document = workspace.resume_json(3, &["--accept-changed-mission"]);
     assert_eq!(gate(&document, "door")["state"], "failed");
-    assert!(
-        document["conditions"]
-            .as_array()
-            .unwrap()
-            .contains(&json!("gate_failed"))
-    );
+    assert!(document["conditions"].as_array().unwrap().contains(&json!("gate_failed")));
     assert_eq!((sorted_log(&workspace).len(), workspace.calls("judge")), (0, 1));
 
     change(&workspace, "threshold: 3,", "threshold: 4.5, ");
-    change(
-        &workspace,
-        "{title: base, assignTo: worker,",
-        "{title: base, assignTo: worker, maxAttempts: 1,",
-    );
+    change(&workspace, "{title: base, assignTo: worker,", "{title: base, assignTo: worker, maxAttempts: 1,");
     let document = workspace.resume_json(3, &["--accept-changed-mission"]);
     assert_eq!(standing(&document, "base").0, "failed");
-    assert_eq!(
-        (task(&document, "base")["bar"].as_f64(), workspace.calls("judge")),
-        (Some(90.0), 2)
-    );
+    assert_eq!((task(&document, "base")["bar"].as_f64(), workspace.calls("judge")), (Some(90.0), 2));
     assert!(workspace.run_folder().join("mission.3.yaml").is_file());
 }
 
@@ -293,17 +236,10 @@ fn a_mission_that_is_wrong_changes_nothing() {
     let before = std::fs::read(workspace.journal()).unwrap();
     let right = workspace.read("mission.yaml");
     for (text, code, said) in [
-        (
-            right.replace("dependsOn: [first]", "dependsOn: [frist]"),
-            2,
-            "did you mean",
-        ),
+        (right.replace("dependsOn: [first]", "dependsOn: [frist]"), 2, "did you mean"),
         (
             right
-                .replace(
-                    "agents:\n",
-                    "agents:\n  ghost: {run: [no-such-program-anywhere]}\n",
-                )
+                .replace("agents:\n", "agents:\n  ghost: {run: [no-such-program-anywhere]}\n")
                 .replace("{title: first,", "{title: first, assignTo: worker,")
                 .replace("{title: second,", "{title: second, assignTo: ghost,"),
             9,
@@ -312,10 +248,7 @@ fn a_mission_that_is_wrong_changes_nothing() {
         ("soup: [".to_owned(), 2, "mission.yaml"),
     ] {
         workspace.write("mission.yaml", text);
-        workspace
-            .quorum(&["resume", "--accept-changed-mission"])
-            .exits(code)
-            .says(&[said]);
+        workspace.quorum(&["resume", "--accept-changed-mission"]).exits(code).says(&[said]);
         assert_eq!(std::fs::read(workspace.journal()).unwrap(), before);
         assert!(!workspace.run_folder().join("mission.2.yaml").exists());
     }
@@ -340,10 +273,7 @@ fn a_kill_right_after_accepting_loses_nothing() {
     running.kill();
 
     let document = workspace.status();
-    assert_eq!(
-        (&document["state"], &document["counts"]["total"]),
-        (&json!("crashed"), &json!(3))
-    );
+    assert_eq!((&document["state"], &document["counts"]["total"]), (&json!("crashed"), &json!(3)));
     workspace.write("go", "");
     // It goes by the new mission, and nobody has to accept it again.
     let document = workspace.resume_json(0, &[]);
@@ -373,10 +303,7 @@ fn false_green_20_a_frozen_mission_that_was_tampered_with_is_never_gone_on_with(
             &["status"],
             &["events"],
         ] {
-            workspace
-                .quorum(command)
-                .exits(2)
-                .says(&[name, "changed", "digest"]);
+            workspace.quorum(command).exits(2).says(&[name, "changed", "digest"]);
         }
         std::fs::write(&path, right).unwrap();
     }
@@ -392,15 +319,8 @@ fn a_task_that_is_active_elsewhere_is_not_added() {
     );
     workspace.quorum(&["run", "other.yaml"]).exits(6);
     let before = std::fs::read(workspace.path(&journal::of("r1"))).unwrap();
-    change(
-        &workspace,
-        "  - {title: second",
-        "  - {title: elsewhere}\n  - {title: second",
-    );
-    workspace
-        .quorum(&["resume", "r1", "--accept-changed-mission"])
-        .exits(9)
-        .says(&["elsewhere", "active"]);
+    change(&workspace, "  - {title: second", "  - {title: elsewhere}\n  - {title: second");
+    workspace.quorum(&["resume", "r1", "--accept-changed-mission"]).exits(9).says(&["elsewhere", "active"]);
     assert_eq!(std::fs::read(workspace.path(&journal::of("r1"))).unwrap(), before);
 }
 

@@ -10,12 +10,8 @@ use crate::support::{Workspace, standing, task};
 /// The names of the variables in the output of `env`, without those that a shell sets by itself and the mark by which
 /// the supervisor recognises what an agent started.
 fn names(env: &str) -> Vec<&str> {
-    let lines = env
-        .lines()
-        .filter_map(|line| line.split_once('=').map(|(name, _)| name));
-    lines
-        .filter(|name| !["PWD", "OLDPWD", "SHLVL", "_", "QUORUM_TURN_KEY"].contains(name))
-        .collect()
+    let lines = env.lines().filter_map(|line| line.split_once('=').map(|(name, _)| name));
+    lines.filter(|name| !["PWD", "OLDPWD", "SHLVL", "_", "QUORUM_TURN_KEY"].contains(name)).collect()
 }
 
 #[test]
@@ -39,9 +35,7 @@ tasks:
         ("TERM", "dumb"),
         ("TMPDIR", "/tmp"),
     ];
-    let finished = workspace
-        .quorum_with(&secrets, &["run", "mission.yaml", "--run-id", "r1"])
-        .exits(0);
+    let finished = workspace.quorum_with(&secrets, &["run", "mission.yaml", "--run-id", "r1"]).exits(0);
     assert!(!finished.stdout.contains("hunter2") && !finished.stderr.contains("hunter2"));
 
     let worker = workspace.read("worker.env");
@@ -70,20 +64,14 @@ tasks:
         "QUORUM_ATTEMPT=1",
         "QUORUM_TURN=1",
     ] {
-        assert!(
-            worker.lines().any(|there| there == line),
-            "{line} is not in:\n{worker}"
-        );
+        assert!(worker.lines().any(|there| there == line), "{line} is not in:\n{worker}");
     }
     // What was named for the worker is the worker's alone.
     for env in [workspace.read("check.env"), workspace.read("judge/call.1/env")] {
         for secret in ["hunter2", "sk-secret", "operator", "OWN="] {
             assert!(!env.contains(secret), "{secret} is in:\n{env}");
         }
-        assert!(
-            env.contains("QUORUM_TASK=a task") && env.contains("PATH="),
-            "{env}"
-        );
+        assert!(env.contains("QUORUM_TASK=a task") && env.contains("PATH="), "{env}");
     }
     assert!(workspace.read("judge/call.1/env").contains("QUORUM_REVIEW_FILE="));
 }
@@ -99,9 +87,7 @@ agents:
 tasks: [{title: one, assignTo: first}, {title: two, assignTo: worker}]
 ",
     );
-    let finished = workspace
-        .quorum(&["run", "mission.yaml"])
-        .says(&["NOT_SET_ANYWHERE"]);
+    let finished = workspace.quorum(&["run", "mission.yaml"]).says(&["NOT_SET_ANYWHERE"]);
     assert!(matches!(finished.code(), Some(2 | 9)), "{:?}", finished.code());
     workspace.assert_nothing_started();
 }
@@ -164,10 +150,7 @@ tasks:
     let shell = workspace.read("shell.txt");
     let folder = shell.strip_prefix(&format!("{title}|{title}|{title}|1|"));
     let folder = folder.and_then(|rest| rest.strip_suffix('|')).expect(&shell);
-    assert_eq!(
-        Path::new(folder).canonicalize().unwrap(),
-        workspace.root().canonicalize().unwrap()
-    );
+    assert_eq!(Path::new(folder).canonicalize().unwrap(), workspace.root().canonicalize().unwrap());
     assert_eq!(workspace.read("list.txt"), format!("2 {title}|a1{{nothing}}|"));
 }
 
@@ -196,10 +179,7 @@ fn output_and_usage_of_the_result_file_are_used() {
     );
     let document = workspace.run_json(0, &[]);
     let told = workspace.read("read/prompt.1.1");
-    assert!(
-        told.contains("from the file") && !told.contains("from stdout"),
-        "{told}"
-    );
+    assert!(told.contains("from the file") && !told.contains("from stdout"), "{told}");
     assert_eq!(task(&document, "work")["usage"]["inputTokens"], 120);
     assert_eq!(task(&document, "work")["usage"]["outputTokens"], 30);
     assert_eq!(document["warnings"], json!([]));
@@ -219,10 +199,7 @@ fn a_result_file_that_is_not_one_is_ignored_with_a_warning() {
             "too large",
             r#"(printf '{"output": "FORGED'; head -c 1100000 /dev/zero | tr '\0' x; printf '"}') > "$QUORUM_RESULT_FILE""#,
         ),
-        (
-            "not JSON",
-            r#"echo '{"output": "FORGED"' > "$QUORUM_RESULT_FILE""#,
-        ),
+        ("not JSON", r#"echo '{"output": "FORGED"' > "$QUORUM_RESULT_FILE""#),
         ("of another form", r#"echo '["FORGED"]' > "$QUORUM_RESULT_FILE""#),
     ] {
         let workspace = with_result(script);
@@ -231,10 +208,7 @@ fn a_result_file_that_is_not_one_is_ignored_with_a_warning() {
         let warnings = document["warnings"].to_string();
         assert!(warnings.contains("result file"), "{what}: {warnings}");
         let told = workspace.read("read/prompt.1.1");
-        assert!(
-            told.contains("from stdout") && !told.contains("FORGED"),
-            "{what}: {told}"
-        );
+        assert!(told.contains("from stdout") && !told.contains("FORGED"), "{what}: {told}");
     }
 }
 
@@ -285,9 +259,7 @@ tasks:
 ",
     );
     workspace.judge("judge", &["SCORE: 90"]);
-    workspace
-        .bash("ulimit -v 400000; exec \"$0\" run mission.yaml")
-        .exits(0);
+    workspace.bash("ulimit -v 400000; exec \"$0\" run mission.yaml").exits(0);
     let asked = workspace.asked("judge", 1);
     assert!(asked.len() < 40_000, "{}", asked.len());
     assert!(asked.contains("the-beginning") && asked.contains("cut"));
@@ -347,21 +319,10 @@ tasks:
     workspace.write("sub/tools/worker.sh", "#!/bin/sh\npwd > out.txt\n");
     let program = workspace.path("sub/tools/worker.sh");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let document = workspace
-        .quorum(&["run", "sub/mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&["run", "sub/mission.yaml", "--json"]).exits(0).json();
     assert_eq!(document["counts"]["done"], 2);
-    assert!(
-        workspace
-            .read("sub/made/here/out.txt")
-            .ends_with("/sub/made/here\n")
-    );
-    assert!(
-        workspace
-            .read("sub/made/here/other/out.txt")
-            .ends_with("/here/other\n")
-    );
+    assert!(workspace.read("sub/made/here/out.txt").ends_with("/sub/made/here\n"));
+    assert!(workspace.read("sub/made/here/other/out.txt").ends_with("/here/other\n"));
     // The state is where the command was typed.
     assert!(workspace.exists(".polpo") && !workspace.exists("sub/.polpo"));
 }
@@ -375,9 +336,7 @@ agents: {worker: {run: 'true', env: {KEY: '${SECRET}'}}}
 tasks: [{title: one}]
 ",
     );
-    workspace
-        .quorum_with(&[("SECRET", "hunter2-in-the-state")], &["run", "mission.yaml"])
-        .exits(0);
+    workspace.quorum_with(&[("SECRET", "hunter2-in-the-state")], &["run", "mission.yaml"]).exits(0);
     let found = std::process::Command::new("grep")
         .args(["-r", "hunter2-in-the-state", "."])
         .current_dir(workspace.root())

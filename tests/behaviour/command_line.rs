@@ -10,22 +10,10 @@ fn the_first_help_is_one_screen_without_the_flags_of_run() {
     let workspace = Workspace::new();
     let help = workspace.quorum(&["--help"]).exits(0).stdout;
     assert!(help.lines().count() <= 45, "{help}");
-    for words in [
-        "Run ",
-        "Watch ",
-        "Decide ",
-        "Judge ",
-        "Look ",
-        "Set up ",
-        "Global options",
-        "Example",
-    ] {
+    for words in ["Run ", "Watch ", "Decide ", "Judge ", "Look ", "Set up ", "Global options", "Example"] {
         assert!(help.contains(words), "no '{words}' in:\n{help}");
     }
-    assert!(
-        !help.contains("--max-cost") && !help.contains("approvals"),
-        "{help}"
-    );
+    assert!(!help.contains("--max-cost") && !help.contains("approvals"), "{help}");
     assert_eq!(help, workspace.quorum(&["-h"]).exits(0).stdout);
     let run = workspace.quorum(&["run", "--help"]).exits(0).stdout;
     assert!(run.contains("--max-cost"), "{run}");
@@ -38,27 +26,15 @@ fn the_first_help_is_one_screen_without_the_flags_of_run() {
 fn help_prints_commands_topics_and_pages() {
     let workspace = Workspace::new();
     let topics = workspace.quorum(&["help"]).exits(0).stdout;
-    assert!(
-        topics.contains("Topics") && topics.contains("exit-codes"),
-        "{topics}"
-    );
+    assert!(topics.contains("Topics") && topics.contains("exit-codes"), "{topics}");
     let page = workspace.quorum(&["help", "judging"]).exits(0).stdout;
     assert!(page.starts_with("# "), "{page}");
     let nested = workspace.quorum(&["help", "dlq", "retry"]).exits(0).stdout;
-    assert_eq!(
-        nested,
-        workspace.quorum(&["dlq", "retry", "--help"]).exits(0).stdout
-    );
+    assert_eq!(nested, workspace.quorum(&["dlq", "retry", "--help"]).exits(0).stdout);
     // What is a command and a topic is both.
     let both = workspace.quorum(&["help", "events"]).exits(0).stdout;
-    assert!(
-        both.contains("Usage: quorum events") && both.contains("\n# "),
-        "{both}"
-    );
-    workspace
-        .quorum(&["help", "judgin"])
-        .exits(2)
-        .says(&["no topic 'judgin'", "did you mean 'judging'?"]);
+    assert!(both.contains("Usage: quorum events") && both.contains("\n# "), "{both}");
+    workspace.quorum(&["help", "judgin"]).exits(2).says(&["no topic 'judgin'", "did you mean 'judging'?"]);
 }
 
 #[test]
@@ -73,14 +49,8 @@ fn manual_pages_are_printed_and_written() {
         assert!(workspace.read(&format!("pages/{page}")).contains(".TH"), "{page}");
     }
     assert!(!workspace.exists("pages/quorum-approvals.1"));
-    workspace
-        .quorum(&["man", "nothing"])
-        .exits(2)
-        .says(&["no command 'nothing'"]);
-    workspace
-        .quorum(&["man", "--json"])
-        .exits(2)
-        .says(&["does not print json"]);
+    workspace.quorum(&["man", "nothing"]).exits(2).says(&["no command 'nothing'"]);
+    workspace.quorum(&["man", "--json"]).exits(2).says(&["does not print json"]);
 }
 
 #[test]
@@ -100,10 +70,7 @@ fn a_variable_that_says_nonsense_is_named() {
         ("EVAL", "perhaps"),
         ("EVAL_THRESHOLD", "high"),
     ] {
-        workspace
-            .quorum_with(&[(variable, value)], &["run"])
-            .exits(2)
-            .says(&[variable]);
+        workspace.quorum_with(&[(variable, value)], &["run"]).exits(2).says(&[variable]);
         assert!(!workspace.exists(".polpo"), "{variable}: something was begun");
         // One that is set to nothing is not set.
         workspace.quorum_with(&[(variable, "")], &["plan"]).exits(0);
@@ -158,10 +125,7 @@ fn a_run_is_named_by_any_part_that_is_its_own() {
         workspace.quorum(&["doctor", "state", run]).exits(0);
         workspace.quorum(&["show", "t", "--run", run]).exits(0);
     }
-    workspace
-        .quorum(&["status", "al"])
-        .exits(2)
-        .says(&["alpha-1", "alps-2"]);
+    workspace.quorum(&["status", "al"]).exits(2).says(&["alpha-1", "alps-2"]);
 }
 
 #[test]
@@ -177,22 +141,11 @@ fn a_mission_without_gates_has_none_to_ask_for() {
 fn a_file_with_agents_alone_may_say_who_reviews() {
     let workspace = Workspace::new();
     workspace.write("a.txt", "work");
-    workspace.write(
-        "judges.yaml",
-        "agents: {judge: {run: 'cat > /dev/null; echo SCORE: 80', role: reviewer}}\n",
-    );
+    workspace
+        .write("judges.yaml", "agents: {judge: {run: 'cat > /dev/null; echo SCORE: 80', role: reviewer}}\n");
     // Whether its reply can be read is another matter: it was asked.
     workspace
-        .quorum(&[
-            "review",
-            "--criteria",
-            "good",
-            "--reviewer",
-            "judge",
-            "--mission",
-            "judges.yaml",
-            "a.txt",
-        ])
+        .quorum(&["review", "--criteria", "good", "--reviewer", "judge", "--mission", "judges.yaml", "a.txt"])
         .exits(6)
         .says(&["judge"]);
     workspace.write(
@@ -214,14 +167,7 @@ fn a_file_with_agents_alone_may_say_who_reviews() {
     assert_eq!(workspace.lines("kept.jsonl").len(), 1);
     workspace.write("judges.yaml", "agents: {judge: {run: 'true', rolle: reviewer}}\n");
     workspace
-        .quorum(&[
-            "review",
-            "--criteria",
-            "good",
-            "--mission",
-            "judges.yaml",
-            "a.txt",
-        ])
+        .quorum(&["review", "--criteria", "good", "--mission", "judges.yaml", "a.txt"])
         .exits(2)
         .says(&["rolle"]);
 }
@@ -232,15 +178,9 @@ fn a_script_that_its_interpreter_will_not_find_is_named_beforehand() {
         "{name: m, workspace: work, agents: {a: {run: [sh, agents/x.sh]}}, settings: {evaluate: false, maxRetries: 0}, \
          tasks: [{title: t, assignTo: a}]}",
     );
-    workspace
-        .quorum(&["run"])
-        .exits(3)
-        .says(&["agent 'a': there is no `agents/x.sh` in the workspace"]);
+    workspace.quorum(&["run"]).exits(3).says(&["agent 'a': there is no `agents/x.sh` in the workspace"]);
     workspace.write("agents/x.sh", "true\n");
-    workspace
-        .quorum(&["run"])
-        .exits(3)
-        .says(&["`run: [agents/x.sh]` finds it"]);
+    workspace.quorum(&["run"]).exits(3).says(&["`run: [agents/x.sh]` finds it"]);
     workspace.write("work/agents/x.sh", "true\n");
     let found = workspace.quorum(&["run"]).exits(0);
     assert!(!found.stderr.contains("warning"), "{}", found.stderr);

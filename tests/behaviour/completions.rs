@@ -18,11 +18,8 @@ qualityGates: [{name: noted, afterTasks: [\"Write it's note\"], blocksTasks: [Te
 fn offered(workspace: &Workspace, words: &[&str]) -> Vec<String> {
     let index = words.len().to_string();
     let line = [&["--", "quorum"], words].concat();
-    let variables = [
-        ("_QUORUM_COMPLETE", "bash"),
-        ("_CLAP_COMPLETE_INDEX", index.as_str()),
-        ("_CLAP_IFS", "\n"),
-    ];
+    let variables =
+        [("_QUORUM_COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", index.as_str()), ("_CLAP_IFS", "\n")];
     let finished = workspace.quorum_with(&variables, &line).exits(0);
     assert_eq!(finished.stderr, "", "{words:?}");
     finished.stdout.lines().map(str::to_owned).collect()
@@ -50,10 +47,7 @@ fn what_lies_in_the_state_folder_and_in_the_mission_is_offered() {
     let workspace = Workspace::with(MISSION);
     workspace.quorum(&["run", "--run-id", "r1"]).exits(8);
     let approvals = workspace.quorum(&["approvals", "--json"]).exits(0).json();
-    let hold = approvals["approvals"][0]["id"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let hold = approvals["approvals"][0]["id"].as_str().expect("an id").to_owned();
     let before = all_files(&workspace);
     for (words, expected) in [
         (&["status", ""][..], "r1"),
@@ -68,10 +62,7 @@ fn what_lies_in_the_state_folder_and_in_the_mission_is_offered() {
         (&["reject", "r1"], &hold),
         (&["review", "--reviewer", "j"], "judge"),
         (&["schema", "mission", "qual"], "qualityGates"),
-        (
-            &["schema", "mission", "qualityGates.min"],
-            "qualityGates.minScore",
-        ),
+        (&["schema", "mission", "qualityGates.min"], "qualityGates.minScore"),
         (&["explain", "regr"], "regressed"),
         (&["explain", "Q02"], "Q0201"),
         (&["help", "jud"], "judging"),
@@ -82,10 +73,7 @@ fn what_lies_in_the_state_folder_and_in_the_mission_is_offered() {
         (&["status", "--wa"], "--watch"),
     ] {
         let offers = offered(&workspace, words);
-        assert!(
-            offers.iter().any(|offer| offer == expected),
-            "{words:?}: {offers:?}"
-        );
+        assert!(offers.iter().any(|offer| offer == expected), "{words:?}: {offers:?}");
     }
     // A question is answered, an approval is not.
     assert!(!offered(&workspace, &["answer", ""]).contains(&hold));
@@ -97,21 +85,15 @@ fn what_lies_in_the_state_folder_and_in_the_mission_is_offered() {
 #[test]
 fn another_state_folder_is_looked_into_and_a_broken_one_is_silent() {
     let workspace = Workspace::with(MISSION);
-    workspace
-        .quorum(&["run", "--run-id", "far", "--state-dir", "other"])
-        .exits(8);
+    workspace.quorum(&["run", "--run-id", "far", "--state-dir", "other"]).exits(8);
     let named = &["--state-dir", "other"];
     assert!(offered(&workspace, &[named, &["status", "f"][..]].concat()).contains(&"far".to_owned()));
     assert!(!workspace.exists(".polpo"));
     workspace.write(".polpo", "no folder");
     workspace.write("mission.yaml", ": : {");
-    for words in [
-        &["show", ""][..],
-        &["status", ""],
-        &["gate", ""],
-        &["run", "--only", ""],
-        &["no", "--such", ""],
-    ] {
+    for words in
+        [&["show", ""][..], &["status", ""], &["gate", ""], &["run", "--only", ""], &["no", "--such", ""]]
+    {
         offered(&workspace, words);
     }
 }
@@ -121,15 +103,9 @@ fn shells_get_scripts_that_ask_the_binary() {
     let workspace = Workspace::with(MISSION);
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = workspace.quorum(&["completions", shell]).exits(0).stdout;
-        assert!(
-            script.contains("quorum") && script.contains("_QUORUM_COMPLETE"),
-            "{shell}"
-        );
+        assert!(script.contains("quorum") && script.contains("_QUORUM_COMPLETE"), "{shell}");
     }
-    workspace
-        .quorum(&["completions", "tcsh"])
-        .exits(2)
-        .says(&["bash", "fish"]);
+    workspace.quorum(&["completions", "tcsh"]).exits(2).says(&["bash", "fish"]);
     workspace.quorum(&["run", "--run-id", "r1"]).exits(8);
     let reply = |words: &str, last: &str| {
         let script = format!(

@@ -42,18 +42,11 @@ fn whoever_would_write_beside_a_run_is_told_who_holds_the_folder() {
         &["clean", "--all", "--yes"],
         &["clean", "--all", "--unfinished", "--yes"],
     ] {
-        workspace
-            .quorum(command)
-            .exits(9)
-            .says(&[&pid, "(quorum run)", "help:", "--state-dir"]);
+        workspace.quorum(command).exits(9).says(&[&pid, "(quorum run)", "help:", "--state-dir"]);
     }
     assert_eq!(workspace.run_folders().len(), 1, "another run was made");
     // The run may have gone on with its own work; nobody else has written.
-    assert!(
-        fs::read(workspace.journal())
-            .expect("it is there")
-            .starts_with(&journal)
-    );
+    assert!(fs::read(workspace.journal()).expect("it is there").starts_with(&journal));
     workspace.write("go", "");
     running.finish().exits(0);
     assert_eq!(workspace.lines("turns"), ["1", "1"]);
@@ -66,17 +59,10 @@ fn a_run_takes_an_approval_while_it_works() {
     waits(&workspace);
     let id = only_approval(&workspace);
     // Ten at once: one is applied, the others meet what is so already.
-    let all: Vec<Running> = (0..10)
-        .map(|_| workspace.start(&["approve", &id, "--json"]))
-        .collect();
+    let all: Vec<Running> = (0..10).map(|_| workspace.start(&["approve", &id, "--json"])).collect();
     let results: Vec<String> = all
         .into_iter()
-        .map(|one| {
-            one.finish().exits(0).json()["result"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned()
-        })
+        .map(|one| one.finish().exits(0).json()["result"].as_str().unwrap_or_default().to_owned())
         .collect();
     let applied = results.iter().filter(|result| *result == "applied").count();
     assert_eq!(applied, 1, "{results:?}");
@@ -117,14 +103,9 @@ fn ten_watchers_see_the_end_and_hold_nothing_up() {
         assert_eq!(finished.stderr, "");
         let text = fs::read_to_string(seen).expect("it is there");
         let documents = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
-        let states: Vec<String> = documents
-            .map(|document| document.expect("whole documents")["state"].to_string())
-            .collect();
-        assert_eq!(
-            states.first().map(String::as_str),
-            Some("\"running\""),
-            "{states:?}"
-        );
+        let states: Vec<String> =
+            documents.map(|document| document.expect("whole documents")["state"].to_string()).collect();
+        assert_eq!(states.first().map(String::as_str), Some("\"running\""), "{states:?}");
         assert_eq!(states.last().map(String::as_str), Some("\"ended\""), "{states:?}");
     }
     let after = fs::metadata(lock(&workspace)).expect("it is there");
@@ -149,10 +130,7 @@ fn of_resumes_at_once_exactly_one_wins() {
         // The winner is held by `go`; who has ended has lost.
         let mut all = all;
         wait_for("the losers", || {
-            all.iter_mut()
-                .filter_map(|one| one.has_ended().then_some(()))
-                .count()
-                == 3
+            all.iter_mut().filter_map(|one| one.has_ended().then_some(())).count() == 3
         });
         workspace.write("go", "");
         let ended: Vec<Finished> = all.into_iter().map(Running::finish).collect();
@@ -162,11 +140,7 @@ fn of_resumes_at_once_exactly_one_wins() {
         for loser in ended.into_iter().filter(|one| one.code() == Some(9)) {
             loser.says(&["held by process", "(quorum resume)"]);
         }
-        assert_eq!(
-            workspace.lines("turns"),
-            ["1", "2", "1"],
-            "the lost turn was started once"
-        );
+        assert_eq!(workspace.lines("turns"), ["1", "2", "1"], "the lost turn was started once");
     }
 }
 
@@ -193,16 +167,10 @@ fn a_lock_file_is_only_words_and_the_kernel_decides() {
         assert_eq!(workspace.status()["live"], false);
         let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
         let checks = document["checks"].as_array().expect("a list");
-        let check = checks
-            .iter()
-            .find(|check| check["name"] == "lock")
-            .expect("it is looked at");
+        let check = checks.iter().find(|check| check["name"] == "lock").expect("it is looked at");
         if words == ELSEWHERE {
             assert_eq!(check["status"], "warn");
-            assert!(
-                check["message"].to_string().contains("another-machine"),
-                "{check:#}"
-            );
+            assert!(check["message"].to_string().contains("another-machine"), "{check:#}");
         } else {
             assert_eq!(check["status"], "ok");
         }
@@ -221,10 +189,7 @@ fn a_holder_on_another_machine_is_named_as_such() {
         "another machine",
     ]);
     fs::write(lock(&workspace), "soup").expect("it can be written");
-    workspace
-        .quorum(&["resume"])
-        .exits(9)
-        .says(&["held by another process"]);
+    workspace.quorum(&["resume"]).exits(9).says(&["held by another process"]);
     workspace.write("go", "");
     running.finish().exits(0);
 }

@@ -10,10 +10,7 @@ const MISSION: &str = "name: m\nagents: {a: {run: 'true'}}\nsettings: {maxRetrie
 /// A mission over a project's file over a user's file, each with settings.
 fn layered() -> Workspace {
     let workspace = Workspace::with(MISSION);
-    workspace.write(
-        "quorum.yaml",
-        "settings: {maxRetries: 1, taskTimeout: 5m, concurrency: 3}\n",
-    );
+    workspace.write("quorum.yaml", "settings: {maxRetries: 1, taskTimeout: 5m, concurrency: 3}\n");
     workspace.write(
         "home/.config/quorum/quorum.yaml",
         "settings: {maxRetries: 0, taskTimeout: 1m, consensus: mean, clarification: enforce, panel: adaptive, \
@@ -51,36 +48,11 @@ fn each_setting_comes_from_the_strongest_layer() {
         ("strict", "true", "environment", "QUORUM_STRICT"),
         ("allow", "[\"gate_failed\"]", "flag", "--allow"),
         ("maxRetries", "5", "mission", "mission.yaml"),
-        (
-            "taskTimeout",
-            "\"5m\"",
-            "project",
-            paths[0].to_str().unwrap_or_default(),
-        ),
-        (
-            "consensus",
-            "\"mean\"",
-            "user",
-            paths[1].to_str().unwrap_or_default(),
-        ),
-        (
-            "clarification",
-            "\"enforce\"",
-            "user",
-            paths[1].to_str().unwrap_or_default(),
-        ),
-        (
-            "middleware.agent",
-            "[\"authority_deference\"]",
-            "user",
-            paths[1].to_str().unwrap_or_default(),
-        ),
-        (
-            "panel",
-            "\"adaptive\"",
-            "user",
-            paths[1].to_str().unwrap_or_default(),
-        ),
+        ("taskTimeout", "\"5m\"", "project", paths[0].to_str().unwrap_or_default()),
+        ("consensus", "\"mean\"", "user", paths[1].to_str().unwrap_or_default()),
+        ("clarification", "\"enforce\"", "user", paths[1].to_str().unwrap_or_default()),
+        ("middleware.agent", "[\"authority_deference\"]", "user", paths[1].to_str().unwrap_or_default()),
+        ("panel", "\"adaptive\"", "user", paths[1].to_str().unwrap_or_default()),
         ("onDependencyFailed", "[\"resolve\",\"skip\"]", "default", ""),
         (
             "middleware.coordination",
@@ -107,10 +79,7 @@ fn without_files_all_is_default() {
         assert_eq!(row["origin"], "default", "{row}");
     }
     assert_eq!(setting(&document, "evalThreshold").0, 60.0);
-    let off = workspace
-        .quorum_with(&[("EVAL", "off")], &["config", "show", "--json"])
-        .exits(0)
-        .json();
+    let off = workspace.quorum_with(&[("EVAL", "off")], &["config", "show", "--json"]).exits(0).json();
     assert_eq!(setting(&off, "evaluate"), (&false.into(), "environment", "EVAL"));
 }
 
@@ -118,25 +87,16 @@ fn without_files_all_is_default() {
 fn people_see_a_table_and_where_things_come_from_if_they_ask() {
     let workspace = layered();
     let plain = workspace.quorum(&["config", "show"]).exits(0).stdout;
-    assert!(
-        plain.contains("maxRetries") && !plain.contains("mission.yaml"),
-        "{plain}"
-    );
+    assert!(plain.contains("maxRetries") && !plain.contains("mission.yaml"), "{plain}");
     let origin = workspace.quorum(&["config", "show", "--origin"]).exits(0).stdout;
-    assert!(
-        origin.contains("mission: mission.yaml") && origin.contains("quorum.yaml"),
-        "{origin}"
-    );
+    assert!(origin.contains("mission: mission.yaml") && origin.contains("quorum.yaml"), "{origin}");
 }
 
 #[test]
 fn a_mission_that_is_wrong_is_said() {
     let workspace = Workspace::with("name: m\n");
     workspace.quorum(&["config", "show"]).exits(2).says(&["Q0301"]);
-    workspace
-        .quorum(&["config", "show", "--mission", "nowhere.yaml"])
-        .exits(2)
-        .says(&["nowhere.yaml"]);
+    workspace.quorum(&["config", "show", "--mission", "nowhere.yaml"]).exits(2).says(&["nowhere.yaml"]);
 }
 
 #[test]
@@ -150,12 +110,8 @@ fn every_key_has_a_row_with_its_value_and_where_it_comes_from() {
         "settings: {protect: [b], budget: {maxTokens: 7, maxTime: 2h}, prices: {m: {input: 1, output: 2}}, \
          sla: {violationAction: fail}}\n",
     );
-    let show = |flags: &[&str]| {
-        workspace
-            .quorum(&[&["config", "show", "--json"], flags].concat())
-            .exits(0)
-            .json()
-    };
+    let show =
+        |flags: &[&str]| workspace.quorum(&[&["config", "show", "--json"], flags].concat()).exits(0).json();
     let document = show(&["--max-cost", "3"]);
     for (name, value, layer) in [
         ("protect", "[\"a\",\"b\"]", "mission"),
@@ -171,32 +127,17 @@ fn every_key_has_a_row_with_its_value_and_where_it_comes_from() {
         let (found, by, _) = setting(&document, name);
         assert_eq!((found.to_string().as_str(), by), (value, layer), "{name}");
     }
-    assert!(
-        setting(&document, "protect").2.contains("quorum.yaml"),
-        "both files count"
-    );
+    assert!(setting(&document, "protect").2.contains("quorum.yaml"), "both files count");
     // Nothing that a file may say is left out.
-    let schema = workspace
-        .quorum(&["schema", "config", "settings", "--json"])
-        .exits(0)
-        .json();
+    let schema = workspace.quorum(&["schema", "config", "settings", "--json"]).exits(0).json();
     for key in schema["keys"].as_array().expect("keys") {
         let name = key["name"].as_str().unwrap_or_default();
         let rows = document["settings"].as_array().expect("rows").iter();
         let mut rows = rows.filter_map(|row| row["name"].as_str());
-        assert!(
-            rows.any(|row| row == name || row.starts_with(&format!("{name}."))),
-            "no row for {name}"
-        );
+        assert!(rows.any(|row| row == name || row.starts_with(&format!("{name}."))), "no row for {name}");
     }
     let origin = workspace.quorum(&["config", "show", "--origin"]).exits(0).stdout;
-    let concurrency = origin
-        .lines()
-        .find(|line| line.starts_with("concurrency"))
-        .expect("a row");
+    let concurrency = origin.lines().find(|line| line.starts_with("concurrency")).expect("a row");
     assert!(concurrency.len() < 80, "{concurrency}");
-    assert!(
-        origin.contains("evalThreshold ") && !origin.contains("60.0"),
-        "{origin}"
-    );
+    assert!(origin.contains("evalThreshold ") && !origin.contains("60.0"), "{origin}");
 }

@@ -109,10 +109,7 @@ fn retries_are_counted_behind_the_first_attempt() {
         assert_eq!(attempts(&document, "work"), kinds);
         if retries > 0 {
             let prompt = workspace.read("prompt.2");
-            assert!(
-                prompt.contains("Do it.") && prompt.contains("An earlier attempt failed"),
-                "{prompt}"
-            );
+            assert!(prompt.contains("Do it.") && prompt.contains("An earlier attempt failed"), "{prompt}");
         }
     }
 }
@@ -157,10 +154,7 @@ tasks:
         .filter(|event| event["event"] == "task:timeout")
         .map(|event| &event["timeout"])
         .collect();
-    assert!(
-        limits.contains(&&json!(100)) && limits.contains(&&json!(250)),
-        "{limits:?}"
-    );
+    assert!(limits.contains(&&json!(100)) && limits.contains(&&json!(250)), "{limits:?}");
 }
 
 #[test]
@@ -195,10 +189,7 @@ tasks:
     assert_eq!(attempts(&document, "second"), ["execute"]);
     assert_eq!(on_record(&workspace, "work:started turn"), 2);
     assert_eq!(document["resumable"], false);
-    workspace
-        .quorum(&["resume"])
-        .exits(3)
-        .says(&["nothing to resume"]);
+    workspace.quorum(&["resume"]).exits(3).says(&["nothing to resume"]);
     assert_eq!(on_record(&workspace, "work:started turn"), 2);
 }
 
@@ -210,10 +201,7 @@ fn a_mission_without_tasks_is_refused() {
         "name: none\nagents: {worker: {run: 'true'}}\n",
     ] {
         let workspace = Workspace::with(text);
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&["task"]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["task"]);
         workspace.assert_nothing_started();
     }
 }
@@ -271,10 +259,7 @@ fn a_grader_is_shown_sixteen_thousand_characters_and_told_of_the_rest() {
     workspace.run_json(0, &[]);
     let asked = workspace.asked("j", 1);
     assert_eq!(asked.matches('z').count(), 16_000);
-    assert!(
-        asked.contains("The text above was cut: 14000 characters"),
-        "{asked}"
-    );
+    assert!(asked.contains("The text above was cut: 14000 characters"), "{asked}");
 }
 
 #[test]
@@ -285,9 +270,7 @@ fn each_criterion_is_one_probe_where_no_agent_cuts_them() {
             let workspace = graded(&format!("{keys}{decomposer}"), &grades("pass"));
             workspace.run_json(0, &[]);
             let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
-            let path = shown["attempts"][0]["handoffs"][0]["record"]["path"]
-                .as_str()
-                .unwrap();
+            let path = shown["attempts"][0]["handoffs"][0]["record"]["path"].as_str().unwrap();
             let record: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
             let probes = [(1, "one"), (2, "two"), (3, "three")];
             let probes = probes.map(|(n, text)| json!({"criterion": n, "probe": text}));
@@ -302,10 +285,7 @@ fn each_criterion_is_one_probe_where_no_agent_cuts_them() {
 fn nothing_passes_and_is_referred_as_well() {
     // 122: without criteria plain facts have nothing to say, so there is no such verification
     let workspace = graded("", "").tap_mission("rubric: default-task", "grader: heuristic");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["Q0202", "`acceptance`"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0202", "`acceptance`"]);
     workspace.assert_nothing_started();
     // What would pass by its grades and is referred by its judge is for a person.
     let workspace = graded("", &grades("refer"));

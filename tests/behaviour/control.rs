@@ -42,45 +42,31 @@ fn reply(peer: UnixStream) -> Value {
 
 fn approval(id: &str, run: &str) -> String {
     let command = json!({"do": "approve", "task": 0, "number": 1});
-    format!(
-        "{}\n",
-        json!({"id": id, "run": run, "by": "ada", "command": command})
-    )
+    format!("{}\n", json!({"id": id, "run": run, "by": "ada", "command": command}))
 }
 
 fn run_of(workspace: &Workspace) -> String {
-    workspace.status()["runId"]
-        .as_str()
-        .expect("it has an id")
-        .to_owned()
+    workspace.status()["runId"].as_str().expect("it has an id").to_owned()
 }
 
 fn taken(workspace: &Workspace) -> Vec<Value> {
     let events = workspace.events().into_iter();
-    events
-        .filter(|event| event["event"] == "operator:command")
-        .map(|event| event["result"].clone())
-        .collect()
+    events.filter(|event| event["event"] == "operator:command").map(|event| event["result"].clone()).collect()
 }
 
 #[test]
 fn whatever_is_said_to_a_live_run_goes_over_its_socket() {
-    let workspace = parked(&format!(
-        "{SLOW}  - {{title: more, assignTo: slow, dependsOn: [slow], review: none}}\n"
-    ));
+    let workspace =
+        parked(&format!("{SLOW}  - {{title: more, assignTo: slow, dependsOn: [slow], review: none}}\n"));
     let running = live(&workspace);
     let mode = std::fs::metadata(workspace.path(SOCKET)).expect("it is there");
     assert_eq!(mode.permissions().mode() & 0o777, 0o600);
 
     let id = only_approval(&workspace);
-    workspace
-        .quorum(&["reject", &id, "--reason", "tests are missing"])
-        .exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "tests are missing"]).exits(0);
     workspace.quorum(&["approve", &id]).exits(4);
     waits(&workspace);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     assert_eq!(standing(&workspace.status(), "work"), ("done", "clean"));
     workspace.quorum(&["cancel", "more", "--yes"]).exits(0);
     workspace.quorum(&["pause"]).exits(0);
@@ -90,19 +76,9 @@ fn whatever_is_said_to_a_live_run_goes_over_its_socket() {
     assert_eq!(task(&document, "more")["failure"]["mode"], "cancelled");
     assert_eq!(
         taken(&workspace),
-        [
-            "applied",
-            "decided-otherwise",
-            "applied",
-            "applied",
-            "applied",
-            "already-so"
-        ]
+        ["applied", "decided-otherwise", "applied", "applied", "applied", "already-so"]
     );
-    assert!(
-        !workspace.exists(&journal::inbox("")),
-        "nothing was left in the inbox"
-    );
+    assert!(!workspace.exists(&journal::inbox("")), "nothing was left in the inbox");
     assert!(!workspace.exists(SOCKET), "it goes with its session");
 }
 
@@ -118,9 +94,7 @@ fn what_was_acknowledged_survives_the_death_of_the_runner() {
     // The dead runner's socket is still there; the next session has its own.
     assert!(workspace.exists(SOCKET));
     let running = workspace.start(&["resume", "--json"]);
-    wait_for("the new session", || {
-        UnixStream::connect(workspace.path(SOCKET)).is_ok()
-    });
+    wait_for("the new session", || UnixStream::connect(workspace.path(SOCKET)).is_ok());
     workspace.quorum(&["cancel", "slow", "--yes"]).exits(0);
     running.finish().exits(3);
     assert!(!workspace.exists(&journal::inbox("")));
@@ -131,19 +105,14 @@ fn what_could_not_be_written_is_not_acknowledged() {
     let workspace = parked(SLOW);
     let running = live(&workspace);
     let command = approval("one", &run_of(&workspace));
-    workspace
-        .bash("for journal in .polpo/runs/*/@journal; do tail -n 1 $journal >> $journal; done")
-        .exits(0);
+    workspace.bash("for journal in .polpo/runs/*/@journal; do tail -n 1 $journal >> $journal; done").exits(0);
     let mut peer = knock(&workspace);
     peer.write_all(command.as_bytes()).expect("it is listened to");
     let mut heard = String::new();
     let _ = peer.read_to_string(&mut heard);
     assert_eq!(heard, "");
     running.finish().exits(1).says(&["changed by somebody else"]);
-    assert!(
-        !workspace.exists(SOCKET),
-        "it goes with its session, however that ends"
-    );
+    assert!(!workspace.exists(SOCKET), "it goes with its session, however that ends");
 }
 
 #[test]
@@ -190,20 +159,11 @@ fn noise_is_answered_and_disturbs_nothing() {
         assert!(error.contains(why), "{answer} instead of '{why}'");
     }
     // While two say nothing, others are heard.
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
-    assert!(
-        reply(torn)["error"]
-            .as_str()
-            .is_some_and(|why| why.contains("breaks off"))
-    );
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
+    assert!(reply(torn)["error"].as_str().is_some_and(|why| why.contains("breaks off")));
     for hanging in [nobody, half] {
         let error = reply(hanging);
-        assert!(
-            error["error"].as_str().is_some_and(|why| why.contains("in time")),
-            "{error}"
-        );
+        assert!(error["error"].as_str().is_some_and(|why| why.contains("in time")), "{error}");
     }
     for _ in 0..20 {
         answer(&workspace, b"noise\n");
@@ -212,20 +172,14 @@ fn noise_is_answered_and_disturbs_nothing() {
     let document = running.finish().exits(0).json();
     let warnings = document["warnings"].as_array().expect("a list").clone();
     assert_eq!(warnings.len(), 8, "{warnings:#?}");
-    assert!(
-        warnings
-            .iter()
-            .all(|text| text.as_str().is_some_and(|text| text.contains("control.sock")))
-    );
+    assert!(warnings.iter().all(|text| text.as_str().is_some_and(|text| text.contains("control.sock"))));
 }
 
 #[test]
 fn two_who_speak_at_once_are_both_heard() {
     // A third task keeps the session alive, whoever is heard first: without it the session would end with the cancelled
     // one, and the other would speak to nobody.
-    let workspace = parked(&format!(
-        "{SLOW}  - {{title: more, assignTo: slow, review: none}}\n"
-    ));
+    let workspace = parked(&format!("{SLOW}  - {{title: more, assignTo: slow, review: none}}\n"));
     let running = live(&workspace);
     let id = only_approval(&workspace);
     running.signal(Signal::STOP);
@@ -259,9 +213,7 @@ fn a_long_path_is_no_obstacle() {
         }
         id.is_string()
     });
-    with_state(&["approve", id.as_str().expect("it is a string")])
-        .finish()
-        .exits(0);
+    with_state(&["approve", id.as_str().expect("it is a string")]).finish().exits(0);
     assert!(!Path::new(&workspace.path(&state)).join("inbox").exists());
     workspace.write("go", "");
     running.finish().exits(0);
@@ -277,9 +229,7 @@ fn a_live_runner_takes_answers_for_the_suspended_runs_beside_it() {
         "name: other\nagents: {slow: {run: 'while ! test -e go; do sleep 0.05; done'}}\ntasks: [{title: other, review: none}]\n",
     );
     let running = workspace.start(&["run", "other.yaml", "--json"]);
-    wait_for("the other session", || {
-        UnixStream::connect(workspace.path(SOCKET)).is_ok()
-    });
+    wait_for("the other session", || UnixStream::connect(workspace.path(SOCKET)).is_ok());
     workspace.quorum(&["approve", &id]).exits(0);
     workspace.quorum(&["reject", &id, "--reason", "late"]).exits(4);
     let run = id.split('.').next().expect("it begins with the run");

@@ -31,10 +31,7 @@ fn each_wave_has_its_plan_before_it_and_what_it_brought_behind_it() {
     let workspace = two("", "", "");
     workspace.run_json(0, &[]);
     let plans = named(&workspace, "ledger:plan");
-    let numbers: Vec<_> = plans
-        .iter()
-        .map(|plan| (&plan["version"], &plan["wave"]))
-        .collect();
+    let numbers: Vec<_> = plans.iter().map(|plan| (&plan["version"], &plan["wave"])).collect();
     assert_eq!(numbers, [(&json!(1), &json!(1)), (&json!(2), &json!(2))]);
     assert_eq!(
         plans[0]["facts"],
@@ -48,9 +45,8 @@ fn each_wave_has_its_plan_before_it_and_what_it_brought_behind_it() {
     assert_eq!(of("action"), ["continue", "continue"]);
     let all = workspace.events();
     let at = |wanted: &Value| all.iter().position(|event| event == wanted).unwrap();
-    let starts = all
-        .iter()
-        .position(|event| event["event"] == "task:transition" && event["to"] == "assigned");
+    let starts =
+        all.iter().position(|event| event["event"] == "task:transition" && event["to"] == "assigned");
     assert!(at(&plans[0]) < starts.unwrap());
     assert!(at(&brought[0]) < at(&plans[1]));
 }
@@ -67,19 +63,11 @@ fn a_person_agrees_to_the_plan_where_agents_decide_little_alone() {
     for autonomy in ["locked", "supervised"] {
         let workspace = two(&format!("autonomy: {autonomy}"), "", "");
         let document = workspace.run_json(8, &[]);
-        assert!(
-            !workspace.exists("done.txt"),
-            "work began before the plan was agreed to"
-        );
+        assert!(!workspace.exists("done.txt"), "work began before the plan was agreed to");
         let asked = &document["approvals"][0];
         let message = asked["message"].as_str().unwrap();
-        assert!(
-            message.contains("the plan") && message.contains(autonomy),
-            "{asked}"
-        );
-        workspace
-            .quorum(&["approve", &only_approval(&workspace)])
-            .exits(0);
+        assert!(message.contains("the plan") && message.contains(autonomy), "{asked}");
+        workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
         // Once agreed to, it is not asked about again.
         let document = workspace.resume_json(0, &[]);
         assert_eq!(standing(&document, "b").0, "done");
@@ -92,16 +80,11 @@ fn a_plan_that_a_person_refuses_is_not_worked_on() {
     let workspace = two("autonomy: supervised", "", "");
     workspace.run_json(8, &[]);
     let id = only_approval(&workspace);
-    workspace
-        .quorum(&["reject", &id, "--reason", "too much at once"])
-        .exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "too much at once"]).exits(0);
     let document = workspace.resume_json(3, &[]);
     let failure = &task(&document, "a")["failure"];
     assert_eq!(failure["mode"], "rejected");
-    assert!(
-        failure["message"].as_str().unwrap().contains("too much at once"),
-        "{failure}"
-    );
+    assert!(failure["message"].as_str().unwrap().contains("too much at once"), "{failure}");
     assert!(!workspace.exists("done.txt"));
 }
 
@@ -111,22 +94,14 @@ fn only_tasks_whose_agents_decide_little_alone_wait_for_the_plan() {
     let document = workspace.run_json(8, &[]);
     assert_eq!(standing(&document, "a").0, "done");
     let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    assert!(
-        human.contains("checkpoint plan_review_gate: before any work; holds b"),
-        "{human}"
-    );
+    assert!(human.contains("checkpoint plan_review_gate: before any work; holds b"), "{human}");
 }
 
 #[test]
 fn a_mission_that_says_nothing_leaves_it_out_or_has_one_task_is_not_held() {
     two("", "", "").run_json(0, &[]);
     two("autonomy: full", "", "").run_json(0, &[]);
-    two(
-        "autonomy: locked",
-        "middleware: {coordination: [task_ledger]}",
-        "",
-    )
-    .run_json(0, &[]);
+    two("autonomy: locked", "middleware: {coordination: [task_ledger]}", "").run_json(0, &[]);
     let one = |settings: &str| {
         Workspace::with(&format!(
             "name: m\nagents: {{w: {{run: 'true'}}}}\nautonomy: locked\nsettings: {{{settings}}}\ntasks: [{{title: a, review: none}}]\n"
@@ -151,10 +126,8 @@ tasks:
 "
     );
     for n in 1..6 {
-        mission.push_str(&format!(
-            "  - {{title: t{n}, assignTo: w, review: none, dependsOn: [t{}]}}\n",
-            n - 1
-        ));
+        mission
+            .push_str(&format!("  - {{title: t{n}, assignTo: w, review: none, dependsOn: [t{}]}}\n", n - 1));
     }
     Workspace::with(&mission)
 }
@@ -166,29 +139,14 @@ fn after_three_waves_that_brought_nothing_a_person_is_told_and_no_agent_asked() 
     assert_eq!(workspace.lines("asked.txt").len(), 2);
     let escalated = named(&workspace, "task:escalated");
     assert_eq!(escalated.len(), 1, "{escalated:?}");
-    assert_eq!(
-        (&escalated[0]["title"], &escalated[0]["kind"]),
-        (&json!("t3"), &json!("no_progress"))
-    );
-    assert!(
-        escalated[0]["evidence"]
-            .as_str()
-            .unwrap()
-            .contains("3 waves in a row brought nothing")
-    );
+    assert_eq!((&escalated[0]["title"], &escalated[0]["kind"]), (&json!("t3"), &json!("no_progress")));
+    assert!(escalated[0]["evidence"].as_str().unwrap().contains("3 waves in a row brought nothing"));
     assert_eq!(task(&document, "t3")["failure"]["mode"], "cascade");
     let brought = named(&workspace, "ledger:progress");
-    let told: Vec<_> = brought
-        .iter()
-        .map(|row| (&row["stall"], &row["action"]))
-        .collect();
+    let told: Vec<_> = brought.iter().map(|row| (&row["stall"], &row["action"])).collect();
     assert_eq!(
         told,
-        [
-            (&json!(1), &json!("replan")),
-            (&json!(2), &json!("replan")),
-            (&json!(3), &json!("escalate"))
-        ]
+        [(&json!(1), &json!("replan")), (&json!(2), &json!("replan")), (&json!(3), &json!("escalate"))]
     );
 }
 
@@ -224,10 +182,7 @@ tasks: [{{title: whole, assignTo: lead, expectations: [{{type: test, command: 't
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "part"), ["execute"]);
     let cues = named(&workspace, "authority:cues");
-    let cues: Vec<_> = cues
-        .iter()
-        .map(|row| (&row["title"], &row["in"], &row["cues"]))
-        .collect();
+    let cues: Vec<_> = cues.iter().map(|row| (&row["title"], &row["in"], &row["cues"])).collect();
     assert_eq!(cues, [(&json!("part"), &json!("result"), &json!(2))]);
     let workspace = mission("middleware: {coordination: []}");
     workspace.run_json(0, &[]);

@@ -27,10 +27,7 @@ tasks:
     let quick: Vec<String> = (0..TASKS).map(|n| format!("t{n}")).collect();
     let quick = quick.join(", ");
     for (title, agent) in [("stays", "patient"), ("bad", "bad")] {
-        let _ = writeln!(
-            text,
-            "  - {{title: {title}, assignTo: {agent}, dependsOn: [{quick}]}}"
-        );
+        let _ = writeln!(text, "  - {{title: {title}, assignTo: {agent}, dependsOn: [{quick}]}}");
     }
     for n in 0..TASKS {
         let _ = writeln!(text, "  - {{title: t{n}, assignTo: quick}}");
@@ -49,10 +46,7 @@ impl Crashed {
     fn new() -> Self {
         let workspace = Workspace::with(&mission());
         let session = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--progress", "none"]);
-        let crashed = Self {
-            workspace,
-            snapshot: String::new(),
-        };
+        let crashed = Self { workspace, snapshot: String::new() };
         crashed.kill_when_stays_is_at_work(session)
     }
 
@@ -90,9 +84,7 @@ impl Crashed {
     /// Lets the agent that is still at work end.
     fn let_go(&self) {
         self.workspace.write("go", "");
-        wait_for("the end of the last agent", || {
-            !self.status().stdout.contains("still at work")
-        });
+        wait_for("the end of the last agent", || !self.status().stdout.contains("still at work"));
     }
 
     fn offset(&self) -> usize {
@@ -111,9 +103,7 @@ fn without_moment(page: &str) -> String {
 
 /// The number in front of words.
 fn number(text: &str, words: &str) -> u64 {
-    let (before, _) = text
-        .split_once(words)
-        .unwrap_or_else(|| panic!("no {words}: {text}"));
+    let (before, _) = text.split_once(words).unwrap_or_else(|| panic!("no {words}: {text}"));
     let number = before.rsplit(|letter: char| !letter.is_ascii_digit()).next();
     number.and_then(|number| number.parse().ok()).expect("a number")
 }
@@ -133,10 +123,7 @@ fn the_page_is_what_the_journal_said_then_and_names_what_followed() {
         number(page, " of 2302 done") + number(moment, " done"),
         all["counts"]["done"].as_u64().unwrap_or_default()
     );
-    assert_eq!(
-        (number(moment, " failed"), &all["counts"]["failed"]),
-        (1, &1.into())
-    );
+    assert_eq!((number(moment, " failed"), &all["counts"]["failed"]), (1, &1.into()));
 
     // The page is what a fold of the journal up to there says, letter by letter.
     crashed.let_go();
@@ -169,37 +156,22 @@ fn a_snapshot_that_is_not_the_runs_own_changes_nothing() {
     assert!(!folded.contains("as of "), "{folded}");
     assert_ne!(crashed.status().stdout, folded, "the snapshot is looked at");
     let good = &crashed.snapshot;
-    let better = good
-        .replace("crashed", "ended")
-        .replace(" of 2302 done", "2302 of 2302 done");
+    let better = good.replace("crashed", "ended").replace(" of 2302 done", "2302 of 2302 done");
     assert_ne!(&better, good);
-    crashed.workspace.write(
-        "small.yaml",
-        "name: s\nagents: {w: {run: 'true'}}\ntasks: [{title: s, assignTo: w}]\n",
-    );
     crashed
         .workspace
-        .quorum(&["run", "small.yaml", "--run-id", "r2"])
-        .exits(0);
+        .write("small.yaml", "name: s\nagents: {w: {run: 'true'}}\ntasks: [{title: s, assignTo: w}]\n");
+    crashed.workspace.quorum(&["run", "small.yaml", "--run-id", "r2"]).exits(0);
     let of_another_run = crashed.workspace.read(&journal::snapshot_of("r2"));
     for (what, text) in [
         ("changed", better.clone()),
         ("changed and sealed", journal::sealed(&better)),
-        (
-            "vouched for by another key",
-            journal::vouched_for(&better, b"a key of somebody else", true),
-        ),
-        (
-            "with a code of another key",
-            journal::vouched_for(&better, b"a key of somebody else", false),
-        ),
+        ("vouched for by another key", journal::vouched_for(&better, b"a key of somebody else", true)),
+        ("with a code of another key", journal::vouched_for(&better, b"a key of somebody else", false)),
         ("cut short", good[..good.len() / 2].to_owned()),
         ("empty", String::new()),
         ("of another run", of_another_run),
-        (
-            "of another length",
-            journal::sealed(&good.replace("\"offset\":1", "\"offset\":")),
-        ),
+        ("of another length", journal::sealed(&good.replace("\"offset\":1", "\"offset\":"))),
     ] {
         fs::write(crashed.path(), text).expect("it can be written");
         assert_eq!(crashed.status().exits(0).stdout, folded, "{what}");

@@ -30,33 +30,17 @@ fn a_missed_deadline_is_told_once_and_changes_no_exit_code() {
     let document = running.finish().exits(0).json();
     assert_eq!(task(&document, "work")["deadline"]["status"], "violated");
     let warnings = document["warnings"].as_array().unwrap();
-    assert!(
-        warnings[0]
-            .as_str()
-            .unwrap()
-            .contains("'work' missed its deadline")
-    );
+    assert!(warnings[0].as_str().unwrap().contains("'work' missed its deadline"));
     let events = workspace.events();
-    for (name, wanted) in [
-        ("sla:warning", 1),
-        ("sla:violated", 1),
-        ("sla:met", 0),
-        ("quality:sla", 2),
-    ] {
+    for (name, wanted) in [("sla:warning", 1), ("sla:violated", 1), ("sla:met", 0), ("quality:sla", 2)] {
         assert_eq!(named(&events, name).len(), wanted, "{name}");
     }
     let violated = named(&events, "sla:violated")[0];
-    assert_eq!(
-        (&violated["entityType"], &violated["title"]),
-        (&json!("task"), &json!("work"))
-    );
+    assert_eq!((&violated["entityType"], &violated["title"]), (&json!("task"), &json!("work")));
     assert!(violated["overdueMs"].as_u64().unwrap() > 0 && violated["percentUsed"].as_f64().unwrap() > 1.0);
     assert_eq!(named(&events, "quality:sla")[1]["status"], "violated");
     let told = workspace.lines("told.jsonl");
-    assert!(
-        told[0].contains("sla:warning") && told[1].contains("sla:violated"),
-        "{told:?}"
-    );
+    assert!(told[0].contains("sla:warning") && told[1].contains("sla:violated"), "{told:?}");
     assert_eq!(workspace.lines("boss.jsonl").len(), 1);
     let metrics = workspace.quorum(&["metrics", "--json"]).exits(0).json();
     assert_eq!(metrics["tasks"][0]["deadlinesMissed"], 1);
@@ -72,10 +56,7 @@ fn a_missed_deadline_that_fails_kills_the_agent_and_retries_nothing() {
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "work").0, "failed");
     let failure = &task(&document, "work")["failure"];
-    assert_eq!(
-        (&failure["mode"], &failure["class"]),
-        (&json!("deadline"), &json!(null))
-    );
+    assert_eq!((&failure["mode"], &failure["class"]), (&json!("deadline"), &json!(null)));
     assert_eq!(attempts(&document, "work").len(), 1);
     let agent = crate::support::read_pid(&workspace.path("work.pid"));
     assert!(!crate::support::is_alive(agent), "its process tree is gone");
@@ -90,10 +71,7 @@ fn deadlines_that_are_met_are_counted() {
     assert_eq!(task(&document, "work")["deadline"]["status"], "met");
     let events = workspace.events();
     let met = named(&events, "sla:met");
-    assert_eq!(
-        (&met[0]["entityType"], &met[1]["entityType"]),
-        (&json!("task"), &json!("mission"))
-    );
+    assert_eq!((&met[0]["entityType"], &met[1]["entityType"]), (&json!("task"), &json!("mission")));
     assert!(met[0]["marginMs"].as_u64().unwrap() > 3_000_000);
     let metrics = workspace.quorum(&["metrics", "--json"]).exits(0).json();
     assert_eq!(metrics["mission"]["deadlinesMet"], 2, "the task's and its own");
@@ -107,9 +85,6 @@ fn a_moment_that_has_passed_is_said_once() {
     workspace.run_json(0, &[]);
     let events = workspace.events();
     let violated = named(&events, "sla:violated");
-    assert_eq!(
-        violated[0]["deadline"], "2020-01-31T18:00:00.000Z",
-        "no zone is UTC"
-    );
+    assert_eq!(violated[0]["deadline"], "2020-01-31T18:00:00.000Z", "no zone is UTC");
     assert_eq!((violated.len(), named(&events, "sla:warning").len()), (1, 0));
 }

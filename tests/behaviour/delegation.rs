@@ -37,25 +37,15 @@ fn sub_tasks_run_before_what_waits_for_the_task_and_are_reviewed_by_who_handed_t
     ]);
     let workspace = workspace("true", &list);
     let document = workspace.run_json(0, &[]);
-    let titles: Vec<&str> = document["tasks"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|t| t["title"].as_str())
-        .collect();
+    let titles: Vec<&str> =
+        document["tasks"].as_array().unwrap().iter().filter_map(|t| t["title"].as_str()).collect();
     assert_eq!(titles, ["plan", "ship", "part one", "part two"]);
     assert_eq!(document["counts"]["total"], 4);
     let one = task(&document, "part one");
     assert_eq!(one["added"], json!({"origin": "delegated", "source": "plan"}));
-    assert_eq!(
-        (&one["delegatedBy"], &one["qualityFlag"]),
-        (&json!("lead"), &json!("clean"))
-    );
+    assert_eq!((&one["delegatedBy"], &one["qualityFlag"]), (&json!("lead"), &json!("clean")));
     assert_eq!(one["reviews"][0]["reviewer"], "lead");
-    assert_eq!(
-        task(&document, "ship")["dependsOn"],
-        json!(["plan", "part one", "part two"])
-    );
+    assert_eq!(task(&document, "ship")["dependsOn"], json!(["plan", "part one", "part two"]));
     let log = workspace.read("log");
     let lines: Vec<&str> = log.lines().collect();
     assert!(
@@ -63,10 +53,7 @@ fn sub_tasks_run_before_what_waits_for_the_task_and_are_reviewed_by_who_handed_t
         "{log}"
     );
     let warnings = document["warnings"].to_string();
-    assert!(
-        warnings.contains("nobody") && warnings.contains("sub-task 4"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("nobody") && warnings.contains("sub-task 4"), "{warnings}");
     // The journal alone knows of them.
     let status = workspace.status();
     assert_eq!(status["tasks"].as_array().map(Vec::len), Some(4));
@@ -78,10 +65,7 @@ fn sub_tasks_run_before_what_waits_for_the_task_and_are_reviewed_by_who_handed_t
     // Done again, the task hands down anew.
     let again = workspace.resume_json(0, &["--redo", "plan"]);
     assert_eq!(again["counts"]["total"], 4);
-    assert_eq!(
-        task(&again, "part two")["attempts"].as_array().map(Vec::len),
-        Some(2)
-    );
+    assert_eq!(task(&again, "part two")["attempts"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
@@ -90,10 +74,7 @@ fn nothing_is_handed_down_from_work_below_the_bar() {
     let document = workspace.run_json(5, &[]);
     assert_eq!(document["counts"]["total"], 2);
     let warnings = document["warnings"].to_string();
-    assert!(
-        warnings.contains("'more'") && warnings.contains("below-threshold"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("'more'") && warnings.contains("below-threshold"), "{warnings}");
 }
 
 #[test]
@@ -108,10 +89,8 @@ fn a_delegator_may_say_what_its_sub_task_is_accepted_by_and_what_must_hold() {
     assert_eq!(task(&document, "part")["qualityFlag"], "unverified");
     let prompt = |turn: u32| {
         let shown = workspace.quorum(&["show", "part", "--json"]).exits(0).json();
-        let path = shown["attempts"][0]["turns"][turn as usize]["prompt"]["path"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let path =
+            shown["attempts"][0]["turns"][turn as usize]["prompt"]["path"].as_str().unwrap().to_owned();
         std::fs::read_to_string(path).unwrap()
     };
     assert!(prompt(0).contains("The part is complete and tested."));
@@ -121,10 +100,7 @@ fn a_delegator_may_say_what_its_sub_task_is_accepted_by_and_what_must_hold() {
 #[test]
 fn a_sub_task_with_another_key_is_refused_with_the_list_of_what_is_known() {
     for (wrong, words) in [
-        (
-            json!({"title": "part", "assignTo": "worker", "expectations": []}),
-            "acceptance, verify",
-        ),
+        (json!({"title": "part", "assignTo": "worker", "expectations": []}), "acceptance, verify"),
         (
             json!({"title": "part", "assignTo": "worker", "verify": {"command": "x"}}),
             "known are requiredTests",
@@ -146,18 +122,12 @@ fn criteria_of_delegated_work_that_say_nothing_are_refused_where_that_is_asked_f
         &MISSION
             .replace("CHECK", "true")
             .replace("agents:", "settings: {clarification: enforce}\nagents:")
-            .replace(
-                "review: none",
-                "review: none, acceptance: [The parts are in the archive.]",
-            ),
+            .replace("review: none", "review: none, acceptance: [The parts are in the archive.]"),
     );
     let document = workspace.run_json(0, &[]);
     assert_eq!(document["counts"]["total"], 2);
     let warnings = document["warnings"].to_string();
-    assert!(
-        warnings.contains("only says that the work is to be finished"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("only says that the work is to be finished"), "{warnings}");
 }
 
 #[test]
@@ -174,14 +144,10 @@ fn delegated_work_that_is_not_what_was_delegated_is_an_event_when_it_begins() {
     };
     let drifts = |workspace: &Workspace| {
         workspace.resume_json(8, &[]);
-        workspace
-            .quorum(&["approve", &crate::operator::only_approval(workspace)])
-            .exits(0);
+        workspace.quorum(&["approve", &crate::operator::only_approval(workspace)]).exits(0);
         workspace.resume_json(0, &[]);
         let events = workspace.events().into_iter();
-        let drifts: Vec<_> = events
-            .filter(|event| event["event"] == "delegation:drift")
-            .collect();
+        let drifts: Vec<_> = events.filter(|event| event["event"] == "delegation:drift").collect();
         drifts
     };
     assert!(drifts(&scene()).is_empty());
@@ -204,10 +170,7 @@ fn delegated_work_that_is_not_what_was_delegated_is_an_event_when_it_begins() {
 fn false_green_34_the_gate_of_delegated_work_rests_on_no_file_that_nobody_protects() {
     let refused = [
         (json!({"commands": ["sh check.sh"]}), "check.sh"),
-        (
-            json!({"commands": ["true"], "maxAttempts": 4_000_000_000_u32}),
-            "at most 20",
-        ),
+        (json!({"commands": ["true"], "maxAttempts": 4_000_000_000_u32}), "at most 20"),
         (json!({"requireCompilation": true}), "compileCommand"),
     ];
     for (verify, words) in refused {
@@ -226,10 +189,7 @@ tasks: [{title: plan, assignTo: lead}]
         let document = workspace.run_json(0, &[]);
         assert_eq!(document["tasks"].as_array().unwrap().len(), 1, "{document:#}");
         let warnings = document["warnings"].to_string();
-        assert!(
-            warnings.contains("wants to delegate work") && warnings.contains(words),
-            "{warnings}"
-        );
+        assert!(warnings.contains("wants to delegate work") && warnings.contains(words), "{warnings}");
     }
 }
 
@@ -245,10 +205,7 @@ settings: {evaluate: false, concurrency: 3}
 tasks: [{title: first, assignTo: early}, {title: plan, assignTo: lead, expectations: [{type: script, command: 'true'}]}]
 ",
     );
-    workspace.write(
-        "delegate.json",
-        json!({"title": "part", "assignTo": "late"}).to_string(),
-    );
+    workspace.write("delegate.json", json!({"title": "part", "assignTo": "late"}).to_string());
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the first", || {
         let status = workspace.quorum(&["status", "--json"]);

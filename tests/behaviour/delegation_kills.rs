@@ -41,10 +41,7 @@ const STAY: &str = "echo $$ > there; while ! test -e go; do sleep 0.02; done";
 fn assert_once(workspace: &Workspace, log: &[&str]) {
     let document = workspace.resume_json(0, &[]);
     assert_eq!(document["counts"]["total"], 4, "{document:#}");
-    assert_eq!(
-        task(&document, "ship")["dependsOn"],
-        json!(["plan", "one", "two"]),
-    );
+    assert_eq!(task(&document, "ship")["dependsOn"], json!(["plan", "one", "two"]),);
     for title in ["plan", "one", "two", "ship"] {
         assert_eq!(standing(&document, title).0, "done", "{title}");
         assert_eq!(attempts(&document, title), ["execute"], "{title}");
@@ -78,9 +75,7 @@ fn kill_all(workspace: &Workspace, running: crate::support::Running) {
 fn a_kill_between_the_request_and_the_end_of_the_task() {
     let workspace = handed_down(DELEGATE, &STAY.replace("$$", "yes"), "true");
     let running = run_until_there(&workspace);
-    wait_for("the request on record", || {
-        on_record(&workspace, "delegation:requested") == 1
-    });
+    wait_for("the request on record", || on_record(&workspace, "delegation:requested") == 1);
     running.kill();
     assert_eq!(workspace.status()["counts"]["total"], 2);
     workspace.write("go", "");
@@ -91,9 +86,7 @@ fn a_kill_between_the_request_and_the_end_of_the_task() {
 fn a_kill_while_it_is_still_at_work() {
     let workspace = handed_down(&format!("{DELEGATE}\n{STAY}"), "true", "true");
     let running = run_until_there(&workspace);
-    wait_for("the agent on record", || {
-        on_record(&workspace, "agent:spawned") == 1
-    });
+    wait_for("the agent on record", || on_record(&workspace, "agent:spawned") == 1);
     let agent = read_pid(&workspace.path("there"));
     running.kill();
     // It ends while nobody is there to hear of it.
@@ -106,24 +99,17 @@ fn a_kill_while_it_is_still_at_work() {
 fn what_a_lost_turn_asked_for_is_not_handed_down_twice() {
     let workspace = handed_down(&format!("{DELEGATE}\n{STAY}"), "true", "true");
     let running = run_until_there(&workspace);
-    wait_for("the agent on record", || {
-        on_record(&workspace, "agent:spawned") == 1
-    });
+    wait_for("the agent on record", || on_record(&workspace, "agent:spawned") == 1);
     kill_all(&workspace, running);
     workspace.write("go", "");
-    assert_once(
-        &workspace,
-        &["plan 1 1", "plan 1 2", "one 1 1", "two 1 1", "ship 1 1"],
-    );
+    assert_once(&workspace, &["plan 1 1", "plan 1 2", "one 1 1", "two 1 1", "ship 1 1"]);
 }
 
 #[test]
 fn a_kill_once_the_tasks_are_there() {
     let workspace = handed_down(DELEGATE, "true", STAY);
     let running = run_until_there(&workspace);
-    wait_for("the agent on record", || {
-        on_record(&workspace, "agent:spawned") == 2
-    });
+    wait_for("the agent on record", || on_record(&workspace, "agent:spawned") == 2);
     running.kill();
     // A reader folds them from the journal alone.
     assert_eq!(workspace.status()["counts"]["total"], 4);
@@ -135,13 +121,8 @@ fn a_kill_once_the_tasks_are_there() {
 fn a_kill_of_all_while_sub_tasks_run() {
     let workspace = handed_down(DELEGATE, "true", STAY);
     let running = run_until_there(&workspace);
-    wait_for("the agent on record", || {
-        on_record(&workspace, "agent:spawned") == 2
-    });
+    wait_for("the agent on record", || on_record(&workspace, "agent:spawned") == 2);
     kill_all(&workspace, running);
     workspace.write("go", "");
-    assert_once(
-        &workspace,
-        &["plan 1 1", "one 1 1", "one 1 2", "two 1 1", "ship 1 1"],
-    );
+    assert_once(&workspace, &["plan 1 1", "one 1 1", "one 1 2", "two 1 1", "ship 1 1"]);
 }

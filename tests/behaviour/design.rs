@@ -60,10 +60,7 @@ fn sections() -> BTreeSet<String> {
 #[test]
 fn comments_cite_rules_that_are_there() {
     let sections = sections();
-    assert!(
-        sections.contains("23") && sections.contains("6.3"),
-        "{sections:?}"
-    );
+    assert!(sections.contains("23") && sections.contains("6.3"), "{sections:?}");
     let cited = Regex::new(r"(?i)\bsections? ((?:[0-9]+(?:\.[0-9]+)?(?:, | and | to )?)+)")
         .expect("it is an expression");
     let elsewhere = Regex::new(r"(?i)\bdecisions? [0-9]|\bsemantics,? [0-9]|mission format")
@@ -77,10 +74,7 @@ fn comments_cite_rules_that_are_there() {
                 tell(&format!("`{}` is nowhere in the project", found.as_str()));
             }
             for found in cited.captures_iter(&comment) {
-                for section in found[1]
-                    .split([',', ' '])
-                    .filter(|word| word.contains(char::is_numeric))
-                {
+                for section in found[1].split([',', ' ']).filter(|word| word.contains(char::is_numeric)) {
                     count += 1;
                     if !sections.contains(section.trim_end_matches('.')) {
                         tell(&format!("the rules have no section {section}"));
@@ -106,26 +100,16 @@ fn modules() -> BTreeSet<String> {
         let name = Path::file_stem(&path).and_then(|name| name.to_str());
         name.expect("sources have plain names").to_owned()
     });
-    names
-        .filter(|name| !matches!(name.as_str(), "lib" | "main"))
-        .collect()
+    names.filter(|name| !matches!(name.as_str(), "lib" | "main")).collect()
 }
 
 #[test]
 fn every_module_stands_in_the_architecture() {
     let page = Page::read(ARCHITECTURE);
     let row = Regex::new(r"(?m)^\| `([a-z_]+)(?:/|\.rs)` \| ").expect("it is an expression");
-    let (_, rest) = page
-        .text
-        .split_once("## Modules")
-        .expect("the page has the modules");
-    let (table, _) = rest
-        .split_once("\nEach module begins")
-        .expect("the table has an end");
-    let named: BTreeSet<String> = row
-        .captures_iter(table)
-        .map(|found| found[1].to_owned())
-        .collect();
+    let (_, rest) = page.text.split_once("## Modules").expect("the page has the modules");
+    let (table, _) = rest.split_once("\nEach module begins").expect("the table has an end");
+    let named: BTreeSet<String> = row.captures_iter(table).map(|found| found[1].to_owned()).collect();
     assert_eq!(named, modules());
 }
 
@@ -135,11 +119,8 @@ fn files_that_the_architecture_names_are_there() {
     let source = Regex::new(r"`((?:[a-z_]+/)*[a-z_]+\.rs)`").expect("it is an expression");
     let folder = Regex::new(r"`((?:[a-z_]+/)+)`").expect("it is an expression");
     let sources = [sources("src"), sources("tests")].concat();
-    let is_source = |name: &str| {
-        sources
-            .iter()
-            .any(|(path, _)| format!("/{path}").ends_with(&format!("/{name}")))
-    };
+    let is_source =
+        |name: &str| sources.iter().any(|(path, _)| format!("/{path}").ends_with(&format!("/{name}")));
     let is_folder = |name: &str| project(name).is_dir() || project("src").join(name).is_dir();
     // Folders of the state are no folders of the source tree.
     let is_ours = |name: &str| modules().contains(name.split('/').next().unwrap_or_default());
@@ -167,9 +148,7 @@ fn every_dependency_has_its_reason() {
     assert!(named.len() > 30, "{named:?}");
     let page = fs::read_to_string(project("CONTRIBUTING.md")).expect("it is there");
     let (_, part) = page.split_once("## Dependencies").expect("it has this part");
-    let rows = part
-        .lines()
-        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let rows = part.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let told = rows.flat_map(|row| row.split(", "));
     let told = told.map(|name| name.split(' ').next().unwrap_or_default().to_owned());
     let told: BTreeSet<String> = told.filter(|name| name != "crate").collect();

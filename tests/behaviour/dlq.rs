@@ -14,10 +14,7 @@ tasks: [{title: t}]
 ";
 
 fn letters(workspace: &Workspace) -> Vec<Value> {
-    let document = workspace
-        .quorum(&["dlq", "list", "--all", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&["dlq", "list", "--all", "--json"]).exits(0).json();
     document["letters"].as_array().expect("a list").clone()
 }
 
@@ -46,19 +43,12 @@ fn a_letter_is_tried_again_by_hand_until_it_is_done() {
     );
     // Its receiver is still down.
     let again = workspace.quorum(&["dlq", "retry", &id, "--json"]).exits(4).json();
-    assert_eq!(
-        (&again["letter"]["status"], &again["letter"]["retryCount"]),
-        (&"pending".into(), &1.into())
-    );
+    assert_eq!((&again["letter"]["status"], &again["letter"]["retryCount"]), (&"pending".into(), &1.into()));
     workspace.write("receiver-is-up", "");
     let done = workspace.quorum(&["dlq", "retry", &id, "--json"]).exits(0).json();
     assert_eq!(done["letter"]["status"], "resolved");
     let told: Value = serde_json::from_str(&workspace.read("told")).expect("it got JSON");
-    assert_eq!(
-        told["id"].as_str(),
-        Some(&*id),
-        "the same notification under the same id"
-    );
+    assert_eq!(told["id"].as_str(), Some(&*id), "the same notification under the same id");
     // What is done is not done twice.
     workspace.quorum(&["dlq", "retry", &id]).exits(0);
     assert_eq!(workspace.read("told").lines().count(), 1);
@@ -79,18 +69,13 @@ fn after_three_tries_more_it_is_abandoned() {
 #[test]
 fn a_person_closes_letters_with_a_reason() {
     let (workspace, id) = failed();
-    let closed = workspace
-        .quorum(&["dlq", "abandon", &id, "--reason", "the team is gone", "--json"])
-        .exits(0)
-        .json();
+    let closed =
+        workspace.quorum(&["dlq", "abandon", &id, "--reason", "the team is gone", "--json"]).exits(0).json();
     assert_eq!(
         (&closed["letter"]["status"], &closed["letter"]["note"]),
         (&"abandoned".into(), &"the team is gone".into())
     );
-    let closed = workspace
-        .quorum(&["dlq", "resolve", &id, "--json"])
-        .exits(0)
-        .json();
+    let closed = workspace.quorum(&["dlq", "resolve", &id, "--json"]).exits(0).json();
     assert_eq!(closed["letter"]["status"], "resolved");
     for verb in ["show", "retry", "resolve", "abandon"] {
         workspace
@@ -124,16 +109,11 @@ fn the_start_of_a_run_tries_what_is_due_and_of_a_class_that_may_pass() {
     // `exit 7` may mean anything: nothing tries it by itself.
     workspace.quorum(&["run", "quiet.yaml"]).exits(0);
     assert_eq!(
-        (
-            only(&workspace)["status"].as_str(),
-            &only(&workspace)["nextRetry"]
-        ),
+        (only(&workspace)["status"].as_str(), &only(&workspace)["nextRetry"]),
         (Some("pending"), &Value::Null)
     );
     // What may pass has its time.
-    age(&workspace, |letter| {
-        letter["nextRetry"] = "2099-01-01T00:00:00.000Z".into()
-    });
+    age(&workspace, |letter| letter["nextRetry"] = "2099-01-01T00:00:00.000Z".into());
     workspace.quorum(&["run", "quiet.yaml"]).exits(0);
     assert_eq!(only(&workspace)["status"], "pending");
     // Another mission's run delivers it, over the channel of the run that failed to.
@@ -151,24 +131,16 @@ fn what_a_killed_process_left_in_the_middle_is_pending_again() {
     age(&workspace, |letter| letter["status"] = "retrying".into());
     workspace.quorum(&["run", "quiet.yaml"]).exits(0);
     let letter = only(&workspace);
-    assert_eq!(
-        (letter["status"].as_str(), &letter["retryCount"]),
-        (Some("pending"), &0.into())
-    );
+    assert_eq!((letter["status"].as_str(), &letter["retryCount"]), (Some("pending"), &0.into()));
 }
 
 #[test]
 fn a_damaged_queue_is_said_and_stops_no_run() {
     let (workspace, _) = failed();
-    workspace
-        .bash("sed -i s/notify/notifx/ .polpo/dead-letters.jsonl")
-        .exits(0);
+    workspace.bash("sed -i s/notify/notifx/ .polpo/dead-letters.jsonl").exits(0);
     workspace.quorum(&["dlq", "list"]).exits(9).says(&["line 1"]);
     workspace.write("quiet.yaml", QUIET);
-    workspace
-        .quorum(&["run", "quiet.yaml"])
-        .exits(0)
-        .says(&["dead letters are not tried again"]);
+    workspace.quorum(&["run", "quiet.yaml"]).exits(0).says(&["dead letters are not tried again"]);
 }
 
 #[test]
@@ -180,15 +152,9 @@ fn a_judge_that_cannot_be_asked_is_a_letter_that_its_run_asks_again() {
     workspace.quorum(&["run", "mission.yaml"]).exits(6);
     let letter = only(&workspace);
     assert_eq!(letter["operation"], "judge:j");
-    assert_eq!(
-        (&letter["category"], &letter["args"]["task"]),
-        (&"provider_auth".into(), &"t".into())
-    );
+    assert_eq!((&letter["category"], &letter["args"]["task"]), (&"provider_auth".into(), &"t".into()));
     let id = letter["id"].as_str().expect("it has an id");
-    workspace
-        .quorum(&["dlq", "retry", id])
-        .exits(2)
-        .says(&["quorum resume"]);
+    workspace.quorum(&["dlq", "retry", id]).exits(2).says(&["quorum resume"]);
     // Asked again and failed again: the same letter.
     workspace.quorum(&["resume"]).exits(6);
     assert_eq!(only(&workspace)["id"].as_str(), Some(id));
@@ -202,14 +168,8 @@ fn an_agent_changes_no_letter() {
          tasks: [{title: t}]\n",
     );
     let binary = env!("CARGO_BIN_EXE_quorum");
-    workspace
-        .quorum_with(&[("QUORUM_BINARY", binary)], &["run", "mission.yaml"])
-        .exits(0);
-    assert!(
-        workspace.read("said").contains("refused to agents"),
-        "{}",
-        workspace.read("said")
-    );
+    workspace.quorum_with(&[("QUORUM_BINARY", binary)], &["run", "mission.yaml"]).exits(0);
+    assert!(workspace.read("said").contains("refused to agents"), "{}", workspace.read("said"));
 }
 
 /// Attack: a letter of an honest run, copied and made to say something else, with the right checksum and due by itself.
@@ -224,34 +184,23 @@ fn a_letter_that_no_journal_tells_of_is_delivered_to_nobody() {
     workspace.write("receiver-is-up", "");
     for (what, changed) in [
         ("the words", body.replace("run:finished", "FORGED:finished")),
-        (
-            "the id",
-            body.replace(".n1", ".n9").replace(&id, &format!("{id}0")),
-        ),
+        ("the id", body.replace(".n1", ".n9").replace(&id, &format!("{id}0"))),
     ] {
         let past = changed.replace("\"nextRetry\":\"20", "\"nextRetry\":\"19");
         assert!(past != *body, "{what}");
         workspace.write(queue, forged(&past));
         let letter = only(&workspace)["id"].as_str().expect("it has an id").to_owned();
-        let again = workspace
-            .quorum(&["dlq", "retry", &letter, "--json"])
-            .exits(4)
-            .json();
+        let again = workspace.quorum(&["dlq", "retry", &letter, "--json"]).exits(4).json();
         let error = again["letter"]["error"].to_string();
         assert!(error.contains("no journal"), "{what}: {error}");
         workspace.write(queue, forged(&past));
         let before = workspace.read("told");
-        workspace
-            .quorum(&["run", "mission.yaml", "--fresh", "--yes"])
-            .exits(0);
+        workspace.quorum(&["run", "mission.yaml", "--fresh", "--yes"]).exits(0);
         let told = workspace.read("told");
         let told = told.strip_prefix(&before).expect("it only grows");
         // The run tells of its own end, and of nothing else.
         assert_eq!(told.lines().count(), 1, "{what}: {told}");
-        assert!(
-            !told.contains("FORGED") && !told.contains(&letter),
-            "{what}: {told}"
-        );
+        assert!(!told.contains("FORGED") && !told.contains(&letter), "{what}: {told}");
     }
     workspace.write(queue, &honest);
     workspace.quorum(&["dlq", "retry", &id]).exits(0);
@@ -283,14 +232,8 @@ fn a_tool_call_that_timed_out_for_good_is_a_dead_letter() {
         (&json!("tool:run"), &json!("timeout"), &json!("pending"))
     );
     assert_eq!(letter["args"]["task"], "work");
-    assert!(
-        letter["args"]["arguments"].to_string().contains("sleep 61"),
-        "{letter}"
-    );
+    assert!(letter["args"]["arguments"].to_string().contains("sleep 61"), "{letter}");
     let id = letter["id"].as_str().unwrap();
     // It was a step of an agent's work: nothing makes it again by itself.
-    workspace
-        .quorum(&["dlq", "retry", id])
-        .exits(2)
-        .says(&["'tool:run' cannot be tried again from here"]);
+    workspace.quorum(&["dlq", "retry", id]).exits(2).says(&["'tool:run' cannot be tried again from here"]);
 }

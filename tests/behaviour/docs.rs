@@ -62,19 +62,11 @@ fn every_block_says_what_it_is() {
 fn a_block_that_is_not_run_says_why_and_holds_no_command_of_quorum() {
     let mut wrong = Vec::new();
     for page in Page::all() {
-        let skipped = page
-            .blocks()
-            .into_iter()
-            .filter(|block| block.used == Ok(Use::Skip));
-        for Block {
-            line, body, above, ..
-        } in skipped
-        {
+        let skipped = page.blocks().into_iter().filter(|block| block.used == Ok(Use::Skip));
+        for Block { line, body, above, .. } in skipped {
             let place = format!("{}:{line}", page.path);
             if !(above.starts_with("<!-- not run: ") && above.ends_with(" -->")) {
-                wrong.push(format!(
-                    "{place}: no `<!-- not run: REASON -->` on the line above"
-                ));
+                wrong.push(format!("{place}: no `<!-- not run: REASON -->` on the line above"));
             }
             if let Some(command) = body.lines().find(|line| line.starts_with("quorum ")) {
                 wrong.push(format!("{place}: `{command}` could be run"));
@@ -91,9 +83,7 @@ fn every_command_in_a_sentence_is_one_that_quorum_understands() {
     let commands: BTreeSet<(String, String)> = Page::all()
         .iter()
         .flat_map(|page| {
-            page.commands_in_sentences()
-                .map(|command| (command, page.path.clone()))
-                .collect::<Vec<_>>()
+            page.commands_in_sentences().map(|command| (command, page.path.clone())).collect::<Vec<_>>()
         })
         .collect();
     assert!(commands.len() > 100, "only {} were found", commands.len());
@@ -137,11 +127,7 @@ fn every_link_between_pages_leads_somewhere() {
 #[test]
 fn the_summary_names_every_page_once() {
     let summary = Page::read("docs/SUMMARY.md");
-    let named: Vec<String> = summary
-        .links()
-        .iter()
-        .map(|(_, target)| summary.beside(target))
-        .collect();
+    let named: Vec<String> = summary.links().iter().map(|(_, target)| summary.beside(target)).collect();
     let all: BTreeSet<String> = Page::all()
         .into_iter()
         .map(|page| page.path)
@@ -236,9 +222,7 @@ fn every_folder_of_the_index_of_missions_is_used_by_one() {
     let index = Page::read("missions/README.md").text;
     for entry in std::fs::read_dir(project("missions")).expect("the folder is there") {
         let path = entry.expect("the folder can be read").path();
-        let name = Path::file_stem(&path)
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
+        let name = Path::file_stem(&path).and_then(|name| name.to_str()).unwrap_or_default();
         assert!(
             name == "README" || index.contains(&format!("[{name}]({name}.yaml)")),
             "missions/README.md does not name {name}"

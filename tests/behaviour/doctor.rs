@@ -24,34 +24,18 @@ fn a_fit_machine_passes_and_nothing_is_touched() {
     let done = workspace.quorum_with(&secret, &["doctor", "--json"]).exits(0);
     assert!(!done.stdout.contains("very-secret"));
     let document = done.json();
-    assert_eq!(
-        (&document["schema"], &document["ok"]),
-        (&"quorum.doctor/v1".into(), &true.into())
-    );
-    for name in [
-        "state folder",
-        "lock",
-        "locale",
-        "clock",
-        "mission",
-        "agent judge",
-    ] {
+    assert_eq!((&document["schema"], &document["ok"]), (&"quorum.doctor/v1".into(), &true.into()));
+    for name in ["state folder", "lock", "locale", "clock", "mission", "agent judge"] {
         assert_eq!(check(&document, name).0, "ok", "{name}: {document:#}");
     }
     let (status, place) = check(&document, "agent worker");
-    assert!(
-        status == "ok" && place.starts_with('/') && place.ends_with("/sh"),
-        "{place}"
-    );
+    assert!(status == "ok" && place.starts_with('/') && place.ends_with("/sh"), "{place}");
     assert_eq!(check(&document, "variables of worker"), ("ok", "set: MY_TOKEN"));
     assert_eq!(check(&document, "endpoints").0, "skipped");
     assert!(check(&document, "reviewers").1.contains("judge"));
     assert!(!workspace.exists(".polpo"), "looking made the state folder");
     let text = workspace.quorum_with(&secret, &["doctor"]).exits(0).stdout;
-    assert!(
-        text.contains("ok       agent worker") && text.contains("0 failed"),
-        "{text}"
-    );
+    assert!(text.contains("ok       agent worker") && text.contains("0 failed"), "{text}");
 }
 
 #[test]
@@ -60,14 +44,8 @@ fn what_is_missing_is_named_all_at_once() {
     let document = workspace.quorum(&["doctor", "--json"]).exits(9).json();
     assert_eq!(document["ok"], false);
     let (status, message) = check(&document, "agent worker");
-    assert!(
-        status == "fail" && message.contains("no-such-program"),
-        "{message}"
-    );
-    assert_eq!(
-        check(&document, "variables of worker"),
-        ("fail", "not set: MY_TOKEN")
-    );
+    assert!(status == "fail" && message.contains("no-such-program"), "{message}");
+    assert_eq!(check(&document, "variables of worker"), ("fail", "not set: MY_TOKEN"));
 }
 
 #[test]

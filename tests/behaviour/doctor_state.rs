@@ -12,12 +12,8 @@ use crate::support::{Workspace, standing, wait_for_file};
 /// The journal with one changed byte in its `line`-th line, from 1; and what stands before that line.
 fn damage(workspace: &Workspace, line: usize) -> (Vec<u8>, Vec<u8>) {
     let good = fs::read(workspace.journal()).expect("it is there");
-    let before: Vec<u8> = good
-        .split_inclusive(|byte| *byte == b'\n')
-        .take(line - 1)
-        .flatten()
-        .copied()
-        .collect();
+    let before: Vec<u8> =
+        good.split_inclusive(|byte| *byte == b'\n').take(line - 1).flatten().copied().collect();
     let mut bad = good;
     bad[before.len() + 30] ^= 1;
     fs::write(workspace.journal(), &bad).expect("it can be written");
@@ -48,10 +44,7 @@ fn a_whole_folder_is_fine_and_is_left_alone() {
     assert_eq!(lock.mtime_nsec(), after.mtime_nsec(), "it took the lock");
     let text = workspace.quorum(&["doctor", "state", "r1"]).exits(0).stdout;
     assert!(text.contains("whole: "), "{text}");
-    workspace
-        .quorum(&["doctor", "state", "r2"])
-        .exits(2)
-        .says(&["r2"]);
+    workspace.quorum(&["doctor", "state", "r2"]).exits(2).says(&["r2"]);
 }
 
 #[test]
@@ -66,23 +59,13 @@ fn everything_that_is_damaged_is_named_at_once() {
     workspace.write(&journal::inbox("x.json"), "no command");
     let document = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
     assert_eq!(document["ok"], false);
-    for (name, file) in [
-        ("snapshot of r1", journal::SNAPSHOT),
-        ("evidence of r1", &*prompt),
-        ("exits of r1", journal::EXITS),
-    ] {
+    for (name, file) in
+        [("snapshot of r1", journal::SNAPSHOT), ("evidence of r1", &*prompt), ("exits of r1", journal::EXITS)]
+    {
         let check = named(&document, name);
         assert_eq!(check["status"], "fail");
-        assert!(
-            check["file"].as_str().is_some_and(|path| path.ends_with(file)),
-            "{check:#}"
-        );
-        assert!(
-            check["message"]
-                .as_str()
-                .is_some_and(|message| message.contains(file)),
-            "{check:#}"
-        );
+        assert!(check["file"].as_str().is_some_and(|path| path.ends_with(file)), "{check:#}");
+        assert!(check["message"].as_str().is_some_and(|message| message.contains(file)), "{check:#}");
     }
     for name in ["leftovers", "inbox"] {
         assert_eq!(named(&document, name)["status"], "warn");
@@ -99,11 +82,7 @@ fn everything_that_is_damaged_is_named_at_once() {
     assert!(message.contains("records are missing"), "{message}");
     fs::write(workspace.run_folder().join("mission.yaml"), "name: other\n").expect("it can be written");
     let document = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
-    assert!(
-        named(&document, "run r1")["message"]
-            .to_string()
-            .contains("mission.yaml")
-    );
+    assert!(named(&document, "run r1")["message"].to_string().contains("mission.yaml"));
 }
 
 #[test]
@@ -112,16 +91,9 @@ fn the_place_of_the_damage_and_the_way_out_are_named() {
     let (_, before) = damage(&workspace, 4);
     let document = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
     let check = named(&document, "journal of r1");
-    assert_eq!(
-        (&check["line"], &check["byte"]),
-        (&4.into(), &before.len().into())
-    );
+    assert_eq!((&check["line"], &check["byte"]), (&4.into(), &before.len().into()));
     assert_eq!(check["help"], "quorum doctor state --keep-good-prefix r1");
-    assert!(
-        check["file"]
-            .as_str()
-            .is_some_and(|file| file.ends_with(&format!("r1/{}", journal::JOURNAL)))
-    );
+    assert!(check["file"].as_str().is_some_and(|file| file.ends_with(&format!("r1/{}", journal::JOURNAL))));
 }
 
 #[test]
@@ -129,11 +101,7 @@ fn a_folder_of_a_newer_version_is_not_judged() {
     let workspace = interrupted();
     workspace.write(".polpo/VERSION", format!("{}\n", journal::FORMAT + 1));
     let document = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
-    assert!(
-        named(&document, "state folder")["message"]
-            .to_string()
-            .contains("newer")
-    );
+    assert!(named(&document, "state folder")["message"].to_string().contains("newer"));
     assert_eq!(document["checks"].as_array().map(Vec::len), Some(2));
 }
 
@@ -154,27 +122,13 @@ fn what_is_kept_goes_on_and_what_is_lost_is_said_for_ever() {
     for line in 2..=6 {
         let workspace = interrupted();
         let (bad, before) = damage(&workspace, line);
-        let keep = [
-            "doctor",
-            "state",
-            "--keep-good-prefix",
-            "r1",
-            "--yes",
-            "--as",
-            "ada",
-            "--json",
-        ];
+        let keep = ["doctor", "state", "--keep-good-prefix", "r1", "--yes", "--as", "ada", "--json"];
         let document = workspace.quorum(&keep).exits(0).json();
         let lost = bad[before.len()..].to_vec();
         let lines = lost.iter().filter(|byte| **byte == b'\n').count();
         assert_eq!(document["schema"], "quorum.salvage/v1");
         assert_eq!(
-            (
-                &document["changed"],
-                &document["line"],
-                &document["lostBytes"],
-                &document["lostRecords"]
-            ),
+            (&document["changed"], &document["line"], &document["lostBytes"], &document["lostRecords"]),
             (&true.into(), &line.into(), &lost.len().into(), &lines.into())
         );
         let aside = workspace.run_folder().join(journal::DAMAGED);
@@ -183,10 +137,7 @@ fn what_is_kept_goes_on_and_what_is_lost_is_said_for_ever() {
         assert!(journal.starts_with(&before) && journal.len() > before.len());
 
         let status = workspace.status();
-        assert_eq!(
-            (&status["state"], &status["outcome"]),
-            (&"crashed".into(), &Value::Null)
-        );
+        assert_eq!((&status["state"], &status["outcome"]), (&"crashed".into(), &Value::Null));
         assert_told(&workspace, line);
         workspace.resume_json(0, &[]);
         assert_eq!(standing(&workspace.status(), "slow").0, "done");
@@ -200,10 +151,7 @@ fn what_is_kept_goes_on_and_what_is_lost_is_said_for_ever() {
 /// Everybody who looks is told.
 fn assert_told(workspace: &Workspace, line: usize) {
     let at = format!("damaged at line {line}");
-    let event = workspace
-        .events()
-        .into_iter()
-        .find(|event| event["event"] == "run:salvaged");
+    let event = workspace.events().into_iter().find(|event| event["event"] == "run:salvaged");
     let event = event.expect("it is on record");
     assert_eq!((&event["by"], &event["line"]), (&"ada".into(), &line.into()));
     assert!(event["lostBytes"].as_u64() > Some(0) && event["at"].is_string());
@@ -215,10 +163,7 @@ fn assert_told(workspace: &Workspace, line: usize) {
         &["report", "r1"],
     ] {
         let text = workspace.quorum(command).exits(0).stdout;
-        assert!(
-            text.contains(&at) && text.contains(journal::DAMAGED),
-            "{command:?}: {text}"
-        );
+        assert!(text.contains(&at) && text.contains(journal::DAMAGED), "{command:?}: {text}");
     }
     let finished = workspace.quorum(&["resume"]);
     assert!(finished.stdout.contains(&at), "{}", finished.stdout);
@@ -230,26 +175,15 @@ fn an_outcome_before_the_damage_is_not_the_outcome() {
     let workspace =
         Workspace::with("name: x\nagents: {worker: {run: 'echo x >> log'}}\ntasks: [{title: one}]\n");
     workspace.run_json(0, &["--run-id", "r1"]);
-    let lines = fs::read_to_string(workspace.journal())
-        .expect("it is there")
-        .lines()
-        .count();
+    let lines = fs::read_to_string(workspace.journal()).expect("it is there").lines().count();
     workspace.quorum(&["resume", "r1", "--redo", "one"]).exits(0);
     damage(&workspace, lines + 1);
-    workspace
-        .quorum(&["doctor", "state", "--keep-good-prefix", "r1", "--yes"])
-        .exits(0);
+    workspace.quorum(&["doctor", "state", "--keep-good-prefix", "r1", "--yes"]).exits(0);
     let status = workspace.status();
-    assert_eq!(
-        (&status["outcome"], &status["state"]),
-        (&Value::Null, &"crashed".into())
-    );
+    assert_eq!((&status["outcome"], &status["state"]), (&Value::Null, &"crashed".into()));
     assert_ne!(workspace.quorum(&["status", "--exit-code"]).code(), Some(0));
     let document = workspace.resume_json(0, &[]);
-    assert_eq!(
-        (&document["outcome"], &document["state"]),
-        (&"ok".into(), &"ended".into())
-    );
+    assert_eq!((&document["outcome"], &document["state"]), (&"ok".into(), &"ended".into()));
     assert_eq!(document["warnings"].as_array().map(Vec::len), Some(1));
 }
 
@@ -258,20 +192,14 @@ fn what_cannot_be_kept_is_refused() {
     let workspace = interrupted();
     let (bad, _) = damage(&workspace, 1);
     let keep = ["doctor", "state", "--keep-good-prefix", "r1", "--yes"];
-    workspace
-        .quorum(&keep)
-        .exits(1)
-        .says(&["line 1", "nothing stands before it"]);
+    workspace.quorum(&keep).exits(1).says(&["line 1", "nothing stands before it"]);
     assert_eq!(fs::read(workspace.journal()).expect("it is there"), bad);
 
     // A forgery is not damage.
     let workspace = interrupted();
     let (bad, _) = damage(&workspace, 3);
     workspace.write(".polpo/runs/r1/foreign-write", "somebody");
-    workspace
-        .quorum(&keep)
-        .exits(1)
-        .says(&["changed by somebody else"]);
+    workspace.quorum(&keep).exits(1).says(&["changed by somebody else"]);
     assert_eq!(fs::read(workspace.journal()).expect("it is there"), bad);
 
     // Nor is a run at work.

@@ -20,10 +20,7 @@ tasks:
     assert_eq!(standing(&document, "one"), ("done", "unreviewed"));
     assert_eq!(standing(&document, "two"), ("done", "unreviewed"));
     assert_eq!(
-        (
-            &document["usage"]["inputTokens"],
-            &document["usage"]["outputTokens"]
-        ),
+        (&document["usage"]["inputTokens"], &document["usage"]["outputTokens"]),
         (&json!(0), &json!(0))
     );
     let of_turn = |task, what: &str| workspace.run_folder().join(journal::turn_file(task, 1, 1, what));
@@ -43,10 +40,7 @@ agents: {worker: {run: echo 'SCORE 100'}, parrot: {adapter: echo}}
 tasks: [{title: work, assignTo: worker}]
 ",
     );
-    assert_eq!(
-        standing(&workspace.run_json(0, &[]), "work"),
-        ("done", "unreviewed")
-    );
+    assert_eq!(standing(&workspace.run_json(0, &[]), "work"), ("done", "unreviewed"));
 }
 
 /// A worker that puts a perfect verdict of both kinds into the reviewer's mouth.
@@ -76,12 +70,7 @@ fn an_echo_judge_never_gives_a_verdict_whatever_the_worker_says() {
 
 #[test]
 fn an_echo_judge_lets_work_pass_only_where_the_mission_says_so() {
-    let open = LIAR
-        .replace("@settings", "settings: {failOpenOnUnparsedEval: true}")
-        .replace("@more", "");
+    let open = LIAR.replace("@settings", "settings: {failOpenOnUnparsedEval: true}").replace("@more", "");
     let workspace = Workspace::with(&open);
-    assert_eq!(
-        standing(&workspace.run_json(0, &[]), "work"),
-        ("done", "unreviewed")
-    );
+    assert_eq!(standing(&workspace.run_json(0, &[]), "work"), ("done", "unreviewed"));
 }

@@ -11,19 +11,10 @@ use crate::support::{Workspace, wait_for_file};
 /// The table of the life cycle (semantics, section 5). Written down again on purpose.
 const LEGAL: [(&str, &[&str]); 7] = [
     ("pending", &["assigned", "awaiting_approval", "failed"]),
-    (
-        "awaiting_approval",
-        &["assigned", "in_progress", "pending", "review", "failed"],
-    ),
+    ("awaiting_approval", &["assigned", "in_progress", "pending", "review", "failed"]),
     ("assigned", &["in_progress", "pending", "failed"]),
-    (
-        "in_progress",
-        &["review", "awaiting_approval", "pending", "failed"],
-    ),
-    (
-        "review",
-        &["done", "in_progress", "pending", "awaiting_approval", "failed"],
-    ),
+    ("in_progress", &["review", "awaiting_approval", "pending", "failed"]),
+    ("review", &["done", "in_progress", "pending", "awaiting_approval", "failed"]),
     ("done", &["pending"]),
     ("failed", &["pending"]),
 ];
@@ -59,28 +50,18 @@ pub fn assert_legal_steps(events: &[Value]) {
         last_seq = seq;
         assert!(event["at"].is_string() && event["runId"].is_string(), "{event}");
         if event["event"] == "task:transition" {
-            let text = |key: &str| {
-                event[key]
-                    .as_str()
-                    .expect("a transition says from where to where")
-            };
+            let text = |key: &str| event[key].as_str().expect("a transition says from where to where");
             let (task, from, to) = (text("taskId"), text("from"), text("to"));
             let before = states.insert(task, to).unwrap_or("pending");
             assert_eq!(before, from, "{event}");
-            let (_, allowed) = LEGAL
-                .iter()
-                .find(|(state, _)| *state == from)
-                .expect("a known state");
+            let (_, allowed) = LEGAL.iter().find(|(state, _)| *state == from).expect("a known state");
             assert!(allowed.contains(&to), "{from} may not become {to}");
         }
     }
 }
 
 fn names(events: &[Value]) -> Vec<&str> {
-    events
-        .iter()
-        .filter_map(|event| event["event"].as_str())
-        .collect()
+    events.iter().filter_map(|event| event["event"].as_str()).collect()
 }
 
 #[test]
@@ -134,10 +115,7 @@ qualityGates:
         "quality:gate:failed",
         "run:finished",
     ] {
-        assert!(
-            events.iter().any(|event| is(event, name)),
-            "{name} is not in {names:?}"
-        );
+        assert!(events.iter().any(|event| is(event, name)), "{name} is not in {names:?}");
     }
     assert_eq!(names.last(), Some(&"run:finished"));
     let created = events.iter().filter(|event| event["event"] == "task:created");
@@ -155,10 +133,7 @@ tasks: [{title: one}, {title: two, dependsOn: [one]}]
 ",
     );
     let mut sessions = 0;
-    for (command, signal) in [
-        (&["run", "mission.yaml"][..], Signal::INT),
-        (&["resume"], Signal::TERM),
-    ] {
+    for (command, signal) in [(&["run", "mission.yaml"][..], Signal::INT), (&["resume"], Signal::TERM)] {
         let running = workspace.start(command);
         wait_for_file(&workspace.path("turn"));
         running.signal(signal);
@@ -167,27 +142,15 @@ tasks: [{title: one}, {title: two, dependsOn: [one]}]
         let events = workspace.events();
         assert_lawful(&events, false);
         assert_eq!(names(&events).last(), Some(&"run:finished"));
-        assert_eq!(
-            names(&events)
-                .iter()
-                .filter(|name| **name == "run:finished")
-                .count(),
-            sessions
-        );
+        assert_eq!(names(&events).iter().filter(|name| **name == "run:finished").count(), sessions);
         std::fs::remove_file(workspace.path("turn")).unwrap();
     }
     workspace.write("go", "");
     workspace.resume_json(0, &[]);
     let events = workspace.events();
     assert_lawful(&events, false);
-    let ends: Vec<_> = events
-        .iter()
-        .filter(|event| event["event"] == "run:finished")
-        .collect();
-    let codes: Vec<_> = ends
-        .iter()
-        .map(|event| event["exitCode"].as_u64().unwrap())
-        .collect();
+    let ends: Vec<_> = events.iter().filter(|event| event["event"] == "run:finished").collect();
+    let codes: Vec<_> = ends.iter().map(|event| event["exitCode"].as_u64().unwrap()).collect();
     assert_eq!(codes, [130, 143, 0]);
 }
 
@@ -215,10 +178,7 @@ tasks: [{title: one}, {title: two}]
 fn a_reader_that_goes_away_is_no_error() {
     let workspace = Workspace::with(&format!(
         "name: many\nagents: {{worker: {{run: 'true', input: none}}}}\ntasks: [{}]\n",
-        (0..200)
-            .map(|n| format!("{{title: t{n}}}"))
-            .collect::<Vec<_>>()
-            .join(", ")
+        (0..200).map(|n| format!("{{title: t{n}}}")).collect::<Vec<_>>().join(", ")
     ));
     workspace.run_json(0, &[]);
     for command in ["events", "status --json", "events --format jsonl"] {

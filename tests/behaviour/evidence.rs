@@ -7,10 +7,7 @@ use crate::support::{RUN_AS_R1, Workspace, attempts, gate, standing, task, wait_
 
 /// One task with these keys, whose agent is this shell script.
 fn one_task(script: &str, keys: &str) -> Workspace {
-    let script: String = script
-        .lines()
-        .map(|line| format!("      {}\n", line.trim()))
-        .collect();
+    let script: String = script.lines().map(|line| format!("      {}\n", line.trim())).collect();
     Workspace::with(&format!(
         "
 name: one task
@@ -51,10 +48,7 @@ fn false_green_01_an_agent_that_exits_0_having_done_nothing_has_failed() {
             assert_eq!(task(&document, "work")["failure"]["mode"], "hollow", "{script}");
             let attempt = &task(&document, "work")["attempts"][1];
             let cause = if before.is_none() { "artifact" } else { "preflight" };
-            assert_eq!(
-                (&attempt["cause"], &attempt["points"]),
-                (&json!(cause), &json!(20.0))
-            );
+            assert_eq!((&attempt["cause"], &attempt["points"]), (&json!(cause), &json!(20.0)));
         }
     }
 }
@@ -107,23 +101,14 @@ fn what_a_finish_gate_misses_is_told_in_the_same_attempt() {
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(attempts(&document, "work"), ["execute"]);
     let told = workspace.read("prompt.2");
-    assert!(
-        told.contains("Not finished yet") && told.contains("the test b is not green"),
-        "{told}"
-    );
-    assert!(
-        told.contains("looking for b") && !told.contains("the test a is not green"),
-        "{told}"
-    );
+    assert!(told.contains("Not finished yet") && told.contains("the test b is not green"), "{told}");
+    assert!(told.contains("looking for b") && !told.contains("the test a is not green"), "{told}");
     let checked: Vec<_> = of_kind(&workspace, "work:ended finish")
         .iter()
         .map(|event| (event["label"].clone(), event["passed"].clone()))
         .collect();
     let expected = [("a", true), ("b", false), ("a", true), ("b", true)];
-    assert_eq!(
-        checked,
-        expected.map(|(label, passed)| (json!(label), json!(passed)))
-    );
+    assert_eq!(checked, expected.map(|(label, passed)| (json!(label), json!(passed))));
     assert_eq!(of_kind(&workspace, "task:nudge").len(), 1);
 }
 
@@ -147,11 +132,7 @@ fn a_test_that_only_claims_to_be_green_is_not() {
     workspace.quorum(&["status", "--exit-code"]).exits(5);
     let junit = workspace.quorum(&["report", "--junit", "out.xml"]);
     assert_eq!(junit.code(), Some(0), "{}", junit.stderr);
-    assert!(
-        workspace.read("out.xml").contains("unverified"),
-        "{}",
-        workspace.read("out.xml")
-    );
+    assert!(workspace.read("out.xml").contains("unverified"), "{}", workspace.read("out.xml"));
 }
 
 #[test]
@@ -183,29 +164,18 @@ fn tests_that_a_file_names_are_frozen_when_the_run_starts() {
         workspace.write("list", list);
         let document = workspace.run_json(5, &[]);
         assert_eq!(standing(&document, "work"), ("done", "unverified"), "{list}");
-        let labels: Vec<_> = of_kind(&workspace, "work:ended finish")
-            .iter()
-            .map(|event| event["label"].clone())
-            .collect();
+        let labels: Vec<_> =
+            of_kind(&workspace, "work:ended finish").iter().map(|event| event["label"].clone()).collect();
         assert_eq!(labels, ["one", "two"]);
     }
-    for (list, words) in [
-        (None, "No such file"),
-        (Some(""), "names no test"),
-        (Some("[1]"), "JSON list"),
-    ] {
-        let workspace = one_task(
-            "touch touched",
-            "verify: {failToPass: list, testCommand: 'test -e {test}'}",
-        );
+    for (list, words) in [(None, "No such file"), (Some(""), "names no test"), (Some("[1]"), "JSON list")] {
+        let workspace =
+            one_task("touch touched", "verify: {failToPass: list, testCommand: 'test -e {test}'}");
         if let Some(list) = list {
             workspace.write("list", list);
         }
         for command in ["run", "validate"] {
-            workspace
-                .quorum(&[command, "mission.yaml"])
-                .exits(2)
-                .says(&["failToPass", words]);
+            workspace.quorum(&[command, "mission.yaml"]).exits(2).says(&["failToPass", words]);
         }
         workspace.assert_nothing_started();
     }
@@ -219,22 +189,13 @@ fn compilation_has_a_command_or_a_tsconfig() {
         .exits(2)
         .says(&["tsconfig.json", "compileCommand"]);
     // The default is run where there is one; there is no such compiler here.
-    let workspace = one_task(
-        "true",
-        "verify: {requireCompilation: true, compilationMaxAttempts: 1}",
-    );
+    let workspace = one_task("true", "verify: {requireCompilation: true, compilationMaxAttempts: 1}");
     workspace.write("tsconfig.json", "{}");
     workspace.write("bin/npx", "#!/bin/sh\necho \"npx $*\" >> ran\nexit 1\n");
     let npx = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(workspace.path("bin/npx"), npx).expect("it is ours");
-    let path = format!(
-        "{}:{}",
-        workspace.path("bin").display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
-    workspace
-        .quorum_with(&[("PATH", &path)], &["run", "mission.yaml", "--json"])
-        .exits(5);
+    let path = format!("{}:{}", workspace.path("bin").display(), std::env::var("PATH").unwrap_or_default());
+    workspace.quorum_with(&[("PATH", &path)], &["run", "mission.yaml", "--json"]).exits(5);
     assert_eq!(workspace.lines("ran"), ["npx tsc --noEmit"; 2]);
 }
 
@@ -249,10 +210,7 @@ fn what_makes_no_sense_in_a_finish_gate_is_an_error() {
         ("{requiredTest: [a]}", "requiredTests"),
     ] {
         let workspace = one_task("touch touched", &format!("verify: {verify}"));
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&["mission.yaml:9", words]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["mission.yaml:9", words]);
         workspace.assert_nothing_started();
     }
 }
@@ -270,17 +228,9 @@ fn a_run_that_is_killed_in_the_middle_of_a_gate_goes_on_with_it() {
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
-    assert_eq!(
-        workspace.lines("ran"),
-        ["one", "two", "two"],
-        "the first one was on record"
-    );
+    assert_eq!(workspace.lines("ran"), ["one", "two", "two"], "the first one was on record");
     assert_eq!(attempts(&document, "work"), ["execute"]);
-    assert_eq!(
-        of_kind(&workspace, "work:started turn").len(),
-        1,
-        "the worker is not started again"
-    );
+    assert_eq!(of_kind(&workspace, "work:started turn").len(), 1, "the worker is not started again");
 }
 
 #[test]
@@ -298,29 +248,15 @@ tasks:
 ",
     );
     let document = workspace.run_json(5, &[]);
-    assert_eq!(
-        standing(&document, "idle"),
-        ("done", "unverified"),
-        "{document:#}"
-    );
-    assert_eq!(
-        of_kind(&workspace, "task:nudge").len(),
-        0,
-        "there is nothing to tell it"
-    );
+    assert_eq!(standing(&document, "idle"), ("done", "unverified"), "{document:#}");
+    assert_eq!(of_kind(&workspace, "task:nudge").len(), 0, "there is nothing to tell it");
     let said = of_kind(&workspace, "stage:verdict");
-    assert!(
-        said.iter()
-            .any(|event| event.to_string().contains("cannot be told")),
-        "{said:?}"
-    );
+    assert!(said.iter().any(|event| event.to_string().contains("cannot be told")), "{said:?}");
 }
 
 #[test]
 fn too_many_rejections_in_a_row_stop_the_judging_and_are_never_a_success() {
-    let titles: String = (1..=7)
-        .map(|n| format!("  - {{title: t{n}, assignTo: worker}}\n"))
-        .collect();
+    let titles: String = (1..=7).map(|n| format!("  - {{title: t{n}, assignTo: worker}}\n")).collect();
     let workspace = Workspace::with(&format!(
         "
 name: a bad model
@@ -340,17 +276,11 @@ tasks:
     assert_eq!(standing(&document, "t6"), ("done", "unverified"));
     assert_eq!(standing(&document, "asked for"), ("done", "unverified"));
     assert_eq!(standing(&document, "later"), ("done", "below-threshold"));
-    assert_eq!(
-        document["conditions"],
-        json!(["indeterminate", "below_threshold"])
-    );
+    assert_eq!(document["conditions"], json!(["indeterminate", "below_threshold"]));
     assert_eq!(document["counts"]["indeterminate"], 1);
     assert_eq!(document["counts"]["unverified"], 3);
     let warned = document["warnings"].to_string();
-    assert!(
-        warned.contains("5 rejections in a row of the work of worker"),
-        "{warned}"
-    );
+    assert!(warned.contains("5 rejections in a row of the work of worker"), "{warned}");
     let skipped = of_kind(&workspace, "stage:verdict");
     let skipped = skipped.iter().filter(|event| event["cause"] == "breaker");
     assert_eq!(skipped.count(), 3);
@@ -360,19 +290,13 @@ tasks:
 fn the_mission_that_shows_it_does_what_it_says() {
     let workspace = Workspace::new();
     let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
-    for name in [
-        "evidence.yaml",
-        "evidence/develop.sh",
-        "evidence/tests/adds.sh",
-        "evidence/tests/negates.sh",
-    ] {
+    for name in
+        ["evidence.yaml", "evidence/develop.sh", "evidence/tests/adds.sh", "evidence/tests/negates.sh"]
+    {
         let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
         workspace.write(name, text);
     }
-    let document = workspace
-        .quorum(&["run", "evidence.yaml", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&["run", "evidence.yaml", "--json"]).exits(0).json();
     assert_eq!(standing(&document, "Write the calculator"), ("done", "clean"));
     assert_eq!(attempts(&document, "Write the calculator"), ["execute"]);
     assert_eq!(of_kind(&workspace, "task:nudge").len(), 1);

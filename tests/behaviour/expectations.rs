@@ -31,11 +31,7 @@ fn fails(worker: &str, expectations: &str, words: &[&str]) {
     let workspace = expecting(worker, expectations);
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "work"), ("failed", ""), "{expectations}");
-    assert_eq!(
-        task(&document, "work")["attempts"][0]["cause"],
-        "checks",
-        "{expectations}"
-    );
+    assert_eq!(task(&document, "work")["attempts"][0]["cause"], "checks", "{expectations}");
     let events = workspace.events();
     let verdict = events.iter().find(|event| event["event"] == "stage:verdict");
     let findings = verdict.expect("there is a verdict")["findings"].to_string();
@@ -59,18 +55,9 @@ fn files_must_exist_and_be_what_was_asked_for() {
         ("{type: file_exists, paths: [out/c.txt]}", &["out/c.txt"][..]),
         ("{type: file_exists, paths: [out/a.txt, gone.txt]}", &["gone.txt"]),
         ("{type: file_exists, paths: ['*.md']}", &["*.md"]),
-        (
-            "{type: file_exists, paths: [empty], minBytes: 1}",
-            &["empty", "0 bytes"],
-        ),
-        (
-            "{type: file_exists, paths: [out/a.txt], minBytes: 13}",
-            &["12 bytes", "13"],
-        ),
-        (
-            "{type: file_exists, paths: ['out/**/*.txt'], contains: hello}",
-            &["out/deep/b.txt", "hello"],
-        ),
+        ("{type: file_exists, paths: [empty], minBytes: 1}", &["empty", "0 bytes"]),
+        ("{type: file_exists, paths: [out/a.txt], minBytes: 13}", &["12 bytes", "13"]),
+        ("{type: file_exists, paths: ['out/**/*.txt'], contains: hello}", &["out/deep/b.txt", "hello"]),
         ("{type: file_exists, paths: [link]}", &["link"]),
         ("{type: file_exists, paths: [pipe]}", &["pipe"]),
         ("{type: file_exists, paths: [folder]}", &["folder"]),
@@ -90,21 +77,12 @@ fn a_metric_is_a_number_within_its_bounds() {
         passes("true", &format!("[{good}]"));
     }
     for (bad, words) in [
-        (
-            "{type: metric, name: m, command: 'echo 79.9', min: 80}",
-            &["79.9", "80"][..],
-        ),
+        ("{type: metric, name: m, command: 'echo 79.9', min: 80}", &["79.9", "80"][..]),
         ("{type: metric, name: m, command: 'echo 3', max: 2}", &["above"]),
         ("{type: metric, name: m, command: 'echo many', min: 0}", &["many"]),
-        (
-            "{type: metric, name: m, command: 'true', min: 0}",
-            &["one number", "nothing"],
-        ),
+        ("{type: metric, name: m, command: 'true', min: 0}", &["one number", "nothing"]),
         ("{type: metric, name: m, command: 'echo NaN', min: 0}", &["NaN"]),
-        (
-            "{type: metric, name: m, command: 'echo 90; exit 1', min: 80}",
-            &["exited 1"],
-        ),
+        ("{type: metric, name: m, command: 'echo 90; exit 1', min: 80}", &["exited 1"]),
     ] {
         fails("true", &format!("[{bad}]"), words);
     }
@@ -113,21 +91,9 @@ fn a_metric_is_a_number_within_its_bounds() {
 #[test]
 fn several_lines_run_under_strict_bash() {
     passes("true", "[{type: script, command: \"x=1\\n[[ $x == 1 ]]\\n\"}]");
-    fails(
-        "true",
-        "[{type: script, command: \"false\\necho reached\\n\"}]",
-        &["exited 1"],
-    );
-    fails(
-        "true",
-        "[{type: script, command: \"false | true\\necho reached\\n\"}]",
-        &["exited 1"],
-    );
-    fails(
-        "true",
-        "[{type: script, command: \"echo $unset\\necho reached\\n\"}]",
-        &["unset"],
-    );
+    fails("true", "[{type: script, command: \"false\\necho reached\\n\"}]", &["exited 1"]);
+    fails("true", "[{type: script, command: \"false | true\\necho reached\\n\"}]", &["exited 1"]);
+    fails("true", "[{type: script, command: \"echo $unset\\necho reached\\n\"}]", &["unset"]);
 }
 
 #[test]
@@ -143,10 +109,7 @@ fn a_check_that_takes_too_long_fails_and_is_killed() {
     let events = workspace.events();
     let finished = events.iter().find(|event| is(event, "work:ended check")).unwrap();
     let message = finished["message"].to_string();
-    assert!(
-        message.contains("time-out") && message.contains("so far"),
-        "{message}"
-    );
+    assert!(message.contains("time-out") && message.contains("so far"), "{message}");
 }
 
 #[test]
@@ -196,10 +159,7 @@ tasks:
 
 #[test]
 fn a_check_cannot_outlive_the_run() {
-    let workspace = expecting(
-        "true",
-        "[{type: test, command: '(sleep 60 & echo $! > left.pid); true'}]",
-    );
+    let workspace = expecting("true", "[{type: test, command: '(sleep 60 & echo $! > left.pid); true'}]");
     workspace.run_json(0, &[]);
     let pid = crate::support::read_pid(&workspace.path("left.pid"));
     crate::support::wait_for("the end of what a check left", || !crate::support::is_alive(pid));
@@ -223,10 +183,7 @@ tasks:
 
 #[test]
 fn promised_files_that_are_all_missing_or_empty_spend_no_judge() {
-    for worker in [
-        "echo I wrote everything",
-        ": > one.txt; : > two.txt; echo SCORE: 100",
-    ] {
+    for worker in ["echo I wrote everything", ": > one.txt; : > two.txt; echo SCORE: 100"] {
         let workspace = promising(worker);
         let document = workspace.run_json(3, &[]);
         assert_eq!(standing(&document, "work"), ("failed", ""));
@@ -241,10 +198,7 @@ fn promised_files_that_are_all_missing_or_empty_spend_no_judge() {
 
 #[test]
 fn a_metric_that_prints_more_than_a_number_is_a_failed_check_however_much_it_prints() {
-    for command in [
-        "echo 95; yes 99 | head -c 20000",
-        "echo 95; yes '' | head -c 20000; echo 10",
-    ] {
+    for command in ["echo 95; yes 99 | head -c 20000", "echo 95; yes '' | head -c 20000; echo 10"] {
         let workspace = Workspace::with(&format!(
             "
 name: long metric
@@ -257,10 +211,8 @@ tasks:
 "
         ));
         workspace.run_json(3, &[]);
-        let told = workspace
-            .events()
-            .iter()
-            .any(|event| event.to_string().contains("one number and nothing else"));
+        let told =
+            workspace.events().iter().any(|event| event.to_string().contains("one number and nothing else"));
         assert!(told, "{command}");
     }
 }

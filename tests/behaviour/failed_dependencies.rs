@@ -100,15 +100,8 @@ fn the_orchestrator_can_have_it_done_without() {
     assert_eq!(standing(&document, "third").0, "done");
     assert!(workspace.read("prompt.txt").contains("use the old list"));
     let asked = workspace.read("asked.txt");
-    assert!(
-        asked.contains("broken") && asked.contains("It failed: error"),
-        "{asked}"
-    );
-    let names: Vec<_> = workspace
-        .events()
-        .iter()
-        .map(|event| event["event"].clone())
-        .collect();
+    assert!(asked.contains("broken") && asked.contains("It failed: error"), "{asked}");
+    let names: Vec<_> = workspace.events().iter().map(|event| event["event"].clone()).collect();
     let at = |name: &str| names.iter().position(|known| known == name).expect(name);
     assert!(at("deadlock:detected") < at("deadlock:resolving"));
     assert!(at("deadlock:resolving") < at("deadlock:resolved"));
@@ -186,15 +179,6 @@ fn a_task_that_goes_on_without_a_dependency_says_so_in_its_findings() {
     let second = task(&document, "second");
     assert_eq!(second["status"], "done");
     let findings = second["findings"].as_array().unwrap();
-    let said: Vec<_> = findings
-        .iter()
-        .map(|row| (&row["severity"], &row["description"]))
-        .collect();
-    assert_eq!(
-        said,
-        [(
-            &Value::from("info"),
-            &Value::from("went on without 'first' (absorb)")
-        )]
-    );
+    let said: Vec<_> = findings.iter().map(|row| (&row["severity"], &row["description"])).collect();
+    assert_eq!(said, [(&Value::from("info"), &Value::from("went on without 'first' (absorb)"))]);
 }

@@ -20,12 +20,7 @@ fn run(agent: &str) -> Value {
 fn failure(document: &Value) -> (&str, &str, &str, usize) {
     let failure = &task(document, "t")["failure"];
     let text = |key: &str| failure[key].as_str().unwrap_or_default();
-    (
-        text("class"),
-        text("mode"),
-        text("errorType"),
-        attempts(document, "t").len(),
-    )
+    (text("class"), text("mode"), text("errorType"), attempts(document, "t").len())
 }
 
 #[test]
@@ -35,38 +30,20 @@ fn an_agents_standard_error_says_why_and_what_no_retry_can_help_with_ends_at_onc
             "echo 'API Error: 401 {\"error\":{\"type\":\"authentication_error\"}}' >&2; exit 1",
             ("provider_auth", "error", "error", 1),
         ),
-        (
-            "echo 'HTTP 402 Payment Required' >&2; exit 1",
-            ("provider_spend_limit", "rate-limit", "402", 1),
-        ),
+        ("echo 'HTTP 402 Payment Required' >&2; exit 1", ("provider_spend_limit", "rate-limit", "402", 1)),
         (
             "echo 'Tool call blocked: rm is not in the allowlist' >&2; exit 1",
             ("policy_blocked", "error", "error", 1),
         ),
-        (
-            "echo 'This action requires approval' >&2; exit 1",
-            ("permission_required", "error", "error", 1),
-        ),
-        (
-            "echo 'last status: 429 Too Many Requests' >&2; exit 1",
-            ("rate_limited", "rate-limit", "429", 3),
-        ),
-        (
-            "echo 'HTTP 503 Service Unavailable' >&2; exit 1",
-            ("provider_transient", "error", "error", 3),
-        ),
+        ("echo 'This action requires approval' >&2; exit 1", ("permission_required", "error", "error", 1)),
+        ("echo 'last status: 429 Too Many Requests' >&2; exit 1", ("rate_limited", "rate-limit", "429", 3)),
+        ("echo 'HTTP 503 Service Unavailable' >&2; exit 1", ("provider_transient", "error", "error", 3)),
         (
             "echo 'cat: out.txt: No such file or directory' >&2; exit 1",
             ("missing_target_path", "error", "error", 3),
         ),
-        (
-            "echo 'invalid arguments for tool edit' >&2; exit 1",
-            ("invalid_tool_args", "error", "error", 3),
-        ),
-        (
-            "echo 'Request timed out.' >&2; exit 1",
-            ("timeout", "timeout", "timeout", 3),
-        ),
+        ("echo 'invalid arguments for tool edit' >&2; exit 1", ("invalid_tool_args", "error", "error", 3)),
+        ("echo 'Request timed out.' >&2; exit 1", ("timeout", "timeout", "timeout", 3)),
         // What ends at once and nobody knows why is tried once more, what took its time as often as it may.
         ("kill -9 $$", ("unknown", "error", "error", 2)),
         ("sleep 1.1; exit 1", ("unknown", "error", "error", 3)),
@@ -93,10 +70,7 @@ fn a_debug_build_waits_as_much_less_as_it_is_told_and_writes_what_the_rules_say(
     workspace.run_json(3, &[]);
     assert_eq!(model.asked().len(), 4, "a request is repeated three times");
     let took = begin.elapsed();
-    assert!(
-        took < Duration::from_secs(6),
-        "1 + 2 + 4 s and more are to be waited at full scale: {took:?}"
-    );
+    assert!(took < Duration::from_secs(6), "1 + 2 + 4 s and more are to be waited at full scale: {took:?}");
 }
 
 #[test]
@@ -126,10 +100,7 @@ fn a_structured_error_on_standard_output_says_why() {
         let (found, _, _, attempts) = failure(&document);
         assert_eq!((found, attempts), (class, tries), "{printed}");
         let message = task(&document, "t")["failure"]["message"].as_str().unwrap();
-        assert!(
-            message.contains(reason) && !message.contains("unrelated"),
-            "{message}"
-        );
+        assert!(message.contains(reason) && !message.contains("unrelated"), "{message}");
     }
 }
 
@@ -163,30 +134,19 @@ fn a_command_that_its_shell_cannot_find_is_tried_once() {
         let document = workspace.run_json(3, &[]);
         let failure = &task(&document, "t")["failure"];
         assert_eq!(
-            (
-                failure["class"].as_str(),
-                failure["mode"].as_str(),
-                attempts(&document, "t").len()
-            ),
+            (failure["class"].as_str(), failure["mode"].as_str(), attempts(&document, "t").len()),
             (Some("unknown"), Some("error"), 1),
             "{failure}"
         );
         let message = failure["message"].as_str().unwrap();
-        assert!(
-            message.starts_with(&format!("exited {code}")) && !message.contains("quorum:"),
-            "{message}"
-        );
+        assert!(message.starts_with(&format!("exited {code}")) && !message.contains("quorum:"), "{message}");
     }
 }
 
 #[test]
 fn a_refused_connection_of_a_worker_is_repeated_once_a_turn_and_named_with_its_port() {
     // Nobody listens on a port that was just given back.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let workspace = Workspace::with(&format!(
         "name: m\nagents: {{w: {{adapter: openai, baseUrl: 'http://127.0.0.1:{port}/v1', model: m}}}}\nsettings: {{maxRetries: 0}}\ntasks: [{{title: t}}]\n"
     ))
@@ -195,8 +155,6 @@ fn a_refused_connection_of_a_worker_is_repeated_once_a_turn_and_named_with_its_p
     let message = task(&document, "t")["failure"]["message"].as_str().unwrap();
     assert!(message.contains(&format!("127.0.0.1:{port}")), "{message}");
     let events = workspace.events();
-    let repeated = events
-        .iter()
-        .filter(|event| is(event, "work:progressed turn retry"));
+    let repeated = events.iter().filter(|event| is(event, "work:progressed turn retry"));
     assert_eq!(repeated.count(), 1, "{events:#?}");
 }

@@ -28,10 +28,7 @@ fn the_agent_that_stands_in_judges_and_is_on_record() {
     let table = [
         ("review: required", "SCORE: 90"),
         ("review: none, verification: {rubric: default-task}", GRADES),
-        (
-            "review: none, stages: [{name: legal, agent: a}]",
-            r#"{"verdict": "pass"}"#,
-        ),
+        ("review: none, stages: [{name: legal, agent: a}]", r#"{"verdict": "pass"}"#),
     ];
     for (keys, reply) in table {
         let workspace = workspace(keys, reply);
@@ -39,22 +36,14 @@ fn the_agent_that_stands_in_judges_and_is_on_record() {
         assert_eq!(standing(&document, "work"), ("done", "clean"), "{keys}");
         assert_eq!(task(&document, "work")["reviews"][0]["reviewer"], "b", "{keys}");
         let events = workspace.events();
-        let fallback = events
-            .iter()
-            .find(|event| event["event"] == "agent:fallback")
-            .unwrap();
+        let fallback = events.iter().find(|event| event["event"] == "agent:fallback").unwrap();
         assert_eq!(
-            (
-                &fallback["agentName"],
-                &fallback["insteadName"],
-                &fallback["class"]
-            ),
+            (&fallback["agentName"], &fallback["insteadName"], &fallback["class"]),
             (&json!("a"), &json!("b"), &json!("provider_auth"))
         );
         let show = workspace.quorum(&["show", "work"]).exits(0);
         assert!(
-            show.stdout
-                .contains("'b' judged instead of 'a', which could not be reached"),
+            show.stdout.contains("'b' judged instead of 'a', which could not be reached"),
             "{}",
             show.stdout
         );
@@ -85,26 +74,17 @@ fn whoever_stands_in_must_be_there_before_anything_starts() {
     let mission = workspace.read("mission.yaml");
     let other = mission.lines().find(|line| line.contains(" b: {run")).unwrap();
     let workspace = workspace.tap_mission(other, "  b: {run: [/nowhere/judge]}");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["agent 'b'"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["agent 'b'"]);
     workspace.assert_nothing_started();
 }
 
 /// Where `validate` warns that a `fallback` does nothing: the lines of the mission, by number.
 fn idle(agents: &str, rest: &str) -> Vec<u64> {
     let workspace = Workspace::with(&format!("name: m\nagents:\n{agents}{rest}"));
-    let document = workspace
-        .quorum(&["validate", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&["validate", "mission.yaml", "--json"]).exits(0).json();
     let found = document["files"][0]["diagnostics"].as_array().unwrap();
     let lines = found.iter().map(|problem| {
-        assert_eq!(
-            (&problem["code"], &problem["severity"]),
-            (&json!("Q0309"), &json!("warning"))
-        );
+        assert_eq!((&problem["code"], &problem["severity"]), (&json!("Q0309"), &json!("warning")));
         problem["line"].as_u64().unwrap()
     });
     lines.collect()
@@ -120,12 +100,9 @@ fn a_fallback_of_an_agent_that_never_judges_is_warned_about() {
     let workspace = Workspace::with(&real.replace("[x]", "[echo, 'SCORE: 90']"));
     for command in ["validate", "run"] {
         let told = workspace.quorum(&[command, "mission.yaml"]).exits(0).stderr;
-        for words in [
-            "warning[Q0309]",
-            "mission.yaml:3:",
-            "the agent 'w' does nothing",
-            "work, answers and approvals",
-        ] {
+        for words in
+            ["warning[Q0309]", "mission.yaml:3:", "the agent 'w' does nothing", "work, answers and approvals"]
+        {
             assert!(told.contains(words), "{words}: {told}");
         }
     }
@@ -152,19 +129,10 @@ fn a_fallback_of_an_agent_that_never_judges_is_warned_about() {
     let unasked = "tasks: [{title: t, assignTo: w, review: none}]\n";
     assert_eq!(idle(models, unasked), [3, 4]);
     // Who can hand work down may have to judge what comes back.
-    assert_eq!(
-        idle(&models.replace("model: m", "model: m, tools: [read]"), unasked),
-        [0_u64; 0]
-    );
+    assert_eq!(idle(&models.replace("model: m", "model: m, tools: [read]"), unasked), [0_u64; 0]);
     // A person is waited for.
     let person = "  p: {adapter: human, fallback: w}\n  w: {run: [x]}\n";
-    assert_eq!(
-        idle(
-            person,
-            "stages: [{name: s, agent: p}]\ntasks: [{title: t, assignTo: w}]\n"
-        ),
-        [3]
-    );
+    assert_eq!(idle(person, "stages: [{name: s, agent: p}]\ntasks: [{title: t, assignTo: w}]\n"), [3]);
     // Agents of a project are for all of its missions.
     let workspace = Workspace::with("name: m\ntasks: [{title: t, assignTo: w}]\n");
     workspace.write("quorum.yaml", format!("agents:\n{agents}"));

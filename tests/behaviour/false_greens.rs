@@ -58,10 +58,7 @@ tasks:
     assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
     assert_eq!(task(&document, "work")["attempts"][1]["cause"], "checks");
     let told = workspace.read("prompts/prompt.2.1");
-    assert!(
-        told.contains("exited 7") && told.contains("two of three are red"),
-        "{told}"
-    );
+    assert!(told.contains("exited 7") && told.contains("two of three are red"), "{told}");
     let events = workspace.events();
     let finished = events.iter().find(|event| is(event, "work:ended check"));
     let shown = finished.expect("the check is on record")["message"].to_string();
@@ -75,18 +72,9 @@ fn false_green_04_nothing_invalid_is_dropped() {
         ("an unknown type", expectation("{type: tests, command: 'true'}")),
         ("no command", expectation("{type: script}")),
         ("an unknown key", expectation("{type: script, comand: 'true'}")),
-        (
-            "a threshold off both scales",
-            expectation("{type: llm_review, criteria: good, threshold: 7}"),
-        ),
-        (
-            "a negative weight",
-            expectation("{type: llm_review, dimensions: [{name: a, weight: -1}]}"),
-        ),
-        (
-            "a review without anything to review",
-            expectation("{type: llm_review}"),
-        ),
+        ("a threshold off both scales", expectation("{type: llm_review, criteria: good, threshold: 7}")),
+        ("a negative weight", expectation("{type: llm_review, dimensions: [{name: a, weight: -1}]}")),
+        ("a review without anything to review", expectation("{type: llm_review}")),
         (
             "a rubric level that is none",
             expectation("{type: llm_review, dimensions: [{name: a, weight: 1, rubric: {6: superb}}]}"),
@@ -106,11 +94,7 @@ tasks:
         ));
         let finished = workspace.quorum(&["run", "mission.yaml"]);
         assert_eq!(finished.code(), Some(2), "{what}: {}", finished.stderr);
-        assert!(
-            finished.stderr.contains("mission.yaml:"),
-            "{what}: {}",
-            finished.stderr
-        );
+        assert!(finished.stderr.contains("mission.yaml:"), "{what}: {}", finished.stderr);
         workspace.assert_nothing_started();
     }
 }
@@ -135,14 +119,8 @@ tasks:
 #[test]
 fn false_green_05_a_missing_or_cyclic_dependency_is_an_error() {
     for (tasks, words) in [
-        (
-            "[{title: write, dependsOn: [desing]}, {title: design}]",
-            &["desing", "did you mean", "design"][..],
-        ),
-        (
-            "[{title: one, dependsOn: [two]}, {title: two, dependsOn: [one]}]",
-            &["one", "two", "->"],
-        ),
+        ("[{title: write, dependsOn: [desing]}, {title: design}]", &["desing", "did you mean", "design"][..]),
+        ("[{title: one, dependsOn: [two]}, {title: two, dependsOn: [one]}]", &["one", "two", "->"]),
         ("[{title: one, dependsOn: [one]}]", &["one"]),
     ] {
         let workspace = Workspace::with(&format!(
@@ -161,10 +139,7 @@ tasks: {tasks}
 fn false_green_06_an_unavailable_judge_is_no_pass() {
     for (what, judge) in [
         ("it fails", "exit 1"),
-        (
-            "it fails after it has scored",
-            "echo SCORE 100; echo 'SCORE: 100'; exit 1",
-        ),
+        ("it fails after it has scored", "echo SCORE 100; echo 'SCORE: 100'; exit 1"),
         ("it dies", "echo 'SCORE: 100'; kill -9 $$"),
     ] {
         let workspace = Workspace::with(&format!(
@@ -247,20 +222,12 @@ fn false_green_08_an_unparseable_verdict_is_never_a_pass() {
         let workspace = Workspace::with(WORKER_AND_JUDGE);
         workspace.judge("judge", &[reply]);
         let document = workspace.run_json(6, &[]);
-        assert_eq!(
-            standing(&document, "work"),
-            ("done", "below-threshold"),
-            "{reply}"
-        );
+        assert_eq!(standing(&document, "work"), ("done", "below-threshold"), "{reply}");
         assert_eq!(task(&document, "work")["points"], json!(null), "{reply}");
         assert_eq!(attempts(&document, "work"), ["execute", "fix"], "{reply}");
         // Each attempt is judged, and each judge asked once more, strictly.
         assert_eq!(workspace.calls("judge"), 4, "{reply}");
-        assert_eq!(
-            document["conditions"],
-            json!(["indeterminate", "below_threshold"]),
-            "{reply}"
-        );
+        assert_eq!(document["conditions"], json!(["indeterminate", "below_threshold"]), "{reply}");
     }
 }
 
@@ -363,10 +330,7 @@ tasks:
     assert_eq!(document["requests"][0]["kind"], "below-threshold");
     assert_eq!(document["requests"][0]["task"], "poor");
     let told = workspace.read("read/prompt.1.1");
-    assert!(
-        told.contains("[ACCEPTED BELOW QUALITY BAR, score 41.5]"),
-        "{told}"
-    );
+    assert!(told.contains("[ACCEPTED BELOW QUALITY BAR, score 41.5]"), "{told}");
     let forced = workspace.events();
     assert!(forced.iter().any(|event| event["event"] == "task.forceAccept"));
     workspace.quorum(&["status", "--exit-code"]).exits(5);
@@ -422,27 +386,16 @@ tasks:
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     assert_eq!(workspace.lines("asked").len(), 1);
 
-    for asked_for in [
-        "review: required",
-        "expectations: [{type: llm_review, criteria: good}]",
-    ] {
+    for asked_for in ["review: required", "expectations: [{type: llm_review, criteria: good}]"] {
         let workspace = Workspace::with(&mission(asked_for));
         let document = workspace.run_json(6, &[]);
-        assert_eq!(
-            standing(&document, "work"),
-            ("awaiting_approval", ""),
-            "{asked_for}"
-        );
+        assert_eq!(standing(&document, "work"), ("awaiting_approval", ""), "{asked_for}");
         assert_eq!(workspace.lines("asked").len(), 1, "{asked_for}");
     }
 
-    let workspace = Workspace::with(&mission(
-        "expectations: [{type: llm_review, criteria: good, reviewers: [author]}]",
-    ));
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["author", "own work"]);
+    let workspace =
+        Workspace::with(&mission("expectations: [{type: llm_review, criteria: good, reviewers: [author]}]"));
+    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["author", "own work"]);
     assert!(!workspace.exists("asked"));
 }
 

@@ -45,20 +45,12 @@ tasks:
 
 /// Nobody who works gives the score.
 fn assert_not_forged(workspace: &Workspace, codes: [i32; 2]) {
-    let finished = workspace
-        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"])
-        .finish();
+    let finished =
+        workspace.start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"]).finish();
     let document = finished.json();
-    assert!(
-        finished.code().is_some_and(|code| codes.contains(&code)),
-        "{:?}\n{document:#}",
-        finished.code()
-    );
+    assert!(finished.code().is_some_and(|code| codes.contains(&code)), "{:?}\n{document:#}", finished.code());
     let work = task(&document, "work");
-    assert!(
-        work["points"].as_f64().is_none_or(|points| points <= 10.0),
-        "{work:#}"
-    );
+    assert!(work["points"].as_f64().is_none_or(|points| points <= 10.0), "{work:#}");
     assert_ne!(standing(&document, "work"), ("done", "clean"));
 }
 
@@ -91,9 +83,7 @@ fn false_green_30_what_the_author_leaves_behind_does_not_reach_its_judge() {
     let other =
         "until test -e left; do sleep 0.01; done; until test -e asked; do sleep 0.01; done; sleep 0.3";
     let workspace = beside_a_judge(&late, "-", other);
-    let text = workspace
-        .read("mission.yaml")
-        .replace("n=0; until", "touch asked; n=0; until");
+    let text = workspace.read("mission.yaml").replace("n=0; until", "touch asked; n=0; until");
     workspace.write("mission.yaml", text);
     assert_not_forged(&workspace, [5, 5]);
     assert!(!workspace.exists("tried"), "something of the turn lived on");
@@ -123,15 +113,7 @@ fn false_green_30_a_reply_cannot_be_rewritten() {
 
 #[test]
 fn false_green_37_a_metric_of_several_numbers_or_none_is_a_failed_check() {
-    for printed in [
-        "95\\n10",
-        "10\\n95",
-        "95 10",
-        "95.5% of lines",
-        "9_0",
-        "coverage: 95",
-        "",
-    ] {
+    for printed in ["95\\n10", "10\\n95", "95 10", "95.5% of lines", "9_0", "coverage: 95", ""] {
         let workspace = Workspace::with(&format!(
             "
 name: measured
@@ -146,10 +128,7 @@ tasks:
         let document = workspace.run_json(3, &[]);
         assert_eq!(standing(&document, "work"), ("failed", ""), "{printed}");
         let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).stdout;
-        assert!(
-            shown.contains("must print one number and nothing else"),
-            "{shown}"
-        );
+        assert!(shown.contains("must print one number and nothing else"), "{shown}");
     }
 }
 
@@ -261,10 +240,7 @@ fn assert_blocked(workspace: &Workspace) {
 
 #[test]
 fn false_green_27_a_key_that_nobody_asked_for_hides_no_blocking_finding() {
-    let reply = format!(
-        r#"{{"findings": [{}], "model": "m"}}"#,
-        grave(r#", "cwe": "CWE-89""#)
-    );
+    let reply = format!(r#"{{"findings": [{}], "model": "m"}}"#, grave(r#", "cwe": "CWE-89""#));
     assert_blocked(&scrutinised(RED_TEAM, &reply));
 }
 
@@ -290,18 +266,12 @@ fn false_green_27_another_faulty_finding_hides_no_blocking_finding() {
         "null",
         r#""words""#,
     ] {
-        for list in [
-            format!("{faulty}, {}", grave("")),
-            format!("{}, {faulty}", grave("")),
-        ] {
+        for list in [format!("{faulty}, {}", grave("")), format!("{}, {faulty}", grave(""))] {
             assert_blocked(&scrutinised(RED_TEAM, &format!("{{\"findings\": [{list}]}}")));
         }
     }
     let crowd = vec![r#"{"severity": "low", "description": "a comma"}"#; 40].join(", ");
-    assert_blocked(&scrutinised(
-        RED_TEAM,
-        &format!("{{\"findings\": [{crowd}, {}]}}", grave("")),
-    ));
+    assert_blocked(&scrutinised(RED_TEAM, &format!("{{\"findings\": [{crowd}, {}]}}", grave(""))));
 }
 
 #[test]
@@ -357,10 +327,8 @@ tasks:
 }
 
 fn assert_protected(workspace: &Workspace, title: &str, words: &str) {
-    let finished = workspace
-        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"])
-        .finish()
-        .exits(3);
+    let finished =
+        workspace.start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"]).finish().exits(3);
     let document = finished.json();
     let failure = &task(&document, title)["failure"];
     assert_eq!(failure["mode"], "protected", "{document:#}");
@@ -417,10 +385,8 @@ tasks:
 ",
     );
     workspace.write("tests/check.sh", "test -e right");
-    let finished = workspace
-        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"])
-        .finish()
-        .exits(3);
+    let finished =
+        workspace.start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"]).finish().exits(3);
     // What it said while they were others is no verdict; it is asked again, and says what they say.
     let document = finished.json();
     assert_eq!(standing(&document, "work").0, "failed", "{document:#}");
@@ -434,22 +400,10 @@ tasks:
 fn false_green_34_the_scripts_of_judges_checks_stages_and_approvers_are_protected() {
     let rows = [
         ("judge.sh", "review: required", ""),
-        (
-            "check.sh",
-            "expectations: [{type: test, command: sh check.sh}]",
-            "",
-        ),
-        (
-            "check.sh",
-            "expectations: [{type: metric, name: m, command: sh check.sh, min: 1}]",
-            "",
-        ),
+        ("check.sh", "expectations: [{type: test, command: sh check.sh}]", ""),
+        ("check.sh", "expectations: [{type: metric, name: m, command: sh check.sh, min: 1}]", ""),
         ("check.sh", "verify: {commands: [sh check.sh]}", ""),
-        (
-            "check.sh",
-            "review: none",
-            "stages: [{name: lint, command: ./check.sh}]",
-        ),
+        ("check.sh", "review: none", "stages: [{name: lint, command: ./check.sh}]"),
     ];
     for (script, task, mission) in rows {
         let workspace = Workspace::with(&format!(
@@ -524,12 +478,7 @@ tasks:
 #[test]
 fn false_green_32_an_orphan_of_a_killed_supervisor_does_not_approve() {
     let workspace = orphaned();
-    assert_eq!(
-        workspace.lines("codes"),
-        ["9", "9", "9"],
-        "{}",
-        workspace.read("said")
-    );
+    assert_eq!(workspace.lines("codes"), ["9", "9", "9"], "{}", workspace.read("said"));
     let document = workspace.status();
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
     workspace.write("go", "");
@@ -549,14 +498,8 @@ fn false_green_32_a_process_in_a_namespace_of_its_own_does_not_approve() {
     assert_eq!(codes.len(), 8);
     let said = workspace.read("said");
     let forbidden = said.contains("unshare:");
-    assert!(
-        forbidden || codes.iter().all(|code| code == "9"),
-        "{codes:?}\n{said}"
-    );
-    assert!(
-        !workspace.exists(&journal::inbox("")),
-        "it was not heard and left a letter"
-    );
+    assert!(forbidden || codes.iter().all(|code| code == "9"), "{codes:?}\n{said}");
+    assert!(!workspace.exists(&journal::inbox("")), "it was not heard and left a letter");
     assert_eq!(standing(&workspace.status(), "work"), ("awaiting_approval", ""));
 }
 
@@ -570,10 +513,7 @@ fn false_green_24_a_supervisor_that_is_stopped_does_not_hang_the_run() {
         .finish()
         .exits(1)
         .says(&["gave no sign of life"]);
-    assert!(
-        !is_alive(read_pid(&workspace.path("pid"))),
-        "the agent works on unseen"
-    );
+    assert!(!is_alive(read_pid(&workspace.path("pid"))), "the agent works on unseen");
     let foreign = |event: &serde_json::Value| event["event"] == "state:foreign";
     assert!(workspace.events().iter().any(foreign));
 }
@@ -609,15 +549,9 @@ fn false_green_26_what_a_parallel_task_overwrote_does_not_stand() {
     assert_eq!(failure["mode"], "regressed");
     let message = failure["message"].to_string();
     assert!(message.contains("grep -q alpha"), "{message}");
-    assert!(
-        message.contains("out.txt is also named by task 'second'"),
-        "{message}"
-    );
+    assert!(message.contains("out.txt is also named by task 'second'"), "{message}");
     assert_eq!(document["counts"]["regressed"], 2);
-    assert_eq!(
-        (&document["audit"], &document["finalChecks"]),
-        (&"held".into(), &"auto".into())
-    );
+    assert_eq!((&document["audit"], &document["finalChecks"]), (&"held".into(), &"auto".into()));
     assert_eq!(document["resumable"], false);
     let events = workspace.events();
     let regressed = events.iter().find(|event| event["event"] == "task:regressed");
@@ -644,10 +578,7 @@ tasks:
     assert_eq!(workspace.read("calc.py"), "done\n");
     let events = workspace.events();
     let regressed = events.iter().find(|event| event["event"] == "task:regressed");
-    assert_eq!(
-        regressed.expect("it is told")["reason"],
-        "calc.py was removed after it was accepted"
-    );
+    assert_eq!(regressed.expect("it is told")["reason"], "calc.py was removed after it was accepted");
 }
 
 #[test]
@@ -665,10 +596,7 @@ tasks:
 ",
     );
     let document = workspace.run_json(8, &[]);
-    let id = document["approvals"][0]["id"]
-        .as_str()
-        .expect("it has an id")
-        .to_owned();
+    let id = document["approvals"][0]["id"].as_str().expect("it has an id").to_owned();
     std::fs::remove_file(workspace.path("One.txt")).expect("it is there");
     workspace.quorum(&["approve", &id]).exits(0);
     for _ in 0..2 {

@@ -26,13 +26,9 @@ qualityGates: [{name: door, afterTasks: [work], blocksTasks: [ship], minScore: 7
 fn false_green_28_the_newest_run_answers_not_the_one_with_the_greatest_name() {
     let workspace = Workspace::with(GATED);
     workspace.write("score", "SCORE: 90");
-    workspace
-        .quorum(&["run", "mission.yaml", "-q", "--run-id", "build-9"])
-        .exits(0);
+    workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", "build-9"]).exits(0);
     workspace.write("score", "SCORE: 40");
-    workspace
-        .quorum(&["run", "mission.yaml", "-q", "--run-id", "build-10"])
-        .exits(4);
+    workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", "build-10"]).exits(4);
     workspace.quorum(&["gate", "door"]).exits(4);
     workspace.quorum(&["status", "--exit-code"]).exits(4);
     assert_eq!(workspace.status()["runId"], "build-10");
@@ -56,30 +52,21 @@ tasks:
     workspace.bash("cp -a one/agents one/.polpo two/").exits(0);
     in_folder(&workspace, "two", &["approve", "r1.1.1"]).exits(0);
     in_folder(&workspace, "two", &["resume"]).exits(3);
-    assert!(
-        !workspace.exists("one/Two.txt"),
-        "the other checkout was worked in"
-    );
+    assert!(!workspace.exists("one/Two.txt"), "the other checkout was worked in");
 }
 
 /// An honest, green run of the same mission, as an agent would prepare it elsewhere.
 fn green_run(id: &str) -> Workspace {
     let forger = Workspace::with(GATED);
     forger.write("score", "SCORE: 95");
-    forger
-        .quorum(&["run", "mission.yaml", "-q", "--run-id", id])
-        .exits(0);
+    forger.quorum(&["run", "mission.yaml", "-q", "--run-id", id]).exits(0);
     forger
 }
 
 fn plant(from: &Workspace, id: &str, to: &Path) {
     let run = from.path(&format!(".polpo/runs/{id}"));
     fs::create_dir_all(to).expect("it can be made");
-    let copied = std::process::Command::new("cp")
-        .arg("-a")
-        .arg(run)
-        .arg(to)
-        .status();
+    let copied = std::process::Command::new("cp").arg("-a").arg(run).arg(to).status();
     assert!(copied.expect("it can be copied").success());
 }
 
@@ -88,23 +75,15 @@ fn false_green_33_a_run_that_was_planted_between_sessions_answers_nothing() {
     for later in [false, true] {
         let workspace = Workspace::with(GATED);
         workspace.write("score", "SCORE: 40");
-        workspace
-            .quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"])
-            .exits(4);
+        workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"]).exits(4);
         let forged = green_run("zzz");
         plant(&forged, "zzz", &workspace.path(".polpo/runs"));
         if later {
             let journal = workspace.path(&journal::of("zzz"));
             journal::backdate(&journal, 9_000_000_000_000);
         }
-        workspace
-            .quorum(&["gate", "door"])
-            .exits(4)
-            .says(&["zzz", "passed over"]);
-        workspace
-            .quorum(&["status", "--exit-code"])
-            .exits(4)
-            .says(&["zzz", "passed over"]);
+        workspace.quorum(&["gate", "door"]).exits(4).says(&["zzz", "passed over"]);
+        workspace.quorum(&["status", "--exit-code"]).exits(4).says(&["zzz", "passed over"]);
         assert_eq!(workspace.status()["runId"], "r1");
         workspace.quorum(&["resume"]).exits(4);
         // Who names it sees it, with the warning.
@@ -121,18 +100,14 @@ fn false_green_33_a_run_whose_end_was_rewritten_is_passed_over() {
     let workspace = Workspace::with(GATED);
     workspace.write("score", "SCORE: 40");
     for id in ["r1", "r2"] {
-        workspace
-            .quorum(&["run", "mission.yaml", "-q", "--fresh", "--yes", "--run-id", id])
-            .exits(4);
+        workspace.quorum(&["run", "mission.yaml", "-q", "--fresh", "--yes", "--run-id", id]).exits(4);
     }
     let journal = workspace.path(&journal::of("r2"));
     let text = fs::read_to_string(&journal).expect("it can be read");
     let last = text.lines().last().expect("it has a record");
     journal::forge(&journal, last, "gate_failed", "ok");
     let _ = fs::remove_file(workspace.path(&journal::snapshot_of("r2")));
-    workspace
-        .quorum(&["status", "--exit-code"])
-        .says(&["r2", "passed over"]);
+    workspace.quorum(&["status", "--exit-code"]).says(&["r2", "passed over"]);
     assert_eq!(workspace.status()["runId"], "r1");
     let shown = workspace.quorum(&["status", "r2", "--json"]).exits(0).json();
     assert!(shown["warnings"].to_string().contains("wrong code"), "{shown}");
@@ -141,10 +116,8 @@ fn false_green_33_a_run_whose_end_was_rewritten_is_passed_over() {
 #[test]
 fn false_green_33_a_run_that_appears_under_the_lock_ends_the_session() {
     let forged = green_run("zzz");
-    let plants = format!(
-        "mkdir -p .polpo/runs && cp -a {}/.polpo/runs/zzz .polpo/runs/zzz",
-        forged.root().display()
-    );
+    let plants =
+        format!("mkdir -p .polpo/runs && cp -a {}/.polpo/runs/zzz .polpo/runs/zzz", forged.root().display());
     let workspace = Workspace::with(&GATED.replace("run: echo work", &format!("run: '{plants}; echo work'")));
     workspace.write("score", "SCORE: 90");
     let document = workspace.run_json(1, &["--run-id", "r1"]);
@@ -162,23 +135,13 @@ fn false_green_33_a_run_that_appears_under_the_lock_ends_the_session() {
 fn false_green_33_where_no_key_vouches_for_any_run_every_output_says_so() {
     let workspace = Workspace::with(GATED);
     workspace.write("score", "SCORE: 90");
-    workspace
-        .quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"])
-        .exits(0);
+    workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"]).exits(0);
     // The folder is carried to another machine, which has another key.
     let other = [("XDG_STATE_HOME", workspace.path("other").display().to_string())];
-    let other: Vec<(&str, &str)> = other
-        .iter()
-        .map(|(name, value)| (*name, value.as_str()))
-        .collect();
-    for command in [
-        &["status"][..],
-        &["gate", "door"],
-        &["resume"],
-        &["show", "work"],
-        &["runs"],
-        &["events"],
-    ] {
+    let other: Vec<(&str, &str)> = other.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    for command in
+        [&["status"][..], &["gate", "door"], &["resume"], &["show", "work"], &["runs"], &["events"]]
+    {
         let said = workspace.quorum_with(&other, command).exits(0);
         let said = said.stdout + &said.stderr;
         assert!(said.contains("origin not verified"), "{command:?}: {said}");
@@ -186,15 +149,9 @@ fn false_green_33_where_no_key_vouches_for_any_run_every_output_says_so() {
     for command in [&["status", "--json"][..], &["gate", "--json"]] {
         let document = workspace.quorum_with(&other, command).exits(0).json();
         let warnings = document["warnings"].to_string();
-        assert!(
-            warnings.contains("origin not verified"),
-            "{command:?}: {document}"
-        );
+        assert!(warnings.contains("origin not verified"), "{command:?}: {document}");
     }
     // With the key nothing is said.
     let said = workspace.quorum(&["status", "--json"]).exits(0);
-    assert_eq!(
-        (said.json()["warnings"].clone(), said.stderr.as_str()),
-        (Value::Array(Vec::new()), "")
-    );
+    assert_eq!((said.json()["warnings"].clone(), said.stderr.as_str()), (Value::Array(Vec::new()), ""));
 }

@@ -47,10 +47,7 @@ fn false_green_36_settings_that_an_agent_plants_fail_its_task() {
 
 #[test]
 fn false_green_36_settings_that_an_agent_changes_fail_its_task() {
-    for script in [
-        "echo \"settings: {evaluate: false}\" > quorum.yaml",
-        "rm quorum.yaml",
-    ] {
+    for script in ["echo \"settings: {evaluate: false}\" > quorum.yaml", "rm quorum.yaml"] {
         let workspace = judged(script);
         workspace.write("quorum.yaml", "settings: {maxRetries: 0}\n");
         let document = run_unprivileged(&workspace, &[], &[]).exits(3).json();
@@ -62,10 +59,7 @@ fn false_green_36_settings_that_an_agent_changes_fail_its_task() {
 #[test]
 fn false_green_36_a_run_that_planted_settings_leave_unreviewed_says_by_which_line() {
     let workspace = judged("true");
-    workspace.write(
-        "quorum.yaml",
-        "# of the project\nsettings:\n  maxRetries: 0\n  evaluate: false\n",
-    );
+    workspace.write("quorum.yaml", "# of the project\nsettings:\n  maxRetries: 0\n  evaluate: false\n");
     let place = "`evaluate` in quorum.yaml:4";
     let finished = run_unprivileged(&workspace, &[], &[]).exits(0);
     // Before the work, and not only behind it.
@@ -74,10 +68,7 @@ fn false_green_36_a_run_that_planted_settings_leave_unreviewed_says_by_which_lin
     let document = finished.json();
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     let warned = warnings(&document);
-    assert!(
-        warned.contains("reviews are switched off") && warned.contains(place),
-        "{warned}"
-    );
+    assert!(warned.contains("reviews are switched off") && warned.contains(place), "{warned}");
     let banner = format!("NOTHING WAS REVIEWED: reviews are switched off ({place})");
     for arguments in [&["status"][..], &["status", "--watch"], &["resume"]] {
         let shown = workspace.quorum(arguments);
@@ -87,10 +78,7 @@ fn false_green_36_a_run_that_planted_settings_leave_unreviewed_says_by_which_lin
     let html = workspace.quorum(&["report", "--html", "-"]).exits(0).stdout;
     let markdown = workspace.quorum(&["report", "--markdown", "-"]).exits(0).stdout;
     let junit = workspace.quorum(&["report", "--junit", "-"]).exits(0).stdout;
-    assert!(
-        html.contains("quorum.yaml:4") && markdown.contains("quorum.yaml:4"),
-        "{markdown}"
-    );
+    assert!(html.contains("quorum.yaml:4") && markdown.contains("quorum.yaml:4"), "{markdown}");
     assert!(junit.contains("quorum.yaml:4"), "{junit}");
     // What would happen says it too.
     workspace.quorum(&["plan"]).exits(0);
@@ -108,16 +96,10 @@ fn false_green_36_settings_above_and_of_the_user_are_named_with_their_place() {
     command.current_dir(workspace.path("below"));
     let document = crate::support::Running::start(command).finish().exits(0).json();
     let path = workspace.path("quorum.yaml").canonicalize().expect("it is there");
-    assert!(
-        warnings(&document).contains(&format!("{}:1", path.display())),
-        "{document:#}"
-    );
+    assert!(warnings(&document).contains(&format!("{}:1", path.display())), "{document:#}");
 
     let workspace = judged("true");
-    workspace.write(
-        "home/.config/quorum/quorum.yaml",
-        "settings: {evalThreshold: 40}\n",
-    );
+    workspace.write("home/.config/quorum/quorum.yaml", "settings: {evalThreshold: 40}\n");
     let document = workspace.run_json(0, &[]);
     let warned = warnings(&document);
     assert!(
@@ -131,24 +113,9 @@ fn false_green_36_settings_above_and_of_the_user_are_named_with_their_place() {
 fn false_green_36_variables_that_loosen_are_named() {
     for (variable, value, code, words) in [
         ("EVAL", "off", 0, "reviews are switched off (EVAL=off)"),
-        (
-            "QUORUM_NO_EVAL",
-            "1",
-            0,
-            "reviews are switched off (QUORUM_NO_EVAL)",
-        ),
-        (
-            "EVAL_THRESHOLD",
-            "40",
-            0,
-            "the bar of evaluations is 40 instead of 60 (EVAL_THRESHOLD)",
-        ),
-        (
-            "QUORUM_EVAL_THRESHOLD",
-            "40",
-            0,
-            "40 instead of 60 (QUORUM_EVAL_THRESHOLD)",
-        ),
+        ("QUORUM_NO_EVAL", "1", 0, "reviews are switched off (QUORUM_NO_EVAL)"),
+        ("EVAL_THRESHOLD", "40", 0, "the bar of evaluations is 40 instead of 60 (EVAL_THRESHOLD)"),
+        ("QUORUM_EVAL_THRESHOLD", "40", 0, "40 instead of 60 (QUORUM_EVAL_THRESHOLD)"),
         (
             "QUORUM_ALLOW",
             "below_threshold",
@@ -158,9 +125,7 @@ fn false_green_36_variables_that_loosen_are_named() {
         ("EVAL_THRESHOLD", "70", 5, ""),
     ] {
         let workspace = judged("true");
-        let document = run_unprivileged(&workspace, &[(variable, value)], &[])
-            .exits(code)
-            .json();
+        let document = run_unprivileged(&workspace, &[(variable, value)], &[]).exits(code).json();
         let warned = warnings(&document);
         assert!(warned.contains(words), "{variable}: {warned}");
         assert!(!words.is_empty() || warned == "[]", "{variable}: {warned}");
@@ -184,10 +149,7 @@ fn false_green_36_other_settings_beneath_the_mission_that_loosen_are_named() {
         (5, "checksMayWrite"),
         (7, "rubrics.default-task"),
     ] {
-        assert!(
-            warned.contains(&format!("`{key}` in quorum.yaml:{line}")),
-            "{key}: {warned}"
-        );
+        assert!(warned.contains(&format!("`{key}` in quorum.yaml:{line}")), "{key}: {warned}");
     }
     assert_eq!(warned.matches("still stands at the end").count(), 1, "{warned}");
 }
@@ -197,9 +159,7 @@ fn what_the_mission_or_a_flag_says_is_named_and_no_warning() {
     let workspace = judged("true");
     let finished = workspace.quorum(&["run", "--no-eval"]).exits(0);
     assert!(
-        finished
-            .stdout
-            .contains("NOTHING WAS REVIEWED: reviews are switched off (--no-eval)"),
+        finished.stdout.contains("NOTHING WAS REVIEWED: reviews are switched off (--no-eval)"),
         "{}",
         finished.stdout
     );
@@ -230,19 +190,11 @@ fn false_green_36_a_chain_that_asks_no_person_is_told_where_only_settings_say_so
         "name: m\nautonomy: locked\nagents: {w: {run: 'echo done'}}\nsettings: {evaluate: false}\ntasks: [{title: a}, {title: b}]\n",
     );
     workspace.run_json(8, &["--run-id", "asked"]);
-    workspace.write(
-        "quorum.yaml",
-        "settings:\n  middleware: {agent: [], coordination: []}\n",
-    );
-    let document = workspace
-        .quorum(&["run", "mission.yaml", "--json", "--fresh", "--yes"])
-        .json();
+    workspace.write("quorum.yaml", "settings:\n  middleware: {agent: [], coordination: []}\n");
+    let document = workspace.quorum(&["run", "mission.yaml", "--json", "--fresh", "--yes"]).json();
     let warnings = document["warnings"].to_string();
-    for words in [
-        "no person is asked to agree to the plan",
-        "where an assumption is broken",
-        "quorum.yaml:2",
-    ] {
+    for words in ["no person is asked to agree to the plan", "where an assumption is broken", "quorum.yaml:2"]
+    {
         assert!(warnings.contains(words), "{words}: {warnings}");
     }
 }

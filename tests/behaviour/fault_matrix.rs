@@ -42,10 +42,7 @@ fn outcome(cell: Cell) -> Outcome {
     let wrong = std::panic::catch_unwind(|| drive::play(cell, &expected));
     let wrong = wrong.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>();
-        vec![(
-            "panic",
-            said.map_or("it cannot be played", String::as_str).to_owned(),
-        )]
+        vec![("panic", said.map_or("it cannot be played", String::as_str).to_owned())]
     });
     match wrong.is_empty() {
         true => Outcome::Fine,
@@ -74,21 +71,13 @@ fn play(cells: &[Cell]) -> Vec<(Cell, Outcome)> {
 
 /// The table, a line a row and transport: ok, RED, – where it cannot occur, blank where it was not played.
 fn print(outcomes: &[(Cell, Outcome)]) {
-    let width = Row::ALL
-        .iter()
-        .map(|row| row.name().len() + 10)
-        .max()
-        .unwrap_or_default();
+    let width = Row::ALL.iter().map(|row| row.name().len() + 10).max().unwrap_or_default();
     let head = Fault::ALL.iter().map(|fault| format!("{:>9}", fault.name()));
     println!("{:width$}{}", "", head.collect::<String>());
     for row in Row::ALL.iter().copied() {
         for transport in row.transports().iter().copied() {
             let marks = Fault::ALL.iter().map(|fault| {
-                let cell = Cell {
-                    row,
-                    transport,
-                    fault: *fault,
-                };
+                let cell = Cell { row, transport, fault: *fault };
                 let found = outcomes.iter().find(|(other, _)| *other == cell);
                 let mark = match found.map(|(_, outcome)| outcome) {
                     Some(Outcome::Fine) => "ok",
@@ -141,10 +130,7 @@ fn hold(cells: &[Cell]) -> Duration {
 
 #[test]
 fn a_third_of_the_cells() {
-    let cells: Vec<Cell> = Cell::all()
-        .into_iter()
-        .filter(|cell| cell.is_in_the_third())
-        .collect();
+    let cells: Vec<Cell> = Cell::all().into_iter().filter(|cell| cell.is_in_the_third()).collect();
     hold(&cells);
 }
 

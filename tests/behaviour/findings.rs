@@ -39,49 +39,21 @@ fn a_severe_finding_of_accepted_work_is_in_every_output() {
         "markdown=report.md",
     ]);
     let finished = finished.exits(0);
-    assert!(
-        finished.stdout.contains("findings in accepted work: 1 high"),
-        "{}",
-        finished.stdout
-    );
-    assert!(
-        finished
-            .stdout
-            .contains("work: [high] A password is committed (alice)"),
-        "{}",
-        finished.stdout
-    );
+    assert!(finished.stdout.contains("findings in accepted work: 1 high"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("work: [high] A password is committed (alice)"), "{}", finished.stdout);
     assert!(workspace.read("report.md").contains("A password is committed"));
     let root = junit::read(&workspace.read("junit.xml"));
     assert!(
-        root.case("work")
-            .property("finding")
-            .is_some_and(|text| text.contains("A password is committed"))
+        root.case("work").property("finding").is_some_and(|text| text.contains("A password is committed"))
     );
 
     let document = workspace.status();
     assert_eq!(document["counts"]["findings"]["high"], 1);
-    let found: Vec<&Value> = task(&document, "work")["findings"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .collect();
-    let [found] = found[..] else {
-        panic!("one finding, told once: {found:?}")
-    };
+    let found: Vec<&Value> = task(&document, "work")["findings"].as_array().expect("a list").iter().collect();
+    let [found] = found[..] else { panic!("one finding, told once: {found:?}") };
     assert_eq!(
-        (
-            &found["stage"],
-            &found["reviewer"],
-            &found["severity"],
-            &found["open"]
-        ),
-        (
-            &Value::from("judge"),
-            &Value::from("alice"),
-            &Value::from("high"),
-            &Value::from(false)
-        )
+        (&found["stage"], &found["reviewer"], &found["severity"], &found["open"]),
+        (&Value::from("judge"), &Value::from("alice"), &Value::from("high"), &Value::from(false))
     );
     assert_eq!(found["evidence"], "app.py:1");
 }
@@ -105,10 +77,7 @@ tasks:
     let document = workspace.status();
     let found = &task(&document, "decide")["findings"][0];
     assert_eq!(found["stage"], "checks");
-    assert!(
-        found.to_string().contains("app.py:1 looks like a secret"),
-        "{found}"
-    );
+    assert!(found.to_string().contains("app.py:1 looks like a secret"), "{found}");
 }
 
 #[test]
@@ -138,9 +107,7 @@ tasks:
   - {title: first, assignTo: worker, requiresApproval: true}
 ",
     );
-    workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
-        .exits(8);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(8);
     workspace.quorum(&["cancel", "r1", "--yes"]).exits(0);
     let document = workspace.status();
     assert_eq!(document["cancelled"], true);

@@ -37,19 +37,13 @@ fn workspace(fixup: &str) -> Workspace {
 #[test]
 fn a_clean_fixup_makes_up_for_the_failure() {
     let workspace = workspace("touch good");
-    let document = workspace.run_json(
-        0,
-        &["--report", "junit=junit.xml", "--report", "markdown=page.md"],
-    );
+    let document = workspace.run_json(0, &["--report", "junit=junit.xml", "--report", "markdown=page.md"]);
     assert_eq!(document["conditions"], json!(["ok"]));
     let counts = &document["counts"];
     assert_eq!((&counts["total"], &counts["done"]), (&json!(4), &json!(3)));
     assert_eq!((&counts["failed"], &counts["superseded"]), (&json!(0), &json!(1)));
     let work = task(&document, "work");
-    assert_eq!(
-        (&work["status"], &work["supersededBy"]),
-        (&json!("failed"), &json!("work (fixup)"))
-    );
+    assert_eq!((&work["status"], &work["supersededBy"]), (&json!("failed"), &json!("work (fixup)")));
     assert_eq!(work["failure"]["mode"], "quality");
     assert_eq!(attempts(&document, "work"), ["execute", "retry"]);
     let fixup = task(&document, "work (fixup)");
@@ -61,39 +55,20 @@ fn a_clean_fixup_makes_up_for_the_failure() {
     assert_eq!(order.len(), 5);
     // What was found comes along as data.
     let prompt = workspace.read("prompt.work (fixup).1");
-    for part in [
-        "Do it <well>.",
-        "The task 'work' was given up",
-        "Attempt 1",
-        "Attempt 2",
-        "found: no",
-    ] {
+    for part in ["Do it <well>.", "The task 'work' was given up", "Attempt 1", "Attempt 2", "found: no"] {
         assert!(prompt.contains(part), "{part}\n{prompt}");
     }
     // All reports say the same.
     let junit = workspace.read("junit.xml");
-    assert!(
-        junit.contains("superseded by") && junit.contains("failures=\"0\""),
-        "{junit}"
-    );
+    assert!(junit.contains("superseded by") && junit.contains("failures=\"0\""), "{junit}");
     assert!(workspace.read("page.md").contains("superseded by 'work (fixup)'"));
     let seen = workspace.quorum(&["status"]).exits(0);
-    assert!(
-        seen.stdout.contains("3 of 4 done, 1 superseded"),
-        "{}",
-        seen.stdout
-    );
+    assert!(seen.stdout.contains("3 of 4 done, 1 superseded"), "{}", seen.stdout);
     workspace.quorum(&["status", "--exit-code"]).exits(0);
     assert_eq!(workspace.status()["tasks"], document["tasks"]);
     let events = workspace.events();
-    let superseded = events
-        .iter()
-        .find(|event| event["event"] == "task:superseded")
-        .unwrap();
-    assert_eq!(
-        (&superseded["title"], &superseded["by"]),
-        (&json!("work"), &json!("work (fixup)"))
-    );
+    let superseded = events.iter().find(|event| event["event"] == "task:superseded").unwrap();
+    assert_eq!((&superseded["title"], &superseded["by"]), (&json!("work"), &json!("work (fixup)")));
 }
 
 #[test]
@@ -125,30 +100,19 @@ fn a_killed_run_goes_on_with_its_fixup() {
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(document["counts"]["superseded"], 1);
-    assert_eq!(
-        workspace
-            .lines("order")
-            .iter()
-            .filter(|line| line.contains("fixup"))
-            .count(),
-        1
-    );
+    assert_eq!(workspace.lines("order").iter().filter(|line| line.contains("fixup")).count(), 1);
 }
 
 #[test]
 fn a_fixup_does_not_act_again_without_a_person() {
-    let workspace = workspace("touch good").tap_mission(
-        "onExhausted: fixup",
-        "onExhausted: fixup\n    sideEffects: true\n    maxAttempts: 1",
-    );
+    let workspace = workspace("touch good")
+        .tap_mission("onExhausted: fixup", "onExhausted: fixup\n    sideEffects: true\n    maxAttempts: 1");
     let document = workspace.run_json(3, &[]);
     assert_eq!(document["conditions"], json!(["task_failed", "awaiting"]));
     assert_eq!(document["approvals"][0]["task"], "work (fixup)");
     assert_eq!(document["approvals"][0]["reason"], "side-effects");
     assert_eq!(workspace.lines("order"), ["work"]);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     let document = workspace.resume_json(0, &[]);
     assert_eq!(document["counts"]["superseded"], 1);
     assert!(workspace.read("prompt.work (fixup).1").contains("Do not repeat"));
@@ -167,11 +131,7 @@ fn a_changed_task_takes_its_fixup_along_and_a_redone_fixup_what_was_built_on_it(
     let workspace = workspace.tap_mission("Do it <well>.", "Do it better.");
     let document = workspace.resume_json(0, &["--accept-changed-mission"]);
     assert_eq!(document["counts"]["total"], 3, "{document:#}");
-    assert_eq!(
-        standing(&document, "work"),
-        ("done", "clean"),
-        "what it lacked is there now"
-    );
+    assert_eq!(standing(&document, "work"), ("done", "clean"), "what it lacked is there now");
 }
 
 #[test]
@@ -179,10 +139,7 @@ fn the_mission_that_grows_runs_as_it_stands() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("missions");
     let workspace = Workspace::new();
     for file in ["growing/writer.sh", "growing/critic.sh"] {
-        workspace.write(
-            file,
-            std::fs::read_to_string(folder.join(file)).expect("it is there"),
-        );
+        workspace.write(file, std::fs::read_to_string(folder.join(file)).expect("it is there"));
     }
     workspace.mission(&std::fs::read_to_string(folder.join("growing.yaml")).expect("it is there"));
     let document = workspace.run_json(0, &[]);

@@ -22,9 +22,7 @@ tasks: [{title: one}]
 /// A workspace with one finished run, r1.
 fn ran() -> Workspace {
     let workspace = Workspace::with(MISSION);
-    workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
-        .exits(0);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
     fs::remove_file(workspace.path("touched")).expect("it was touched");
     workspace
 }
@@ -39,26 +37,12 @@ fn decoy(workspace: &Workspace) {
 fn assert_decoy_is_whole(workspace: &Workspace, what: &str) {
     let mut names: Vec<String> = fs::read_dir(workspace.path("decoy"))
         .expect("it is there")
-        .map(|entry| {
-            entry
-                .expect("it can be read")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    assert_eq!(
-        names,
-        [journal::JOURNAL, "keep", "letter.json", "passwd"],
-        "{what}"
-    );
+    assert_eq!(names, [journal::JOURNAL, "keep", "letter.json", "passwd"], "{what}");
     for name in ["passwd", "letter.json", journal::JOURNAL, "keep/deep"] {
-        assert_eq!(
-            workspace.read(&format!("decoy/{name}")),
-            format!("precious {name}"),
-            "{what}"
-        );
+        assert_eq!(workspace.read(&format!("decoy/{name}")), format!("precious {name}"), "{what}");
     }
 }
 
@@ -92,15 +76,7 @@ fn a_link_in_the_place_of_anything_in_the_state_folder_is_named_before_any_work(
         decoy(&workspace);
         let place = &journal::with_names(place);
         let path = workspace.path(".polpo").join(place);
-        let is_folder = [
-            "",
-            "@inbox",
-            "@inbox/refused",
-            "runs",
-            "runs/r1",
-            "runs/r1/@spool",
-            "requests",
-        ];
+        let is_folder = ["", "@inbox", "@inbox/refused", "runs", "runs/r1", "runs/r1/@spool", "requests"];
         let target = match is_folder.map(journal::with_names).contains(place) {
             true => workspace.path("decoy"),
             false => workspace.path("decoy/passwd"),
@@ -114,10 +90,7 @@ fn a_link_in_the_place_of_anything_in_the_state_folder_is_named_before_any_work(
         for arguments in [&["status", "r1"][..], &["resume", "r1"], &["doctor", "state"]] {
             let finished = workspace.quorum(arguments);
             let said = format!("{}{}", finished.stdout, finished.stderr);
-            assert!(
-                said.contains(shown) && said.contains("link"),
-                "{place} {arguments:?}: {finished:?}"
-            );
+            assert!(said.contains(shown) && said.contains("link"), "{place} {arguments:?}: {finished:?}");
             assert!(finished.code() != Some(0), "{place} {arguments:?}: {finished:?}");
             if arguments[0] != "doctor" {
                 finished.exits(9);
@@ -167,15 +140,10 @@ fn what_is_no_plain_file_or_folder_of_the_state_is_named_before_any_work() {
         let path = workspace.path(".polpo").join(place);
         clear(&path);
         make(&path);
-        for arguments in [
-            &["status", "r1"][..],
-            &["resume", "r1"],
-            &["run", "mission.yaml", "--run-id", "r2"],
-        ] {
-            workspace
-                .quorum(arguments)
-                .exits(9)
-                .says(&[&format!(".polpo/{place}"), what, "help:"]);
+        for arguments in
+            [&["status", "r1"][..], &["resume", "r1"], &["run", "mission.yaml", "--run-id", "r2"]]
+        {
+            workspace.quorum(arguments).exits(9).says(&[&format!(".polpo/{place}"), what, "help:"]);
         }
         assert!(!workspace.exists("touched"), "{place}: an agent was started");
     }
@@ -225,9 +193,7 @@ fn a_state_folder_that_a_person_names_may_be_a_link() {
     let workspace = Workspace::with(MISSION);
     fs::create_dir(workspace.path("elsewhere")).expect("it can be made");
     symlink("elsewhere", workspace.path("there")).expect("a link can be made");
-    workspace
-        .quorum(&["run", "mission.yaml", "--state-dir", "there"])
-        .exits(0);
+    workspace.quorum(&["run", "mission.yaml", "--state-dir", "there"]).exits(0);
     assert!(workspace.exists("elsewhere/runs"));
 }
 
@@ -267,23 +233,14 @@ tasks:
             // What the vandal itself wrote through its link.
             let _ = fs::remove_file(workspace.path("decoy/more.json"));
         };
-        let mut running = workspace.start(&[
-            "run",
-            "mission.yaml",
-            "--run-id",
-            "r1",
-            "--timeout",
-            "40s",
-            "--json",
-        ]);
+        let mut running =
+            workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--timeout", "40s", "--json"]);
         // A session that sees what is done to its journal ends at once.
         wait_for("the swap", || workspace.exists("swapped") || running.has_ended());
         extra(&workspace);
         if place.starts_with(journal::INBOX) {
             let journal = &journal::of("r1");
-            wait_for("a look into the inbox", || {
-                workspace.read(journal).contains("a link")
-            });
+            wait_for("a look into the inbox", || workspace.read(journal).contains("a link"));
         }
         workspace.write("go", "");
         let finished = running.finish();
@@ -303,39 +260,23 @@ fn what_is_no_letter_is_left_in_the_inbox() {
     let workspace = ran();
     workspace.write(&journal::inbox("notes.txt"), "mine");
     workspace.write(&journal::inbox("papers/one.json"), "mine");
-    workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "r2"])
-        .exits(0);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r2"]).exits(0);
     assert_eq!(workspace.read(&journal::inbox("notes.txt")), "mine");
     assert_eq!(workspace.read(&journal::inbox("papers/one.json")), "mine");
     let warnings = workspace.status_of("r2")["warnings"].to_string();
-    assert!(
-        warnings.contains("notes.txt") && warnings.contains("papers"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("notes.txt") && warnings.contains("papers"), "{warnings}");
 }
 
 #[test]
 fn a_record_that_never_ends_is_refused_within_its_limit() {
     let workspace = ran();
     let mut journal = fs::read(workspace.path(&journal::of("r1"))).expect("it is there");
-    let first = journal
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .expect("it has lines")
-        + 1;
+    let first = journal.iter().position(|byte| *byte == b'\n').expect("it has lines") + 1;
     journal.truncate(first);
     journal.resize(first + (17 << 20), b'x');
     workspace.write(&journal::of("r1"), journal);
-    for arguments in [
-        &["status", "r1"][..],
-        &["resume", "r1"],
-        &["show", "one", "--run", "r1"],
-    ] {
-        workspace
-            .quorum(arguments)
-            .exits(1)
-            .says(&[journal::JOURNAL, "line 2", "16777216 bytes"]);
+    for arguments in [&["status", "r1"][..], &["resume", "r1"], &["show", "one", "--run", "r1"]] {
+        workspace.quorum(arguments).exits(1).says(&[journal::JOURNAL, "line 2", "16777216 bytes"]);
     }
 }
 
@@ -350,10 +291,5 @@ fn a_mission_that_is_no_file_is_refused_at_once() {
             "standard input",
         ]);
     }
-    assert!(
-        fs::metadata(workspace.path("mission.yaml"))
-            .expect("it stays")
-            .file_type()
-            .is_fifo()
-    );
+    assert!(fs::metadata(workspace.path("mission.yaml")).expect("it stays").file_type().is_fifo());
 }

@@ -15,16 +15,13 @@ fn a_format_that_a_command_does_not_print_is_refused() {
     let workspace = done();
     for command in ["status", "runs", "metrics", "approvals", "gate"] {
         for format in ["jsonl", "dot", "mermaid"] {
-            workspace.quorum(&[command, "--format", format]).exits(2).says(&[
-                &format!("`quorum {command}` does not print {format}"),
-                "its formats: human, json",
-            ]);
+            workspace
+                .quorum(&[command, "--format", format])
+                .exits(2)
+                .says(&[&format!("`quorum {command}` does not print {format}"), "its formats: human, json"]);
         }
     }
-    workspace
-        .quorum(&["events", "--format", "mermaid"])
-        .exits(2)
-        .says(&["its formats: human, json, jsonl"]);
+    workspace.quorum(&["events", "--format", "mermaid"]).exits(2).says(&["its formats: human, json, jsonl"]);
 }
 
 #[test]
@@ -48,13 +45,7 @@ fn events_as_json_are_one_document_with_a_schema() {
     assert_eq!(document["runId"], "r1");
     let names = document["events"].as_array().expect("a list").iter();
     let names: Vec<&str> = names.filter_map(|event| event["event"].as_str()).collect();
-    assert_eq!(
-        (names.first(), names.last()),
-        (Some(&"run:started"), Some(&"run:finished"))
-    );
+    assert_eq!((names.first(), names.last()), (Some(&"run:started"), Some(&"run:finished")));
     assert_eq!(names.len(), workspace.events().len());
-    workspace
-        .quorum(&["events", "--json", "--follow"])
-        .exits(2)
-        .says(&["--format jsonl"]);
+    workspace.quorum(&["events", "--json", "--follow"]).exits(2).says(&["--format jsonl"]);
 }

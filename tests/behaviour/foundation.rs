@@ -28,22 +28,13 @@ fn a_pass_below_the_full_bar_is_relaxed_and_exits_0() {
     let document = workspace.run_json(0, &[]);
     let base = task(&document, "base");
     assert_eq!(standing(&document, "base"), ("done", "relaxed"));
-    assert_eq!(
-        (&base["bar"], &base["barOrigin"]),
-        (&json!(40.0), &json!("foundation"))
-    );
+    assert_eq!((&base["bar"], &base["barOrigin"]), (&json!(40.0), &json!("foundation")));
     assert_eq!(attempts(&document, "base"), ["execute", "fix"]);
-    assert_eq!(
-        (&document["counts"]["relaxed"], &document["counts"]["clean"]),
-        (&json!(1), &json!(0))
-    );
+    assert_eq!((&document["counts"]["relaxed"], &document["counts"]["clean"]), (&json!(1), &json!(0)));
     assert_eq!(workspace.status()["tasks"], document["tasks"]);
     let seen = workspace.quorum(&["status"]).exits(0);
     assert!(seen.stdout.contains("relaxed"), "{}", seen.stdout);
-    let verdict = workspace
-        .events()
-        .into_iter()
-        .find(|event| event["relaxed"] == true);
+    let verdict = workspace.events().into_iter().find(|event| event["relaxed"] == true);
     assert_eq!(verdict.expect("the verdict says so")["event"], "stage:verdict");
 }
 
@@ -73,19 +64,13 @@ fn it_has_one_more_attempt_and_the_switch_takes_both_away() {
     let document = workspace.run_json(5, &[]);
     assert_eq!(attempts(&document, "base"), ["execute", "fix"]);
     let base = task(&document, "base");
-    assert_eq!(
-        (&base["bar"], &base["barOrigin"]),
-        (&json!(60.0), &json!("default"))
-    );
+    assert_eq!((&base["bar"], &base["barOrigin"]), (&json!(60.0), &json!("default")));
 }
 
 #[test]
 fn the_plan_shows_it() {
     let workspace = workspace(&[]);
-    let plan = workspace
-        .quorum(&["plan", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let base = &plan["tasks"][0];
     assert_eq!(
         (&base["foundation"], &base["bar"], &base["barOrigin"]),
@@ -94,11 +79,7 @@ fn the_plan_shows_it() {
     assert_eq!(base["worstCase"]["attempts"], 3);
     assert!(plan["tasks"][1].get("foundation").is_none());
     let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
-    assert!(
-        human.stdout.contains("at least 3 tasks depend on it"),
-        "{}",
-        human.stdout
-    );
+    assert!(human.stdout.contains("at least 3 tasks depend on it"), "{}", human.stdout);
 }
 
 #[test]

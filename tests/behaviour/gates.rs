@@ -27,12 +27,7 @@ qualityGates:
 }
 
 fn score(workspace: &Workspace, judge: &str, score: u8) {
-    workspace.judge(
-        judge,
-        &[&format!(
-            r#"{{"scores": {{"x": {{"reasoning": "r", "score": {score}}}}}}}"#
-        )],
-    );
+    workspace.judge(judge, &[&format!(r#"{{"scores": {{"x": {{"reasoning": "r", "score": {score}}}}}}}"#)]);
 }
 
 #[test]
@@ -45,15 +40,10 @@ fn a_gate_opens_at_its_mean_score_exactly() {
         let door = gate(&document, "door");
         assert_eq!(door["state"], if opens { "passed" } else { "failed" });
         assert_eq!(door["avgScore"], if opens { 4.0 } else { 3.5 });
-        assert_eq!(
-            standing(&document, "behind").0,
-            if opens { "done" } else { "pending" }
-        );
+        assert_eq!(standing(&document, "behind").0, if opens { "done" } else { "pending" });
         // Independent work goes on.
         assert_eq!(standing(&document, "beside").0, "done");
-        workspace
-            .quorum(&["gate", "door"])
-            .exits(if opens { 0 } else { 4 });
+        workspace.quorum(&["gate", "door"]).exits(if opens { 0 } else { 4 });
     }
 }
 
@@ -74,16 +64,10 @@ fn a_gate_may_ask_that_none_failed() {
     score(&workspace, "ja", 5);
     score(&workspace, "jb", 5);
     let document = workspace.run_json(3, &[]);
-    assert_eq!(
-        document["conditions"],
-        serde_json::json!(["task_failed", "gate_failed"])
-    );
+    assert_eq!(document["conditions"], serde_json::json!(["task_failed", "gate_failed"]));
     let reason = gate(&document, "door")["reason"].to_string();
     assert!(reason.contains("broken"), "{reason}");
-    assert_eq!(
-        task(&document, "behind")["blockedBy"],
-        serde_json::json!(["door"])
-    );
+    assert_eq!(task(&document, "behind")["blockedBy"], serde_json::json!(["door"]));
 }
 
 #[test]
@@ -104,10 +88,7 @@ fn a_score_gate_over_unscored_work_fails_and_says_why() {
     score(&workspace, "jb", 5);
     let document = workspace.run_json(3, &[]);
     let reason = gate(&document, "door")["reason"].to_string();
-    assert!(
-        reason.contains("no score") && reason.contains("beside"),
-        "{reason}"
-    );
+    assert!(reason.contains("no score") && reason.contains("beside"), "{reason}");
 }
 
 #[test]
@@ -148,18 +129,10 @@ qualityGates:
     workspace.quorum(&["gate", "passes"]).exits(0);
     workspace.quorum(&["gate", "fails"]).exits(4);
     workspace.quorum(&["gate", "waits"]).exits(8);
-    workspace
-        .quorum(&["gate", "wait"])
-        .exits(2)
-        .says(&["wait", "waits"]);
+    workspace.quorum(&["gate", "wait"]).exits(2).says(&["wait", "waits"]);
     let all = workspace.quorum(&["gate", "--json"]).exits(4).json();
     assert_eq!(all["schema"], "quorum.gate/v1");
-    let states: Vec<_> = all["gates"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|gate| gate["state"].clone())
-        .collect();
+    let states: Vec<_> = all["gates"].as_array().unwrap().iter().map(|gate| gate["state"].clone()).collect();
     assert_eq!(states, ["passed", "failed", "waiting"]);
     assert_eq!(std::fs::read(workspace.journal()).unwrap(), before);
 }
@@ -188,21 +161,13 @@ tasks:
 fn the_missions_threshold_weighs_by_priority() {
     // (5 × 1 + 3 × 3) / 4 = 3.5
     let document = weighted("3.5").run_json(0, &[]);
-    assert_eq!(
-        document["missionScore"],
-        serde_json::json!({"points": 70.0, "bar": 70.0, "passed": true})
-    );
+    assert_eq!(document["missionScore"], serde_json::json!({"points": 70.0, "bar": 70.0, "passed": true}));
     let workspace = weighted("71");
     let document = workspace.run_json(5, &[]);
     assert_eq!(document["outcome"], "below_threshold");
     assert_eq!(document["missionScore"]["passed"], false);
     assert_eq!(document["counts"]["clean"], 2);
-    assert!(
-        workspace
-            .events()
-            .iter()
-            .any(|event| event["event"] == "quality:threshold:failed")
-    );
+    assert!(workspace.events().iter().any(|event| event["event"] == "quality:threshold:failed"));
 }
 
 #[test]
@@ -283,14 +248,8 @@ qualityGates: [{name: door, afterTasks: [good, not so good], blocksTasks: [later
     );
     workspace.judge("judge", &["SCORE: 80", "SCORE: 70", "SCORE: 100"]);
     let shown = workspace.quorum(&["run", "--run-id", "r1"]).exits(4).stdout;
-    let place = |words: &str| {
-        shown
-            .find(words)
-            .unwrap_or_else(|| panic!("no '{words}' in {shown}"))
-    };
+    let place = |words: &str| shown.find(words).unwrap_or_else(|| panic!("no '{words}' in {shown}"));
     let redo = place("quorum resume r1 --redo 'not so good'");
     assert!(redo < place("quorum gate door --override"), "{shown}");
-    workspace
-        .quorum(&["resume", "r1", "--redo", "not so good"])
-        .exits(0);
+    workspace.quorum(&["resume", "r1", "--redo", "not so good"]).exits(0);
 }

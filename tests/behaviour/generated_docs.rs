@@ -35,11 +35,7 @@ fn page_with(path: &str, make: impl Fn(&str) -> String) -> String {
     while let Some((before, after)) = rest.split_once("<!-- generated: ") {
         let (name, after) = after.split_once(" -->").expect("the mark has an end");
         let (_, after) = after.split_once(END).expect("the part has an end");
-        let _ = write!(
-            page,
-            "{before}<!-- generated: {name} -->\n\n{}\n{END}",
-            make(name)
-        );
+        let _ = write!(page, "{before}<!-- generated: {name} -->\n\n{}\n{END}", make(name));
         rest = after;
     }
     assert!(!page.is_empty(), "{path} has no generated part");

@@ -18,11 +18,7 @@ fn all() -> Vec<(PathBuf, String)> {
     let of_a_format = |path: &PathBuf| path.is_dir() && !path.ends_with("stories");
     for format in formats.filter(of_a_format) {
         for entry in fs::read_dir(&format).expect("it can be read") {
-            let name = entry
-                .expect("it can be read")
-                .file_name()
-                .into_string()
-                .expect("UTF-8");
+            let name = entry.expect("it can be read").file_name().into_string().expect("UTF-8");
             let name = name.strip_suffix(".jsonl").map(str::to_owned);
             found.extend(name.map(|name| (format.clone(), name)));
         }
@@ -54,10 +50,7 @@ fn assert_still_said(expected: &Value, said: &Value, place: &str) {
         }
         // Nobody's key vouches for them, which is said now.
         (Value::Array(expected), Value::Array(said)) if place.ends_with(".warnings") => {
-            assert!(
-                expected.iter().all(|warning| said.contains(warning)),
-                "{place}: {said:#?}"
-            );
+            assert!(expected.iter().all(|warning| said.contains(warning)), "{place}: {said:#?}");
         }
         (Value::Array(expected), Value::Array(said)) => {
             assert_eq!(expected.len(), said.len(), "{place}: {said:#?}");
@@ -80,11 +73,7 @@ fn every_golden_journal_says_what_it_always_said() {
         let before = fs::read(&journal).expect("it is there");
         assert_still_said(&expected, &workspace.status_of(&name), &name);
         workspace.quorum(&["events", &name]).exits(0);
-        assert_eq!(
-            fs::read(&journal).expect("it is there"),
-            before,
-            "{name}: reading changed it"
-        );
+        assert_eq!(fs::read(&journal).expect("it is there"), before, "{name}: reading changed it");
     }
 }
 
@@ -102,13 +91,9 @@ fn every_golden_journal_is_decided_again_as_it_is_recorded() {
         );
         let differs = |list: &str| {
             let rows = replayed[list].as_array().expect("there is such a list").iter();
-            rows.filter(|row| row["standing"] == "lost")
-                .all(|row| row["record"].is_u64())
+            rows.filter(|row| row["standing"] == "lost").all(|row| row["record"].is_u64())
         };
-        assert!(
-            differs("judgements") && differs("decisions"),
-            "{name}: {replayed:#}"
-        );
+        assert!(differs("judgements") && differs("decisions"), "{name}: {replayed:#}");
     }
 }
 
@@ -124,20 +109,14 @@ fn every_golden_journal_can_be_read_up_to_every_record() {
     for (folder, name) in all() {
         let (workspace, journal) = placed(&folder, &name);
         let whole = fs::read(&journal).expect("it is there");
-        let ends = whole
-            .iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte == b'\n')
-            .map(|(at, _)| at + 1);
+        let ends = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
         let total = workspace.status_of(&name)["counts"]["total"].as_u64();
         for end in ends {
             fs::write(&journal, &whole[..end]).expect("it can be written");
             // What came while the run worked is not there before its record.
             let later = added(&whole[end..]);
             assert_eq!(
-                workspace.status_of(&name)["counts"]["total"]
-                    .as_u64()
-                    .map(|now| now + later),
+                workspace.status_of(&name)["counts"]["total"].as_u64().map(|now| now + later),
                 total,
                 "{name} up to byte {end}"
             );

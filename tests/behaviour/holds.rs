@@ -36,27 +36,14 @@ fn events(workspace: &Workspace, name: &str) -> Vec<Value> {
 fn a_checkpoint_waits_for_a_person_once() {
     let workspace = held(CHECKPOINT);
     let document = workspace.run_json(8, &[]);
-    assert_eq!(
-        (&document["outcome"], &document["resumable"]),
-        (&json!("awaiting"), &json!(true))
-    );
+    assert_eq!((&document["outcome"], &document["resumable"]), (&json!("awaiting"), &json!(true)));
     assert_eq!(standing(&document, "ship").0, "pending");
     assert_eq!(task(&document, "ship")["blockedBy"], json!(["go"]));
     assert_eq!(document["checkpoints"][0]["state"], "reached");
     let asked = &document["approvals"][0];
     assert_eq!(
-        (
-            &asked["checkpoint"],
-            &asked["reason"],
-            &asked["message"],
-            &asked["task"]
-        ),
-        (
-            &json!("go"),
-            &json!("checkpoint"),
-            &json!("look at staging"),
-            &Value::Null
-        )
+        (&asked["checkpoint"], &asked["reason"], &asked["message"], &asked["task"]),
+        (&json!("go"), &json!("checkpoint"), &json!("look at staging"), &Value::Null)
     );
     workspace.resume_json(8, &[]);
     assert_eq!(events(&workspace, "hold:opened checkpoint").len(), 1);
@@ -72,10 +59,7 @@ fn a_checkpoint_waits_for_a_person_once() {
     let document = workspace.resume_json(0, &[]);
     assert_eq!(document["checkpoints"][0]["state"], "passed");
     assert_eq!(workspace.lines("done.log"), ["build", "ship", "tell"]);
-    assert_eq!(
-        events(&workspace, "hold:closed checkpoint yes")[0]["resolvedBy"],
-        "ada"
-    );
+    assert_eq!(events(&workspace, "hold:closed checkpoint yes")[0]["resolvedBy"], "ada");
     // What was behind it is done again, and it is asked about again.
     let document = workspace.resume_json(8, &["--redo", "build"]);
     assert_eq!(document["checkpoints"][0]["state"], "reached");
@@ -86,24 +70,15 @@ fn a_checkpoint_waits_for_a_person_once() {
 fn a_refused_checkpoint_fails_what_it_blocks() {
     let workspace = held(CHECKPOINT);
     workspace.run_json(8, &[]);
-    workspace
-        .quorum(&["reject", &only_approval(&workspace), "--reason", "staging is red"])
-        .exits(0);
+    workspace.quorum(&["reject", &only_approval(&workspace), "--reason", "staging is red"]).exits(0);
     let document = workspace.resume_json(3, &[]);
     let failure = &task(&document, "ship")["failure"];
     assert_eq!(failure["mode"], "rejected");
-    assert!(
-        failure["message"]
-            .as_str()
-            .unwrap_or_default()
-            .contains("staging is red")
-    );
+    assert!(failure["message"].as_str().unwrap_or_default().contains("staging is red"));
     assert_eq!(standing(&document, "tell").0, "failed");
     // Tried again, it is asked about again, and can be passed.
     workspace.resume_json(8, &["--retry-failed"]);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     workspace.resume_json(0, &[]);
 }
 
@@ -111,9 +86,7 @@ fn a_refused_checkpoint_fails_what_it_blocks() {
 fn a_task_that_joins_a_refused_checkpoint_is_asked_about() {
     let workspace = held(CHECKPOINT);
     workspace.run_json(8, &[]);
-    workspace
-        .quorum(&["reject", &only_approval(&workspace), "--reason", "staging is red"])
-        .exits(0);
+    workspace.quorum(&["reject", &only_approval(&workspace), "--reason", "staging is red"]).exits(0);
     workspace.resume_json(3, &[]);
     let more = "  - {title: more, assignTo: worker}\ncheckpoints:";
     let changed = workspace.read("mission.yaml").replace("checkpoints:", more);
@@ -121,15 +94,8 @@ fn a_task_that_joins_a_refused_checkpoint_is_asked_about() {
     workspace.write("mission.yaml", changed);
     let document = workspace.resume_json(3, &["--accept-changed-mission"]);
     assert_eq!(document["checkpoints"][0]["state"], "reached");
-    assert!(
-        document["conditions"]
-            .as_array()
-            .unwrap()
-            .contains(&json!("awaiting"))
-    );
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    assert!(document["conditions"].as_array().unwrap().contains(&json!("awaiting")));
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     let document = workspace.resume_json(3, &[]);
     assert_eq!(standing(&document, "more").0, "done");
     assert_eq!(standing(&document, "ship").0, "failed");
@@ -167,9 +133,7 @@ fn a_kill_does_not_begin_a_delay_anew() {
     let until = document["delays"][0]["until"].clone();
     running.kill();
     let resumed = workspace.start(&["resume", "--json"]);
-    wait_for("the second session", || {
-        events(&workspace, "run:resumed").len() == 1
-    });
+    wait_for("the second session", || events(&workspace, "run:resumed").len() == 1);
     // The same moment, not as much time once more.
     let document = workspace.status();
     if document["delays"][0]["state"] == "running" {
@@ -199,10 +163,7 @@ fn a_delay_that_passed_while_nobody_looked_is_over() {
 fn a_delay_does_not_outlast_the_time_limit() {
     let workspace = held("delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 1h}]");
     let document = workspace.run_json(7, &["--timeout", "400ms"]);
-    assert_eq!(
-        (&document["resumable"], &document["delays"][0]["state"]),
-        (&json!(true), &json!("running"))
-    );
+    assert_eq!((&document["resumable"], &document["delays"][0]["state"]), (&json!(true), &json!("running")));
 }
 
 #[test]
@@ -223,22 +184,13 @@ fn checkpoints_and_delays_tell_their_channels() {
         lines.map(|line| serde_json::from_str(&line).unwrap()).collect()
     };
     let ops = told("ops.jsonl");
-    assert_eq!(
-        (&ops[0]["event"], &ops[0]["hold"]),
-        (&"checkpoint:reached".into(), &"look".into())
-    );
+    assert_eq!((&ops[0]["event"], &ops[0]["hold"]), (&"checkpoint:reached".into(), &"look".into()));
     assert_eq!(ops[0]["text"], "have a look");
     let id = ops[0]["approval"].as_str().unwrap();
-    assert_eq!(
-        (&ops[1]["event"], &ops[1]["hold"]),
-        (&"delay:started".into(), &"settle".into())
-    );
+    assert_eq!((&ops[1]["event"], &ops[1]["hold"]), (&"delay:started".into(), &"settle".into()));
     // One that names no channels is told to the default ones: somebody must answer it.
     let all = told("all.jsonl");
-    let reached: Vec<_> = all
-        .iter()
-        .filter(|told| told["event"] == "checkpoint:reached")
-        .collect();
+    let reached: Vec<_> = all.iter().filter(|told| told["event"] == "checkpoint:reached").collect();
     assert_eq!((reached.len(), &reached[0]["hold"]), (1, &"again".into()));
     workspace.quorum(&["approve", id]).exits(0);
 }

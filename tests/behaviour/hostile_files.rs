@@ -10,10 +10,7 @@ use crate::support::{BINARY, Finished, RUN_AS_R1, Workspace, standing, task, wai
 
 /// One agent runs this script, a judge who is content with everything looks at the outcome.
 fn vandal(script: &str) -> Workspace {
-    let script: String = script
-        .lines()
-        .map(|line| format!("      {}\n", line.trim()))
-        .collect();
+    let script: String = script.lines().map(|line| format!("      {}\n", line.trim())).collect();
     let workspace = Workspace::with(
         &format!(
             "
@@ -38,22 +35,12 @@ tasks:
 /// The run stops as internal, and no later reader takes what the journal says now for a success, or hangs.
 fn assert_foreign_write_stops(script: &str) {
     let workspace = vandal(script);
-    workspace
-        .quorum(RUN_AS_R1)
-        .exits(1)
-        .says(&["changed by somebody else"]);
+    workspace.quorum(RUN_AS_R1).exits(1).says(&["changed by somebody else"]);
     assert!(!workspace.exists("judge/call.1"), "nothing more was started");
     assert_never_green(&workspace);
     // It is not in the way of an honest one.
-    workspace.write(
-        "mission.yaml",
-        workspace
-            .read("mission.yaml")
-            .replace("cd .polpo/runs/r1", "exit 0"),
-    );
-    workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "r2"])
-        .exits(0);
+    workspace.write("mission.yaml", workspace.read("mission.yaml").replace("cd .polpo/runs/r1", "exit 0"));
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r2"]).exits(0);
     workspace.quorum(&["runs"]).exits(0);
 }
 
@@ -108,11 +95,7 @@ fn false_green_20_a_well_made_end_of_the_journal_is_not_believed() {
     let running = workspace.start(RUN_AS_R1);
     wait_for_file(&workspace.path("ready"));
     let written = workspace.read(&journal::of("r1")).lines().count();
-    let rest: String = honest
-        .lines()
-        .skip(written)
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let rest: String = honest.lines().skip(written).map(|line| format!("{line}\n")).collect();
     assert!(rest.contains(journal::code::ENDED_OK), "{rest}");
     workspace.write("forged.part", rest);
     std::fs::rename(workspace.path("forged.part"), workspace.path("forged")).expect("it is ours");
@@ -136,10 +119,7 @@ fn false_green_20_an_edited_frozen_mission_changes_nothing_and_is_never_resumed(
         assert_eq!(standing(&document, "work"), ("failed", ""), "{edit}");
         let failure = &task(&document, "work")["failure"];
         assert_eq!(failure["mode"], "protected", "{edit}");
-        assert!(
-            failure["message"].to_string().contains("frozen mission"),
-            "{failure}"
-        );
+        assert!(failure["message"].to_string().contains("frozen mission"), "{failure}");
         assert_eq!(workspace.calls("judge"), 0, "{edit}");
         assert_never_green(&workspace);
     }
@@ -171,18 +151,12 @@ fn false_green_20_edited_records_for_readers_are_not_believed() {
         workspace.judge("judge", &["SCORE: 10"]);
         let finished = workspace.quorum(RUN_AS_R1);
         assert!(matches!(finished.code(), Some(1 | 5)), "{edit}: {finished:?}");
-        for arguments in [
-            &["status", "r1", "--exit-code"][..],
-            &["resume", "r1"],
-            &["run", "mission.yaml"],
-            &["doctor"],
-        ] {
+        for arguments in
+            [&["status", "r1", "--exit-code"][..], &["resume", "r1"], &["run", "mission.yaml"], &["doctor"]]
+        {
             let finished = workspace.quorum(arguments);
             let harmless = arguments == ["doctor"];
-            assert!(
-                harmless || finished.code() != Some(0),
-                "{edit}: {arguments:?}: {finished:?}"
-            );
+            assert!(harmless || finished.code() != Some(0), "{edit}: {arguments:?}: {finished:?}");
         }
     }
 }
@@ -203,10 +177,7 @@ fn assert_result_refused(make: &str, why: &str) {
     let (finished, workspace) = result(make);
     let document = finished.exits(0).json();
     let warnings = document["warnings"].to_string();
-    assert!(
-        warnings.contains("result file") && warnings.contains(why),
-        "{make}: {warnings}"
-    );
+    assert!(warnings.contains("result file") && warnings.contains(why), "{make}: {warnings}");
     let asked = workspace.asked("judge", 1);
     assert!(asked.contains("what it printed"), "{make}: {asked}");
     assert!(!asked.contains("a secret"), "{make}: {asked}");
@@ -237,10 +208,7 @@ fn false_green_20_a_result_file_that_is_a_socket_is_refused() {
     let _socket = UnixListener::bind(workspace.read("where").trim()).expect("a socket can be there");
     workspace.write("go", "");
     let document = running.finish().exits(0).json();
-    assert!(
-        document["warnings"].to_string().contains("result file"),
-        "{document:#}"
-    );
+    assert!(document["warnings"].to_string().contains("result file"), "{document:#}");
     assert!(workspace.asked("judge", 1).contains("what it printed"));
 }
 
@@ -259,12 +227,8 @@ fn false_green_20_a_result_file_that_is_no_text_is_refused() {
 
 #[test]
 fn false_green_20_a_result_left_for_another_turn_is_not_its_result() {
-    let plants = [
-        r#"echo '{"output": "planted"}' > $F"#,
-        "mkdir $F; touch $F/x",
-        "mkfifo $F",
-        "ln -s $PWD/secret $F",
-    ];
+    let plants =
+        [r#"echo '{"output": "planted"}' > $F"#, "mkdir $F; touch $F/x", "mkfifo $F", "ln -s $PWD/secret $F"];
     let places = [
         "F=$(dirname $QUORUM_TASK_DIR)/@turn(1.1.1).drop",
         "F=$(dirname $QUORUM_TASK_DIR)/@turn(1.1.1).drop/result; mkdir $(dirname $F)",
@@ -280,10 +244,7 @@ fn false_green_20_a_result_left_for_another_turn_is_not_its_result() {
         assert_eq!(document["warnings"], json!([]), "{plant}");
         let asked = workspace.asked("judge", 2);
         assert!(asked.contains("what it printed"), "{plant}: {asked}");
-        assert!(
-            !asked.contains("planted") && !asked.contains("a secret"),
-            "{plant}: {asked}"
-        );
+        assert!(!asked.contains("planted") && !asked.contains("a secret"), "{plant}: {asked}");
     }
 }
 
@@ -349,10 +310,7 @@ fn bytes_that_are_no_text_are_shown_as_such() {
     let (finished, workspace) = result("printf '{\"output\": \"a\\377z\"}' > $F");
     finished.exits(0);
     let asked = workspace.asked("judge", 1);
-    assert!(
-        asked.contains("a\u{fffd}z") && !asked.contains("what it printed"),
-        "{asked}"
-    );
+    assert!(asked.contains("a\u{fffd}z") && !asked.contains("what it printed"), "{asked}");
 }
 
 /// A task whose files are made by this script.
@@ -367,10 +325,7 @@ tasks:
   - {{title: work, assignTo: worker, maxAttempts: 1, {rules}}}
 "
     ));
-    workspace.judge(
-        "judge",
-        &[r#"{"scores": {"x": {"reasoning": "r", "score": 5}}, "findings": []}"#],
-    );
+    workspace.judge("judge", &[r#"{"scores": {"x": {"reasoning": "r", "score": 5}}, "findings": []}"#]);
     let finished = workspace.quorum(RUN_AS_R1);
     (finished, workspace)
 }
@@ -379,49 +334,27 @@ const PANEL: &str = "{type: llm_review, criteria: c, reviewers: [judge], dimensi
 
 #[test]
 fn false_green_20_a_pipe_is_no_file_that_exists() {
-    for make in [
-        "mkfifo made",
-        "mkdir made",
-        "ln -s /dev/zero made",
-        "ln -s /etc/passwd made",
-        "ln -s made made",
-    ] {
-        for rule in [
-            "paths: [made]",
-            "paths: [m*e]",
-            "paths: [made], contains: x",
-            "paths: [made], minBytes: 0",
-        ] {
-            let (finished, _) = files(
-                make,
-                &format!("expectations: [{{type: file_exists, {rule}}}, {PANEL}]"),
-            );
+    for make in
+        ["mkfifo made", "mkdir made", "ln -s /dev/zero made", "ln -s /etc/passwd made", "ln -s made made"]
+    {
+        for rule in
+            ["paths: [made]", "paths: [m*e]", "paths: [made], contains: x", "paths: [made], minBytes: 0"]
+        {
+            let (finished, _) =
+                files(make, &format!("expectations: [{{type: file_exists, {rule}}}, {PANEL}]"));
             assert_eq!(finished.code(), Some(3), "{make} {rule}: {finished:?}");
             let document = finished.json();
-            assert_eq!(
-                task(&document, "work")["attempts"][0]["cause"],
-                "checks",
-                "{make} {rule}"
-            );
+            assert_eq!(task(&document, "work")["attempts"][0]["cause"], "checks", "{make} {rule}");
         }
     }
 }
 
 #[test]
 fn false_green_20_a_pipe_is_no_target_file() {
-    for make in [
-        "mkfifo made",
-        "mkdir made",
-        "ln -s /dev/zero made",
-        "ln -s /etc/passwd made",
-    ] {
+    for make in ["mkfifo made", "mkdir made", "ln -s /dev/zero made", "ln -s /etc/passwd made"] {
         let (finished, workspace) = files(make, &format!("targetFiles: [made], expectations: [{PANEL}]"));
         assert_eq!(finished.code(), Some(3), "{make}: {finished:?}");
-        assert_eq!(
-            task(&finished.json(), "work")["attempts"][0]["cause"],
-            "artifact",
-            "{make}"
-        );
+        assert_eq!(task(&finished.json(), "work")["attempts"][0]["cause"], "artifact", "{make}");
         assert_eq!(workspace.calls("judge"), 0, "{make}");
     }
 }
@@ -435,10 +368,7 @@ fn a_judge_is_shown_what_is_a_file_beside_what_is_none() {
         );
         assert_eq!(finished.code(), Some(0), "{make}: {finished:?}");
         let asked = workspace.asked("judge", 1);
-        assert!(
-            asked.contains("good") && !asked.contains("root:"),
-            "{make}: {asked}"
-        );
+        assert!(asked.contains("good") && !asked.contains("root:"), "{make}: {asked}");
     }
 }
 

@@ -34,9 +34,7 @@ fn runs(workspace: &Workspace) -> Vec<Value> {
 
 fn ids(workspace: &Workspace) -> Vec<String> {
     let runs = runs(workspace);
-    runs.iter()
-        .map(|run| run["runId"].as_str().unwrap().to_owned())
-        .collect()
+    runs.iter().map(|run| run["runId"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -46,10 +44,8 @@ fn runs_are_listed_with_the_newest_last_and_a_broken_one_hides_nobody() {
     assert!(!workspace.exists(".polpo"), "looking made a state folder");
     let workspace = three_runs();
     let listed = runs(&workspace);
-    let told: Vec<(&Value, &Value, &Value)> = listed
-        .iter()
-        .map(|run| (&run["runId"], &run["state"], &run["exitCode"]))
-        .collect();
+    let told: Vec<(&Value, &Value, &Value)> =
+        listed.iter().map(|run| (&run["runId"], &run["state"], &run["exitCode"])).collect();
     assert_eq!(
         told,
         [
@@ -61,17 +57,11 @@ fn runs_are_listed_with_the_newest_last_and_a_broken_one_hides_nobody() {
     assert_eq!(listed[0]["mission"], "about one");
     assert_eq!(listed[0]["counts"]["done"], 1);
     assert!(listed[0]["startedAt"].is_string() && listed[0]["finishedAt"].is_string());
-    assert_eq!(
-        (&listed[2]["resumable"], &listed[1]["resumable"]),
-        (&json!(true), &json!(false))
-    );
+    assert_eq!((&listed[2]["resumable"], &listed[1]["resumable"]), (&json!(true), &json!(false)));
 
     workspace.write(&journal::of("r2"), "soup\nsoup\n");
     let listed = runs(&workspace);
-    assert_eq!(
-        (&listed[1]["state"], &listed[2]["state"]),
-        (&json!("unreadable"), &json!("suspended"))
-    );
+    assert_eq!((&listed[1]["state"], &listed[2]["state"]), (&json!("unreadable"), &json!("suspended")));
     let human = workspace.quorum(&["runs", "-n", "2"]).exits(0).stdout;
     let lines: Vec<&str> = human.lines().collect();
     assert_eq!(lines.len(), 3, "{human}");
@@ -84,43 +74,24 @@ fn runs_are_listed_with_the_newest_last_and_a_broken_one_hides_nobody() {
 #[test]
 fn clean_asks_first_and_leaves_what_is_unfinished() {
     let workspace = three_runs();
-    workspace
-        .quorum(&["clean"])
-        .exits(2)
-        .says(&["--older-than 30d", "--all"]);
+    workspace.quorum(&["clean"]).exits(2).says(&["--older-than 30d", "--all"]);
     // Nobody can be asked here.
     workspace.quorum(&["clean", "--all"]).exits(2).says(&[
         "would remove r1",
         "would remove r2",
         "quorum clean --all --yes",
     ]);
-    workspace
-        .quorum_with(&[("CI", "true")], &["clean", "--all"])
-        .exits(2);
+    workspace.quorum_with(&[("CI", "true")], &["clean", "--all"]).exits(2);
     assert_eq!(ids(&workspace), ["r1", "r2", "r3"]);
-    workspace
-        .quorum(&["clean", "--all", "--unfinished"])
-        .exits(2)
-        .says(&["--yes"]);
-    let nothing = workspace
-        .quorum(&["clean", "--older-than", "1h", "--json"])
-        .exits(0)
-        .json();
-    assert_eq!(
-        (&nothing["schema"], &nothing["removed"]),
-        (&json!("quorum.clean/v1"), &json!([]))
-    );
-    let cleaned = workspace
-        .quorum(&["clean", "--older-than", "0s", "--yes", "--json"])
-        .exits(0)
-        .json();
+    workspace.quorum(&["clean", "--all", "--unfinished"]).exits(2).says(&["--yes"]);
+    let nothing = workspace.quorum(&["clean", "--older-than", "1h", "--json"]).exits(0).json();
+    assert_eq!((&nothing["schema"], &nothing["removed"]), (&json!("quorum.clean/v1"), &json!([])));
+    let cleaned = workspace.quorum(&["clean", "--older-than", "0s", "--yes", "--json"]).exits(0).json();
     assert_eq!(cleaned["removed"].as_array().unwrap().len(), 2);
     assert_eq!(cleaned["kept"][0]["runId"], "r3");
     assert_eq!(ids(&workspace), ["r3"]);
     assert_eq!(workspace.run_folders().len(), 1);
-    workspace
-        .quorum(&["clean", "--all", "--unfinished", "--yes"])
-        .exits(0);
+    workspace.quorum(&["clean", "--all", "--unfinished", "--yes"]).exits(0);
     assert_eq!(workspace.run_folders().len(), 0);
 }
 
@@ -128,22 +99,13 @@ fn clean_asks_first_and_leaves_what_is_unfinished() {
 fn clean_stays_away_while_somebody_writes_and_finishes_what_was_begun() {
     let workspace = Workspace::with(&titled("one", "true"));
     workspace.run_json(0, &[]);
-    workspace.mission(&titled(
-        "two",
-        "echo > started; while [ ! -e go ]; do sleep 0.02; done",
-    ));
+    workspace.mission(&titled("two", "echo > started; while [ ! -e go ]; do sleep 0.02; done"));
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
-    workspace
-        .quorum(&["clean", "--all", "--yes"])
-        .exits(9)
-        .says(&["quorum run"]);
+    workspace.quorum(&["clean", "--all", "--yes"]).exits(9).says(&["quorum run"]);
     workspace.write("go", "");
     running.finish().exits(0);
-    workspace.write(
-        &format!(".polpo/runs/.trash-old/{}", journal::turn_file(0, 1, 1, "out")),
-        "left",
-    );
+    workspace.write(&format!(".polpo/runs/.trash-old/{}", journal::turn_file(0, 1, 1, "out")), "left");
     assert_eq!(ids(&workspace).len(), 2);
     workspace.quorum(&["clean", "--all", "--yes"]).exits(0);
     assert_eq!(workspace.run_folders().len(), 0);
@@ -197,8 +159,5 @@ tasks:
     assert_eq!(of(&metrics["agents"][0]), (4, 2, 2, 0));
     assert_eq!(metrics, workspace.quorum(&["metrics", "--json"]).exits(0).json());
     let human = workspace.quorum(&["metrics"]).exits(0).stdout;
-    assert!(
-        human.contains("1 of 2 passed, average 70 of 100 (40 to 100)"),
-        "{human}"
-    );
+    assert!(human.contains("1 of 2 passed, average 70 of 100 (40 to 100)"), "{human}");
 }

@@ -39,24 +39,10 @@ qualityGates:
 /// What every page must be, whatever it tells.
 fn assert_sound(page: &str) {
     assert!(page.starts_with("<!doctype html>\n<html lang=\"en\">"), "{page}");
-    assert!(
-        page.contains("<title>") && page.contains("<h1>") && page.ends_with("</html>"),
-        "{page}"
-    );
-    assert!(
-        page.contains("default-src 'none'; style-src 'unsafe-inline'"),
-        "{page}"
-    );
+    assert!(page.contains("<title>") && page.contains("<h1>") && page.ends_with("</html>"), "{page}");
+    assert!(page.contains("default-src 'none'; style-src 'unsafe-inline'"), "{page}");
     assert!(page.contains("Accepted below the bar:"), "{page}");
-    for markup in [
-        "<script",
-        "<img",
-        "<link",
-        "<iframe",
-        "javascript:",
-        "url(",
-        "@import",
-    ] {
+    for markup in ["<script", "<img", "<link", "<iframe", "javascript:", "url(", "@import"] {
         assert!(!page.contains(markup), "{markup}: {page}");
     }
     // The name of SVG's language is no address that anybody fetches.
@@ -122,14 +108,8 @@ tasks: [{title: one, assignTo: worker}, {title: two, assignTo: worker, dependsOn
     workspace.run_json(0, &["--report", "html=first.html"]);
     let page = workspace.read("first.html");
     assert_sound(&page);
-    assert!(
-        page.contains("<div class=\"verdict good\"") && page.contains("exit 0 (ok)"),
-        "{page}"
-    );
-    assert!(
-        page.contains("<dt>Accepted below the bar:</dt><dd>0</dd>"),
-        "{page}"
-    );
+    assert!(page.contains("<div class=\"verdict good\"") && page.contains("exit 0 (ok)"), "{page}");
+    assert!(page.contains("<dt>Accepted below the bar:</dt><dd>0</dd>"), "{page}");
     workspace.quorum(&["report", "--html", "again.html"]).exits(0);
     assert_eq!(page, workspace.read("again.html"));
     // To stdout as it is.
@@ -154,22 +134,13 @@ tasks: [{title: one, review: none}, {title: two, review: none, dependsOn: [one]}
     running.finish().exits(130);
     let page = workspace.read("report.html");
     assert_sound(&page);
-    assert!(
-        page.contains("exit 130 (interrupted)") && page.contains("<div class=\"verdict bad\""),
-        "{page}"
-    );
-    assert!(
-        page.contains("not finished") && page.contains("quorum resume"),
-        "{page}"
-    );
+    assert!(page.contains("exit 130 (interrupted)") && page.contains("<div class=\"verdict bad\""), "{page}");
+    assert!(page.contains("not finished") && page.contains("quorum resume"), "{page}");
 
     workspace.write("go", "");
     workspace.resume_json(0, &["--report", "html=report.html"]);
     let page = workspace.read("report.html");
-    assert!(
-        page.contains("exit 0 (ok)") && !page.contains("exit 130"),
-        "{page}"
-    );
+    assert!(page.contains("exit 0 (ok)") && !page.contains("exit 130"), "{page}");
 }
 
 #[test]
@@ -183,10 +154,7 @@ fn a_killed_run_has_a_page_that_says_so() {
     workspace.quorum(&["report", "--html", "report.html"]).exits(0);
     let page = workspace.read("report.html");
     assert_sound(&page);
-    assert!(
-        page.contains("the run has not ended") && page.contains("<div class=\"verdict bad\""),
-        "{page}"
-    );
+    assert!(page.contains("the run has not ended") && page.contains("<div class=\"verdict bad\""), "{page}");
     assert!(!page.contains("exit 0"), "{page}");
 }
 
@@ -223,18 +191,12 @@ fn report_writes_all_kinds_at_once_and_each_of_them_more_than_once() {
     assert_eq!(workspace.read("d.json"), workspace.read("out/e.json"));
 
     // The run's document on stdout beside a file, and a report on stdout.
-    let beside = workspace
-        .quorum(&["report", "--format", "json", "--json", "g.json"])
-        .exits(0);
-    assert_eq!(
-        (beside.json(), workspace.read("g.json")),
-        (ran, workspace.read("d.json"))
-    );
+    let beside = workspace.quorum(&["report", "--format", "json", "--json", "g.json"]).exits(0);
+    assert_eq!((beside.json(), workspace.read("g.json")), (ran, workspace.read("d.json")));
     let to_stdout = workspace.quorum(&["report", "--json", "-"]).exits(0);
     assert_eq!(to_stdout.stdout, workspace.read("d.json"));
-    let by_variable = workspace
-        .quorum_with(&[("QUORUM_JSON", "true")], &["report", "--html", "h.html"])
-        .exits(0);
+    let by_variable =
+        workspace.quorum_with(&[("QUORUM_JSON", "true")], &["report", "--html", "h.html"]).exits(0);
     assert_eq!(by_variable.json(), document);
     assert_eq!(workspace.read("h.html"), workspace.read("c.html"));
 }
@@ -245,14 +207,8 @@ fn stdout_holds_one_thing() {
         Workspace::with("name: m\nagents: {a: {run: 'true'}}\ntasks: [{title: one, review: none}]\n");
     workspace.run_json(0, &[]);
     for (arguments, words) in [
-        (
-            &["report", "--html", "-", "--junit", "-"][..],
-            "only one report can go to stdout",
-        ),
-        (
-            &["report", "--format", "json", "--html", "-"],
-            "stdout holds one thing",
-        ),
+        (&["report", "--html", "-", "--junit", "-"][..], "only one report can go to stdout"),
+        (&["report", "--format", "json", "--html", "-"], "stdout holds one thing"),
     ] {
         let refused = workspace.quorum(arguments).exits(2).says(&[words]);
         assert!(!refused.stdout.contains('<'), "{}", refused.stdout);

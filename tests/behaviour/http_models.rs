@@ -9,10 +9,8 @@ use crate::support::{Workspace, standing, task};
 /// Runs a mission whose `@server` is a server with these answers by path. Its document.
 fn run(mission: &str, code: i32, answers: &[(&str, ResponseTemplate)]) -> (Workspace, Value) {
     // The server lives on a thread of its own; only asking it needs a runtime.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime can be made");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
     let server = runtime.block_on(async {
         let server = MockServer::start().await;
         for (at, answer) in answers {
@@ -89,16 +87,8 @@ tasks:
         ],
     );
     let work = task(&document, "work");
-    assert_eq!(
-        (work["points"].as_f64(), standing(&document, "work").0),
-        (Some(80.0), "done")
-    );
-    let models: Vec<_> = work["reviews"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|review| &review["model"])
-        .collect();
+    assert_eq!((work["points"].as_f64(), standing(&document, "work").0), (Some(80.0), "done"));
+    let models: Vec<_> = work["reviews"].as_array().unwrap().iter().map(|review| &review["model"]).collect();
     assert_eq!(models, [&json!("used-a"), &json!("used-g")]);
     assert_eq!(document["usage"]["inputTokens"], 1110);
     assert_eq!(document["usage"]["outputTokens"], 6);
@@ -161,18 +151,13 @@ tasks: [{{title: work, assignTo: worker}}]\n"
 
 #[test]
 fn without_its_key_a_provider_is_not_even_tried() {
-    for (adapter, variable) in [
-        ("anthropic", "ANTHROPIC_API_KEY"),
-        ("gemini-api", "GEMINI_API_KEY"),
-        ("openai", "OPENAI_API_KEY"),
-    ] {
+    for (adapter, variable) in
+        [("anthropic", "ANTHROPIC_API_KEY"), ("gemini-api", "GEMINI_API_KEY"), ("openai", "OPENAI_API_KEY")]
+    {
         let workspace = Workspace::with(&format!(
             "name: no key\nagents: {{a: {{adapter: {adapter}, model: m}}}}\ntasks: [{{title: work}}]\n"
         ));
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(9)
-            .says(&[variable, "not set"]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&[variable, "not set"]);
         workspace.assert_nothing_started();
     }
 }
@@ -213,11 +198,7 @@ tasks:
         let own = ok(json!({
             "model": "llama3", "message": {"content": scores(1).to_string()}, "done": true, "done_reason": "stop",
         }));
-        let (_, document) = run(
-            &mission,
-            code,
-            &[(A, author.clone()), (G, fell_back(4)), (O, own)],
-        );
+        let (_, document) = run(&mission, code, &[(A, author.clone()), (G, fell_back(4)), (O, own)]);
         assert_eq!(task(&document, "work")["points"], points, "{independence}");
     }
     // Where it is the only one, the review is missing: nobody but a person can accept the work.
@@ -230,10 +211,8 @@ tasks:
     expectations: [{{type: llm_review, reviewers: [g], dimensions: [{{name: depth, weight: 1}}]}}]
 "
     );
-    let mission = mission.replace(
-        "model: m, apiKey: '${KEY_G}'",
-        "model: m, family: gemini, apiKey: '${KEY_G}'",
-    );
+    let mission =
+        mission.replace("model: m, apiKey: '${KEY_G}'", "model: m, family: gemini, apiKey: '${KEY_G}'");
     let (_, document) = run(&mission, 6, &[(A, author), (G, fell_back(5))]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
 }

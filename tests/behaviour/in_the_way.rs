@@ -40,10 +40,7 @@ tasks:
   - {title: two, assignTo: gone, dependsOn: [one]}
 ",
     );
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["gone", "no-such-program-anywhere"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["gone", "no-such-program-anywhere"]);
     workspace.assert_nothing_started();
 }
 
@@ -59,10 +56,7 @@ tasks:
   - {title: one, assignTo: here}
 ",
     );
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["judge", "judge.sh"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["judge", "judge.sh"]);
     workspace.assert_nothing_started();
     // Where nobody would ask it, it is not missed.
     let document = workspace.run_json(0, &["--no-eval"]);
@@ -79,10 +73,7 @@ tasks: [{title: one}]
 ",
     );
     workspace.write("worker.sh", "#!/bin/sh\ntouch touched\n");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["worker.sh"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["worker.sh"]);
     workspace.assert_nothing_started();
 }
 
@@ -95,16 +86,11 @@ fn a_second_writer_is_told_who_the_first_one_is() {
         "name: other\nagents: {worker: {run: touch touched}}\ntasks: [{title: elsewhere}]\n",
     );
     let pid = running.pid().as_raw_nonzero().to_string();
-    workspace
-        .quorum(&["run", "other.yaml"])
-        .exits(9)
-        .says(&[&pid, "lock", "held", "quorum run"]);
+    workspace.quorum(&["run", "other.yaml"]).exits(9).says(&[&pid, "lock", "held", "quorum run"]);
     assert!(!workspace.exists("touched"));
     assert_eq!(workspace.run_folders().len(), 1);
     // A state folder of its own is free.
-    workspace
-        .quorum(&["run", "other.yaml", "--state-dir", "elsewhere"])
-        .exits(0);
+    workspace.quorum(&["run", "other.yaml", "--state-dir", "elsewhere"]).exits(0);
     workspace.write("go", "");
     running.finish().exits(0);
 }
@@ -128,11 +114,7 @@ tasks: [{title: one}]
             }
         });
         let codes: Vec<_> = (1..=20)
-            .map(|n| {
-                workspace
-                    .quorum(&["run", "mission.yaml", "--run-id", &format!("r{n}")])
-                    .code()
-            })
+            .map(|n| workspace.quorum(&["run", "mission.yaml", "--run-id", &format!("r{n}")]).code())
             .collect();
         over.store(true, Ordering::Relaxed);
         assert_eq!(codes, [Some(0); 20]);
@@ -144,26 +126,18 @@ fn an_unfinished_run_in_the_way_is_named_with_the_task() {
     let workspace = Workspace::with(WAITS);
     interrupt(&workspace);
     workspace.write("go", "");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["older", "first", "resume", "--fresh"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["older", "first", "resume", "--fresh"]);
     assert_eq!(workspace.run_folders().len(), 1);
     // Another mission without a title in common is not in the way.
-    workspace.write(
-        "other.yaml",
-        "name: other\nagents: {worker: {run: 'true'}}\ntasks: [{title: elsewhere}]\n",
-    );
+    workspace
+        .write("other.yaml", "name: other\nagents: {worker: {run: 'true'}}\ntasks: [{title: elsewhere}]\n");
     workspace.quorum(&["run", "other.yaml"]).exits(0);
     // One with only the last title in common is.
     workspace.write(
         "other.yaml",
         "name: other\nagents: {worker: {run: 'true'}}\ntasks: [{title: new}, {title: second}]\n",
     );
-    workspace
-        .quorum(&["run", "other.yaml"])
-        .exits(9)
-        .says(&["older", "second"]);
+    workspace.quorum(&["run", "other.yaml"]).exits(9).says(&["older", "second"]);
 }
 
 #[test]
@@ -171,10 +145,7 @@ fn a_crashed_run_is_in_the_way_too() {
     let workspace = Workspace::with(WAITS);
     start_waiting(&workspace).kill();
     workspace.write("go", "");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["older", "first"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["older", "first"]);
     workspace.resume_json(0, &[]);
     // Once it is finished its titles are free.
     workspace.run_json(0, &[]);
@@ -223,15 +194,10 @@ fn a_run_id_that_is_taken_is_refused() {
     let workspace =
         Workspace::with("name: twice\nagents: {worker: {run: 'echo x >> log'}}\ntasks: [{title: one}]\n");
     workspace.run_json(0, &["--run-id", "mine"]);
-    workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "mine"])
-        .exits(9)
-        .says(&["mine", "exists"]);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "mine"]).exits(9).says(&["mine", "exists"]);
     assert_eq!(workspace.lines("log").len(), 1);
     for bad in ["", "..", "a/b", "../out", "a b"] {
-        workspace
-            .quorum(&["run", "mission.yaml", "--run-id", bad])
-            .exits(2);
+        workspace.quorum(&["run", "mission.yaml", "--run-id", bad]).exits(2);
     }
     assert_eq!(workspace.run_folders().len(), 1);
 }
@@ -242,10 +208,7 @@ fn a_mission_that_was_edited_is_not_resumed() {
     interrupt(&workspace);
     workspace.write("go", "");
     workspace.mission(&WAITS.replace("name: waits", "name: changed"));
-    workspace
-        .quorum(&["resume"])
-        .exits(2)
-        .says(&["mission.yaml", "changed", "older"]);
+    workspace.quorum(&["resume"]).exits(2).says(&["mission.yaml", "changed", "older"]);
     workspace.mission(WAITS);
     workspace.resume_json(0, &[]);
 }
@@ -259,13 +222,7 @@ fn commands_say_what_is_not_there() {
     assert!(!workspace.exists(".polpo"), "looking makes nothing");
     workspace.mission("name: none\nagents: {worker: {run: 'true'}}\ntasks: [{title: one}]\n");
     workspace.run_json(0, &["--run-id", "only"]);
-    workspace
-        .quorum(&["status", "other"])
-        .exits(2)
-        .says(&["other", "only"]);
-    workspace
-        .quorum(&["resume", "other"])
-        .exits(2)
-        .says(&["other", "only"]);
+    workspace.quorum(&["status", "other"]).exits(2).says(&["other", "only"]);
+    workspace.quorum(&["resume", "other"]).exits(2).says(&["other", "only"]);
     workspace.quorum(&["gate"]).exits(2).says(&["no gates"]);
 }

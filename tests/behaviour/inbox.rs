@@ -40,11 +40,7 @@ checkpoints: [{name: go, blocksTasks: [later], afterTasks: [weak], message: look
     assert_eq!(reasons, [&json!("checkpoint"), &json!("question")]);
     assert_eq!(document["requests"][0]["task"], "weak");
     let text = workspace.quorum(&["inbox", "r"]).exits(0).stdout;
-    for words in [
-        "go  checkpoint: look at staging",
-        "unclear  question: Which?",
-        "weak  below",
-    ] {
+    for words in ["go  checkpoint: look at staging", "unclear  question: Which?", "weak  below"] {
         assert!(text.contains(words), "no '{words}' in:\n{text}");
     }
 }

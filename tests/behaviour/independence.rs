@@ -33,24 +33,12 @@ fn a_reviewer_of_the_authors_family_is_not_asked() {
     let families = ["family: claude", "family: Claude", "family: gpt"];
     for (more, settings) in [("independence: family", ""), ("", "independence: family")] {
         let workspace = mission(families, more, settings);
-        let plan = workspace
-            .quorum(&["plan", "mission.yaml", "--json"])
-            .exits(0)
-            .json();
+        let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
         let work = &plan["tasks"][0];
-        assert_eq!(
-            work["eligible"],
-            json!([{"agent": "b", "why": "role reviewer or qa"}])
-        );
-        assert_eq!(
-            work["excluded"],
-            json!([{"agent": "a", "why": "is of the author's family, claude"}])
-        );
+        assert_eq!(work["eligible"], json!([{"agent": "b", "why": "role reviewer or qa"}]));
+        assert_eq!(work["excluded"], json!([{"agent": "a", "why": "is of the author's family, claude"}]));
         let shown = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-        assert!(
-            shown.contains("may not judge: a (is of the author's family, claude)"),
-            "{shown}"
-        );
+        assert!(shown.contains("may not judge: a (is of the author's family, claude)"), "{shown}");
 
         let document = workspace.run_json(0, &[]);
         assert_eq!((workspace.calls("a"), workspace.calls("b")), (0, 2));
@@ -65,17 +53,10 @@ fn a_reviewer_of_the_authors_family_is_not_asked() {
 #[test]
 fn a_review_that_nobody_independent_can_give_is_missing() {
     // That nothing is known of a judge is no proof that it is another.
-    let workspace = mission(
-        ["family: claude", "family: claude", ""],
-        "independence: family",
-        "",
-    );
+    let workspace = mission(["family: claude", "family: claude", ""], "independence: family", "");
     let document = workspace.run_json(6, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     assert_eq!((workspace.calls("a"), workspace.calls("b")), (0, 0));
     let plan = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    assert!(
-        plan.contains("the family of 'b' is not known: give it a family"),
-        "{plan}"
-    );
+    assert!(plan.contains("the family of 'b' is not known: give it a family"), "{plan}");
 }

@@ -22,10 +22,7 @@ fn repository(added: &str) -> Workspace {
 }
 
 fn init(workspace: &Workspace, template: &str) -> Value {
-    workspace
-        .quorum(&["init", "--yes", "--template", template, "--json"])
-        .exits(0)
-        .json()
+    workspace.quorum(&["init", "--yes", "--template", template, "--json"]).exits(0).json()
 }
 
 #[test]
@@ -86,21 +83,13 @@ fn the_pipeline_mission_runs_in_a_repository() {
     workspace.run_json(0, &["--report", "junit=junit.xml"]);
     assert!(workspace.exists("junit.xml"));
     let notes = workspace.lines(".pipeline/release.md");
-    let expected = [
-        "# Changes since the beginning",
-        "",
-        "- The second commit",
-        "- The first commit",
-    ];
+    let expected = ["# Changes since the beginning", "", "- The second commit", "- The first commit"];
     assert_eq!(notes, expected);
 }
 
 #[test]
 fn pipelines_are_yaml_and_name_only_commands_that_exist() {
-    for (template, file) in [
-        ("ci-github", ".github/workflows/quorum.yml"),
-        ("ci-gitlab", ".gitlab-ci.yml"),
-    ] {
+    for (template, file) in [("ci-github", ".github/workflows/quorum.yml"), ("ci-gitlab", ".gitlab-ci.yml")] {
         let workspace = Workspace::new();
         init(&workspace, template);
         let text = workspace.read(file);
@@ -129,15 +118,10 @@ fn pipelines_say_to_the_action_and_to_the_include_only_what_these_know() {
     let workflow = yaml(&workspace.read(".github/workflows/quorum.yml"));
     let steps = workflow["jobs"]["mission"]["steps"].as_array().expect("a list");
     let used = steps.iter().find(|step| step["uses"] == "./.quorum");
-    let inputs = used.expect("the action is used")["with"]
-        .as_object()
-        .expect("it is told something");
+    let inputs = used.expect("the action is used")["with"].as_object().expect("it is told something");
     let action = yaml(&own("action.yml"));
     for input in inputs.keys() {
-        assert!(
-            action["inputs"][input].is_object(),
-            "the action has no input {input}"
-        );
+        assert!(action["inputs"][input].is_object(), "the action has no input {input}");
     }
     let workspace = Workspace::new();
     init(&workspace, "ci-gitlab");
@@ -158,15 +142,9 @@ fn what_is_there_is_never_overwritten() {
     ] {
         let workspace = Workspace::new();
         workspace.write(file, "mine\n");
-        workspace
-            .quorum(&["init", "--yes", "--template", template])
-            .exits(2)
-            .says(&["already there", file]);
+        workspace.quorum(&["init", "--yes", "--template", template]).exits(2).says(&["already there", file]);
         assert_eq!(workspace.read(file), "mine\n");
-        assert!(
-            !workspace.exists(".gitignore"),
-            "something was written before the refusal"
-        );
+        assert!(!workspace.exists(".gitignore"), "something was written before the refusal");
     }
 }
 
@@ -178,8 +156,5 @@ fn a_gitignore_is_added_to_once_and_another_folder_can_be_named() {
     assert_eq!(workspace.read("new/.gitignore"), "mine\n/.polpo\nwork/\n");
     workspace.quorum(&["run", "new/mission.yaml"]).exits(0);
     workspace.write("file", "");
-    workspace
-        .quorum(&["init", "file"])
-        .exits(2)
-        .says(&["not a folder"]);
+    workspace.quorum(&["init", "file"]).exits(2).says(&["not a folder"]);
 }

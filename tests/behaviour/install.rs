@@ -41,9 +41,7 @@ impl Server {
                 let _ = answer(stream, &folder);
             }
         });
-        Self {
-            url: format!("http://{address}"),
-        }
+        Self { url: format!("http://{address}") }
     }
 }
 
@@ -55,24 +53,13 @@ fn answer(mut stream: TcpStream, folder: &Path) -> std::io::Result<()> {
             break;
         }
     }
-    let path = request
-        .split(' ')
-        .nth(1)
-        .unwrap_or_default()
-        .trim_start_matches('/');
+    let path = request.split(' ').nth(1).unwrap_or_default().trim_start_matches('/');
     let Ok(body) = fs::read(folder.join(path)) else {
         return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     };
     let breaks_off = folder.join(format!("{path}.half")).exists();
-    let sent = if breaks_off {
-        &body[..body.len() / 2]
-    } else {
-        &body
-    };
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
+    let sent = if breaks_off { &body[..body.len() / 2] } else { &body };
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
     stream.write_all(head.as_bytes())?;
     stream.write_all(sent)
 }
@@ -99,12 +86,7 @@ impl Release {
         fs::set_permissions(workspace.path("program"), executable).expect("it is ours");
         let release = Self { workspace, server };
         let folder = format!("served/{AT}");
-        release
-            .script(
-                "release.sh",
-                &["archive", "program", "x86_64-unknown-linux-musl", &folder],
-            )
-            .exits(0);
+        release.script("release.sh", &["archive", "program", "x86_64-unknown-linux-musl", &folder]).exits(0);
         let url = release.url();
         release.script("release.sh", &["publish", &url, &folder]).exits(0);
         release
@@ -144,14 +126,7 @@ impl Release {
     /// Installs the static build into `bin`.
     fn install(&self, more: &[&str]) -> Finished {
         let url = self.url();
-        let fixed = [
-            "--release",
-            &url,
-            "--target",
-            "x86_64-unknown-linux-musl",
-            "--to",
-            "bin",
-        ];
+        let fixed = ["--release", &url, "--target", "x86_64-unknown-linux-musl", "--to", "bin"];
         self.script("install.sh", &[&fixed, more].concat())
     }
 
@@ -159,31 +134,20 @@ impl Release {
     fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.workspace.path(folder)).into_iter().flatten();
         entries
-            .map(|entry| {
-                entry
-                    .expect("it can be read")
-                    .file_name()
-                    .to_string_lossy()
-                    .into_owned()
-            })
+            .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
             .filter(|name| name != ".keep")
             .collect()
     }
 }
 
 fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Where a program lies on this machine.
 fn found(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|path| path.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 /// Whether anything can be downloaded here.
@@ -215,19 +179,12 @@ fn a_release_is_installed_by_each_shell_with_each_program_that_downloads() {
             let mut command = release.workspace.other_command(&shell.to_string_lossy());
             command.arg(release.file("install.sh"));
             command.args(["--to", "bin", "--target", "x86_64-unknown-linux-musl"]);
-            command
-                .env("PATH", &tools)
-                .env("TMPDIR", release.workspace.path("tmp"));
+            command.env("PATH", &tools).env("TMPDIR", release.workspace.path("tmp"));
             let installed = Running::start(command).finish().exits(0);
-            assert!(
-                installed.stdout.starts_with(&format!("installed {VERSION}")),
-                "{installed:?}"
-            );
+            assert!(installed.stdout.starts_with(&format!("installed {VERSION}")), "{installed:?}");
             assert_eq!(release.names("tmp"), Vec::<String>::new());
             assert_eq!(release.names("bin"), ["quorum"]);
-            let says = Command::new(release.workspace.path("bin/quorum"))
-                .arg("--version")
-                .output();
+            let says = Command::new(release.workspace.path("bin/quorum")).arg("--version").output();
             let says = says.expect("the program starts").stdout;
             assert_eq!(String::from_utf8_lossy(&says).trim(), VERSION);
             tried += 1;
@@ -239,17 +196,8 @@ fn a_release_is_installed_by_each_shell_with_each_program_that_downloads() {
 #[test]
 fn a_release_holds_what_belongs_to_the_program() {
     let release = Release::new();
-    let listed = release
-        .workspace
-        .bash(&format!("tar -tzf served/{AT}/{ARCHIVE}"))
-        .exits(0);
-    for file in [
-        "quorum",
-        "README.md",
-        "LICENSE-MIT",
-        "LICENSE-APACHE",
-        "completions/quorum.zsh",
-    ] {
+    let listed = release.workspace.bash(&format!("tar -tzf served/{AT}/{ARCHIVE}")).exits(0);
+    for file in ["quorum", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "completions/quorum.zsh"] {
         let path = format!("quorum-x86_64-unknown-linux-musl/{file}\n");
         assert!(listed.stdout.contains(&path), "no {file} in\n{}", listed.stdout);
     }
@@ -268,18 +216,9 @@ fn what_is_not_whole_is_refused_and_leaves_nothing_behind() {
             |release| release.change(ARCHIVE, |bytes| [bytes, vec![0]].concat()),
             "the checksum of quorum-x86_64-unknown-linux-musl.tar.gz is wrong",
         ),
-        (
-            |release| release.change(ARCHIVE, |bytes| bytes[..bytes.len() / 2].to_vec()),
-            "the checksum",
-        ),
-        (
-            |release| fs::remove_file(release.file(ARCHIVE)).expect("it is there"),
-            "cannot download",
-        ),
-        (
-            |release| fs::remove_file(release.file("SHA256SUMS")).expect("it is there"),
-            "SHA256SUMS",
-        ),
+        (|release| release.change(ARCHIVE, |bytes| bytes[..bytes.len() / 2].to_vec()), "the checksum"),
+        (|release| fs::remove_file(release.file(ARCHIVE)).expect("it is there"), "cannot download"),
+        (|release| fs::remove_file(release.file("SHA256SUMS")).expect("it is there"), "SHA256SUMS"),
         (
             |release| release.change("SHA256SUMS", |_| b"00  quorum-other.tar.gz\n".to_vec()),
             "has no build for x86_64-unknown-linux-musl",
@@ -300,17 +239,10 @@ fn what_is_not_whole_is_refused_and_leaves_nothing_behind() {
         let release = Release::new();
         release.workspace.write("bin/quorum", "the one before\n");
         breaks(&release);
-        release
-            .install(&[])
-            .exits(1)
-            .says(&["install.sh: error: ", message]);
+        release.install(&[]).exits(1).says(&["install.sh: error: ", message]);
         assert_eq!(release.names("tmp"), Vec::<String>::new(), "{message}");
         assert_eq!(release.names("bin"), ["quorum"], "{message}");
-        assert_eq!(
-            release.workspace.read("bin/quorum"),
-            "the one before\n",
-            "{message}"
-        );
+        assert_eq!(release.workspace.read("bin/quorum"), "the one before\n", "{message}");
     }
 }
 
@@ -320,10 +252,7 @@ fn a_program_that_does_not_start_is_not_installed() {
         return;
     }
     let release = Release::with("test \"$1\" != --version");
-    release
-        .install(&[])
-        .exits(1)
-        .says(&["does not start on this machine"]);
+    release.install(&[]).exits(1).says(&["does not start on this machine"]);
     assert_eq!(release.names("bin"), Vec::<String>::new());
 }
 
@@ -351,10 +280,7 @@ fn nothing_is_guessed() {
         (&["--to", "bin"][..], "there is nothing to install from"),
         (&["--release"], "--release needs a value"),
         (&["--relese", "x"], "there is no option --relese"),
-        (
-            &["--source", "nowhere", "--to", "bin"],
-            "there is no Cargo.toml in nowhere",
-        ),
+        (&["--source", "nowhere", "--to", "bin"], "there is no Cargo.toml in nowhere"),
     ] {
         release.script("install.sh", arguments).exits(1).says(&[words]);
     }
@@ -371,11 +297,8 @@ fn yaml(path: &str) -> Value {
 fn a_release_has_every_build_that_the_script_asks_for() {
     let workflow = yaml(".github/workflows/release.yml");
     let builds = workflow["jobs"]["archive"]["strategy"]["matrix"]["include"].as_array();
-    let builds: Vec<&str> = builds
-        .into_iter()
-        .flatten()
-        .filter_map(|build| build["target"].as_str())
-        .collect();
+    let builds: Vec<&str> =
+        builds.into_iter().flatten().filter_map(|build| build["target"].as_str()).collect();
     let script = fs::read_to_string(format!("{ROOT}/scripts/install.sh")).expect("it is there");
     let mut asked = 0;
     for line in script.lines() {
@@ -385,10 +308,7 @@ fn a_release_has_every_build_that_the_script_asks_for() {
         let rest = rest.split('"').next().unwrap_or_default();
         for cpu in ["x86_64", "aarch64"] {
             asked += 1;
-            assert!(
-                builds.contains(&&*format!("{cpu}-{rest}")),
-                "{cpu}-{rest} is not in {builds:?}"
-            );
+            assert!(builds.contains(&&*format!("{cpu}-{rest}")), "{cpu}-{rest} is not in {builds:?}");
         }
     }
     assert_eq!(asked, 4);
@@ -413,13 +333,9 @@ impl Action<'_> {
             other => match (other.strip_prefix("inputs."), self.outputs.get(other)) {
                 (Some(input), _) => self.inputs.get(input).cloned().unwrap_or_else(|| {
                     let default = action["inputs"][input]["default"].as_str();
-                    default
-                        .unwrap_or_else(|| panic!("there is no input {input}"))
-                        .to_owned()
+                    default.unwrap_or_else(|| panic!("there is no input {input}")).to_owned()
                 }),
-                (None, value) => value
-                    .unwrap_or_else(|| panic!("nothing is known of {other}"))
-                    .clone(),
+                (None, value) => value.unwrap_or_else(|| panic!("nothing is known of {other}")).clone(),
             },
         }
     }
@@ -458,23 +374,15 @@ impl Action<'_> {
                 let value = value.as_str().expect("a variable is a text");
                 command.env(name, self.filled(&action, value));
             }
-            command
-                .env("PATH", &path)
-                .env("GITHUB_OUTPUT", workspace.path("output"));
+            command.env("PATH", &path).env("GITHUB_OUTPUT", workspace.path("output"));
             command.env("GITHUB_PATH", workspace.path("path"));
             let finished = Running::start(command).finish();
             let id = step["id"].as_str().unwrap_or_default();
             for line in workspace.lines("output") {
                 let (name, value) = line.split_once('=').expect("an output has a name");
-                self.outputs
-                    .insert(format!("steps.{id}.outputs.{name}"), value.to_owned());
+                self.outputs.insert(format!("steps.{id}.outputs.{name}"), value.to_owned());
             }
-            path = workspace
-                .lines("path")
-                .into_iter()
-                .chain([path])
-                .collect::<Vec<_>>()
-                .join(":");
+            path = workspace.lines("path").into_iter().chain([path]).collect::<Vec<_>>().join(":");
             let failed = finished.code() != Some(0);
             last = Some(finished);
             if failed {
@@ -488,10 +396,7 @@ impl Action<'_> {
 fn action<'a>(release: &'a Release, inputs: &[(&'static str, &str)]) -> Action<'a> {
     Action {
         release,
-        inputs: inputs
-            .iter()
-            .map(|(name, value)| (*name, (*value).to_owned()))
-            .collect(),
+        inputs: inputs.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
         outputs: BTreeMap::new(),
     }
 }
@@ -556,20 +461,12 @@ fn a_source_is_built_where_there_is_no_release() {
     let executable = fs::Permissions::from_mode(0o755);
     fs::set_permissions(release.workspace.path("home/cargo/cargo"), executable).expect("it is ours");
     let mut command = release.workspace.other_command("sh");
-    command
-        .arg(format!("{ROOT}/scripts/install.sh"))
-        .args(["--source", ROOT, "--to", "bin"]);
+    command.arg(format!("{ROOT}/scripts/install.sh")).args(["--source", ROOT, "--to", "bin"]);
     let path = std::env::var("PATH").unwrap_or_default();
-    command.env(
-        "PATH",
-        format!("{}:{path}", release.workspace.path("home/cargo").display()),
-    );
+    command.env("PATH", format!("{}:{path}", release.workspace.path("home/cargo").display()));
     Running::start(command).finish().exits(0);
     let asked = release.workspace.read("asked");
-    assert!(
-        asked.starts_with(&format!("install --locked --path {ROOT} --root ")),
-        "{asked}"
-    );
+    assert!(asked.starts_with(&format!("install --locked --path {ROOT} --root ")), "{asked}");
     assert_eq!(release.names("bin"), ["quorum"]);
 }
 
@@ -581,25 +478,16 @@ fn the_include_installs_a_release_and_keeps_what_was_reported() {
     let include = yaml("ci/gitlab.yml");
     let lines = |key: &str| {
         let lines = include[".quorum"][key].as_array().expect("it is a list");
-        lines
-            .iter()
-            .filter_map(Value::as_str)
-            .collect::<Vec<_>>()
-            .join("\n")
+        lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
     };
     let release = Release::new();
     release.workspace.mission(MISSION);
     let job = |script: &str| {
         let mut command = release.workspace.other_command("sh");
-        command
-            .args(["-e", "-c", script])
-            .env("QUORUM_RELEASE_URL", release.url());
+        command.args(["-e", "-c", script]).env("QUORUM_RELEASE_URL", release.url());
         Running::start(command).finish()
     };
-    let script = format!(
-        "{}\nquorum run mission.yaml --report junit=junit.xml",
-        lines("before_script")
-    );
+    let script = format!("{}\nquorum run mission.yaml --report junit=junit.xml", lines("before_script"));
     job(&script).exits(0);
     job(&lines("after_script")).exits(0);
     for report in ["quorum.json", "junit.xml"] {

@@ -68,10 +68,7 @@ fn false_green_16_a_signal_ends_the_run_as_interrupted_and_resumable() {
         assert_eq!(standing(&document, "last").0, "pending");
 
         let status = workspace.status();
-        assert_eq!(
-            (&status["state"], &status["resumable"]),
-            (&json!("suspended"), &json!(true))
-        );
+        assert_eq!((&status["state"], &status["resumable"]), (&json!("suspended"), &json!(true)));
         workspace.quorum(&["status", "--exit-code"]).exits(code);
         assert_resumes_to_the_end(&workspace, &[1, 2]);
     }
@@ -198,10 +195,7 @@ fn a_run_that_was_killed_before_its_first_record_leaves_its_id_free() {
         let document = workspace.run_json(0, &["--run-id", "r1"]);
         assert_eq!(document["runId"], "r1", "{name} journal");
         // Now it has begun, and its id is taken.
-        workspace
-            .quorum(&["run", "mission.yaml", "--run-id", "r1"])
-            .exits(9)
-            .says(&["r1", "exists"]);
+        workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(9).says(&["r1", "exists"]);
         assert_eq!(workspace.lines("log").len(), 3);
     }
 }
@@ -211,10 +205,7 @@ fn a_live_run_is_running_and_not_resumed_twice() {
     let workspace = Workspace::with(SLOW);
     let running = start_slow(&workspace);
     let status = workspace.status();
-    assert_eq!(
-        (&status["state"], &status["live"]),
-        (&json!("running"), &json!(true))
-    );
+    assert_eq!((&status["state"], &status["live"]), (&json!("running"), &json!(true)));
     assert_eq!(standing(&status, "slow").0, "in_progress");
     let pid = running.pid().as_raw_nonzero().to_string();
     workspace.quorum(&["resume"]).exits(9).says(&[&pid, "process"]);
@@ -275,10 +266,7 @@ fn false_green_17_a_time_limit_suspends_the_run_and_resume_finishes_it() {
     let workspace = Workspace::with(SLOW);
     let document = workspace.run_json(7, &["--timeout", "1500"]);
     assert_eq!(document["outcome"], "limit");
-    assert_eq!(
-        (&document["state"], &document["resumable"]),
-        (&json!("suspended"), &json!(true))
-    );
+    assert_eq!((&document["state"], &document["resumable"]), (&json!("suspended"), &json!(true)));
     assert_eq!(standing(&document, "quick").0, "done");
     assert_eq!(standing(&document, "last").0, "pending");
     workspace.write("go", "");
@@ -325,18 +313,11 @@ tasks:
       - {type: llm_review, reviewers: [first, second], dimensions: [{name: depth, weight: 1}]}
 "#,
     );
-    workspace.judge(
-        "first",
-        &[r#"{"scores": {"depth": {"reasoning": "deep", "score": 4}}, "findings": []}"#],
-    );
+    workspace
+        .judge("first", &[r#"{"scores": {"depth": {"reasoning": "deep", "score": 4}}, "findings": []}"#]);
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("asked"));
-    let replied = || {
-        workspace
-            .events()
-            .iter()
-            .any(|event| is(event, "work:ended score ok"))
-    };
+    let replied = || workspace.events().iter().any(|event| is(event, "work:ended score ok"));
     wait_for("the first reply on record", replied);
     running.kill();
     assert_eq!(standing(&workspace.status(), "work").0, "review");

@@ -49,10 +49,7 @@ fn the_document_has_its_stable_core() {
     assert_eq!(document["schema"], "quorum.run/v1");
     assert_keys(&document, RUN);
     assert_keys(&document["counts"], COUNTS);
-    assert_keys(
-        &document["usage"],
-        "requests inputTokens outputTokens cost budget",
-    );
+    assert_keys(&document["usage"], "requests inputTokens outputTokens cost budget");
     for row in document["tasks"].as_array().unwrap() {
         assert_keys(row, TASK);
     }
@@ -71,10 +68,7 @@ fn the_document_has_its_stable_core() {
         ])
     );
     assert_keys(&panelled["reviews"][0], "stage reviewer model points dimensions");
-    assert_keys(
-        &task(&document, "broken")["failure"],
-        "mode class errorType message",
-    );
+    assert_keys(&task(&document, "broken")["failure"], "mode class errorType message");
     let attempts = &task(&document, "broken")["attempts"];
     assert_eq!(
         attempts[1],
@@ -90,15 +84,7 @@ fn the_counts_add_up() {
     let count = |key: &str| document["counts"][key].as_u64().unwrap();
     let by_state = ["done", "failed", "pending", "awaiting", "running", "notTaken"].map(count);
     assert_eq!(by_state.iter().sum::<u64>(), count("total"));
-    let by_flag = [
-        "clean",
-        "relaxed",
-        "unreviewed",
-        "unverified",
-        "degraded",
-        "belowThreshold",
-    ]
-    .map(count);
+    let by_flag = ["clean", "relaxed", "unreviewed", "unverified", "degraded", "belowThreshold"].map(count);
     assert_eq!(by_flag.iter().sum::<u64>(), count("done"));
 }
 
@@ -116,14 +102,10 @@ fn run_status_and_resume_tell_the_same() {
 #[test]
 fn stdout_holds_the_document_and_nothing_else() {
     let workspace = some_of_everything();
-    let finished = workspace
-        .quorum(&["run", "mission.yaml", "--format", "json"])
-        .exits(3);
+    let finished = workspace.quorum(&["run", "mission.yaml", "--format", "json"]).exits(3);
     finished.json();
     assert!(!finished.stderr.contains("\"schema\""));
-    let by_variable = workspace
-        .quorum_with(&[("QUORUM_FORMAT", "json")], &["status"])
-        .exits(0);
+    let by_variable = workspace.quorum_with(&[("QUORUM_FORMAT", "json")], &["status"]).exits(0);
     by_variable.json();
 }
 
@@ -131,14 +113,8 @@ fn stdout_holds_the_document_and_nothing_else() {
 fn failures_are_documents_too() {
     let workspace =
         Workspace::with("name: x\nagents: {worker: {run: [no-such-program]}}\ntasks: [{title: one}]\n");
-    let refused = workspace
-        .quorum(&["run", "mission.yaml", "--json"])
-        .exits(9)
-        .json();
+    let refused = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(9).json();
     assert_eq!(refused["schema"], "quorum.error/v1");
-    assert_eq!(
-        (&refused["exitCode"], &refused["outcome"]),
-        (&json!(9), &json!("environment"))
-    );
+    assert_eq!((&refused["exitCode"], &refused["outcome"]), (&json!(9), &json!("environment")));
     assert!(refused["message"].to_string().contains("no-such-program"));
 }

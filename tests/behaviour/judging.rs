@@ -45,10 +45,7 @@ fn a_panel_of_three_takes_the_median_and_marks_the_outlier() {
     workspace.judge("c", &[&depth("5", "from c")]);
     let document = workspace.run_json(0, &[]);
     let work = task(&document, "work");
-    assert_eq!(
-        (&work["points"], &work["score"], &work["bar"]),
-        (&json!(80.0), &json!(4.0), &json!(60.0))
-    );
+    assert_eq!((&work["points"], &work["score"], &work["bar"]), (&json!(80.0), &json!(4.0), &json!(60.0)));
     assert_eq!(work["dimensions"][0]["reasoning"], "from a");
     let outliers: Vec<(&Value, &Value)> = work["reviews"]
         .as_array()
@@ -58,11 +55,7 @@ fn a_panel_of_three_takes_the_median_and_marks_the_outlier() {
         .collect();
     assert_eq!(
         outliers,
-        [
-            (&json!("a"), &json!(false)),
-            (&json!("b"), &json!(true)),
-            (&json!("c"), &json!(false))
-        ]
+        [(&json!("a"), &json!(false)), (&json!("b"), &json!(true)), (&json!("c"), &json!(false))]
     );
     let review: Value = serde_json::from_str(&workspace.read("a/call.1/review.json")).unwrap();
     assert_eq!(review["task"], "work");
@@ -99,10 +92,7 @@ fn too_few_reviewers_fill_the_seats_in_fresh_contexts_and_it_is_said() {
     workspace.judge("b", &[&depth("4", "x")]);
     workspace.run_json(0, &[]);
     // `c` has no role and was not named: it is never asked.
-    assert_eq!(
-        (workspace.calls("a"), workspace.calls("b"), workspace.calls("c")),
-        (2, 1, 0)
-    );
+    assert_eq!((workspace.calls("a"), workspace.calls("b"), workspace.calls("c")), (2, 1, 0));
     assert!(findings(&workspace).contains("fewer eligible reviewers than seats"));
 }
 
@@ -111,10 +101,7 @@ fn a_named_reviewer_needs_no_role_and_no_one_else_is_asked() {
     let workspace = panel("[c]", "");
     workspace.judge("c", &[&depth("5", "x")]);
     workspace.run_json(0, &[]);
-    assert_eq!(
-        (workspace.calls("a"), workspace.calls("b"), workspace.calls("c")),
-        (0, 0, 1)
-    );
+    assert_eq!((workspace.calls("a"), workspace.calls("b"), workspace.calls("c")), (0, 0, 1));
 }
 
 #[test]
@@ -125,10 +112,7 @@ fn an_unreadable_reply_is_asked_for_again_once_and_strictly() {
     assert_eq!(attempts(&document, "work"), ["execute"]);
     assert_eq!(workspace.calls("a"), 2);
     let (first, second) = (workspace.asked("a", 1), workspace.asked("a", 2));
-    assert!(
-        second.len() > first.len() && second.contains("no JSON object"),
-        "{second}"
-    );
+    assert!(second.len() > first.len() && second.contains("no JSON object"), "{second}");
 }
 
 #[test]
@@ -140,10 +124,7 @@ fn a_single_answer_of_several_seats_counts_and_it_is_said() {
     workspace.judge("c", &[r#"{"scores": {"width": {"score": 5}}}"#, &depth("6", "x")]);
     let document = workspace.run_json(3, &["--max-attempts", "1"]);
     assert_eq!(task(&document, "work")["points"], 40.0);
-    assert_eq!(
-        (workspace.calls("a"), workspace.calls("b"), workspace.calls("c")),
-        (2, 1, 2)
-    );
+    assert_eq!((workspace.calls("a"), workspace.calls("b"), workspace.calls("c")), (2, 1, 2));
     assert!(findings(&workspace).contains("single reviewer"));
 }
 
@@ -166,10 +147,7 @@ fn below_the_bar_is_fixed_twice_then_tried_afresh_then_failed() {
     let workspace = panel("[a]", "maxRetries: 1");
     workspace.judge("a", &[&depth("2", "shallow")]);
     let document = workspace.run_json(3, &[]);
-    assert_eq!(
-        attempts(&document, "work"),
-        ["execute", "fix", "fix", "retry", "fix", "fix"]
-    );
+    assert_eq!(attempts(&document, "work"), ["execute", "fix", "fix", "retry", "fix", "fix"]);
     assert_eq!(workspace.calls("a"), 6);
     assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
     assert_eq!(task(&document, "work")["points"], 40.0);
@@ -185,10 +163,7 @@ fn a_fix_is_told_all_that_was_found_and_the_judge_what_it_said_before() {
                 "findings": [{{"severity": "high", "description": "{finding}", "evidence": "page-9", "suggestedFix": "dive-{score}"}}]}}"#
         )
     };
-    workspace.judge(
-        "a",
-        &[&reply("no-whales", 2), &reply("no-squids", 1), &depth("5", "x")],
-    );
+    workspace.judge("a", &[&reply("no-whales", 2), &reply("no-squids", 1), &depth("5", "x")]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "work"), ["execute", "fix", "fix"]);
 
@@ -208,16 +183,10 @@ fn a_fix_is_told_all_that_was_found_and_the_judge_what_it_said_before() {
         assert!(third.contains(told), "'{told}' is not in:\n{third}");
     }
     let first = workspace.read("prompts/prompt.1.1");
-    assert!(
-        first.contains("Write about the sea.") && !first.contains("no-whales"),
-        "{first}"
-    );
+    assert!(first.contains("Write about the sea.") && !first.contains("no-whales"), "{first}");
 
     let asked = workspace.asked("a", 3);
-    assert!(
-        asked.contains("no-squids") && asked.contains("Answer for each point"),
-        "{asked}"
-    );
+    assert!(asked.contains("no-squids") && asked.contains("Answer for each point"), "{asked}");
     assert!(!workspace.asked("a", 1).contains("Earlier feedback"));
 }
 
@@ -241,15 +210,9 @@ tasks:
     workspace.judge("judge", &["SCORE: 90"]);
     workspace.run_json(0, &[]);
     let asked = workspace.asked("judge", 1);
-    for shown in [
-        "the order",
-        "the answer",
-        "the content",
-        "missing.txt",
-        "does not exist",
-        "passed",
-        "(UTC)",
-    ] {
+    for shown in
+        ["the order", "the answer", "the content", "missing.txt", "does not exist", "passed", "(UTC)"]
+    {
         assert!(asked.contains(shown), "'{shown}' is not in:\n{asked}");
     }
     assert!(!asked.contains("private thoughts"), "{asked}");
@@ -344,12 +307,7 @@ tasks: [{title: work, assignTo: worker}]
     );
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
-    assert!(
-        workspace
-            .events()
-            .iter()
-            .any(|event| event["event"] == "task.eval.unparsed")
-    );
+    assert!(workspace.events().iter().any(|event| event["event"] == "task.eval.unparsed"));
 }
 
 #[test]
@@ -368,10 +326,7 @@ tasks:
     );
     workspace.run_json(6, &[]);
     let told = workspace.read("read/prompt.1.1");
-    assert!(
-        told.contains("[ACCEPTED BELOW QUALITY BAR, score unknown]"),
-        "{told}"
-    );
+    assert!(told.contains("[ACCEPTED BELOW QUALITY BAR, score unknown]"), "{told}");
 }
 
 #[test]
@@ -408,21 +363,11 @@ tasks:
       - {type: llm_review, criteria: good, reviewers: 1}
 ",
     );
-    workspace.judge(
-        "judge",
-        &[r#"{"correctness":1,"completeness":1,"code_quality":1,"edge_cases":1}"#],
-    );
+    workspace.judge("judge", &[r#"{"correctness":1,"completeness":1,"code_quality":1,"edge_cases":1}"#]);
     let document = workspace.run_json(6, &["--run-id", "r1"]);
     let work = task(&document, "work");
-    assert_eq!(
-        (work["status"].as_str(), work["points"].as_f64()),
-        (Some("awaiting_approval"), None)
-    );
-    assert_eq!(
-        attempts(&document, "work").len(),
-        1,
-        "it costs the worker nothing"
-    );
+    assert_eq!((work["status"].as_str(), work["points"].as_f64()), (Some("awaiting_approval"), None));
+    assert_eq!(attempts(&document, "work").len(), 1, "it costs the worker nothing");
     assert_eq!(workspace.calls("judge"), 0);
 }
 
@@ -442,14 +387,8 @@ tasks: [{{title: work, assignTo: w, targetFiles: [{}]}}]
     workspace.judge("j", &["SCORE: 90"]);
     workspace.run_json(0, &[]);
     let asked = workspace.asked("j", 1);
-    assert!(
-        asked.contains("File 11: exists, 3 bytes") && asked.contains("\"f10\""),
-        "{asked}"
-    );
-    assert!(
-        asked.contains("File 12: does not exist") && asked.contains("\"f11\""),
-        "{asked}"
-    );
+    assert!(asked.contains("File 11: exists, 3 bytes") && asked.contains("\"f10\""), "{asked}");
+    assert!(asked.contains("File 12: does not exist") && asked.contains("\"f11\""), "{asked}");
 }
 
 #[test]
@@ -464,18 +403,9 @@ tasks:
 ",
     );
     workspace.run_json(8, &[]);
-    std::fs::write(
-        workspace.run_folder().join(journal::turn_file(0, 1, 1, "out")),
-        "forged\n",
-    )
-    .unwrap();
-    workspace
-        .quorum(&["approve", &crate::operator::only_approval(&workspace)])
-        .exits(0);
+    std::fs::write(workspace.run_folder().join(journal::turn_file(0, 1, 1, "out")), "forged\n").unwrap();
+    workspace.quorum(&["approve", &crate::operator::only_approval(&workspace)]).exits(0);
     let document = workspace.resume_json(0, &[]);
     let warnings = document["warnings"].to_string();
-    assert!(
-        warnings.contains("'second' is not shown what 'first' said"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("'second' is not shown what 'first' said"), "{warnings}");
 }

@@ -46,10 +46,7 @@ fn show_tells_everything_about_a_task() {
     assert_eq!(shown["schema"], "quorum.show/v1");
     assert_eq!(shown["description"], "A page about bees.");
     assert_eq!(shown["criteria"], "bees are praised");
-    assert_eq!(
-        (&shown["task"]["status"], &shown["task"]["qualityFlag"]),
-        (&json!("done"), &json!("clean"))
-    );
+    assert_eq!((&shown["task"]["status"], &shown["task"]["qualityFlag"]), (&json!("done"), &json!("clean")));
     let attempts = shown["attempts"].as_array().unwrap();
     assert_eq!(attempts.len(), 2);
     let (first, second) = (&attempts[0], &attempts[1]);
@@ -58,40 +55,18 @@ fn show_tells_everything_about_a_task() {
         (&json!("execute"), &json!("fail"), &json!("checks"))
     );
     assert_eq!(first["checks"][0]["passed"], false);
-    assert!(
-        first["stages"][0]["findings"][0]["description"]
-            .as_str()
-            .unwrap()
-            .contains("too early")
-    );
+    assert!(first["stages"][0]["findings"][0]["description"].as_str().unwrap().contains("too early"));
     let turn = &first["turns"][0];
-    assert_eq!(
-        (&turn["exitCode"], &turn["state"]),
-        (&json!(0), &json!("finished"))
-    );
+    assert_eq!((&turn["exitCode"], &turn["state"]), (&json!(0), &json!("finished")));
     assert_eq!(turn["output"]["preview"], "attempt 1\n");
     assert_eq!(turn["stderr"]["preview"], "grumble 1\n");
     for file in ["prompt", "output", "stderr"] {
-        assert!(
-            Path::new(turn[file]["path"].as_str().unwrap()).is_file(),
-            "{turn:#}"
-        );
+        assert!(Path::new(turn[file]["path"].as_str().unwrap()).is_file(), "{turn:#}");
     }
-    assert!(
-        second["turns"][0]["prompt"]["preview"]
-            .as_str()
-            .unwrap()
-            .contains("too early")
-    );
-    assert_eq!(
-        (&second["kind"], &second["verdict"]),
-        (&json!("fix"), &json!("pass"))
-    );
+    assert!(second["turns"][0]["prompt"]["preview"].as_str().unwrap().contains("too early"));
+    assert_eq!((&second["kind"], &second["verdict"]), (&json!("fix"), &json!("pass")));
     let review = &second["reviews"][0];
-    assert_eq!(
-        (&review["reviewer"], &review["state"]),
-        (&json!("judge"), &json!("scored"))
-    );
+    assert_eq!((&review["reviewer"], &review["state"]), (&json!("judge"), &json!("scored")));
     assert_eq!(
         review["dimensions"],
         json!([{"dimension": "depth", "score": 4.0, "outlier": false, "reasoning": "bees buzz"}])
@@ -132,18 +107,12 @@ fn show_for_people_and_for_tasks_that_failed_or_never_started() {
 fn a_misspelt_task_and_an_attempt_that_was_not_are_usage_errors() {
     let workspace = reworked();
     for command in ["show", "logs"] {
-        workspace
-            .quorum(&[command, "write the pgae"])
-            .exits(2)
-            .says(&["did you mean 'write the page'?"]);
+        workspace.quorum(&[command, "write the pgae"]).exits(2).says(&["did you mean 'write the page'?"]);
         workspace
             .quorum(&[command, "write the page", "--attempt", "7"])
             .exits(2)
             .says(&["no attempt 7", "its attempts are: 1, 2"]);
-        workspace
-            .quorum(&[command, "broken", "--run", "nothing"])
-            .exits(2)
-            .says(&["no run 'nothing'"]);
+        workspace.quorum(&[command, "broken", "--run", "nothing"]).exits(2).says(&["no run 'nothing'"]);
     }
 }
 
@@ -164,10 +133,7 @@ fn logs_are_what_the_agent_said_and_nothing_else() {
     let document = logs(&["--json"]).json();
     assert_eq!(document["schema"], "quorum.logs/v1");
     assert_eq!(document["turns"][1]["text"], "attempt 2\n");
-    workspace
-        .quorum(&["logs", "broken", "-f", "--json"])
-        .exits(2)
-        .says(&["cannot be followed"]);
+    workspace.quorum(&["logs", "broken", "-f", "--json"]).exits(2).says(&["cannot be followed"]);
 }
 
 #[test]
@@ -188,9 +154,7 @@ tasks: [{title: one, assignTo: worker}, {title: two, assignTo: slow}]
         .args(["-c", "\"$0\" logs one -f > followed", crate::support::BINARY])
         .spawn()
         .unwrap();
-    wait_for("the agent's first words", || {
-        workspace.read("followed") == "early\n"
-    });
+    wait_for("the agent's first words", || workspace.read("followed") == "early\n");
     workspace.write("go", "");
     // The other task still runs: the end of this one is enough.
     let mut follower = follower;
@@ -216,9 +180,7 @@ tasks: [{title: one}]
     if named.exists() {
         std::fs::rename(&named, workspace.path("elsewhere")).unwrap();
     }
-    wait_for("the output of the process", || {
-        workspace.quorum(&["logs", "one"]).stdout == "early\n"
-    });
+    wait_for("the output of the process", || workspace.quorum(&["logs", "one"]).stdout == "early\n");
     if workspace.exists("elsewhere") {
         std::fs::rename(workspace.path("elsewhere"), &named).unwrap();
     }
@@ -244,11 +206,7 @@ tasks: [{title: one, review: none}, {title: two, review: none, dependsOn: [one]}
     let watched = watch.finish().exits(0);
     let last = watched.stdout.rfind("run ").expect("a table was shown");
     assert!(watched.stdout[last..].contains("ended"), "{}", watched.stdout);
-    assert!(
-        watched.stdout[last..].contains("2 of 2 done"),
-        "{}",
-        watched.stdout
-    );
+    assert!(watched.stdout[last..].contains("2 of 2 done"), "{}", watched.stdout);
     // Nobody works any more: it is shown once.
     let over = workspace.quorum(&["status", "--watch"]).exits(0);
     assert!(over.stdout.contains("ended"));

@@ -45,10 +45,7 @@ fn a_stub_is_found_by_a_reviewer_that_reads_the_file() {
     let workspace = workspace(STUB, &model);
     let document = workspace.run_json(3, &[]);
     let work = task(&document, "work");
-    assert_eq!(
-        (standing(&document, "work").0, work["points"].as_f64()),
-        ("failed", Some(20.0))
-    );
+    assert_eq!((standing(&document, "work").0, work["points"].as_f64()), ("failed", Some(20.0)));
     // Two requests, both counted and charged.
     assert_eq!(work["usage"]["requests"], 3, "{}", work["usage"]);
     assert_eq!(work["usage"]["inputTokens"], 200);
@@ -60,30 +57,17 @@ fn a_stub_is_found_by_a_reviewer_that_reads_the_file() {
     }
     // Every call is on record, and the journal vouches for the record.
     let events = workspace.events();
-    let replied = events
-        .iter()
-        .find(|event| is(event, "work:ended score ok"))
-        .unwrap();
-    assert_eq!(
-        (&replied["tools"]["calls"], &replied["tools"]["requests"]),
-        (&json!(2), &json!(2))
-    );
+    let replied = events.iter().find(|event| is(event, "work:ended score ok")).unwrap();
+    assert_eq!((&replied["tools"]["calls"], &replied["tools"]["requests"]), (&json!(2), &json!(2)));
     let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
     let tools = &shown["attempts"][0]["reviews"][0]["tools"];
     assert_eq!((&tools["calls"], &tools["failed"]), (&json!(2), &json!(0)));
     let path = tools["ledger"]["path"].as_str().unwrap();
     let ledger = std::fs::read_to_string(path).unwrap();
-    let calls: Vec<Value> = ledger
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let calls: Vec<Value> = ledger.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(calls[0]["tool"], "search");
     assert_eq!(calls[1]["arguments"], json!({"path": "src/parser.rs"}));
-    assert!(
-        calls
-            .iter()
-            .all(|call| call["bytes"].as_u64() > Some(0) && call["digest"].is_string())
-    );
+    assert!(calls.iter().all(|call| call["bytes"].as_u64() > Some(0) && call["digest"].is_string()));
     workspace
         .quorum(&["show", "work"])
         .exits(0)
@@ -114,11 +98,7 @@ fn a_provider_that_takes_no_tools_is_asked_without_them_and_that_is_told_once() 
         .collect();
     assert_eq!(told.len(), 1, "{warnings:?}");
     let asked = model.asked();
-    let hinted = |body: &Value| {
-        body["messages"]
-            .to_string()
-            .contains("tools list, read and search")
-    };
+    let hinted = |body: &Value| body["messages"].to_string().contains("tools list, read and search");
     assert!(asked.iter().all(|body| hinted(body) != offered(body).is_empty()));
     let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
     assert_eq!(shown["attempts"][0]["reviews"][0]["tools"], json!(null));
@@ -134,22 +114,12 @@ fn a_provider_that_fails_while_a_reviewer_looks_is_a_fault_and_no_low_score() {
     let document = workspace.run_json(6, &[]);
     let work = task(&document, "work");
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
-    assert_eq!(
-        (&work["points"], work["attempts"].as_array().unwrap().len()),
-        (&json!(null), 1)
-    );
+    assert_eq!((&work["points"], work["attempts"].as_array().unwrap().len()), (&json!(null), 1));
     assert_eq!(document["approvals"][0]["reason"], "refer");
     // What it did and used until then is on record all the same.
     let events = workspace.events();
-    let failed: Vec<_> = events
-        .iter()
-        .filter(|event| is(event, "work:ended score failed"))
-        .collect();
-    assert!(
-        failed
-            .iter()
-            .all(|event| event["tools"]["calls"] == 1 && event["inputTokens"] == 100)
-    );
+    let failed: Vec<_> = events.iter().filter(|event| is(event, "work:ended score failed")).collect();
+    assert!(failed.iter().all(|event| event["tools"]["calls"] == 1 && event["inputTokens"] == 100));
     let rounds = u64::try_from(failed.len()).unwrap();
     assert_eq!(work["usage"]["inputTokens"], 100 * rounds);
     assert_eq!(work["usage"]["requests"], 1 + 2 * rounds);
@@ -197,12 +167,7 @@ fn nothing_leads_a_reviewer_out_of_the_workspace() {
     }
     workspace.write("work/data.bin", format!("\0{CANARY}"));
     workspace.write("work/huge.txt", "x".repeat(3_000_000));
-    for (to, name) in [
-        ("../outside.txt", "out"),
-        ("..", "up"),
-        (".env", "harmless"),
-        ("/dev/null", "null"),
-    ] {
+    for (to, name) in [("../outside.txt", "out"), ("..", "up"), (".env", "harmless"), ("/dev/null", "null")] {
         symlink(to, workspace.path("work").join(name)).unwrap();
     }
     workspace.bash("mkfifo work/pipe").exits(0);
@@ -238,10 +203,8 @@ fn a_reviewer_that_never_stops_looking_must_reply_and_is_asked_again_strictly() 
     let document = workspace.run_json(6, &[]);
     assert_eq!(task(&document, "work")["points"], json!(null));
     let asked = model.asked();
-    let strict: Vec<_> = asked
-        .iter()
-        .filter(|body| body["messages"].to_string().contains("could not be read"))
-        .collect();
+    let strict: Vec<_> =
+        asked.iter().filter(|body| body["messages"].to_string().contains("could not be read")).collect();
     assert!(!strict.is_empty());
     // 16 rounds, one that is denied, and the reply that it must give, by schema; asked again, the same. Whoever says the same
     // twice is not asked in another round of the panel.
@@ -269,31 +232,21 @@ fn a_reviewer_that_looked_is_asked_again_once_and_what_it_said_first_is_kept() {
         assert_eq!(review["tools"]["askedAgain"], true);
         let path = review["tools"]["ledger"]["path"].as_str().unwrap();
         let ledger = std::fs::read_to_string(path).unwrap();
-        let lines: Vec<Value> = ledger
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
+        let lines: Vec<Value> = ledger.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines.len(), 2, "{ledger}");
         let why = lines[0]["why"].as_str().unwrap();
         assert!(why.starts_with("'../outside' lies outside"), "{why}");
-        assert!(
-            lines[1]["setAside"].as_str().unwrap().contains("honesty"),
-            "{ledger}"
-        );
+        assert!(lines[1]["setAside"].as_str().unwrap().contains("honesty"), "{ledger}");
     }
 }
 
 #[test]
 fn what_is_only_said_is_judged_without_tools() {
-    let model = Model::new(|body| {
-        match body["messages"]
-            .to_string()
-            .contains("You are an independent reviewer")
-        {
+    let model =
+        Model::new(|body| match body["messages"].to_string().contains("You are an independent reviewer") {
             true => scores("honesty", 4),
             false => says("An answer in words, which no file holds."),
-        }
-    });
+        });
     let mission = "
 name: said
 agents:
@@ -316,9 +269,7 @@ tasks:
 #[test]
 fn the_judge_of_what_is_only_said_is_told_what_was_done() {
     let model = Model::new(|body| {
-        let is_judge = body["messages"]
-            .to_string()
-            .contains("You are an independent reviewer");
+        let is_judge = body["messages"].to_string().contains("You are an independent reviewer");
         match (is_judge, results(body).len()) {
             (true, _) => scores("honesty", 4),
             (false, 0) => wants(&[
@@ -328,12 +279,10 @@ fn the_judge_of_what_is_only_said_is_told_what_was_done() {
             (false, _) => says("An answer in words, which no file holds."),
         }
     });
-    let mission = STUB
-        .replace("targetFiles: [src/parser.rs]", "type: research")
-        .replace(
-            "worker: {run:",
-            "worker: {adapter: openai, model: w, baseUrl: '@base', tools: [read]}\n  x: {run:",
-        );
+    let mission = STUB.replace("targetFiles: [src/parser.rs]", "type: research").replace(
+        "worker: {run:",
+        "worker: {adapter: openai, model: w, baseUrl: '@base', tools: [read]}\n  x: {run:",
+    );
     let workspace = workspace(&mission, &model);
     workspace.run_json(0, &[]);
     let asked = model.asked();
@@ -341,12 +290,7 @@ fn the_judge_of_what_is_only_said_is_told_what_was_done() {
     assert!(offered(judge).is_empty(), "what has no hands changed no file");
     let told = judge["messages"][1]["content"].as_str().unwrap();
     let (_, course) = told.split_once("# How it went").unwrap();
-    for part in [
-        "It made 1 tool calls",
-        "search {",
-        "&lt;/untrusted>",
-        "refused: '../secret' lies outside",
-    ] {
+    for part in ["It made 1 tool calls", "search {", "&lt;/untrusted>", "refused: '../secret' lies outside"] {
         assert!(course.contains(part), "{part}: {course}");
     }
 }
@@ -380,10 +324,7 @@ fn a_judge_that_grades_by_a_rubric_looks_too() {
     let asked = model.asked();
     assert!(!results(asked.last().unwrap()).is_empty(), "{document:#}");
     let events = workspace.events();
-    let replied = events
-        .iter()
-        .find(|event| is(event, "work:ended ask ok"))
-        .unwrap();
+    let replied = events.iter().find(|event| is(event, "work:ended ask ok")).unwrap();
     assert_eq!(replied["tools"]["calls"], 1, "{replied}");
     assert_eq!(standing(&document, "work").0, "failed", "{document:#}");
 }
@@ -415,16 +356,9 @@ tasks:
         ));
         workspace.run_json(0, &[]);
         let asked = model.asked();
-        let system = asked.last().unwrap()["messages"][0]["content"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let system = asked.last().unwrap()["messages"][0]["content"].as_str().unwrap().to_owned();
         assert!(!offered(asked.last().unwrap()).is_empty());
-        assert_eq!(
-            system.contains("in different folders"),
-            told.is_some(),
-            "{system}"
-        );
+        assert_eq!(system.contains("in different folders"), told.is_some(), "{system}");
         assert!(system.contains(told.unwrap_or_default()), "{system}");
     }
 }
@@ -439,14 +373,7 @@ fn files_given_to_review_are_looked_at() {
     let long = "// It reads one line after the other.\n".repeat(80);
     let judged = |body: &str| {
         workspace.write("src/parser.rs", format!("{long}fn parse() {{{body}}}\n{long}"));
-        let of = [
-            "--criteria",
-            "it parses",
-            "--reviewer",
-            "judge",
-            "src/parser.rs",
-            "--json",
-        ];
+        let of = ["--criteria", "it parses", "--reviewer", "judge", "src/parser.rs", "--json"];
         workspace.quorum(&[&["review"][..], &of].concat())
     };
     judged(" todo!() ").exits(5);
@@ -461,9 +388,7 @@ fn searching_by_default(body: &Value) -> wiremock::ResponseTemplate {
     let is_stub = results(body).concat().contains("todo!() }");
     let given = json!({"reasoning": "as seen", "score": if is_stub { 1 } else { 5 }});
     let names = ["correctness", "completeness", "code_quality", "edge_cases"];
-    let all: serde_json::Map<String, Value> = names
-        .into_iter()
-        .map(|name| (name.to_owned(), given.clone()))
-        .collect();
+    let all: serde_json::Map<String, Value> =
+        names.into_iter().map(|name| (name.to_owned(), given.clone())).collect();
     says(json!({"scores": all, "findings": [], "summary": ""}).to_string())
 }

@@ -80,24 +80,13 @@ fn assert_it_looked(workspace: &Workspace, title: &str, (stage, name): (&str, Va
     assert_eq!(rows.len(), 1, "{rows:?}");
     let row = &rows[0];
     assert_eq!((&row["stage"], &row["name"]), (&json!(stage), &name));
-    assert_eq!(
-        (&row["reviewer"], &row["state"]),
-        (&json!("judge"), &json!("replied"))
-    );
+    assert_eq!((&row["reviewer"], &row["state"]), (&json!("judge"), &json!("replied")));
     let tools = &row["tools"];
-    assert_eq!(
-        (&tools["calls"], &tools["failed"], &tools["requests"]),
-        (&json!(1), &json!(0), &json!(2))
-    );
+    assert_eq!((&tools["calls"], &tools["failed"], &tools["requests"]), (&json!(1), &json!(0), &json!(2)));
     let ledger = std::fs::read_to_string(tools["ledger"]["path"].as_str().unwrap()).unwrap();
     assert!(ledger.contains("\"tool\":\"search\""), "{ledger}");
-    let (_, after) = human
-        .split_once(&format!("  {line} by judge (scripted-1): replied\n"))
-        .expect(&human);
-    assert!(
-        after.contains("tools: 1 calls, 0 of them refused or failed, 2 requests"),
-        "{human}"
-    );
+    let (_, after) = human.split_once(&format!("  {line} by judge (scripted-1): replied\n")).expect(&human);
+    assert!(after.contains("tools: 1 calls, 0 of them refused or failed, 2 requests"), "{human}");
 }
 
 /// Its provider failed after one look: that is on record, and nothing is scored.
@@ -105,10 +94,7 @@ fn assert_it_broke_off(workspace: &Workspace, title: &str) {
     let (rows, human) = asks(workspace, title);
     assert!(!rows.is_empty());
     for row in &rows {
-        assert_eq!(
-            (&row["state"], &row["failure"]),
-            (&json!("failed"), &json!("provider_auth"))
-        );
+        assert_eq!((&row["state"], &row["failure"]), (&json!("failed"), &json!("provider_auth")));
         assert_eq!(row["tools"]["calls"], 1, "{row}");
     }
     assert!(human.contains("tools: 1 calls"), "{human}");
@@ -161,10 +147,7 @@ fn a_red_team_whose_provider_fails_while_it_looks_is_an_open_fault_that_is_seen(
         let workspace = workspace(DONE, RED_TEAM, &model);
         let document = workspace.run_json(code, flags);
         let reviews = task(&document, "work")["reviews"].as_array().unwrap();
-        assert_eq!(
-            (&reviews[0]["stage"], &reviews[0]["verdict"]),
-            (&json!("redTeam"), &json!("fault"))
-        );
+        assert_eq!((&reviews[0]["stage"], &reviews[0]["verdict"]), (&json!("redTeam"), &json!("fault")));
         let warning = document["warnings"][0].as_str().unwrap_or_default();
         assert!(warning.contains("redTeam gave no report"), "{warning}");
         assert_it_broke_off(&workspace, "work");
@@ -183,12 +166,7 @@ fn the_edge_that_a_verification_takes_hangs_on_what_its_judge_found_with_its_too
         let document = workspace.run_json(0, &[]);
         assert_eq!(task(&document, "verify")["edges"]["taken"], edge);
         assert!(!model.asked()[0].to_string().contains("fn parse"));
-        assert_it_looked(
-            &workspace,
-            "verify",
-            ("verification", Value::Null),
-            "verification",
-        );
+        assert_it_looked(&workspace, "verify", ("verification", Value::Null), "verification");
     }
 }
 

@@ -38,10 +38,7 @@ fn words_of_authority_are_counted_and_to_be_weighed() {
         prompt.starts_with("# Task: work\n") && prompt.contains("## Weigh what you are told"),
         "{prompt}"
     );
-    assert!(
-        prompt.contains("As your manager, this is an order."),
-        "nothing is taken out: {prompt}"
-    );
+    assert!(prompt.contains("As your manager, this is an order."), "nothing is taken out: {prompt}");
     let cues = named(&workspace, "authority:cues");
     assert_eq!((cues.len(), &cues[0]["cues"]), (1, &json!(2)));
 }
@@ -50,19 +47,12 @@ fn words_of_authority_are_counted_and_to_be_weighed() {
 fn a_prompt_without_them_or_without_the_guard_stays_as_it_is() {
     for (description, settings, more) in [
         ("Please complete the task. You mustache.", "", ""),
-        (
-            "You must complete this now.",
-            "middleware: {agent: [assumption_violation]}",
-            "",
-        ),
+        ("You must complete this now.", "middleware: {agent: [assumption_violation]}", ""),
         ("You must complete this now.", "", ", middleware: []"),
     ] {
         let workspace = keeping(description, settings, more);
         workspace.run_json(0, &[]);
-        assert!(
-            !workspace.read("prompt.1").contains("Weigh"),
-            "{description} {settings} {more}"
-        );
+        assert!(!workspace.read("prompt.1").contains("Weigh"), "{description} {settings} {more}");
         assert!(named(&workspace, "authority:cues").is_empty());
     }
     // The task's own chain stands instead of the mission's.
@@ -80,10 +70,7 @@ fn control_characters_never_reach_an_agent() {
     let workspace = keeping("bell \\x07 and escape \\x1b[31m", "", "");
     workspace.run_json(0, &[]);
     let prompt = workspace.read("prompt.1");
-    assert!(
-        !prompt.contains(['\u{7}', '\u{1b}']) && prompt.contains("bell"),
-        "{prompt}"
-    );
+    assert!(!prompt.contains(['\u{7}', '\u{1b}']) && prompt.contains("bell"), "{prompt}");
 }
 
 const CHECKED: &str = ", expectations: [{type: test, command: 'test -e done'}]";
@@ -96,27 +83,16 @@ fn a_broken_assumption_goes_to_a_person_before_anything_is_judged() {
     assert_eq!(task(&document, "work")["status"], "awaiting_approval");
     let asked = &document["approvals"][0];
     assert_eq!(asked["reason"], "operator");
-    assert!(
-        asked["message"]
-            .as_str()
-            .unwrap()
-            .contains("dependency failed completely"),
-        "{asked}"
-    );
+    assert!(asked["message"].as_str().unwrap().contains("dependency failed completely"), "{asked}");
     let escalated = named(&workspace, "task:escalated");
     assert_eq!(escalated[0]["kind"], "dependency_failed");
     assert_eq!(escalated[0]["evidence"], "The dependency failed completely.");
-    assert!(
-        named(&workspace, "work:ended check").is_empty(),
-        "judged before a person was asked"
-    );
+    assert!(named(&workspace, "work:ended check").is_empty(), "judged before a person was asked");
 
     // What the person says is what the agent goes on with.
     workspace.quorum(&["reject", &only_approval(&workspace)]).exits(2);
     let id = only_approval(&workspace);
-    workspace
-        .quorum(&["reject", &id, "--reason", "It is back since noon."])
-        .exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "It is back since noon."]).exits(0);
     workspace.write("done", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -129,9 +105,7 @@ fn a_persons_yes_has_the_work_judged_and_is_no_review_of_it() {
     let workspace = keeping("Write it.", "maxFixAttempts: 0, maxRetries: 0", CHECKED);
     workspace.write("says.1", "The acceptance criteria conflict.\n");
     workspace.run_json(8, &[]);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     // The check still fails.
     let document = workspace.resume_json(3, &[]);
     assert_eq!(standing(&document, "work").0, "failed");
@@ -139,9 +113,7 @@ fn a_persons_yes_has_the_work_judged_and_is_no_review_of_it() {
     let workspace = keeping("Write it.", "", "");
     workspace.write("says.1", "I am stuck because the schema changed.\n");
     workspace.run_json(8, &[]);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
 }
@@ -167,10 +139,7 @@ fn a_model_is_heard_too() {
         ));
         let document = workspace.run_json(8, &[]);
         assert_eq!(document["approvals"][0]["reason"], "operator", "{tools}");
-        assert_eq!(
-            named(&workspace, "task:escalated")[0]["kind"],
-            "precondition_changed"
-        );
+        assert_eq!(named(&workspace, "task:escalated")[0]["kind"], "precondition_changed");
     }
 }
 
@@ -200,10 +169,7 @@ fn work_about_something_else_is_warned_about_where_that_is_asked_for() {
     let ended = workspace.quorum(&["run", "mission.yaml"]).exits(0);
     ended.says(&["semantic_drift: 0."]);
     let workspace = keeping("Describe the parser of the configuration file.", "", more);
-    workspace.write(
-        "says.1",
-        "The parser of the configuration file reads it line by line.\n",
-    );
+    workspace.write("says.1", "The parser of the configuration file reads it line by line.\n");
     workspace.run_json(0, &[]);
     assert!(named(&workspace, "warning").is_empty());
 }
@@ -224,14 +190,8 @@ fn judged_by(acceptance: &str, settings: &str) -> Workspace {
 fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_for() {
     for (acceptance, words) in [
         ("[short]", &["is too short to say what is to be judged"][..]),
-        (
-            "[done]",
-            &["too short", "only says that the work is to be finished"],
-        ),
-        (
-            "[The task is complete]",
-            &["only says that the work is to be finished"],
-        ),
+        ("[done]", &["too short", "only says that the work is to be finished"]),
+        ("[The task is complete]", &["only says that the work is to be finished"]),
     ] {
         let lenient = judged_by(acceptance, "");
         let seen = lenient.quorum(&["validate", "mission.yaml"]).exits(0);
@@ -242,14 +202,11 @@ fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_fo
         strict.assert_nothing_started();
     }
     // Nobody has to write criteria, unless that is asked for.
-    let seen = judged_by("", "clarification: warn")
-        .quorum(&["validate", "mission.yaml"])
-        .exits(0);
+    let seen = judged_by("", "clarification: warn").quorum(&["validate", "mission.yaml"]).exits(0);
     assert!(!seen.stderr.contains("Q0423"), "{}", seen.stderr);
     // A gate that the chain leaves out looks at nothing, unless it is asked for.
-    let seen = judged_by("[done]", "middleware: {coordination: []}")
-        .quorum(&["validate", "mission.yaml"])
-        .exits(0);
+    let seen =
+        judged_by("[done]", "middleware: {coordination: []}").quorum(&["validate", "mission.yaml"]).exits(0);
     assert!(!seen.stderr.contains("Q0423"), "{}", seen.stderr);
     judged_by("[done]", "clarification: enforce, middleware: {coordination: []}")
         .quorum(&["validate", "mission.yaml"])
@@ -260,9 +217,7 @@ fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_fo
         .says(&["has no criteria that its work is accepted by"]);
     let specific =
         "[All unit tests pass with 80% coverage, API endpoint returns 200 OK, Login works with SSO via Okta]";
-    judged_by(specific, "clarification: enforce")
-        .quorum(&["validate", "mission.yaml"])
-        .exits(0);
+    judged_by(specific, "clarification: enforce").quorum(&["validate", "mission.yaml"]).exits(0);
 }
 
 #[test]
@@ -287,20 +242,14 @@ fn names_that_are_unknown_or_twice_there_are_errors() {
 fn settings_of_a_project_that_nothing_acts_on_are_refused() {
     let workspace = keeping("x", "", "");
     workspace.write("quorum.yaml", "settings: {hooks: {task-done: 'true'}}\n");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["error[Q0210]", "quorum.yaml:1:"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["error[Q0210]", "quorum.yaml:1:"]);
     workspace.assert_nothing_started();
 }
 
 #[test]
 fn of_what_a_command_printed_only_the_end_is_heard() {
     let workspace = keeping("Write it.", "", "");
-    workspace.write(
-        "says.1",
-        "Dependency failed for Local File Systems.\nthree\nmore\nlines\n",
-    );
+    workspace.write("says.1", "Dependency failed for Local File Systems.\nthree\nmore\nlines\n");
     workspace.run_json(0, &[]);
     assert!(named(&workspace, "task:escalated").is_empty());
 }
@@ -320,34 +269,20 @@ fn a_plan_says_what_runs_around_whom_and_in_which_order() {
     let chain =
         "middleware: {agent: [cost_recording, assumption_violation, authority_deference, checkpoint_resume]}";
     let workspace = keeping("x", chain, "");
-    let plan = workspace
-        .quorum(&["plan", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let named = |rows: &Value| -> Vec<(String, Value)> {
         let rows = rows.as_array().expect("a list").iter();
-        rows.map(|row| (row["hook"].as_str().unwrap().to_owned(), row["entries"].clone()))
-            .collect()
+        rows.map(|row| (row["hook"].as_str().unwrap().to_owned(), row["entries"].clone())).collect()
     };
     let row = |hook: &str, entries: Value| (hook.to_owned(), entries);
     // What always holds stands behind what the chain names.
     assert_eq!(
         named(&plan["middleware"]["agent"]),
         [
-            row(
-                "beforeAgent",
-                json!([
-                    "authority_deference",
-                    "checkpoint_resume",
-                    "delegation_chain_hash"
-                ])
-            ),
+            row("beforeAgent", json!(["authority_deference", "checkpoint_resume", "delegation_chain_hash"])),
             row("beforeModel", json!(["sanitize_message"])),
             row("wrapModelCall", json!(["classification"])),
-            row(
-                "wrapToolCall",
-                json!(["security_interceptor", "policy_gate", "approval_gate"])
-            ),
+            row("wrapToolCall", json!(["security_interceptor", "policy_gate", "approval_gate"])),
             row("afterModel", json!(["assumption_violation"])),
             row("afterAgent", json!(["cost_recording"])),
         ]
@@ -359,12 +294,7 @@ fn a_plan_says_what_runs_around_whom_and_in_which_order() {
         around[1],
         row(
             "afterAgent",
-            json!([
-                "assumption_violation",
-                "cost_recording",
-                "security_interceptor",
-                "classification"
-            ])
+            json!(["assumption_violation", "cost_recording", "security_interceptor", "classification"])
         ),
         "from right to left"
     );
@@ -383,20 +313,10 @@ fn a_model_with_tools_has_all_six_hooks_around_it_and_the_graph_has_its_chain() 
         "name: m\nagents: {w: {adapter: openai, model: m, baseUrl: 'http://127.0.0.1:9', tools: [read]}}\n\
          tasks: [{title: work, review: none}]\n",
     );
-    let plan = workspace
-        .quorum(&["plan", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     assert_eq!(
         plan["agents"][0]["hooks"],
-        json!([
-            "beforeAgent",
-            "beforeModel",
-            "wrapModelCall",
-            "wrapToolCall",
-            "afterModel",
-            "afterAgent"
-        ])
+        json!(["beforeAgent", "beforeModel", "wrapModelCall", "wrapToolCall", "afterModel", "afterAgent"])
     );
     assert_eq!(
         plan["middleware"]["coordination"],
@@ -415,18 +335,9 @@ fn a_model_with_tools_has_all_six_hooks_around_it_and_the_graph_has_its_chain() 
         hooks,
         [
             (&json!("beforeDecompose"), &json!(["clarification_gate"])),
-            (
-                &json!("beforeDispatch"),
-                &json!(["task_ledger", "plan_review_gate"])
-            ),
-            (
-                &json!("afterRollup"),
-                &json!(["progress_ledger", "coordination_replan"])
-            ),
-            (
-                &json!("beforeUpdateParent"),
-                &json!(["authority_deference_coordination"])
-            ),
+            (&json!("beforeDispatch"), &json!(["task_ledger", "plan_review_gate"])),
+            (&json!("afterRollup"), &json!(["progress_ledger", "coordination_replan"])),
+            (&json!("beforeUpdateParent"), &json!(["authority_deference_coordination"])),
         ]
     );
 }
@@ -434,10 +345,7 @@ fn a_model_with_tools_has_all_six_hooks_around_it_and_the_graph_has_its_chain() 
 #[test]
 fn what_tools_give_back_reaches_a_model_clean() {
     let model = Model::new(|body| match results(body).len() {
-        0 => wants(&[(
-            "run",
-            json!({"shell": "printf 'bell \\007 key %s\\n' \"$(cat key)\""}),
-        )]),
+        0 => wants(&[("run", json!({"shell": "printf 'bell \\007 key %s\\n' \"$(cat key)\""}))]),
         _ => says("I saw it."),
     });
     let workspace = Workspace::with(&format!(
@@ -446,16 +354,11 @@ fn what_tools_give_back_reaches_a_model_clean() {
         model.base()
     ));
     workspace.write("key", "sk-very-secret-1");
-    workspace
-        .quorum_with(&[("W_KEY", "sk-very-secret-1")], &["run", "mission.yaml"])
-        .exits(0);
+    workspace.quorum_with(&[("W_KEY", "sk-very-secret-1")], &["run", "mission.yaml"]).exits(0);
     let told = results(model.asked().last().unwrap());
     // The key is taken out of the file to which the command printed, as of every command's.
     let stars = "*".repeat("sk-very-secret-1".len());
-    assert!(
-        told[0].contains(&format!("bell  key {stars}")) && !told[0].contains('\u{7}'),
-        "{told:?}"
-    );
+    assert!(told[0].contains(&format!("bell  key {stars}")) && !told[0].contains('\u{7}'), "{told:?}");
 }
 
 #[test]
@@ -464,10 +367,7 @@ fn every_task_is_on_record_with_the_digest_of_its_text() {
     workspace.run_json(0, &[]);
     let created = named(&workspace, "task:created");
     let hash = created[0]["task"]["chainHash"].as_str().unwrap().to_owned();
-    assert_eq!(
-        (hash.len(), hash.chars().all(|c| c.is_ascii_hexdigit())),
-        (64, true)
-    );
+    assert_eq!((hash.len(), hash.chars().all(|c| c.is_ascii_hexdigit())), (64, true));
     let other = keeping("y", "", "");
     other.run_json(0, &[]);
     assert_ne!(named(&other, "task:created")[0]["task"]["chainHash"], json!(hash));

@@ -41,11 +41,7 @@ fn approved(workspace: &Workspace, folder: &str) {
 }
 
 fn copy(from: &Path, to: &Path) {
-    let copied = std::process::Command::new("cp")
-        .arg("-a")
-        .arg(from)
-        .arg(to)
-        .status();
+    let copied = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status();
     assert!(copied.expect("it can be copied").success());
 }
 
@@ -66,16 +62,11 @@ fn resume_in_a_moved_folder_works_there_and_says_from_where() {
     let resumed = in_folder(&workspace, "two", &["resume", "--json"]).exits(0);
     assert!(workspace.exists("two/Two.txt"));
     assert!(!workspace.exists("one"), "the old folder was made again");
-    let from = workspace
-        .path("one")
-        .canonicalize()
-        .unwrap_or(workspace.path("one"));
+    let from = workspace.path("one").canonicalize().unwrap_or(workspace.path("one"));
     let from = from.display().to_string();
     assert!(resumed.stderr.contains(&from), "{}", resumed.stderr);
     assert_eq!(resumed.json()["movedFrom"], from.as_str());
-    let status = in_folder(&workspace, "two", &["status", "--json"])
-        .exits(0)
-        .json();
+    let status = in_folder(&workspace, "two", &["status", "--json"]).exits(0).json();
     assert_eq!(status["movedFrom"], from.as_str());
     let events = in_folder(&workspace, "two", &["events"]).exits(0).stdout;
     assert!(events.contains("run:moved"), "{events}");
@@ -153,18 +144,10 @@ fn an_absolute_workspace_stays_where_it_is() {
 #[test]
 fn state_and_mission_that_lie_beside_each_other_move_together() {
     let workspace = Workspace::new();
-    workspace.write(
-        "a/job/mission.yaml",
-        TWO.replace("[agents/first.sh]", "'echo one > One.txt'"),
-    );
+    workspace.write("a/job/mission.yaml", TWO.replace("[agents/first.sh]", "'echo one > One.txt'"));
     let state = |root: &str| workspace.path(root).join("state").display().to_string();
     let old = state("a");
-    in_folder(
-        &workspace,
-        "a/job",
-        &["run", "-q", "--run-id", "r1", "--state-dir", &old],
-    )
-    .exits(8);
+    in_folder(&workspace, "a/job", &["run", "-q", "--run-id", "r1", "--state-dir", &old]).exits(8);
     fs::rename(workspace.path("a"), workspace.path("b")).expect("it can be moved");
     let new = state("b");
     in_folder(&workspace, "b", &["approve", "r1.1.1", "--state-dir", &new]).exits(0);
@@ -175,24 +158,11 @@ fn state_and_mission_that_lie_beside_each_other_move_together() {
 #[test]
 fn a_mission_folder_that_is_gone_is_not_made_again() {
     let workspace = Workspace::new();
-    workspace.write(
-        "job/mission.yaml",
-        TWO.replace("[agents/first.sh]", "'echo one > One.txt'"),
-    );
+    workspace.write("job/mission.yaml", TWO.replace("[agents/first.sh]", "'echo one > One.txt'"));
     let state = workspace.path("state").display().to_string();
-    in_folder(
-        &workspace,
-        "job",
-        &["run", "-q", "--run-id", "r1", "--state-dir", &state],
-    )
-    .exits(8);
+    in_folder(&workspace, "job", &["run", "-q", "--run-id", "r1", "--state-dir", &state]).exits(8);
     fs::rename(workspace.path("job"), workspace.path("gone")).expect("it can be moved");
-    workspace
-        .quorum(&["approve", "r1.1.1", "--state-dir", &state])
-        .exits(0);
-    workspace
-        .quorum(&["resume", "--state-dir", &state])
-        .exits(9)
-        .says(&["job", "is not there"]);
+    workspace.quorum(&["approve", "r1.1.1", "--state-dir", &state]).exits(0);
+    workspace.quorum(&["resume", "--state-dir", &state]).exits(9).says(&["job", "is not there"]);
     assert!(!workspace.exists("job"));
 }

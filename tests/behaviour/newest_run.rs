@@ -17,9 +17,7 @@ qualityGates: [{name: door, afterTasks: [work], blocksTasks: [ship], requireAllP
 fn runs(ids: [&str; 3]) -> Workspace {
     let workspace = Workspace::with(PLAIN);
     for id in ids {
-        workspace
-            .quorum(&["run", "mission.yaml", "-q", "--run-id", id])
-            .exits(0);
+        workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", id]).exits(0);
     }
     workspace
 }
@@ -32,12 +30,8 @@ fn run_id(finished: &Finished) -> String {
 fn runs_are_listed_as_they_began_whatever_they_are_called() {
     let workspace = runs(["zeta", "build-9", "build-10"]);
     let listed = workspace.quorum(&["runs", "--json"]).exits(0).json();
-    let ids: Vec<&str> = listed["runs"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|run| run["runId"].as_str())
-        .collect();
+    let ids: Vec<&str> =
+        listed["runs"].as_array().expect("a list").iter().filter_map(|run| run["runId"].as_str()).collect();
     assert_eq!(ids, ["zeta", "build-9", "build-10"]);
     let last = workspace.quorum(&["runs", "-n", "1", "--json"]).exits(0).json();
     assert_eq!(last["runs"][0]["runId"], "build-10");
@@ -87,10 +81,7 @@ fn a_part_that_several_runs_have_is_refused_with_their_names() {
 #[test]
 fn no_run_can_be_called_latest() {
     let workspace = Workspace::with(PLAIN);
-    workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "latest"])
-        .exits(2)
-        .says(&["latest"]);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "latest"]).exits(2).says(&["latest"]);
     workspace.assert_nothing_started();
 }
 
@@ -136,33 +127,17 @@ tasks: [{title: one}, {title: two}, {title: three}]
 ",
     );
     workspace
-        .quorum(&[
-            "run",
-            "mission.yaml",
-            "--timeout",
-            "300ms",
-            "-j",
-            "1",
-            "--wait-approvals",
-            "1h",
-        ])
+        .quorum(&["run", "mission.yaml", "--timeout", "300ms", "-j", "1", "--wait-approvals", "1h"])
         .exits(7);
     workspace.write("go", "");
     // With a limit it is said.
-    let limited = workspace
-        .quorum(&["resume", "--timeout", "4m", "-j", "2"])
-        .exits(0);
+    let limited = workspace.quorum(&["resume", "--timeout", "4m", "-j", "2"]).exits(0);
     let resumed = limited.stderr.lines().find(|line| line.contains("RESUME"));
     let resumed = resumed.expect("the resumption is told");
-    assert!(
-        resumed.contains("stops after 40s") && resumed.contains("2 at a time"),
-        "{resumed}"
-    );
+    assert!(resumed.contains("stops after 40s") && resumed.contains("2 at a time"), "{resumed}");
 
     let workspace = Workspace::with(PLAIN).tap_mission("test ! -e broken", "test -e go || sleep 1");
-    workspace
-        .quorum(&["run", "mission.yaml", "--timeout", "200ms", "-j", "1", "--strict"])
-        .exits(7);
+    workspace.quorum(&["run", "mission.yaml", "--timeout", "200ms", "-j", "1", "--strict"]).exits(7);
     workspace.write("go", "");
     workspace.quorum(&["resume"]).exits(6);
     let events = workspace.events();

@@ -70,9 +70,7 @@ impl Receiver {
     fn documents(&self) -> Vec<Value> {
         let requests = self.requests();
         let bodies = requests.iter();
-        bodies
-            .map(|(_, body)| serde_json::from_str(body).expect("a body is JSON"))
-            .collect()
+        bodies.map(|(_, body)| serde_json::from_str(body).expect("a body is JSON")).collect()
     }
 }
 
@@ -85,8 +83,7 @@ fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head.lines().find_map(|line| {
                 let (name, value) = line.split_once(':')?;
-                name.eq_ignore_ascii_case("content-length")
-                    .then(|| value.trim().parse::<usize>().ok())?
+                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
             });
             if body.len() >= length.unwrap_or(0) {
                 return Some((head.to_owned(), body.to_owned()));
@@ -119,19 +116,14 @@ fn with_channel(mission: &str, channel: &str) -> Workspace {
 }
 
 fn of<'v>(documents: &'v [Value], key: &str) -> Vec<&'v str> {
-    documents
-        .iter()
-        .map(|document| document[key].as_str().unwrap_or_default())
-        .collect()
+    documents.iter().map(|document| document[key].as_str().unwrap_or_default()).collect()
 }
 
 #[test]
 fn a_webhook_is_told_of_gates_failures_and_the_end() {
     let receiver = Receiver::that(&[Answer::Status(200)]);
-    let url = format!(
-        "type: webhook, url: 'http://{}/hook', headers: {{X-Team: '${{TEAM}}'}}",
-        receiver.address
-    );
+    let url =
+        format!("type: webhook, url: 'http://{}/hook', headers: {{X-Team: '${{TEAM}}'}}", receiver.address);
     let workspace = with_channel(&(MISSION.to_owned() + FAILING + GATE), &url);
     let finished = workspace.quorum_with(&[("TEAM", "blue team")], &["run", "mission.yaml", "--json"]);
     let document = finished.exits(3).json();
@@ -140,10 +132,7 @@ fn a_webhook_is_told_of_gates_failures_and_the_end() {
     // The first two happen at the same time.
     events[..2].sort_unstable();
     assert_eq!(events, ["quality:gate:passed", "task:transition", "run:finished"]);
-    let failed = told
-        .iter()
-        .find(|told| told["event"] == "task:transition")
-        .expect("it failed");
+    let failed = told.iter().find(|told| told["event"] == "task:transition").expect("it failed");
     assert_eq!(failed["schema"], "quorum.notification/v1");
     assert_eq!(failed["title"], "[release] task 'bad' failed");
     assert_eq!(
@@ -152,22 +141,12 @@ fn a_webhook_is_told_of_gates_failures_and_the_end() {
     );
     assert_eq!(failed["runId"], document["runId"]);
     let end = told.last().expect("there is an end");
-    assert_eq!(
-        (&end["outcome"], &end["exitCode"]),
-        (&"task_failed".into(), &3.into())
-    );
+    assert_eq!((&end["outcome"], &end["exitCode"]), (&"task_failed".into(), &3.into()));
     assert_eq!(end["text"], "2 done, 1 failed of 3 tasks");
     let ids = of(&told, "id");
-    assert!(
-        ids.iter()
-            .all(|id| ids.iter().filter(|other| other == &id).count() == 1),
-        "{ids:?}"
-    );
+    assert!(ids.iter().all(|id| ids.iter().filter(|other| other == &id).count() == 1), "{ids:?}");
     let (head, _) = &receiver.requests()[0];
-    assert!(
-        head.starts_with("POST /hook ") && head.to_lowercase().contains("x-team: blue team"),
-        "{head}"
-    );
+    assert!(head.starts_with("POST /hook ") && head.to_lowercase().contains("x-team: blue team"), "{head}");
     // All of it stands in the events, and the end of the run is the last of them.
     let events = workspace.events();
     assert_eq!(named(&events, "work:requested notify").len(), 3);
@@ -181,33 +160,22 @@ fn a_webhook_is_told_of_gates_failures_and_the_end() {
 fn slack_gets_its_own_form() {
     let receiver = Receiver::that(&[Answer::Status(200)]);
     let channel = format!("type: slack, url: 'http://{}/services/T1/B1/x'", receiver.address);
-    with_channel(MISSION, &channel)
-        .quorum(&["run", "mission.yaml"])
-        .exits(0);
+    with_channel(MISSION, &channel).quorum(&["run", "mission.yaml"]).exits(0);
     let told = receiver.documents();
-    assert_eq!(
-        told[0],
-        serde_json::json!({"text": "*[release] the run ended: ok*\n1 done of 1 tasks"})
-    );
+    assert_eq!(told[0], serde_json::json!({"text": "*[release] the run ended: ok*\n1 done of 1 tasks"}));
 }
 
 #[test]
 fn a_receiver_that_fails_once_is_told_again_under_the_same_id() {
     let receiver = Receiver::that(&[Answer::Status(500), Answer::Status(200)]);
-    let workspace = with_channel(
-        MISSION,
-        &format!("url: 'http://{}/', type: webhook", receiver.address),
-    );
+    let workspace = with_channel(MISSION, &format!("url: 'http://{}/', type: webhook", receiver.address));
     workspace.quorum(&["run", "mission.yaml"]).exits(0);
     let told = receiver.documents();
     assert_eq!(told.len(), 2);
     assert_eq!(told[0]["id"], told[1]["id"]);
     let events = workspace.events();
     let retry = named(&events, "work:progressed notify retry");
-    assert_eq!(
-        (retry.len(), &retry[0]["class"]),
-        (1, &"provider_transient".into())
-    );
+    assert_eq!((retry.len(), &retry[0]["class"]), (1, &"provider_transient".into()));
     assert!(!workspace.exists(".polpo/dead-letters.jsonl"));
 }
 
@@ -224,24 +192,17 @@ fn failing(channel: &str, code: i32, flags: &[&str]) -> (Workspace, Vec<Value>) 
 #[test]
 fn after_three_tries_it_is_a_dead_letter_and_no_task_failed() {
     let receiver = Receiver::that(&[Answer::Status(503)]);
-    let channel = format!(
-        "type: webhook, url: 'http://{}/secret-path-4711?token=t0p53cr3t'",
-        receiver.address
-    );
+    let channel =
+        format!("type: webhook, url: 'http://{}/secret-path-4711?token=t0p53cr3t'", receiver.address);
     let (workspace, letters) = failing(&channel, 0, &[]);
     assert_eq!(receiver.requests().len(), 3);
-    let [letter] = letters.as_slice() else {
-        panic!("not one: {letters:?}")
-    };
+    let [letter] = letters.as_slice() else { panic!("not one: {letters:?}") };
     let keys =
         ["operation", "category", "status", "error"].map(|key| letter[key].as_str().unwrap_or_default());
     assert_eq!(keys[..3], ["notify:ops", "provider_transient", "pending"]);
     assert!(keys[3].starts_with("HTTP 503 from 127.0.0.1"), "{}", keys[3]);
     assert_eq!(
-        (
-            &letter["retryCount"],
-            letter["args"]["notification"]["event"].as_str()
-        ),
+        (&letter["retryCount"], letter["args"]["notification"]["event"].as_str()),
         (&0.into(), Some("run:finished"))
     );
     assert_eq!(workspace.status()["outcome"], "ok");
@@ -251,10 +212,7 @@ fn after_three_tries_it_is_a_dead_letter_and_no_task_failed() {
     let letters = workspace.read(".polpo/dead-letters.jsonl");
     let journal = std::fs::read_to_string(workspace.journal()).expect("there is a journal");
     for text in [letters, journal] {
-        assert!(
-            !text.contains("secret-path") && !text.contains("t0p53cr3t"),
-            "{text}"
-        );
+        assert!(!text.contains("secret-path") && !text.contains("t0p53cr3t"), "{text}");
     }
 }
 
@@ -263,9 +221,7 @@ fn what_a_receiver_says_cannot_leak_what_it_was_sent() {
     // It repeats nothing here, but its address comes from a variable and must be hidden all the same.
     let workspace = with_channel(MISSION, "type: webhook, url: '${HOOK}', timeout: 200ms");
     let hook = "http://127.0.0.1:9/hooks/verysecretpart";
-    workspace
-        .quorum_with(&[("HOOK", hook)], &["run", "mission.yaml"])
-        .exits(0);
+    workspace.quorum_with(&[("HOOK", hook)], &["run", "mission.yaml"]).exits(0);
     let found = workspace.bash("grep -rl verysecretpart .polpo || echo nowhere");
     assert_eq!(found.stdout.trim(), "nowhere");
 }
@@ -275,15 +231,9 @@ fn a_receiver_that_is_not_there_and_one_that_never_answers() {
     let (_, letters) = failing("type: webhook, url: 'http://127.0.0.1:9/'", 0, &[]);
     assert_eq!(letters[0]["category"], "provider_transient");
     let receiver = Receiver::that(&[Answer::Silence]);
-    let channel = format!(
-        "type: webhook, url: 'http://{}/', timeout: 150ms",
-        receiver.address
-    );
+    let channel = format!("type: webhook, url: 'http://{}/', timeout: 150ms", receiver.address);
     let (_, letters) = failing(&channel, 0, &[]);
-    assert_eq!(
-        (receiver.requests().len(), &letters[0]["category"]),
-        (3, &"timeout".into())
-    );
+    assert_eq!((receiver.requests().len(), &letters[0]["category"]), (3, &"timeout".into()));
     let error = letters[0]["error"].as_str().unwrap_or_default();
     assert!(error.contains("did not answer within 150ms"), "{error}");
 }
@@ -291,20 +241,12 @@ fn a_receiver_that_is_not_there_and_one_that_never_answers() {
 #[test]
 fn nobody_is_sent_to_another_host() {
     let receiver = Receiver::that(&[Answer::Elsewhere]);
-    let channel = format!(
-        "type: webhook, url: 'http://{}/', headers: {{Authorization: '${{KEY}}'}}",
-        receiver.address
-    );
+    let channel =
+        format!("type: webhook, url: 'http://{}/', headers: {{Authorization: '${{KEY}}'}}", receiver.address);
     let workspace = with_channel(MISSION, &channel);
-    workspace
-        .quorum_with(&[("KEY", "Bearer abcdef")], &["run", "mission.yaml"])
-        .exits(0);
+    workspace.quorum_with(&[("KEY", "Bearer abcdef")], &["run", "mission.yaml"]).exits(0);
     let letters = workspace.quorum(&["dlq", "list"]).exits(0);
-    assert!(
-        letters.stdout.contains("redirects are not followed"),
-        "{}",
-        letters.stdout
-    );
+    assert!(letters.stdout.contains("redirects are not followed"), "{}", letters.stdout);
     assert_eq!(receiver.requests().len(), 3);
 }
 
@@ -322,38 +264,22 @@ fn a_file_gets_a_line_each_and_a_command_its_standard_input() {
     let finished = workspace.quorum_with(&[("PROVIDER_KEY", "sk-1")], &["run", "mission.yaml"]);
     finished.exits(0);
     let got: Value = serde_json::from_str(&workspace.read("got.json")).expect("it got JSON");
-    assert_eq!(
-        (&got["event"], &got["channel"]),
-        (&"run:finished".into(), &"ops".into())
-    );
+    assert_eq!((&got["event"], &got["channel"]), (&"run:finished".into(), &"ops".into()));
     let environment = workspace.read("got.env");
-    assert!(
-        environment.contains("QUORUM_RUN_ID=") && !environment.contains("sk-1"),
-        "{environment}"
-    );
+    assert!(environment.contains("QUORUM_RUN_ID=") && !environment.contains("sk-1"), "{environment}");
 }
 
 #[test]
 fn a_command_that_fails_or_hangs_is_a_dead_letter() {
-    let (_, letters) = failing(
-        "type: command, run: 'echo HTTP 401 Unauthorized >&2; exit 2'",
-        0,
-        &[],
-    );
+    let (_, letters) = failing("type: command, run: 'echo HTTP 401 Unauthorized >&2; exit 2'", 0, &[]);
     assert_eq!(letters[0]["category"], "provider_auth");
     let error = letters[0]["error"].as_str().unwrap_or_default();
     assert_eq!(error, "it exited 2: HTTP 401 Unauthorized");
-    let (workspace, letters) = failing(
-        "type: command, timeout: 100ms, run: 'echo $$ >> pids; sleep 60'",
-        0,
-        &[],
-    );
+    let (workspace, letters) =
+        failing("type: command, timeout: 100ms, run: 'echo $$ >> pids; sleep 60'", 0, &[]);
     assert_eq!(letters[0]["category"], "timeout");
     for pid in workspace.lines("pids") {
-        assert!(
-            !std::path::Path::new(&format!("/proc/{pid}")).exists(),
-            "{pid} still runs"
-        );
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} still runs");
     }
 }
 
@@ -364,10 +290,7 @@ fn no_channel_writes_into_the_state_folder_or_waits_at_a_pipe() {
     assert!(error.contains("is inside the state folder"), "{error}");
     let workspace = with_channel(MISSION, "type: file, path: pipe");
     workspace.bash("mkfifo pipe").exits(0);
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(0)
-        .says(&["not delivered"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0).says(&["not delivered"]);
 }
 
 #[test]
@@ -382,9 +305,7 @@ fn a_variable_that_is_missing_is_said_before_any_work() {
     let mission = MISSION
         .replace("@channel", "type: webhook, url: '${NOT_SET_HERE}'")
         .replace("defaultChannels: [ops], ", "");
-    Workspace::with(&mission)
-        .quorum(&["run", "mission.yaml"])
-        .exits(0);
+    Workspace::with(&mission).quorum(&["run", "mission.yaml"]).exits(0);
 }
 
 #[test]
@@ -398,16 +319,10 @@ fn a_runner_that_is_killed_while_it_tells_tells_again_when_it_is_resumed() {
     workspace.quorum(&["resume"]).exits(3);
     let told = receiver.documents();
     assert_eq!(of(&told, "event")[..2], ["task:transition", "task:transition"]);
-    assert_eq!(
-        told[0]["id"], told[1]["id"],
-        "a receiver can tell that it is the same"
-    );
+    assert_eq!(told[0]["id"], told[1]["id"], "a receiver can tell that it is the same");
     assert_eq!(of(&told, "event").last(), Some(&"run:finished"));
     let events = workspace.events();
-    let (requested, sent) = (
-        named(&events, "work:requested notify"),
-        named(&events, "work:ended notify ok"),
-    );
+    let (requested, sent) = (named(&events, "work:requested notify"), named(&events, "work:ended notify ok"));
     assert_eq!(requested.len(), sent.len(), "nothing is left open");
 }
 
@@ -422,9 +337,7 @@ fn a_signal_waits_for_no_channel_and_loses_nothing() {
     running.finish().exits(130);
     let letters = workspace.quorum(&["dlq", "list", "--json"]).exits(0).json();
     let letters = letters["letters"].as_array().expect("a list");
-    let failed = letters
-        .iter()
-        .any(|letter| letter["args"]["notification"]["task"] == "bad");
+    let failed = letters.iter().any(|letter| letter["args"]["notification"]["task"] == "bad");
     assert!(failed, "{letters:?}");
     assert!(letters.iter().all(|letter| letter["category"] == "timeout"));
 }
@@ -438,10 +351,7 @@ fn work_that_waits_for_a_person_is_told_of_with_the_id_to_answer() {
     workspace.quorum(&["run", "mission.yaml"]).exits(6);
     let lines = workspace.lines("notes");
     let note: Value = serde_json::from_str(&lines[0]).expect("a line is JSON");
-    assert_eq!(
-        (&note["event"], &note["reason"]),
-        (&"approval:requested".into(), &"refer".into())
-    );
+    assert_eq!((&note["event"], &note["reason"]), (&"approval:requested".into(), &"refer".into()));
     let id = note["approval"].as_str().expect("it has an id");
     workspace.quorum(&["approve", id]).exits(0);
     // The command that ended the run has nobody to deliver its end; that waits for the next run of the folder.
@@ -451,16 +361,9 @@ fn work_that_waits_for_a_person_is_told_of_with_the_id_to_answer() {
 
 #[test]
 fn an_unknown_channel_is_a_load_error() {
-    let workspace = Workspace::with(
-        &MISSION
-            .replace("@channel", "type: file, path: f")
-            .replace("[ops]", "[opps]"),
-    );
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["there is no channel 'opps'"])
-        .says(&["ops"]);
+    let workspace =
+        Workspace::with(&MISSION.replace("@channel", "type: file, path: f").replace("[ops]", "[opps]"));
+    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["there is no channel 'opps'"]).says(&["ops"]);
 }
 
 #[test]

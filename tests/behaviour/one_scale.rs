@@ -30,19 +30,13 @@ fn scores_are_points_on_every_screen() {
     let metrics = workspace.quorum(&["metrics"]).exits(0).stdout;
     let html = workspace.quorum(&["report", "--html", "-"]).exits(0).stdout;
     // What can be read of the page: places of a drawing are no scores.
-    let html: String = html
-        .split('<')
-        .filter_map(|tag| Some(tag.split_once('>')?.1))
-        .collect();
+    let html: String = html.split('<').filter_map(|tag| Some(tag.split_once('>')?.1)).collect();
     for (what, text) in [("show", &show), ("metrics", &metrics), ("html", &html)] {
         assert!(text.contains("75"), "{what}: {text}");
         assert!(!text.contains("of 5") && !text.contains("3.75"), "{what}: {text}");
     }
     assert!(show.contains("depth 80 of 100: d"), "{show}");
-    assert!(
-        metrics.contains("average 75 of 100 (75 to 75)") && metrics.contains("depth 80"),
-        "{metrics}"
-    );
+    assert!(metrics.contains("average 75 of 100 (75 to 75)") && metrics.contains("depth 80"), "{metrics}");
     let document = workspace.quorum(&["metrics", "--json"]).exits(0).json();
     assert_eq!(document["mission"]["avgScore"], 3.75);
     assert_eq!(document["mission"]["avgPoints"], 75.0);
@@ -61,10 +55,7 @@ tasks: [{title: work, assignTo: worker, expectations: [{type: llm_review, criter
 ",
     );
     let document = workspace.run_json(8, &["--run-id", "r1"]);
-    let id = document["approvals"][0]["id"]
-        .as_str()
-        .expect("it waits")
-        .to_owned();
+    let id = document["approvals"][0]["id"].as_str().expect("it waits").to_owned();
     for screen in [&["status"][..], &["show", "work"]] {
         let shown = workspace.quorum(screen).exits(0).stdout;
         assert!(!shown.contains("accepted by"), "{shown}");

@@ -38,22 +38,13 @@ fn what_is_selected_runs_with_all_that_it_needs() {
     let document = workspace.run_json(0, &["--only", "roof"]);
     assert_eq!(log(&workspace), ["ground", "roof", "wall"]);
     assert_eq!(counts(&document), [6, 3, 0, 3]);
-    assert_eq!(
-        (&document["state"], &document["resumable"]),
-        (&json!("ended"), &json!(false))
-    );
+    assert_eq!((&document["state"], &document["resumable"]), (&json!("ended"), &json!(false)));
     assert_eq!(standing(&document, "garden").0, "notTaken");
     assert_eq!(gate(&document, "built")["state"], "passed");
     assert_eq!(gate(&document, "pretty")["state"], "notTaken");
-    workspace
-        .quorum(&["resume"])
-        .exits(0)
-        .says(&["nothing to resume"]);
+    workspace.quorum(&["resume"]).exits(0).says(&["nothing to resume"]);
     workspace.quorum(&["gate"]).exits(0);
-    workspace
-        .quorum(&["gate", "pretty"])
-        .exits(2)
-        .says(&["not evaluated", "--only"]);
+    workspace.quorum(&["gate", "pretty"]).exits(2).says(&["not evaluated", "--only"]);
     workspace.quorum(&["cancel", "garden", "--yes"]).exits(4);
 }
 
@@ -76,32 +67,19 @@ fn a_part_says_everywhere_that_it_is_one() {
         .exits(0);
     let left_out = "ONLY A PART: 4 of 6 tasks left out (--only)";
     assert!(finished.stdout.contains(left_out), "{}", finished.stdout);
-    assert!(
-        finished.stdout.contains("tasks: 2 of 2 done, 4 not selected"),
-        "{}",
-        finished.stdout
-    );
+    assert!(finished.stdout.contains("tasks: 2 of 2 done, 4 not selected"), "{}", finished.stdout);
     let status = workspace.quorum(&["status"]).exits(0).stdout;
     assert!(status.contains(left_out), "{status}");
-    let row = status
-        .lines()
-        .find(|line| line.contains("garden"))
-        .expect("it is listed");
+    let row = status.lines().find(|line| line.contains("garden")).expect("it is listed");
     assert!(row.contains("not selected") && !row.contains("pending"), "{row}");
     for report in ["report.md", "report.html"] {
-        assert!(
-            workspace.read(report).contains("4 of 6 tasks left out"),
-            "{report}"
-        );
+        assert!(workspace.read(report).contains("4 of 6 tasks left out"), "{report}");
     }
     let junit = workspace.read("junit.xml");
     assert_eq!(junit.matches("not selected (--only)").count(), 4, "{junit}");
     let runs = workspace.quorum(&["runs"]).exits(0).stdout;
     assert!(runs.contains("2/2 of 6"), "{runs}");
-    let created = workspace
-        .events()
-        .into_iter()
-        .filter(|event| event["event"] == "task:created");
+    let created = workspace.events().into_iter().filter(|event| event["event"] == "task:created");
     assert_eq!(created.count(), 2);
 }
 
@@ -111,10 +89,10 @@ fn only_what_is_selected_decides_the_outcome() {
     workspace.run_json(3, &["--only", "garden"]);
     assert_eq!(log(&workspace), ["garden"]);
     // A failure of what is left out cannot reach it, and its dependents are not failed by what they need.
-    let workspace = Workspace::with(&MISSION.replace(
-        "{title: ground, assignTo: worker",
-        "{title: ground, assignTo: weak, maxAttempts: 1",
-    ));
+    let workspace = Workspace::with(
+        &MISSION
+            .replace("{title: ground, assignTo: worker", "{title: ground, assignTo: weak, maxAttempts: 1"),
+    );
     let document = workspace.run_json(3, &["--only", "ground"]);
     assert_eq!(standing(&document, "wall").0, "notTaken");
     assert_eq!(document["counts"]["failed"], 1);
@@ -151,16 +129,11 @@ fn names_come_one_by_one_in_a_row_or_with_commas() {
         let workspace = Workspace::with(MISSION);
         let arguments = [&["run", "mission.yaml"], flags].concat();
         workspace.quorum_with(variables, &arguments).exits(0);
-        assert!(
-            log(&workspace).contains(&"doors, windows".to_owned()),
-            "{flags:?}"
-        );
+        assert!(log(&workspace).contains(&"doors, windows".to_owned()), "{flags:?}");
         assert!(!log(&workspace).contains(&"wall".to_owned()), "{flags:?}");
     }
     let workspace = Workspace::with(MISSION);
-    workspace
-        .quorum_with(&[("QUORUM_ONLY", "ground, garden")], &["run", "mission.yaml"])
-        .exits(3);
+    workspace.quorum_with(&[("QUORUM_ONLY", "ground, garden")], &["run", "mission.yaml"]).exits(3);
     assert_eq!(log(&workspace), ["garden", "ground"]);
 }
 
@@ -172,12 +145,8 @@ fn an_unknown_title_is_a_usage_error_before_anything_starts() {
             .quorum(&[command, "mission.yaml", "--only", "wal"])
             .exits(2)
             .says(&["'wal'", "did you mean 'wall'?"]);
-        workspace
-            .quorum(&[command, "mission.yaml", "--only", "wall,"])
-            .exits(2);
-        workspace
-            .quorum(&[command, "mission.yaml", "--only", ""])
-            .exits(2);
+        workspace.quorum(&[command, "mission.yaml", "--only", "wall,"]).exits(2);
+        workspace.quorum(&[command, "mission.yaml", "--only", ""]).exits(2);
     }
     // The flag takes every word up to the next one.
     workspace
@@ -192,31 +161,16 @@ fn an_unknown_title_is_a_usage_error_before_anything_starts() {
 fn a_plan_shows_the_part_that_would_run() {
     let workspace = Workspace::with(MISSION);
     let plan = ["plan", "mission.yaml", "--only", "wall"];
-    let document = workspace
-        .quorum(&[&plan[..], &["--json"]].concat())
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&[&plan[..], &["--json"]].concat()).exits(0).json();
     assert_eq!(document["waves"], json!([["ground"], ["wall"]]));
-    assert_eq!(
-        (&document["notTaken"], &document["worstCase"]["attempts"]),
-        (&json!(4), &json!(8))
-    );
+    assert_eq!((&document["notTaken"], &document["worstCase"]["attempts"]), (&json!(4), &json!(8)));
     let text = workspace.quorum(&plan).exits(0).stdout;
     assert!(text.contains("only a part: 4 tasks left out (--only)"), "{text}");
     assert!(!text.contains("garden"), "{text}");
     for format in ["dot", "mermaid"] {
-        let drawing = workspace
-            .quorum(&[&plan[..], &["--format", format]].concat())
-            .exits(0)
-            .stdout;
-        assert!(
-            drawing.contains("ground") && drawing.contains("wall"),
-            "{drawing}"
-        );
-        assert!(
-            !drawing.contains("garden") && !drawing.contains("t2"),
-            "{drawing}"
-        );
+        let drawing = workspace.quorum(&[&plan[..], &["--format", format]].concat()).exits(0).stdout;
+        assert!(drawing.contains("ground") && drawing.contains("wall"), "{drawing}");
+        assert!(!drawing.contains("garden") && !drawing.contains("t2"), "{drawing}");
     }
 }
 
@@ -237,27 +191,17 @@ tasks:
     running.kill();
     workspace.write("go", "");
     // The other part may run meanwhile; the same part may not.
-    workspace
-        .quorum(&["run", "mission.yaml", "--only", "two"])
-        .exits(9);
-    workspace
-        .quorum(&["run", "mission.yaml", "--only", "three"])
-        .exits(0);
+    workspace.quorum(&["run", "mission.yaml", "--only", "two"]).exits(9);
+    workspace.quorum(&["run", "mission.yaml", "--only", "three"]).exits(0);
     let document = workspace.resume_json(0, &["r1"]);
     assert_eq!(counts(&document), [3, 2, 0, 1]);
     assert_eq!(log(&workspace), ["one", "three", "two"]);
     // What a change adds outside of the selection stays outside.
     let text = workspace.read("mission.yaml");
-    workspace.write(
-        "mission.yaml",
-        format!("{text}  - {{title: four, review: none}}\n"),
-    );
+    workspace.write("mission.yaml", format!("{text}  - {{title: four, review: none}}\n"));
     let document = workspace.resume_json(0, &["r1", "--accept-changed-mission"]);
     assert_eq!(counts(&document), [4, 2, 0, 2]);
     // Without anything that it was told to take there is nothing to go on with.
     workspace.write("mission.yaml", text.replace("title: two", "title: zwei"));
-    workspace
-        .quorum(&["resume", "r1", "--accept-changed-mission"])
-        .exits(2)
-        .says(&["--only two"]);
+    workspace.quorum(&["resume", "r1", "--accept-changed-mission"]).exits(2).says(&["--only two"]);
 }

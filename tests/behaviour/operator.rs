@@ -47,10 +47,7 @@ pub fn on_record(workspace: &Workspace, event: &str) -> usize {
 pub fn waits(workspace: &Workspace) {
     wait_for("the approval", || {
         let listed = workspace.quorum(&["approvals", "--json"]);
-        listed.code() == Some(0)
-            && listed.json()["approvals"]
-                .as_array()
-                .is_some_and(|list| list.len() == 1)
+        listed.code() == Some(0) && listed.json()["approvals"].as_array().is_some_and(|list| list.len() == 1)
     });
 }
 
@@ -63,10 +60,7 @@ fn a_person_accepts_the_work_and_is_its_reviewer() {
     assert_eq!(document["approvals"][0]["id"], json!(id));
     workspace.quorum(&["approvals"]).exits(0);
 
-    workspace
-        .quorum(&["approve", "nonsense"])
-        .exits(2)
-        .says(&["nonsense"]);
+    workspace.quorum(&["approve", "nonsense"]).exits(2).says(&["nonsense"]);
     workspace.quorum(&["approve", &format!("{id}9")]).exits(2);
     workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
     workspace.quorum(&["approve", &id]).exits(0);
@@ -76,15 +70,9 @@ fn a_person_accepts_the_work_and_is_its_reviewer() {
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(task(&document, "work")["reviews"][0]["reviewer"], "ada");
     assert_eq!(standing(&document, "next").0, "done");
-    let resolved = workspace
-        .events()
-        .into_iter()
-        .find(|event| event["event"] == "approval:resolved");
+    let resolved = workspace.events().into_iter().find(|event| event["event"] == "approval:resolved");
     assert_eq!(resolved.expect("it is on record")["resolvedBy"], "ada");
-    assert_eq!(
-        workspace.quorum(&["approvals", "--json"]).json()["approvals"],
-        json!([])
-    );
+    assert_eq!(workspace.quorum(&["approvals", "--json"]).json()["approvals"], json!([]));
 }
 
 #[test]
@@ -93,14 +81,9 @@ fn the_last_answer_ends_the_run() {
         "name: one\nagents: {worker: {run: 'true'}}\ntasks: [{title: work, review: required}]\n",
     );
     workspace.run_json(6, &[]);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     let document = workspace.status();
-    assert_eq!(
-        (&document["outcome"], &document["state"]),
-        (&json!("ok"), &json!("ended"))
-    );
+    assert_eq!((&document["outcome"], &document["state"]), (&json!("ok"), &json!("ended")));
     workspace.quorum(&["status", "--exit-code"]).exits(0);
 }
 
@@ -110,9 +93,7 @@ fn rejected_work_goes_back_with_the_reason() {
     workspace.run_json(6, &[]);
     let id = only_approval(&workspace);
     workspace.quorum(&["reject", &id]).exits(2).says(&["--reason"]);
-    workspace
-        .quorum(&["reject", &id, "--reason", "the tests are missing"])
-        .exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "the tests are missing"]).exits(0);
     let document = workspace.resume_json(6, &[]);
     let attempts = &task(&document, "work")["attempts"];
     assert_eq!(attempts[0]["cause"], "rejected");
@@ -140,12 +121,8 @@ fn a_live_runner_takes_the_answer_and_goes_on() {
     let workspace = parked(SLOW);
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     waits(&workspace);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
-    wait_for("the dependent", || {
-        standing(&workspace.status(), "next").0 == "done"
-    });
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
+    wait_for("the dependent", || standing(&workspace.status(), "next").0 == "done");
     workspace.write("go", "");
     let document = running.finish().exits(0).json();
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -167,14 +144,7 @@ fn a_live_runner_whose_socket_was_taken_away_takes_no_letter() {
     workspace.quorum(&["approve", &id]).exits(0);
     assert_eq!(standing(&workspace.status(), "work"), ("done", "clean"));
     let key = workspace.path("home/.local/state/quorum/key");
-    assert_eq!(
-        std::fs::metadata(key)
-            .expect("there is a key")
-            .permissions()
-            .mode()
-            & 0o777,
-        0o600
-    );
+    assert_eq!(std::fs::metadata(key).expect("there is a key").permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
@@ -199,13 +169,8 @@ fn a_cancelled_task_is_ended_while_it_runs() {
     let workspace = parked(SLOW).tap_mission("review: required", "review: none");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     let pid = read_pid(&workspace.path("pid"));
-    workspace
-        .quorum(&["cancel", "slo", "--yes"])
-        .exits(2)
-        .says(&["slo"]);
-    workspace
-        .quorum(&["cancel", "slow", "--yes", "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["cancel", "slo", "--yes"]).exits(2).says(&["slo"]);
+    workspace.quorum(&["cancel", "slow", "--yes", "--as", "ada"]).exits(0);
     let document = running.finish().exits(3).json();
     assert_eq!(task(&document, "slow")["failure"]["mode"], "cancelled");
     assert_eq!(standing(&document, "next").0, "done");
@@ -221,10 +186,7 @@ fn a_run_that_nobody_works_on_is_called_off() {
     let run = document["runId"].as_str().expect("it has an id");
     workspace.quorum(&["cancel", run, "--yes"]).exits(0);
     let document = workspace.status();
-    assert_eq!(
-        (&document["state"], &document["outcome"]),
-        (&json!("ended"), &json!("task_failed"))
-    );
+    assert_eq!((&document["state"], &document["outcome"]), (&json!("ended"), &json!("task_failed")));
     workspace.quorum(&["cancel", run, "--yes"]).exits(0);
     // Nothing is in the way any more.
     workspace.run_json(6, &[]);
@@ -265,34 +227,17 @@ fn what_is_no_command_is_moved_aside_and_said() {
     workspace.write("elsewhere", forged("00"));
     workspace.write(&journal::inbox("forged.json"), forged(&"0".repeat(64)));
     workspace.write(&journal::inbox("noise.json"), "noise");
-    std::os::unix::fs::symlink(
-        workspace.path("elsewhere"),
-        workspace.path(&journal::inbox("link.json")),
-    )
-    .expect("a link");
+    std::os::unix::fs::symlink(workspace.path("elsewhere"), workspace.path(&journal::inbox("link.json")))
+        .expect("a link");
     workspace.bash("mkfifo .polpo/@inbox/pipe.json").exits(0);
     let refused = workspace.path(&journal::inbox("refused"));
-    wait_for("all of them", || {
-        std::fs::read_dir(&refused).is_ok_and(|files| files.count() == 4)
-    });
-    assert!(
-        std::fs::symlink_metadata(refused.join("pipe.json"))
-            .expect("it is there")
-            .file_type()
-            .is_fifo()
-    );
+    wait_for("all of them", || std::fs::read_dir(&refused).is_ok_and(|files| files.count() == 4));
+    assert!(std::fs::symlink_metadata(refused.join("pipe.json")).expect("it is there").file_type().is_fifo());
     workspace.write("go", "");
     let document = running.finish().exits(6).json();
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
-    let warnings = document["warnings"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(Value::as_str);
-    assert_eq!(
-        warnings.filter(|warning| warning.contains("no command")).count(),
-        4
-    );
+    let warnings = document["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str);
+    assert_eq!(warnings.filter(|warning| warning.contains("no command")).count(), 4);
 }
 
 #[test]
@@ -325,16 +270,11 @@ tasks:
         .replace("@binary", BINARY),
     );
     let document = workspace.run_json(6, &[]);
-    assert_eq!(
-        workspace.lines("tries"),
-        ["started", "9", "9", "9", "9", "late 9"]
-    );
+    assert_eq!(workspace.lines("tries"), ["started", "9", "9", "9", "9", "late 9"]);
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
     assert!(workspace.exists(&journal::inbox("refused/mine.json")));
     // The person still can.
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
 }
 
 #[test]
@@ -348,10 +288,7 @@ tasks:
   - {title: work, assignTo: forger, review: none}
 ",
     );
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(1)
-        .says(&["changed by somebody else"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(1).says(&["changed by somebody else"]);
 }
 
 #[test]
@@ -374,13 +311,9 @@ tasks:
     workspace.quorum(&["resume"]).exits(8);
     assert_eq!(only_approval(&workspace), first, "the same question still stands");
 
-    workspace
-        .quorum(&["reject", &first, "--reason", "not kind enough", "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["reject", &first, "--reason", "not kind enough", "--as", "ada"]).exits(0);
     workspace.resume_json(8, &[]);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     let document = workspace.status();
     assert_eq!(document["outcome"], "ok");
     assert_eq!(standing(&document, "work"), ("done", "clean"));

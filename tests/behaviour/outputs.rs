@@ -13,10 +13,7 @@ fn what_is_more_than_max_output_is_cut_and_said_and_the_agent_goes_on() {
     );
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "t").0, "done");
-    assert!(
-        document["warnings"].to_string().contains("maxOutput"),
-        "{document:#}"
-    );
+    assert!(document["warnings"].to_string().contains("maxOutput"), "{document:#}");
     let outputs = std::fs::read_dir(workspace.run_folder().join(journal::WORK)).unwrap();
     let largest = outputs
         .map(|entry| entry.unwrap().metadata().unwrap())
@@ -54,10 +51,7 @@ fn a_turn_finds_its_folder_which_is_gone_where_it_stayed_empty() {
     );
     workspace.run_json(0, &[]);
     let folder = workspace.read("dir.txt");
-    assert!(
-        !folder.trim().is_empty() && !std::path::Path::new(folder.trim()).exists(),
-        "{folder}"
-    );
+    assert!(!folder.trim().is_empty() && !std::path::Path::new(folder.trim()).exists(), "{folder}");
 }
 
 #[test]
@@ -67,10 +61,7 @@ fn a_command_judge_may_say_which_model_it_is_and_what_it_used() {
          tasks: [{title: t, assignTo: w, review: required}]\n",
     );
     let document = workspace.run_json(0, &[]);
-    assert_eq!(
-        document["tasks"][0]["reviews"][0]["model"], "judge-model-7",
-        "{document:#}"
-    );
+    assert_eq!(document["tasks"][0]["reviews"][0]["model"], "judge-model-7", "{document:#}");
     assert_eq!(document["usage"]["inputTokens"], 120);
     assert_eq!(document["usage"]["outputTokens"], 30);
 }
@@ -105,9 +96,7 @@ fn what_was_changed_since_is_not_shown_to_a_dependent() {
         let prompt = workspace.read("prompt");
         assert!(!prompt.contains("yx"), "{bytes}");
         // What was read before it was changed is remembered as the record has it.
-        let is_refused = document["warnings"]
-            .to_string()
-            .contains("'c' is not shown what 'a' said");
+        let is_refused = document["warnings"].to_string().contains("'c' is not shown what 'a' said");
         assert_ne!(is_refused, prompt.contains("xxx"), "{bytes}: {document:#}");
         assert_eq!(is_refused, bytes == 100, "{bytes}: {document:#}");
     }

@@ -16,14 +16,9 @@ tasks: [{title: one}]
         return;
     }
     workspace
-        .quorum_with(
-            &[("QUORUM_TEST_PANIC", "1")],
-            &["run", "mission.yaml", "--run-id", "r1"],
-        )
+        .quorum_with(&[("QUORUM_TEST_PANIC", "1")], &["run", "mission.yaml", "--run-id", "r1"])
         .exits(1)
         .says(&["bug of quorum", "please report it", "quorum resume r1"]);
     // Nothing of it holds the state folder.
-    workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "r2"])
-        .exits(0);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r2"]).exits(0);
 }

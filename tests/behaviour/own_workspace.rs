@@ -48,15 +48,8 @@ tasks: [{{title: t, assignTo: w}}]
         "human": {"mean": [4]},
     });
     workspace.write("labels.jsonl", format!("{row}\n"));
-    let calibrate = [
-        "calibrate",
-        "labels.jsonl",
-        "--record",
-        "replies.jsonl",
-        "--json",
-        "--reviewers",
-        "judge",
-    ];
+    let calibrate =
+        ["calibrate", "labels.jsonl", "--record", "replies.jsonl", "--json", "--reviewers", "judge"];
     let document = workspace.quorum(&calibrate).exits(0).json();
     assert_eq!(document["asked"][0]["replied"], 1, "{document}");
 }

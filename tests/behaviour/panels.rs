@@ -47,9 +47,7 @@ fn an_adaptive_panel_leaves_out_the_seat_that_could_change_nothing() {
     let work = task(&document, "work");
     assert_eq!(work["reviews"].as_array().map(Vec::len), Some(2), "{work}");
     let events = workspace.events();
-    let verdict = events
-        .iter()
-        .find(|event| event["event"] == "stage:verdict" && event["stage"] == "judge");
+    let verdict = events.iter().find(|event| event["event"] == "stage:verdict" && event["stage"] == "judge");
     let findings = verdict.expect("the judges decided")["findings"].to_string();
     assert!(findings.contains("c not asked"), "{findings}");
 }
@@ -99,22 +97,11 @@ fn a_verdict_too_close_to_the_bar_is_left_to_a_person() {
     let workspace = panel(CLOSE, "referBelow: 1.01", "");
     let document = workspace.run_json(8, &[]);
     let work = task(&document, "work");
-    assert_eq!(
-        (&work["status"], &work["points"]),
-        (&json!("awaiting_approval"), &json!(65.0))
-    );
+    assert_eq!((&work["status"], &work["points"]), (&json!("awaiting_approval"), &json!(65.0)));
     assert_eq!(work["waiting"]["reason"], "refer");
-    let id = document["approvals"][0]["id"]
-        .as_str()
-        .expect("it has an id")
-        .to_owned();
+    let id = document["approvals"][0]["id"].as_str().expect("it has an id").to_owned();
     let message = &document["approvals"][0]["message"];
-    assert!(
-        message
-            .as_str()
-            .is_some_and(|text| text.contains("gave 65, bar 60")),
-        "{message}"
-    );
+    assert!(message.as_str().is_some_and(|text| text.contains("gave 65, bar 60")), "{message}");
     workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
     let after = workspace.resume_json(0, &[]);
     assert_eq!(standing(&after, "work"), ("done", "clean"));
@@ -125,19 +112,11 @@ fn a_verdict_too_close_to_the_bar_is_left_to_a_person() {
 fn a_close_fail_is_left_to_a_person_too_and_a_no_sends_it_back() {
     let workspace = panel([&["2.9"], &["2.9"], &["2.9"]], "referBelow: 1", "");
     let document = workspace.run_json(8, &[]);
-    let id = document["approvals"][0]["id"]
-        .as_str()
-        .expect("it has an id")
-        .to_owned();
-    workspace
-        .quorum(&["reject", &id, "--reason", "not enough"])
-        .exits(0);
+    let id = document["approvals"][0]["id"].as_str().expect("it has an id").to_owned();
+    workspace.quorum(&["reject", &id, "--reason", "not enough"]).exits(0);
     let after = workspace.resume_json(3, &[]);
     let work = task(&after, "work");
-    assert_eq!(
-        (&work["status"], &work["attempts"][0]["verdict"]),
-        (&json!("failed"), &json!("fail"))
-    );
+    assert_eq!((&work["status"], &work["attempts"][0]["verdict"]), (&json!("failed"), &json!("fail")));
 }
 
 #[test]

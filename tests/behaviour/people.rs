@@ -31,10 +31,7 @@ fn mixed(scores: &[(u8, u8)]) -> Workspace {
     let replies = |of: &dyn Fn(&(u8, u8)) -> u8, why: &str| -> Vec<String> {
         scores.iter().map(|pair| depth(of(pair), why)).collect()
     };
-    let (a, b) = (
-        replies(&|pair| pair.0, "from a"),
-        replies(&|pair| pair.1, "from b"),
-    );
+    let (a, b) = (replies(&|pair| pair.0, "from a"), replies(&|pair| pair.1, "from b"));
     workspace.judge("a", &a.iter().map(String::as_str).collect::<Vec<_>>());
     workspace.judge("b", &b.iter().map(String::as_str).collect::<Vec<_>>());
     workspace
@@ -43,9 +40,7 @@ fn mixed(scores: &[(u8, u8)]) -> Workspace {
 fn reviewers(document: &Value) -> Vec<&str> {
     let reviews = task(document, "work")["reviews"].as_array();
     let names = reviews.into_iter().flatten();
-    names
-        .map(|review| review["reviewer"].as_str().unwrap_or_default())
-        .collect()
+    names.map(|review| review["reviewer"].as_str().unwrap_or_default()).collect()
 }
 
 fn calls(workspace: &Workspace) -> (usize, usize) {
@@ -55,11 +50,7 @@ fn calls(workspace: &Workspace) -> (usize, usize) {
 /// It waits for the person, and whoever looks sees what the panel gave.
 fn assert_waits(document: &Value) -> String {
     assert_eq!(
-        (
-            &document["outcome"],
-            &document["exitCode"],
-            &document["resumable"]
-        ),
+        (&document["outcome"], &document["exitCode"], &document["resumable"]),
         (&json!("awaiting"), &json!(8), &json!(true))
     );
     assert_eq!(standing(document, "work"), ("awaiting_approval", ""));
@@ -72,10 +63,7 @@ fn assert_waits(document: &Value) -> String {
     assert_eq!(work["attempts"][0]["cause"], "person");
     assert_eq!(work["waiting"]["reason"], "refer");
     let approval = &document["approvals"][0];
-    assert_eq!(
-        approval["message"],
-        "judge-a and judge-b gave 90, bar 60; to be accepted by boss"
-    );
+    assert_eq!(approval["message"], "judge-a and judge-b gave 90, bar 60; to be accepted by boss");
     approval["id"].as_str().expect("it has an id").to_owned()
 }
 
@@ -99,10 +87,7 @@ fn a_person_has_the_last_word_about_what_the_agents_let_pass() {
         assert!(shown.contains(words), "{words} in {shown}");
     }
     let status = workspace.quorum(&["status"]).exits(0).stdout;
-    assert!(
-        status.contains("90 ≥ 60") && status.contains("judge-a and judge-b gave 90"),
-        "{status}"
-    );
+    assert!(status.contains("90 ≥ 60") && status.contains("judge-a and judge-b gave 90"), "{status}");
     let listed = workspace.quorum(&["approvals"]).exits(0).stdout;
     assert!(listed.contains("judge-a and judge-b gave 90"), "{listed}");
 
@@ -112,10 +97,7 @@ fn a_person_has_the_last_word_about_what_the_agents_let_pass() {
     assert_eq!(standing(&document, "next").0, "done");
     assert_eq!(reviewers(&document), ["judge-a", "judge-b", "ada"]);
     let work = task(&document, "work");
-    assert_eq!(
-        (&work["points"], &work["dimensions"][0]["score"]),
-        (&json!(90.0), &json!(4.5))
-    );
+    assert_eq!((&work["points"], &work["dimensions"][0]["score"]), (&json!(90.0), &json!(4.5)));
     assert_eq!(
         work["attempts"],
         json!([{"n": 1, "kind": "execute", "verdict": "pass", "cause": null, "points": 90.0}])
@@ -135,9 +117,7 @@ fn a_person_has_the_last_word_about_what_the_agents_let_pass() {
 fn a_persons_no_sends_it_back_to_work_and_to_the_panel() {
     let workspace = mixed(&[(4, 5)]);
     let id = assert_waits(&workspace.run_json(8, &[]));
-    workspace
-        .quorum(&["reject", &id, "--reason", "not kind enough", "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "not kind enough", "--as", "ada"]).exits(0);
     let between = workspace.status();
     assert_eq!(task(&between, "work")["points"], json!(null));
     assert_eq!(between["outcome"], json!(null));
@@ -162,14 +142,9 @@ fn what_the_agents_send_back_bothers_no_person() {
     let document = workspace.run_json(8, &[]);
     assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
     let first = &task(&document, "work")["attempts"][0];
-    assert_eq!(
-        (&first["cause"], &first["points"]),
-        (&json!("score"), &json!(30.0))
-    );
+    assert_eq!((&first["cause"], &first["points"]), (&json!("score"), &json!(30.0)));
     let events = workspace.events();
-    let asked = events
-        .iter()
-        .filter(|event| event["event"] == "approval:requested");
+    let asked = events.iter().filter(|event| event["event"] == "approval:requested");
     assert_eq!(asked.count(), 1);
     assert!(workspace.read("prompts/prompt.2.1").contains("from b"));
 }
@@ -194,21 +169,12 @@ fn a_runner_that_is_killed_while_a_person_thinks_has_lost_nothing() {
     let workspace = mixed(&[(4, 5)]);
     workspace.write(
         "mission.yaml",
-        format!(
-            "{}  - {{title: slow, assignTo: slow, review: none}}\n",
-            workspace.read("mission.yaml")
-        )
-        .replace(
-            "\nagents:\n",
-            "\nagents:\n  slow: {run: 'while ! test -e go; do sleep 0.02; done'}\n",
-        ),
+        format!("{}  - {{title: slow, assignTo: slow, review: none}}\n", workspace.read("mission.yaml"))
+            .replace("\nagents:\n", "\nagents:\n  slow: {run: 'while ! test -e go; do sleep 0.02; done'}\n"),
     );
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the question", || {
-        workspace
-            .quorum(&["approvals", "--json"])
-            .stdout
-            .contains("to be accepted by boss")
+        workspace.quorum(&["approvals", "--json"]).stdout.contains("to be accepted by boss")
     });
     running.kill();
     let crashed = workspace.status();
@@ -226,24 +192,14 @@ fn a_runner_that_is_killed_while_a_person_thinks_has_lost_nothing() {
 #[test]
 fn the_answer_of_one_of_two_people_decides() {
     let workspace = mixed(&[(4, 5)])
-        .tap_mission(
-            "boss: {adapter: human}",
-            "boss: {adapter: human}\n  chief: {adapter: human}",
-        )
+        .tap_mission("boss: {adapter: human}", "boss: {adapter: human}\n  chief: {adapter: human}")
         .tap_mission("judge-b], threshold", "judge-b, chief], threshold");
     let document = workspace.run_json(8, &[]);
     let approvals = document["approvals"].as_array().expect("a list");
     assert_eq!(approvals.len(), 1);
     let message = approvals[0]["message"].as_str().expect("words");
     assert!(message.ends_with("to be accepted by boss or chief"), "{message}");
-    workspace
-        .quorum(&[
-            "approve",
-            approvals[0]["id"].as_str().expect("an id"),
-            "--as",
-            "chief",
-        ])
-        .exits(0);
+    workspace.quorum(&["approve", approvals[0]["id"].as_str().expect("an id"), "--as", "chief"]).exits(0);
     let document = workspace.resume_json(0, &[]);
     assert_eq!(reviewers(&document), ["judge-a", "judge-b", "chief"]);
 }
@@ -251,10 +207,7 @@ fn the_answer_of_one_of_two_people_decides() {
 #[test]
 fn the_plan_says_that_a_person_is_asked_afterwards() {
     let workspace = mixed(&[]);
-    let plan = workspace
-        .quorum(&["plan", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let work = task(&plan, "work");
     assert_eq!(work["seats"], json!(["judge-a", "judge-b"]));
     assert_eq!(work["people"], json!(["boss"]));
@@ -269,9 +222,7 @@ fn the_plan_says_that_a_person_is_asked_afterwards() {
         ),
         "{text}"
     );
-    workspace
-        .quorum(&["doctor", "--mission", "mission.yaml"])
-        .exits(0);
+    workspace.quorum(&["doctor", "--mission", "mission.yaml"]).exits(0);
 }
 
 #[test]
@@ -279,27 +230,15 @@ fn false_green_22_an_approval_that_nobody_answers_is_never_skipped() {
     // As in a pipeline: no terminal, nobody there. A named person, beside agents or alone.
     for (what, workspace) in [
         ("a panel with a person", mixed(&[(4, 5)])),
-        (
-            "a person alone",
-            mixed(&[]).tap_mission("[judge-a, boss, judge-b]", "[boss]"),
-        ),
+        ("a person alone", mixed(&[]).tap_mission("[judge-a, boss, judge-b]", "[boss]")),
     ] {
-        let document = workspace
-            .quorum_with(&[("CI", "true")], &["run", "mission.yaml", "--json"])
-            .exits(8)
-            .json();
+        let document =
+            workspace.quorum_with(&[("CI", "true")], &["run", "mission.yaml", "--json"]).exits(8).json();
         let id = document["approvals"][0]["id"].clone();
         for _ in 0..2 {
-            let document = workspace
-                .quorum_with(&[("CI", "true")], &["resume", "--json"])
-                .exits(8)
-                .json();
+            let document = workspace.quorum_with(&[("CI", "true")], &["resume", "--json"]).exits(8).json();
             assert_eq!(
-                (
-                    &document["outcome"],
-                    &document["resumable"],
-                    &document["approvals"][0]["id"]
-                ),
+                (&document["outcome"], &document["resumable"], &document["approvals"][0]["id"]),
                 (&json!("awaiting"), &json!(true), &id),
                 "{what}"
             );
@@ -356,8 +295,5 @@ tasks:
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(workspace.lines("acts").len(), 1);
     assert_eq!(workspace.calls("other"), 0);
-    assert!(
-        workspace.lines("checks").len() > 1,
-        "what can be seen is looked at again"
-    );
+    assert!(workspace.lines("checks").len() > 1, "what can be seen is looked at again");
 }

@@ -27,14 +27,8 @@ fn a_person_is_asked_about_each_call_that_needs_one() {
     let message = waiting["message"].as_str().unwrap();
     assert!(message.contains(r#"run ["touch","published"]"#), "{message}");
     let refusals = results(model.asked().last().unwrap());
-    assert!(
-        refusals[0].contains("A person must allow this call"),
-        "{refusals:?}"
-    );
-    assert!(
-        refusals[1].contains("an earlier call of this turn first"),
-        "{refusals:?}"
-    );
+    assert!(refusals[0].contains("A person must allow this call"), "{refusals:?}");
+    assert!(refusals[1].contains("an earlier call of this turn first"), "{refusals:?}");
 
     let id = waiting["id"].as_str().unwrap();
     workspace.quorum(&["answer", id, "yes"]).exits(2);
@@ -44,16 +38,10 @@ fn a_person_is_asked_about_each_call_that_needs_one() {
     assert!(workspace.exists("published") && !workspace.exists("second"));
     assert_eq!(attempts(&document, "work"), ["execute"], "it spends no attempt");
     let events = workspace.events();
-    let asked: Vec<_> = events
-        .iter()
-        .filter(|event| event["event"] == "tool:asked")
-        .collect();
+    let asked: Vec<_> = events.iter().filter(|event| event["event"] == "tool:asked").collect();
     assert_eq!(
         (asked.len(), &asked[0]["call"]),
-        (
-            1,
-            &json!(r#"run ["touch","published"], whatever the files hold that it uses"#)
-        )
+        (1, &json!(r#"run ["touch","published"], whatever the files hold that it uses"#))
     );
 }
 
@@ -74,25 +62,17 @@ fn what_was_allowed_is_that_call_and_no_other() {
     let document = workspace.resume_json(8, &[]);
     let waiting = &document["approvals"][0];
     assert!(
-        waiting["message"]
-            .as_str()
-            .unwrap()
-            .contains(r#"write "b.txt", whatever it holds"#),
+        waiting["message"].as_str().unwrap().contains(r#"write "b.txt", whatever it holds"#),
         "{waiting}"
     );
     assert!(!workspace.exists("a.txt") && !workspace.exists("b.txt"));
 
     let id = waiting["id"].as_str().unwrap();
-    workspace
-        .quorum(&["reject", id, "--reason", "not there"])
-        .exits(0);
+    workspace.quorum(&["reject", id, "--reason", "not there"]).exits(0);
     let document = workspace.resume_json(3, &[]);
     let failure = &task(&document, "work")["failure"];
     assert_eq!(failure["mode"], "cancelled");
-    assert!(
-        failure["message"].as_str().unwrap().contains("not there"),
-        "{failure}"
-    );
+    assert!(failure["message"].as_str().unwrap().contains("not there"), "{failure}");
 }
 
 /// A model that makes these calls in their order, each until its result is that of a command, then says that it is done; a
@@ -101,10 +81,7 @@ fn one_after_the_other(calls: &'static [&'static str]) -> Model {
     Model::new(move |body| {
         let prompt = body["messages"].to_string();
         let given = results(body);
-        if given
-            .last()
-            .is_some_and(|last| last.contains("must allow") || last.contains("comes first"))
-        {
+        if given.last().is_some_and(|last| last.contains("must allow") || last.contains("comes first")) {
             return says("I wait for a person.");
         }
         // What was allowed in earlier turns was made then.
@@ -137,11 +114,7 @@ fn allow_all(workspace: &Workspace) -> usize {
 fn a_yes_is_for_one_call() {
     let model = one_after_the_other(&["echo A >> log.txt", "echo B >> log.txt", "echo A >> log.txt"]);
     let workspace = workspace(&model, "{run: ask}", "review: none");
-    assert_eq!(
-        allow_all(&workspace),
-        3,
-        "the same call once more needs another yes"
-    );
+    assert_eq!(allow_all(&workspace), 3, "the same call once more needs another yes");
     assert_eq!(workspace.read("log.txt"), "A\nB\nA\n");
 }
 
@@ -164,10 +137,7 @@ fn a_yes_does_not_outlive_the_turn_that_it_was_for() {
     assert_eq!(workspace.read("log.txt"), "made\n");
     let prompts = model.asked();
     let last = prompts.last().unwrap()["messages"].to_string();
-    assert!(
-        last.contains("do not repeat it") && !last.contains("make it now"),
-        "{last}"
-    );
+    assert!(last.contains("do not repeat it") && !last.contains("make it now"), "{last}");
 }
 
 #[test]
@@ -193,9 +163,7 @@ fn what_was_allowed_to_one_attempt_is_nothing_to_the_next() {
     assert_eq!(document["approvals"][0]["reason"], "auth");
     assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
     let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
-    let path = shown["attempts"][1]["turns"][0]["prompt"]["path"]
-        .as_str()
-        .unwrap();
+    let path = shown["attempts"][1]["turns"][0]["prompt"]["path"].as_str().unwrap();
     let prompt = std::fs::read_to_string(path).unwrap();
     assert!(!prompt.contains("this call"), "{prompt}");
 }
@@ -217,13 +185,9 @@ fn nobody_is_asked_about_what_cannot_be_done_nor_about_two_things_at_once() {
     let document = workspace.run_json(8, &[]);
     assert_eq!(document["approvals"][0]["reason"], "question");
     let given = results(model.asked().last().unwrap());
-    for (result, words) in given.iter().zip([
-        "refused",
-        "outside",
-        "no tool 'bash'",
-        "taken",
-        "your question comes first",
-    ]) {
+    for (result, words) in
+        given.iter().zip(["refused", "outside", "no tool 'bash'", "taken", "your question comes first"])
+    {
         assert!(result.contains(words), "{result}: {words}");
     }
 }
@@ -250,22 +214,13 @@ fn a_tool_call_that_nobody_allows_in_time_is_denied() {
     let failure = &task(&document, "work")["failure"];
     assert_eq!(failure["mode"], "cancelled");
     assert!(
-        failure["message"]
-            .as_str()
-            .unwrap()
-            .contains("nobody allowed a tool call of its agent within 300"),
+        failure["message"].as_str().unwrap().contains("nobody allowed a tool call of its agent within 300"),
         "{failure}"
     );
     assert!(!workspace.exists("published"));
     let events = workspace.events();
-    let resolved = events
-        .iter()
-        .find(|event| event["event"] == "approval:resolved")
-        .unwrap();
-    assert_eq!(
-        (&resolved["status"], &resolved["resolvedBy"]),
-        (&json!("timeout"), &json!("quorum"))
-    );
+    let resolved = events.iter().find(|event| event["event"] == "approval:resolved").unwrap();
+    assert_eq!((&resolved["status"], &resolved["resolvedBy"]), (&json!("timeout"), &json!("quorum")));
     // One whose session has ended meanwhile is denied when the next begins.
     let workspace = mission(", permissions: {timeout: 1}");
     workspace.run_json(8, &[]);
@@ -275,11 +230,9 @@ fn a_tool_call_that_nobody_allows_in_time_is_denied() {
 
 #[test]
 fn of_permissions_only_the_time_is_built() {
-    for (permissions, words) in [
-        ("edit", "not built yet"),
-        ("{read: all}", "not built yet"),
-        ("{time: 1}", "timeout"),
-    ] {
+    for (permissions, words) in
+        [("edit", "not built yet"), ("{read: all}", "not built yet"), ("{time: 1}", "timeout")]
+    {
         let workspace = Workspace::with(&format!(
             "name: m\nagents: {{w: {{run: 'true', permissions: {permissions}}}}}\ntasks: [{{title: work, review: none}}]\n"
         ));

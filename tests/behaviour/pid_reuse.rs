@@ -56,10 +56,7 @@ fn namespace() -> Vec<&'static str> {
 fn is_allowed() -> bool {
     let probe = "echo 100 > /proc/sys/kernel/ns_last_pid";
     let words = namespace();
-    let tried = Command::new(words[0])
-        .args(&words[1..])
-        .args(["/bin/sh", "-c", probe])
-        .output();
+    let tried = Command::new(words[0]).args(&words[1..]).args(["/bin/sh", "-c", probe]).output();
     let why = match tried {
         Ok(output) if output.status.success() => return true,
         Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
@@ -88,11 +85,7 @@ fn strangers_with_the_numbers_of_a_dead_agent_and_its_supervisor_are_neither_ado
     let said = String::from_utf8_lossy(&output.stdout);
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(said.matches(" lives").count(), 2, "{said}{told}");
-    assert!(
-        said.contains("exit 0"),
-        "{said}{told}{}",
-        workspace.read("resume.txt")
-    );
+    assert!(said.contains("exit 0"), "{said}{told}{}", workspace.read("resume.txt"));
     // The turn was lost, and done again as another turn of the same attempt.
     assert_eq!(workspace.lines("log"), ["work 1 1", "work 1 2"]);
     let document = serde_json::from_str(&workspace.read("resume.json")).expect("one document");
@@ -100,11 +93,5 @@ fn strangers_with_the_numbers_of_a_dead_agent_and_its_supervisor_are_neither_ado
     assert_eq!(attempts(&document, "work"), ["execute"]);
     let events = workspace.events();
     let count = |name: &str| events.iter().filter(|event| is(event, name)).count();
-    assert_eq!(
-        (
-            count("work:ended turn lost"),
-            count("work:progressed turn adopted")
-        ),
-        (1, 0)
-    );
+    assert_eq!((count("work:ended turn lost"), count("work:progressed turn adopted")), (1, 0));
 }

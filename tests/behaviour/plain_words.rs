@@ -24,48 +24,17 @@ tasks:
     ))
     .at_scale("100");
     let finished = workspace.quorum(&["run", "--run-id", "r1"]).exits(3);
-    for words in [
-        "retry 2 of 4 in ",
-        "retry 3 of 4 in ",
-        "retry 4 of 4 in ",
-        "alice: provider_transient",
-    ] {
-        assert!(
-            finished.stderr.contains(words),
-            "no '{words}' in:\n{}",
-            finished.stderr
-        );
+    for words in ["retry 2 of 4 in ", "retry 3 of 4 in ", "retry 4 of 4 in ", "alice: provider_transient"] {
+        assert!(finished.stderr.contains(words), "no '{words}' in:\n{}", finished.stderr);
     }
     assert!(!finished.stderr.contains("judge 1:"), "{}", finished.stderr);
-    let far: Vec<&str> = finished
-        .stderr
-        .lines()
-        .filter(|line| line.contains(" far "))
-        .collect();
-    assert!(
-        far.iter()
-            .any(|line| line.contains("RETRY") && line.contains("retry 2 of ")),
-        "{far:?}"
-    );
-    let port = model
-        .base()
-        .rsplit(':')
-        .next()
-        .unwrap_or_default()
-        .split('/')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    let far: Vec<&str> = finished.stderr.lines().filter(|line| line.contains(" far ")).collect();
+    assert!(far.iter().any(|line| line.contains("RETRY") && line.contains("retry 2 of ")), "{far:?}");
+    let port =
+        model.base().rsplit(':').next().unwrap_or_default().split('/').next().unwrap_or_default().to_owned();
     let text = &finished.stdout;
-    assert!(
-        text.contains("no reviewer could be reached: alice (provider_transient: "),
-        "{text}"
-    );
-    assert!(
-        finished.stderr.contains(&port),
-        "the port is named: {}",
-        finished.stderr
-    );
+    assert!(text.contains("no reviewer could be reached: alice (provider_transient: "), "{text}");
+    assert!(finished.stderr.contains(&port), "the port is named: {}", finished.stderr);
 }
 
 #[test]
@@ -83,9 +52,7 @@ tasks: [{title: t, assignTo: worker, expectations: [{type: llm_review, criteria:
     workspace.judge("alice", &["PONG, says the model"]);
     let finished = workspace.quorum(&["run"]).exits(6);
     assert!(
-        finished
-            .stderr
-            .contains("alice: the reply contains no JSON object")
+        finished.stderr.contains("alice: the reply contains no JSON object")
             && finished.stderr.contains("PONG, says"),
         "{}",
         finished.stderr
@@ -104,22 +71,14 @@ fn what_is_wrong_before_a_run_is_named_once_with_what_to_type() {
     std::fs::set_permissions(workspace.path("work.sh"), std::fs::Permissions::from_mode(0o644))
         .expect("it is ours");
     workspace.quorum(&["run"]).exits(9).says(&["chmod +x"]);
-    workspace
-        .quorum(&["mission.yaml"])
-        .exits(2)
-        .says(&["quorum run mission.yaml"]);
+    workspace.quorum(&["mission.yaml"]).exits(2).says(&["quorum run mission.yaml"]);
     workspace
         .quorum(&["schema", "mission", "tasks.expectations.tres"])
         .exits(2)
         .says(&["did you mean 'threshold'"]);
+    workspace.quorum(&["schema", "mission", "tasks.title.foo"]).exits(2).says(&["holds one value"]);
     workspace
-        .quorum(&["schema", "mission", "tasks.title.foo"])
-        .exits(2)
-        .says(&["holds one value"]);
-    workspace.write(
-        "open.yaml",
-        "name: m\nagents: {a: {run: x}}\ntasks:\n  - title: \"one\n    description: x\n",
-    );
+        .write("open.yaml", "name: m\nagents: {a: {run: x}}\ntasks:\n  - title: \"one\n    description: x\n");
     workspace
         .quorum(&["validate", "open.yaml"])
         .exits(2)
@@ -134,10 +93,7 @@ fn a_task_that_nobody_worked_on_has_no_output_and_that_is_said() {
     );
     workspace.quorum(&["run"]).exits(3);
     for flags in [&["logs", "two"][..], &["logs", "-f", "two"]] {
-        workspace
-            .quorum(flags)
-            .exits(0)
-            .says(&["no agent has worked on 'two': cascade"]);
+        workspace.quorum(flags).exits(0).says(&["no agent has worked on 'two': cascade"]);
     }
 }
 
@@ -157,19 +113,11 @@ fn a_review_of_work_without_a_run_names_no_ids_that_nobody_can_use() {
         "name: m\nagents: {w: {run: 'true'}, alice: {run: 'echo PONG', role: reviewer}}\ntasks: [{title: t, assignTo: w}]\n",
     );
     workspace.write("a.txt", "work");
-    let finished = workspace
-        .quorum(&["review", "--criteria", "good", "--reviewer", "alice", "a.txt"])
-        .exits(6);
-    assert!(
-        finished.stderr.contains("WAIT") && !finished.stderr.contains(".0.1"),
-        "{}",
-        finished.stderr
-    );
+    let finished =
+        workspace.quorum(&["review", "--criteria", "good", "--reviewer", "alice", "a.txt"]).exits(6);
+    assert!(finished.stderr.contains("WAIT") && !finished.stderr.contains(".0.1"), "{}", finished.stderr);
     let run = finished.stderr.lines().next().unwrap_or_default();
-    assert!(
-        !run.contains("-20") && run.trim_end().ends_with("at a time"),
-        "{run}"
-    );
+    assert!(!run.contains("-20") && run.trim_end().ends_with("at a time"), "{run}");
 }
 
 #[test]
@@ -205,18 +153,12 @@ fn nothing_live_is_left_where_the_terminal_shows_an_interrupt() {
     assert_eq!(code, Some(130), "{text}");
     // The cursor stood at the beginning of a line when the terminal wrote it, so that it moved nothing.
     let (before, _) = text.split_once("^C").expect("the terminal shows what is typed");
-    assert!(
-        before.ends_with('\r'),
-        "{:?}",
-        &before[before.len().saturating_sub(40)..]
-    );
+    assert!(before.ends_with('\r'), "{:?}", &before[before.len().saturating_sub(40)..]);
 }
 
 #[test]
 fn a_watched_run_shows_what_matters_in_the_lines_that_there_are() {
-    let tasks: String = (0..40)
-        .map(|n| format!("  - {{title: t{n}, assignTo: w}}\n"))
-        .collect();
+    let tasks: String = (0..40).map(|n| format!("  - {{title: t{n}, assignTo: w}}\n")).collect();
     let workspace = Workspace::with(&format!(
         "
 name: many

@@ -27,15 +27,9 @@ qualityGates:
 #[test]
 fn a_plan_tells_waves_judges_gates_and_the_worst_case_and_starts_nothing() {
     let workspace = planned();
-    let plan = workspace
-        .quorum(&["plan", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     assert_eq!(plan["schema"], "quorum.plan/v1");
-    assert_eq!(
-        plan["waves"],
-        json!([["design", "checked"], ["say \"build\" #1", "ship"]])
-    );
+    assert_eq!(plan["waves"], json!([["design", "checked"], ["say \"build\" #1", "ship"]]));
     let design = task(&plan, "design");
     assert_eq!(design["judgedBy"], "panel");
     assert_eq!(design["seats"], json!(["critic", "boss"]));
@@ -47,19 +41,10 @@ fn a_plan_tells_waves_judges_gates_and_the_worst_case_and_starts_nothing() {
         ])
     );
     // One execute with two fixes, three retries with two fixes each, two seats each time.
-    assert_eq!(
-        design["worstCase"],
-        json!({"attempts": 12, "judgeCalls": 24, "judgeCallsWithRepeats": 240})
-    );
+    assert_eq!(design["worstCase"], json!({"attempts": 12, "judgeCalls": 24, "judgeCallsWithRepeats": 240}));
     let build = task(&plan, "say \"build\" #1");
-    assert_eq!(
-        (&build["judgedBy"], &build["seats"]),
-        (&json!("evaluation"), &json!(["boss"]))
-    );
-    assert_eq!(
-        build["eligible"],
-        json!([{"agent": "boss", "why": "role reviewer or qa"}])
-    );
+    assert_eq!((&build["judgedBy"], &build["seats"]), (&json!("evaluation"), &json!(["boss"])));
+    assert_eq!(build["eligible"], json!([{"agent": "boss", "why": "role reviewer or qa"}]));
     assert_eq!(build["worstCase"]["attempts"], 3);
     let ship = task(&plan, "ship");
     assert_eq!(
@@ -71,10 +56,7 @@ fn a_plan_tells_waves_judges_gates_and_the_worst_case_and_starts_nothing() {
     assert_eq!(task(&plan, "checked")["worstCase"]["attempts"], 1);
     assert_eq!(gate(&plan, "door")["minScore"], 80.0);
     assert_eq!(plan["worstCase"]["attempts"], 18);
-    assert_eq!(
-        plan["cost"],
-        json!({"known": false, "text": "unknown (no prices)"})
-    );
+    assert_eq!(plan["cost"], json!({"known": false, "text": "unknown (no prices)"}));
 
     let human = workspace.quorum(&["plan"]).exits(0).stdout;
     for words in [
@@ -94,10 +76,7 @@ fn a_plan_tells_waves_judges_gates_and_the_worst_case_and_starts_nothing() {
 fn a_dry_run_is_the_plan_and_heeds_the_flags_of_run() {
     let workspace = planned();
     let plan = workspace.quorum(&["plan", "--json", "--no-eval"]).exits(0).json();
-    let dry: Value = workspace
-        .quorum(&["run", "--dry-run", "--json", "--no-eval"])
-        .exits(0)
-        .json();
+    let dry: Value = workspace.quorum(&["run", "--dry-run", "--json", "--no-eval"]).exits(0).json();
     assert_eq!(plan, dry);
     assert_eq!(task(&plan, "design")["note"], "reviews are switched off");
     assert_eq!(plan["worstCase"]["judgeCalls"], 0);
@@ -108,29 +87,17 @@ fn a_dry_run_is_the_plan_and_heeds_the_flags_of_run() {
 fn a_plan_can_be_drawn_and_nothing_else_can() {
     let workspace = planned();
     let dot = workspace.quorum(&["plan", "--format", "dot"]).exits(0).stdout;
-    assert!(
-        dot.starts_with("digraph \"to be planned\" {") && dot.ends_with("}\n"),
-        "{dot}"
-    );
+    assert!(dot.starts_with("digraph \"to be planned\" {") && dot.ends_with("}\n"), "{dot}");
     for line in ["t0 -> t1;", "t0 -> g0;", "g0 -> t2;", r#"say \"build\" #1"#] {
         assert!(dot.contains(line), "no '{line}' in {dot}");
     }
-    let mermaid = workspace
-        .quorum(&["run", "--dry-run", "--format", "mermaid"])
-        .exits(0)
-        .stdout;
+    let mermaid = workspace.quorum(&["run", "--dry-run", "--format", "mermaid"]).exits(0).stdout;
     assert!(mermaid.starts_with("flowchart LR\n"), "{mermaid}");
     for line in ["t0 --> t1", "g0{\"door\"}", "say #34;build#34; #35;1"] {
         assert!(mermaid.contains(line), "no '{line}' in {mermaid}");
     }
-    for command in [
-        &["run", "mission.yaml", "--format", "dot"][..],
-        &["status", "--format", "mermaid"],
-    ] {
-        workspace
-            .quorum(command)
-            .exits(2)
-            .says(&["only a plan", "quorum plan"]);
+    for command in [&["run", "mission.yaml", "--format", "dot"][..], &["status", "--format", "mermaid"]] {
+        workspace.quorum(command).exits(2).says(&["only a plan", "quorum plan"]);
     }
     workspace.assert_nothing_started();
 }
@@ -167,16 +134,10 @@ tasks:
   - {title: ask, assignTo: talker, review: none}
 ",
     );
-    let plan = workspace
-        .quorum(&["plan", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let looks = json!(["list", "read", "search"]);
     let build = task(&plan, "build");
-    assert_eq!(
-        build["agentTools"],
-        json!({"read": "allow", "write": "allow", "run": "deny"})
-    );
+    assert_eq!(build["agentTools"], json!({"read": "allow", "write": "allow", "run": "deny"}));
     assert_eq!(build["eligible"][0]["tools"], looks);
     assert_eq!(
         (&build["eligible"][1]["agent"], &build["eligible"][1]["tools"]),
@@ -187,10 +148,7 @@ tasks:
     assert_eq!(tools, [&Value::Null, &looks, &Value::Null]);
     // What is only said is judged by what is shown.
     let say = task(&plan, "say");
-    assert_eq!(
-        (&say["agentTools"], &say["eligible"][0]["tools"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!((&say["agentTools"], &say["eligible"][0]["tools"]), (&Value::Null, &Value::Null));
     assert_eq!(say["stages"][1]["tools"], Value::Null);
     // A command may have changed files.
     assert_eq!(task(&plan, "grade")["graderTools"], looks);

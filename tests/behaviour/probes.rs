@@ -59,9 +59,7 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
     for call in [1, 2] {
         let told = workspace.asked("j", call);
         assert!(told.contains("1. it is short\n2. it has an example\n"), "{told}");
-        let (_, fenced) = told
-            .split_once("label=\"questions about the criteria\">\n")
-            .expect("a fence");
+        let (_, fenced) = told.split_once("label=\"questions about the criteria\">\n").expect("a fence");
         assert!(
             fenced.starts_with(
                 "1: Is it one page?\n2: Is there an example?\n2: Does the example run?\n</untrusted>"
@@ -71,19 +69,12 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
     }
     let made = named(&workspace, "probes:made");
     assert_eq!(made.len(), 1);
-    assert_eq!(
-        made[0]["probes"][2],
-        json!({"criterion": 2, "probe": "Does the example run?"})
-    );
+    assert_eq!(made[0]["probes"][2], json!({"criterion": 2, "probe": "Does the example run?"}));
     let run = made[0]["runId"].as_str().expect("every event names its run");
     let replayed = workspace.quorum(&["review", "--replay", run, "--json"]).exits(0);
     assert_eq!(replayed.json()["equal"], true);
     let plan = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
-    assert!(
-        plan.stdout.contains("cut into probes by cutter"),
-        "{}",
-        plan.stdout
-    );
+    assert!(plan.stdout.contains("cut into probes by cutter"), "{}", plan.stdout);
 }
 
 #[test]
@@ -99,32 +90,19 @@ fn what_was_handed_over_is_on_record_with_its_digest() {
     let text = std::fs::read_to_string(handoff["record"]["path"].as_str().unwrap()).unwrap();
     let record: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(record["schema"], "quorum.handoff/v1");
-    assert_eq!(
-        (&record["from"][0]["agent"], &record["to"]),
-        (&json!("worker"), &json!("j"))
-    );
+    assert_eq!((&record["from"][0]["agent"], &record["to"]), (&json!("worker"), &json!("j")));
     assert_eq!(record["acceptance"], json!(["it is short", "it has an example"]));
-    assert_eq!(
-        record["probes"][0],
-        json!({"criterion": 1, "probe": "Is it one page?"})
-    );
+    assert_eq!(record["probes"][0], json!({"criterion": 1, "probe": "Is it one page?"}));
     assert_eq!(record["rubric"][0]["name"], "correctness");
     let human = workspace.quorum(&["show", "work"]).exits(0);
     let digest = handoff["digest"].as_str().unwrap();
-    assert!(
-        human.stdout.contains(&format!("sha256 {digest}")),
-        "{}",
-        human.stdout
-    );
+    assert!(human.stdout.contains(&format!("sha256 {digest}")), "{}", human.stdout);
     assert!(human.stdout.contains("handed over to j"), "{}", human.stdout);
 }
 
 #[test]
 fn a_criterion_without_a_probe_is_no_answer_and_nobody_is_judged_by_it() {
-    let workspace = workspace(
-        r#"echo '{"probes": [{"criterion": 1, "probe": "Is it?"}]}'"#,
-        &[graded(1)],
-    );
+    let workspace = workspace(r#"echo '{"probes": [{"criterion": 1, "probe": "Is it?"}]}'"#, &[graded(1)]);
     let document = workspace.run_json(6, &[]);
     assert_eq!(workspace.lines("cuts").len(), 2, "it is asked once more");
     assert_eq!(workspace.calls("j"), 0);
@@ -148,10 +126,7 @@ fn a_runner_that_dies_behind_the_probes_does_not_have_them_cut_again() {
     let mission = workspace.read("mission.yaml");
     let judge = mission.lines().find(|line| line.contains(" j: {run")).unwrap();
     let workspace = workspace.tap_mission(judge, "  j: {run: [/bin/sh, slow.sh], role: reviewer}");
-    workspace.write(
-        "slow.sh",
-        "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat j/reply.1\n",
-    );
+    workspace.write("slow.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat j/reply.1\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the call", || workspace.exists("calls"));
     running.kill();
@@ -180,29 +155,21 @@ fn who_cuts_is_checked_before_anything_starts_and_not_asked_without_reviews() {
     }
     let none =
         workspace(CUT, &[]).tap_mission("acceptance: [it is short, it has an example]", "verification: {}");
-    none.quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["nothing to cut"]);
+    none.quorum(&["run", "mission.yaml"]).exits(2).says(&["nothing to cut"]);
     let unasked = workspace(CUT, &[graded(1)]);
     unasked.run_json(0, &["--no-eval"]);
     assert!(!unasked.exists("cuts"));
     let identity =
         workspace(CUT, &[graded(1)]).tap_mission("decomposer: {agent: cutter}", "decomposer: identity");
     identity.run_json(0, &[]);
-    assert!(
-        identity
-            .asked("j", 1)
-            .contains("1. it is short\n2. it has an example")
-    );
+    assert!(identity.asked("j", 1).contains("1. it is short\n2. it has an example"));
     assert!(!identity.exists("cuts"));
 }
 
 #[test]
 fn a_runner_that_dies_while_they_are_cut_has_them_cut_again_and_nothing_else() {
-    let workspace = workspace(
-        &format!("[ -e go ] || {{ touch waits; exec sleep 100; }}; {CUT}"),
-        &[graded(1)],
-    );
+    let workspace =
+        workspace(&format!("[ -e go ] || {{ touch waits; exec sleep 100; }}; {CUT}"), &[graded(1)]);
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the call", || workspace.exists("waits"));
     running.kill();
@@ -220,26 +187,16 @@ fn a_runner_that_dies_while_they_are_cut_has_them_cut_again_and_nothing_else() {
 fn a_record_of_handing_over_that_was_changed_is_no_ground_for_a_verdict() {
     let workspace = workspace(CUT, &[graded(1)]);
     workspace.run_json(0, &[]);
-    let replay = |code| {
-        workspace
-            .quorum(&["review", "--replay", "--json"])
-            .exits(code)
-            .json()
-    };
+    let replay = |code| workspace.quorum(&["review", "--replay", "--json"]).exits(code).json();
     assert_eq!(replay(0)["equal"], true);
     let show = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
-    let record = show["attempts"][0]["handoffs"][0]["record"]["path"]
-        .as_str()
-        .unwrap();
+    let record = show["attempts"][0]["handoffs"][0]["record"]["path"].as_str().unwrap();
     let text = std::fs::read_to_string(record).unwrap();
     std::fs::write(record, text.replace("\"worker\"", "\"wonder\"")).unwrap();
     let replayed = replay(6);
     assert_eq!(replayed["equal"], false);
     let judgements = replayed["judgements"].as_array().unwrap();
-    let graded = judgements
-        .iter()
-        .find(|row| row["stage"] == "grade")
-        .expect("it was graded");
+    let graded = judgements.iter().find(|row| row["stage"] == "grade").expect("it was graded");
     assert_eq!(graded["standing"], "lost", "{replayed:#}");
     let why = graded["why"].as_str().unwrap();
     assert!(why.contains(".handoff is not what was recorded"), "{why}");
@@ -270,25 +227,16 @@ tasks:
     decomposer: {agent: cutter}
 ";
     let workspace = Workspace::with(&mission.replace("@base", &model.base()));
-    workspace.write(
-        "work.sh",
-        "echo wordsOfTheFile > guide.md; echo wordsOfTheWorker\n",
-    );
+    workspace.write("work.sh", "echo wordsOfTheFile > guide.md; echo wordsOfTheWorker\n");
     workspace.judge("j", &[&graded(1).to_string()]);
     let document = workspace.run_json(0, &["--record", "tape"]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     let asked = model.asked();
     assert_eq!(asked.len(), 1);
     let asked = asked[0].to_string();
-    assert!(
-        asked.contains("1. it is short") && !asked.contains("wordsOfThe"),
-        "{asked}"
-    );
+    assert!(asked.contains("1. it is short") && !asked.contains("wordsOfThe"), "{asked}");
     let told = workspace.asked("j", 1);
-    assert!(
-        told.contains("wordsOfTheFile") && told.contains("1: Is it one page?"),
-        "{told}"
-    );
+    assert!(told.contains("wordsOfTheFile") && told.contains("1: Is it one page?"), "{told}");
     // What it said is on record like the word of any model.
     drop(model);
     let again = workspace.run_json(0, &["--offline", "--record", "tape"]);
@@ -373,22 +321,15 @@ fn a_verification_hands_over_the_work_that_it_is_about() {
     assert_eq!(task(&document, "verify")["edges"]["taken"], "onPass");
     assert!(workspace.asked("editor", 1).contains("2: Does the example run?"));
     let show = workspace.quorum(&["show", "verify", "--json"]).exits(0).json();
-    let record = show["attempts"][0]["handoffs"][0]["record"]["path"]
-        .as_str()
-        .unwrap();
+    let record = show["attempts"][0]["handoffs"][0]["record"]["path"].as_str().unwrap();
     let record: Value = serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap();
-    assert_eq!(
-        record["from"],
-        json!([{"task": "guide", "agent": "writer", "attempt": 1, "model": null}])
-    );
+    assert_eq!(record["from"], json!([{"task": "guide", "agent": "writer", "attempt": 1, "model": null}]));
     assert_eq!(record["to"], "editor");
     let guide = &record["artifacts"][0];
     assert_eq!((&guide["path"], &guide["size"]), (&json!("guide.md"), &json!(8)));
     assert_eq!(guide["sha256"].as_str().map(str::len), Some(64));
     let own = Workspace::with(&NODE.replace("agent: cutter", "agent: writer"));
-    own.quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["Q0410", "its own work"]);
+    own.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0410", "its own work"]);
     own.assert_nothing_started();
     // Whoever verifies may cut as well: it is not the author.
     let editor = Workspace::with(&NODE.replace("agent: cutter", "agent: editor"));
@@ -399,10 +340,8 @@ fn a_verification_hands_over_the_work_that_it_is_about() {
 fn criteria_that_a_person_changed_are_cut_anew() {
     let workspace = workspace(CUT, &[graded(1)]);
     workspace.run_json(0, &[]);
-    let workspace = workspace.tap_mission(
-        "[it is short, it has an example]",
-        "[it is long, it has an example]",
-    );
+    let workspace =
+        workspace.tap_mission("[it is short, it has an example]", "[it is long, it has an example]");
     let document = workspace.resume_json(0, &["--accept-changed-mission"]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(workspace.lines("cuts").len(), 2);
@@ -413,26 +352,13 @@ fn criteria_that_a_person_changed_are_cut_anew() {
 fn the_mission_that_shows_it_does_what_it_says() {
     let workspace = Workspace::new();
     let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
-    for name in [
-        "acceptance.yaml",
-        "acceptance/write.sh",
-        "acceptance/cut.sh",
-        "acceptance/grade.sh",
-    ] {
+    for name in ["acceptance.yaml", "acceptance/write.sh", "acceptance/cut.sh", "acceptance/grade.sh"] {
         let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
         workspace.write(name, text);
     }
-    let document = workspace
-        .quorum(&["run", "acceptance.yaml", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&["run", "acceptance.yaml", "--json"]).exits(0).json();
     assert_eq!(standing(&document, "Write the guide"), ("done", "clean"));
     assert_eq!(attempts(&document, "Write the guide"), ["execute", "fix"]);
     let shown = workspace.quorum(&["show", "Write the guide"]).exits(0);
-    assert_eq!(
-        shown.stdout.matches("handed over to editor").count(),
-        2,
-        "{}",
-        shown.stdout
-    );
+    assert_eq!(shown.stdout.matches("handed over to editor").count(), 2, "{}", shown.stdout);
 }

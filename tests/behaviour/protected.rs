@@ -10,10 +10,7 @@ use crate::support::{RUN_AS_R1, Workspace, attempts, standing, task, wait_for, w
 
 /// One worker with this script, whose tests are protected and decide.
 fn with_tests(script: &str) -> Workspace {
-    let script: String = script
-        .lines()
-        .map(|line| format!("      {}\n", line.trim()))
-        .collect();
+    let script: String = script.lines().map(|line| format!("      {}\n", line.trim())).collect();
     let workspace = Workspace::with(&format!(
         "
 name: tests that decide
@@ -54,32 +51,19 @@ fn false_green_20_an_agent_that_edits_the_tests_has_failed() {
     for (script, named) in [
         ("echo exit 0 > tests/check.sh", "tests/check.sh was changed"),
         ("rm tests/check.sh", "tests/check.sh is gone"),
-        (
-            "touch right; touch tests/conftest.py",
-            "tests/conftest.py appeared",
-        ),
-        (
-            "rm tests/check.sh; ln -s /bin/true tests/check.sh",
-            "tests/check.sh was replaced by a link",
-        ),
+        ("touch right; touch tests/conftest.py", "tests/conftest.py appeared"),
+        ("rm tests/check.sh; ln -s /bin/true tests/check.sh", "tests/check.sh was replaced by a link"),
         (
             "mv tests elsewhere; touch right; mkdir tests; echo exit 0 > tests/check.sh",
             "tests/check.sh was changed",
         ),
         ("echo Be kind. > rubric.md; touch right", "rubric.md was changed"),
         // An agent that fails has changed them all the same.
-        (
-            "echo exit 0 > tests/check.sh; exit 1",
-            "tests/check.sh was changed",
-        ),
+        ("echo exit 0 > tests/check.sh; exit 1", "tests/check.sh was changed"),
     ] {
         let workspace = with_tests(script);
         assert_protected(&workspace, 3, &[named]);
-        assert_eq!(
-            failure(&workspace.status(), "next")["mode"],
-            "cascade",
-            "{script}"
-        );
+        assert_eq!(failure(&workspace.status(), "next")["mode"], "cascade", "{script}");
     }
 }
 
@@ -89,10 +73,7 @@ fn an_agent_that_leaves_the_tests_alone_is_judged_by_them() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
-    let noted = workspace
-        .events()
-        .into_iter()
-        .filter(|event| event["event"] == "files:noted");
+    let noted = workspace.events().into_iter().filter(|event| event["event"] == "files:noted");
     assert_eq!(noted.count(), 3, "before every turn");
 }
 
@@ -149,9 +130,7 @@ tasks:
     workspace.write("inner/data.txt", "old");
     let document = workspace.run_json(3, &[]);
     assert_eq!(failure(&document, "may not")["mode"], "protected");
-    let message = failure(&document, "may not")["message"]
-        .as_str()
-        .unwrap_or_default();
+    let message = failure(&document, "may not")["message"].as_str().unwrap_or_default();
     assert!(message.contains("inner/data.txt was changed"), "{message}");
     assert_eq!(standing(&document, "may too").0, "done");
     // A person's word: it starts anew, from what there is now.
@@ -169,13 +148,8 @@ fn what_a_turn_did_before_its_runner_was_killed_is_found() {
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
     wait_for_file(&workspace.path("changed"));
     // An agent may be quicker than the record of its start.
-    wait_for("the agent on record", || {
-        on_record(&workspace, "agent:spawned") == 1
-    });
-    let spawned = workspace
-        .events()
-        .into_iter()
-        .find(|event| event["event"] == "agent:spawned");
+    wait_for("the agent on record", || on_record(&workspace, "agent:spawned") == 1);
+    let spawned = workspace.events().into_iter().find(|event| event["event"] == "agent:spawned");
     let pid = spawned.expect("it works")["pid"].as_i64().expect("it has a pid");
     running.kill();
     let pid = Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
@@ -245,11 +219,7 @@ fn a_protected_file_that_cannot_be_read_afterwards_is_named() {
 
 #[test]
 fn a_glob_that_is_none_is_an_error() {
-    for (protect, words) in [
-        ("'a[b'", "not a glob"),
-        ("../x", "leads out"),
-        ("/etc", "leads out"),
-    ] {
+    for (protect, words) in [("'a[b'", "not a glob"), ("../x", "leads out"), ("/etc", "leads out")] {
         let workspace = Workspace::with(&format!(
             "
 name: globs
@@ -258,10 +228,7 @@ settings: {{protect: [{protect}]}}
 tasks: [{{title: work}}]
 "
         ));
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&["mission.yaml:4", words]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["mission.yaml:4", words]);
         workspace.assert_nothing_started();
     }
 }

@@ -102,10 +102,7 @@ fn what_came_between_two_sessions_is_named_and_not_refused() {
     let document = workspace.resume_json(0, &["--retry-failed"]);
     assert_eq!(task(&document, "work")["points"], 80.0);
     let warnings = document["warnings"].to_string();
-    assert!(
-        warnings.contains("tools/judge.sh is not what it was"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("tools/judge.sh is not what it was"), "{warnings}");
 }
 
 #[test]
@@ -140,26 +137,16 @@ tasks:
   - {title: other, assignTo: vandal, maxAttempts: 1}
 ",
     );
-    workspace.write(
-        "agree.sh",
-        "echo > asked; until test -e swapped; do sleep 0.02; done; exit 0\n",
-    );
+    workspace.write("agree.sh", "echo > asked; until test -e swapped; do sleep 0.02; done; exit 0\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("its word", || on_record(&workspace, "work:ended approver") == 1);
     let undecided = workspace.events().into_iter();
-    let undecided: Vec<_> = undecided
-        .filter(|event| is(event, "work:ended approver"))
-        .collect();
+    let undecided: Vec<_> = undecided.filter(|event| is(event, "work:ended approver")).collect();
     let why = undecided[0]["reason"].as_str().unwrap();
-    assert!(
-        why.contains("does not count: protected:") && why.contains("agree.sh"),
-        "{why}"
-    );
+    assert!(why.contains("does not count: protected:") && why.contains("agree.sh"), "{why}");
     assert_eq!(standing(&workspace.status(), "guarded").0, "awaiting_approval");
     running.finish();
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     let document = workspace.quorum(&["resume", "--json"]).json();
     assert_eq!(standing(&document, "guarded").0, "done");
 }
@@ -180,10 +167,7 @@ fn what_a_check_changes_that_it_names_is_told_with_the_way_out() {
     workspace.write("report.txt", "before");
     let document = workspace.run_json(3, &[]);
     let reason = task(&document, "work")["failure"]["message"].as_str().unwrap();
-    assert!(
-        reason.contains("report.txt") && reason.contains("checksMayWrite"),
-        "{reason}"
-    );
+    assert!(reason.contains("report.txt") && reason.contains("checksMayWrite"), "{reason}");
     let allowed = check.replace("review: none", "review: none, checksMayWrite: [report.txt]");
     workspace.mission(&workspace.read("mission.yaml").replace(check, &allowed));
     workspace.run_json(0, &[]);
@@ -202,8 +186,5 @@ tasks: [{title: work, requiresApproval: {approvers: [{command: 'echo asked >> lo
     let document = workspace.run_json(3, &[]);
     let failure = &task(&document, "work")["failure"];
     assert_eq!(failure["mode"], "protected", "{document:#}");
-    assert!(
-        failure["message"].as_str().unwrap().contains("checksMayWrite"),
-        "{failure}"
-    );
+    assert!(failure["message"].as_str().unwrap().contains("checksMayWrite"), "{failure}");
 }

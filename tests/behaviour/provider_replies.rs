@@ -39,20 +39,11 @@ fn what_is_not_plainly_a_reply_is_a_fault_and_never_a_verdict() {
         let workspace = judged(&model, "");
         let finished = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(6);
         let document = finished.json();
-        assert_eq!(
-            attempts(&document, "t"),
-            ["execute"],
-            "a judge's fault spends no attempt"
-        );
+        assert_eq!(attempts(&document, "t"), ["execute"], "a judge's fault spends no attempt");
         let events = workspace.events();
-        let failed = events
-            .iter()
-            .find(|event| is(event, "work:ended score failed"))
-            .expect("the seat failed");
-        assert!(
-            failed["error"].to_string().contains(said) || failed.to_string().contains(said),
-            "{failed}"
-        );
+        let failed =
+            events.iter().find(|event| is(event, "work:ended score failed")).expect("the seat failed");
+        assert!(failed["error"].to_string().contains(said) || failed.to_string().contains(said), "{failed}");
     }
 }
 
@@ -61,9 +52,7 @@ fn a_provider_that_repeats_the_key_does_not_get_it_onto_the_disk() {
     let key = "sk-0123456789abcdef";
     let model = Model::new(move |_| says(format!("you sent {key}; fine work.\nSCORE: 90")));
     let workspace = judged(&model, ", apiKey: '${JUDGE_KEY}'");
-    let document = workspace
-        .quorum_with(&[("JUDGE_KEY", key)], &["run", "mission.yaml", "--json"])
-        .exits(0);
+    let document = workspace.quorum_with(&[("JUDGE_KEY", key)], &["run", "mission.yaml", "--json"]).exits(0);
     assert!(!document.stdout.contains(key));
     let mut folders = vec![workspace.path(".polpo")];
     let mut files = 0;
@@ -75,11 +64,7 @@ fn a_provider_that_repeats_the_key_does_not_get_it_onto_the_disk() {
             } else if path.is_file() {
                 files += 1;
                 let bytes = std::fs::read(&path).unwrap();
-                assert!(
-                    !String::from_utf8_lossy(&bytes).contains(key),
-                    "{}",
-                    path.display()
-                );
+                assert!(!String::from_utf8_lossy(&bytes).contains(key), "{}", path.display());
             }
         }
     }
@@ -92,31 +77,18 @@ fn lines_of_a_secret_of_several_lines_are_taken_out_and_short_ones_are_named() {
     let workspace = Workspace::with(
         "name: m\nagents: {w: {run: 'printf \"%s\\n\" \"$PEM\" | sed -n 2p; echo \"$PIN\"', env: {PEM: '${PEM}', PIN: '${PIN}'}}}\nsettings: {evaluate: false}\ntasks: [{title: t}]\n",
     );
-    let finished = workspace
-        .quorum_with(
-            &[("PEM", pem), ("PIN", "1234")],
-            &["run", "mission.yaml", "--json"],
-        )
-        .exits(0);
+    let finished =
+        workspace.quorum_with(&[("PEM", pem), ("PIN", "1234")], &["run", "mission.yaml", "--json"]).exits(0);
     let warnings = finished.json()["warnings"].to_string();
-    assert!(
-        warnings.contains("fewer than 6 characters") && warnings.contains("'w'"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("fewer than 6 characters") && warnings.contains("'w'"), "{warnings}");
     let said = workspace.quorum(&["logs", "t"]).exits(0).stdout;
-    assert!(
-        !said.contains("MIIEpAIBAAKCAQEA7") && said.contains("1234"),
-        "{said}"
-    );
+    assert!(!said.contains("MIIEpAIBAAKCAQEA7") && said.contains("1234"), "{said}");
 }
 
 #[test]
 fn https_without_certificates_is_found_before_any_work_and_http_needs_none() {
-    let none = [
-        ("SSL_CERT_FILE", "/nonexistent/ca.crt"),
-        ("SSL_CERT_DIR", "/nonexistent"),
-        ("KEY", "sk-0123456"),
-    ];
+    let none =
+        [("SSL_CERT_FILE", "/nonexistent/ca.crt"), ("SSL_CERT_DIR", "/nonexistent"), ("KEY", "sk-0123456")];
     let yaml = |base: &str| {
         format!(
             "name: m\nagents: {{w: {{adapter: openai, baseUrl: '{base}', model: m, apiKey: '${{KEY}}'}}}}\nsettings: {{evaluate: false}}\ntasks: [{{title: t}}]\n"
@@ -128,17 +100,11 @@ fn https_without_certificates_is_found_before_any_work_and_http_needs_none() {
     workspace.assert_nothing_started();
     assert!(!finished.stderr.contains("sk-0123456"));
     let told = workspace.quorum_with(&none, &["doctor", "--mission", "mission.yaml"]);
-    assert!(
-        told.code() != Some(0) && told.stdout.contains("/nonexistent/ca.crt"),
-        "{told:?}"
-    );
+    assert!(told.code() != Some(0) && told.stdout.contains("/nonexistent/ca.crt"), "{told:?}");
 
     let model = Model::new(|_| says("the work"));
     let workspace = Workspace::with(&yaml(&model.base()));
-    let document = workspace
-        .quorum_with(&none, &["run", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum_with(&none, &["run", "mission.yaml", "--json"]).exits(0).json();
     assert_eq!(standing(&document, "t").0, "done");
     assert_eq!(task(&document, "t")["attempts"].as_array().unwrap().len(), 1);
 }

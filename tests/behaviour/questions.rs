@@ -50,37 +50,23 @@ fn a_person_answers_what_the_agent_asked() {
     let id = only_approval(&workspace);
     workspace.quorum(&["approve", &id]).exits(2);
     workspace.quorum(&["answer", &id, " "]).exits(2);
-    workspace
-        .quorum(&["answer", &id, "The second.", "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["answer", &id, "The second.", "--as", "ada"]).exits(0);
     workspace.quorum(&["answer", &id, "The second."]).exits(0);
     workspace.quorum(&["answer", &id, "The first."]).exits(4);
     workspace.quorum(&["answer", "r.0.9", "The first."]).exits(2);
 
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
-    assert_eq!(
-        attempts(&document, "work"),
-        ["execute"],
-        "an answer spends no attempt"
-    );
+    assert_eq!(attempts(&document, "work"), ["execute"], "an answer spends no attempt");
     let prompt = workspace.read("prompt.2");
-    assert!(
-        prompt.contains("Which database?") && prompt.contains("Answer: The second."),
-        "{prompt}"
-    );
-    assert_eq!(
-        named(&workspace, "task:question")[0]["question"],
-        "Which database?"
-    );
+    assert!(prompt.contains("Which database?") && prompt.contains("Answer: The second."), "{prompt}");
+    assert_eq!(named(&workspace, "task:question")[0]["question"], "Which database?");
     assert_eq!(named(&workspace, "task:answered")[0]["by"], "ada");
 }
 
 #[test]
 fn the_last_lines_say_how_to_answer() {
-    let ended = asking("quorum ask 'Which database?'", "")
-        .quorum(&["run", "mission.yaml"])
-        .exits(8);
+    let ended = asking("quorum ask 'Which database?'", "").quorum(&["run", "mission.yaml"]).exits(8);
     assert!(ended.stdout.contains("next: quorum answer "), "{}", ended.stdout);
 }
 
@@ -89,9 +75,7 @@ fn a_live_session_takes_the_answer_and_goes_on() {
     let workspace = asking("quorum ask 'Which database?'", "");
     let running = workspace.start(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);
     waits(&workspace);
-    workspace
-        .quorum(&["answer", &only_approval(&workspace), "The second."])
-        .exits(0);
+    workspace.quorum(&["answer", &only_approval(&workspace), "The second."]).exits(0);
     let document = running.finish().exits(0).json();
     assert_eq!(attempts(&document, "work"), ["execute"]);
     let moves = named(&workspace, "task:transition");
@@ -166,10 +150,8 @@ fn after_so_many_questions_the_output_is_judged_as_it_is() {
 #[test]
 fn a_runner_that_dies_while_the_orchestrator_thinks_asks_it_again() {
     let workspace = asking("quorum ask 'Which database?'", LEAD);
-    workspace.write(
-        "lead.sh",
-        "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; echo 'The third.'\n",
-    );
+    workspace
+        .write("lead.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; echo 'The third.'\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the call", || workspace.exists("calls"));
     running.kill();
@@ -212,10 +194,7 @@ fn progress_is_told_while_the_agent_works_and_the_result_is_what_it_says() {
         "",
     );
     let script = workspace.read("worker.sh");
-    workspace.write(
-        "worker.sh",
-        script.replace("read -t 1 x < /dev/null", "/bin/sleep 0.05"),
-    );
+    workspace.write("worker.sh", script.replace("read -t 1 x < /dev/null", "/bin/sleep 0.05"));
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the agent", || workspace.exists("prompt.1"));
     wait_for("the progress", || !named(&workspace, "agent:activity").is_empty());
@@ -223,10 +202,7 @@ fn progress_is_told_while_the_agent_works_and_the_result_is_what_it_says() {
     workspace.write("go", "");
     let document = running.finish().exits(0).json();
     let usage = &task(&document, "work")["usage"];
-    assert_eq!(
-        (&usage["inputTokens"], &usage["outputTokens"]),
-        (&json!(7), &json!(5))
-    );
+    assert_eq!((&usage["inputTokens"], &usage["outputTokens"]), (&json!(7), &json!(5)));
 }
 
 #[test]
@@ -237,14 +213,9 @@ fn outside_of_a_task_there_is_nobody_to_speak_to() {
         &["progress", "x"],
         &["result", "x", "--input-tokens", "7", "--output-tokens", "5"],
     ] {
-        workspace
-            .quorum(command)
-            .exits(2)
-            .says(&["for agents that work on a task"]);
+        workspace.quorum(command).exits(2).says(&["for agents that work on a task"]);
     }
-    workspace
-        .quorum_with(&[("QUORUM_TASK_DIR", "/nowhere/at/all")], &["ask", "x"])
-        .exits(9);
+    workspace.quorum_with(&[("QUORUM_TASK_DIR", "/nowhere/at/all")], &["ask", "x"]).exits(9);
 }
 
 #[test]
@@ -310,9 +281,7 @@ fn the_last_word_of_progress_is_kept_however_soon_the_agent_ends_after_it() {
 fn moves_into_clarification_and_out_of_it_carry_the_phase() {
     let workspace = asking("quorum ask 'Which database?'", "");
     workspace.run_json(8, &[]);
-    workspace
-        .quorum(&["answer", &only_approval(&workspace), "The second."])
-        .exits(0);
+    workspace.quorum(&["answer", &only_approval(&workspace), "The second."]).exits(0);
     workspace.resume_json(0, &[]);
     let moves = named(&workspace, "task:transition");
     let phases: Vec<_> = moves

@@ -30,10 +30,7 @@ impl Provider {
             let body: Value = serde_json::from_slice(&request.body).expect("it is asked in JSON");
             let model = body["model"].as_str().expect("a model is asked for").to_owned();
             let models = ["writer", "first", "second", "grader"];
-            let index = models
-                .iter()
-                .position(|known| *known == model)
-                .expect("it is known");
+            let index = models.iter().position(|known| *known == model).expect("it is known");
             let number = counts[index].fetch_add(1, Ordering::Relaxed) + 1;
             reply(&model, number)
         };
@@ -44,10 +41,7 @@ impl Provider {
             mock.mount(&server).await;
             server
         });
-        Self {
-            server: Some(server),
-            runtime,
-        }
+        Self { server: Some(server), runtime }
     }
 
     fn url(&self) -> String {
@@ -131,13 +125,7 @@ fn recorded() -> (Workspace, Value) {
 fn files(workspace: &Workspace) -> Vec<String> {
     let replies = std::fs::read_dir(workspace.path("tape/replies")).expect("replies were recorded");
     let mut names: Vec<String> = replies
-        .map(|entry| {
-            entry
-                .expect("it can be read")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
     names
@@ -149,47 +137,23 @@ fn a_mission_runs_again_from_its_recording() {
     assert_eq!(attempts(&first, "panel"), ["execute", "fix"]);
     assert_eq!(task(&first, "panel")["points"], 90.0);
     // No key, and nobody there: only the recording answers.
-    let again = run(&workspace, false, &["--offline", "--record", "tape"])
-        .exits(0)
-        .json();
+    let again = run(&workspace, false, &["--offline", "--record", "tape"]).exits(0).json();
     for title in ["panel", "rubric"] {
-        for key in [
-            "status",
-            "qualityFlag",
-            "points",
-            "attempts",
-            "dimensions",
-            "reviews",
-        ] {
-            assert_eq!(
-                task(&first, title)[key],
-                task(&again, title)[key],
-                "{title} {key}"
-            );
+        for key in ["status", "qualityFlag", "points", "attempts", "dimensions", "reviews"] {
+            assert_eq!(task(&first, title)[key], task(&again, title)[key], "{title} {key}");
         }
     }
     // What it was asked with is on record too, and the verdicts follow from it.
-    let replayed = workspace
-        .quorum(&["review", "--replay", "--json"])
-        .exits(0)
-        .json();
+    let replayed = workspace.quorum(&["review", "--replay", "--json"]).exits(0).json();
     // Seats reply in any order.
     let judgements = replayed["judgements"].as_array().expect("they are listed");
     let mut bases = judgements.iter().map(|judgement| &judgement["basis"]);
-    let basis = bases
-        .find(|basis| basis["parameters"]["model"] == "second")
-        .expect("it was asked");
+    let basis = bases.find(|basis| basis["parameters"]["model"] == "second").expect("it was asked");
     let parameters = json!({"model": "second", "temperature": null, "maxTokens": null, "schema": true});
-    assert_eq!(
-        (&basis["parameters"], &basis["finishReason"]),
-        (&parameters, &json!("stop"))
-    );
+    assert_eq!((&basis["parameters"], &basis["finishReason"]), (&parameters, &json!("stop")));
     assert_eq!(replayed["counts"]["judgements"], 8, "{replayed:#}");
     assert_eq!(first["usage"]["inputTokens"], again["usage"]["inputTokens"]);
-    assert_eq!(
-        (&first["outcome"], &first["exitCode"]),
-        (&again["outcome"], &again["exitCode"])
-    );
+    assert_eq!((&first["outcome"], &first["exitCode"]), (&again["outcome"], &again["exitCode"]));
     assert_ne!(first["runId"], again["runId"]);
 }
 
@@ -199,11 +163,7 @@ fn a_recording_can_be_read_by_people_and_holds_no_key() {
     let names = files(&workspace);
     // Two turns and one; of each seat three tries, and in the second round one more for the points of the first; a grade.
     let of = |stage: &str| names.iter().filter(|name| name.contains(stage)).count();
-    assert_eq!(
-        (of(".work."), of(".judge."), of(".grade.")),
-        (3, 8, 1),
-        "{names:?}"
-    );
+    assert_eq!((of(".work."), of(".judge."), of(".grade.")), (3, 8, 1), "{names:?}");
     for name in &names {
         let text = workspace.read(&format!("tape/replies/{name}"));
         assert!(!text.contains(KEY), "{text}");
@@ -211,13 +171,8 @@ fn a_recording_can_be_read_by_people_and_holds_no_key() {
         assert_eq!(entry["schema"], "quorum.recorded-reply/v1");
         assert!(entry["entry"]["question"]["prompt"].is_string(), "{entry}");
     }
-    let refused = names
-        .iter()
-        .find(|name| name.contains("panel-") && name.contains("1.judge.0-1-1"));
-    let refused = workspace.read(&format!(
-        "tape/replies/{}",
-        refused.expect("the first seat was asked")
-    ));
+    let refused = names.iter().find(|name| name.contains("panel-") && name.contains("1.judge.0-1-1"));
+    let refused = workspace.read(&format!("tape/replies/{}", refused.expect("the first seat was asked")));
     assert!(refused.contains("rate_limited"), "{refused}");
 }
 
@@ -263,19 +218,11 @@ fn another_question_never_gets_the_recorded_reply() {
     let offline = ["--offline", "--record", "tape"];
     // The worker is told something else.
     let text = workspace.read("mission.yaml");
-    workspace.write(
-        "mission.yaml",
-        text.replace("something deep", "something shallow"),
-    );
+    workspace.write("mission.yaml", text.replace("something deep", "something shallow"));
     let document = run(&workspace, false, &offline).exits(3).json();
     let failure = &task(&document, "panel")["failure"];
     let said = failure["message"].as_str().expect("it failed");
-    for word in [
-        "task 'panel', attempt 1",
-        "something deep",
-        "something shallow",
-        "prompt",
-    ] {
+    for word in ["task 'panel', attempt 1", "something deep", "something shallow", "prompt"] {
         assert!(said.contains(word), "{said}");
     }
     assert_eq!(failure["class"], "policy_blocked");
@@ -283,16 +230,11 @@ fn another_question_never_gets_the_recorded_reply() {
 
     // A judge is asked by another criterion: its verdict is missing, which is no low score.
     workspace.write("mission.yaml", text.replace("It is deep.", "It is wide."));
-    let document = run(&workspace, false, &[&offline[..], &["--fresh", "--yes"]].concat())
-        .exits(6)
-        .json();
+    let document = run(&workspace, false, &[&offline[..], &["--fresh", "--yes"]].concat()).exits(6).json();
     assert_eq!(standing(&document, "panel").0, "awaiting_approval");
     assert_eq!(task(&document, "panel")["points"], Value::Null);
     let events = workspace.quorum(&["events", "--format", "jsonl"]).exits(0).stdout;
-    assert!(
-        events.contains("It is wide.") && events.contains("another question was recorded"),
-        "{events}"
-    );
+    assert!(events.contains("It is wide.") && events.contains("another question was recorded"), "{events}");
 }
 
 #[test]
@@ -301,19 +243,11 @@ fn a_recording_is_not_mixed_with_another_and_not_believed_when_changed() {
     run(&workspace, true, &["--record", "tape"])
         .exits(9)
         .says(&["tape holds a recording already", "another folder"]);
-    let name = files(&workspace)
-        .into_iter()
-        .find(|name| name.contains(".work."))
-        .expect("it worked");
+    let name = files(&workspace).into_iter().find(|name| name.contains(".work.")).expect("it worked");
     let path = format!("tape/replies/{name}");
     workspace.write(&path, workspace.read(&path).replace("Work number", "Word number"));
-    let document = run(&workspace, false, &["--offline", "--record", "tape"])
-        .exits(3)
-        .json();
-    assert!(
-        document.to_string().contains("changed since it was recorded"),
-        "{document}"
-    );
+    let document = run(&workspace, false, &["--offline", "--record", "tape"]).exits(3).json();
+    assert!(document.to_string().contains("changed since it was recorded"), "{document}");
 }
 
 #[test]
@@ -326,10 +260,7 @@ fn a_session_that_goes_on_is_as_it_was_told() {
     let keys = [("THE_KEY", KEY)];
     let waits = run(&workspace, true, &["--record", "tape"]).exits(8).json();
     let approve = |document: &Value| {
-        let id = document["approvals"][0]["id"]
-            .as_str()
-            .expect("it waits")
-            .to_owned();
+        let id = document["approvals"][0]["id"].as_str().expect("it waits").to_owned();
         workspace.quorum(&["approve", &id]).exits(0);
     };
     approve(&waits);
@@ -338,9 +269,7 @@ fn a_session_that_goes_on_is_as_it_was_told() {
     provider.gone();
     assert!(files(&workspace).iter().any(|name| name.contains("rubric-")));
 
-    let waits = run(&workspace, false, &["--offline", "--record", "tape"])
-        .exits(8)
-        .json();
+    let waits = run(&workspace, false, &["--offline", "--record", "tape"]).exits(8).json();
     approve(&waits);
     let ended = workspace.resume_json(0, &[]);
     assert_eq!(task(&ended, "rubric")["points"], 80.0);
@@ -367,9 +296,7 @@ fn no_key_of_any_agent_is_recorded_whoever_repeats_it() {
         let text = workspace.read(&format!("tape/replies/{name}"));
         assert!(!text.contains(KEY) && !text.contains(OTHER), "{name}: {text}");
     }
-    let again = run(&workspace, false, &["--offline", "--record", "tape"])
-        .exits(0)
-        .json();
+    let again = run(&workspace, false, &["--offline", "--record", "tape"]).exits(0).json();
     assert_eq!(task(&first, "panel")["reviews"], task(&again, "panel")["reviews"]);
 }
 
@@ -395,9 +322,7 @@ fn a_run_that_goes_on_does_not_write_into_the_recording_of_another() {
     for (name, text) in recorded {
         assert_eq!(workspace.read(&format!("tape/replies/{name}")), text, "{name}");
     }
-    workspace
-        .quorum_with(&keys, &["resume", "--record", "other"])
-        .exits(0);
+    workspace.quorum_with(&keys, &["resume", "--record", "other"]).exits(0);
 }
 
 #[test]

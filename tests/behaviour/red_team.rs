@@ -53,46 +53,24 @@ fn a_grave_finding_sends_the_work_back_with_all_findings() {
     assert_eq!(verdicts(&document), [("fail", "red-team"), ("", "")]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     let told = workspace.read("prompt.2");
-    for words in [
-        "failed at stage 'redTeam'",
-        "security: a high hole",
-        "security: a low hole",
-        "close it",
-    ] {
+    for words in ["failed at stage 'redTeam'", "security: a high hole", "security: a low hole", "close it"] {
         assert!(told.contains(words), "{words}: {told}");
     }
     assert_eq!(row(&document)["reviewer"], "mallet");
     let asked = workspace.asked("mallet", 1);
-    assert!(
-        asked.contains("try to break it") && asked.contains("<untrusted"),
-        "{asked}"
-    );
-    assert!(
-        workspace
-            .read("mallet/call.1/env")
-            .contains("QUORUM_PURPOSE=redTeam")
-    );
+    assert!(asked.contains("try to break it") && asked.contains("<untrusted"), "{asked}");
+    assert!(workspace.read("mallet/call.1/env").contains("QUORUM_PURPOSE=redTeam"));
 }
 
 #[test]
 fn how_much_agents_may_decide_alone_says_whether_a_medium_finding_blocks() {
     for (autonomy, code) in [("locked", 3), ("supervised", 3), ("semi", 0), ("full", 0)] {
-        let workspace = attacked(
-            "",
-            &format!("autonomy: {autonomy}"),
-            ", maxAttempts: 1",
-            "echo done",
-        );
+        let workspace = attacked("", &format!("autonomy: {autonomy}"), ", maxAttempts: 1", "echo done");
         workspace.judge("mallet", &[&report(&[finding("medium", "")])]);
         workspace.run_json(code, &[]);
     }
     // A task says so for itself.
-    let workspace = attacked(
-        "",
-        "autonomy: full",
-        ", maxAttempts: 1, autonomy: locked",
-        "echo done",
-    );
+    let workspace = attacked("", "autonomy: full", ", maxAttempts: 1, autonomy: locked", "echo done");
     workspace.judge("mallet", &[&report(&[finding("medium", "")])]);
     workspace.run_json(3, &[]);
 }
@@ -100,24 +78,12 @@ fn how_much_agents_may_decide_alone_says_whether_a_medium_finding_blocks() {
 #[test]
 fn what_does_not_block_stays_visible() {
     let workspace = attacked("", "", "", "echo done");
-    workspace.judge(
-        "mallet",
-        &[&report(&[finding("medium", ""), finding("info", "")])],
-    );
-    let reports = [
-        "--report",
-        "junit=junit.xml",
-        "--report",
-        "markdown=report.md",
-        "--report",
-        "html=report.html",
-    ];
+    workspace.judge("mallet", &[&report(&[finding("medium", ""), finding("info", "")])]);
+    let reports =
+        ["--report", "junit=junit.xml", "--report", "markdown=report.md", "--report", "html=report.html"];
     let document = workspace.run_json(0, &reports);
     assert_eq!(row(&document)["verdict"], "pass");
-    assert_eq!(
-        row(&document)["findings"][0]["description"],
-        "security: a medium hole"
-    );
+    assert_eq!(row(&document)["findings"][0]["description"], "security: a medium hole");
     for file in ["junit.xml", "report.md", "report.html"] {
         let text = workspace.read(file);
         assert!(text.contains("a medium hole"), "{file}: {text}");
@@ -132,20 +98,10 @@ fn a_fault_of_its_own_is_open_and_said_in_every_output_and_strictly_it_is_not() 
     for reply in ["it is all wrong", &too_many] {
         let workspace = attacked("", "", "", "echo n >> acts; echo done");
         workspace.judge("mallet", &[reply]);
-        let reports = [
-            "--report",
-            "junit=junit.xml",
-            "--report",
-            "markdown=report.md",
-            "--report",
-            "html=report.html",
-        ];
+        let reports =
+            ["--report", "junit=junit.xml", "--report", "markdown=report.md", "--report", "html=report.html"];
         let document = workspace.run_json(0, &reports);
-        assert_eq!(
-            (workspace.calls("mallet"), workspace.lines("acts").len()),
-            (2, 1),
-            "{reply}"
-        );
+        assert_eq!((workspace.calls("mallet"), workspace.lines("acts").len()), (2, 1), "{reply}");
         assert_eq!(row(&document)["verdict"], "fault", "{reply}");
         assert_eq!(row(&document)["findings"][0]["severity"], "info");
         let warning = document["warnings"][0].as_str().unwrap_or_default();
@@ -158,10 +114,8 @@ fn a_fault_of_its_own_is_open_and_said_in_every_output_and_strictly_it_is_not() 
         assert!(human.contains("redTeam fault"), "which task it is about: {human}");
         assert!(human.contains("redTeam gave no report"), "{human}");
     }
-    let strict = attacked("", "", "", "echo done").tap_mission(
-        "review: none",
-        "review: none, expectations: [{type: script, command: 'true'}]",
-    );
+    let strict = attacked("", "", "", "echo done")
+        .tap_mission("review: none", "review: none, expectations: [{type: script, command: 'true'}]");
     strict.judge("mallet", &["it is all wrong"]);
     let document = strict.run_json(6, &["--strict", "--report", "junit=junit.xml"]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -241,19 +195,11 @@ fn it_never_attacks_its_own_work() {
 #[test]
 fn a_block_never_makes_an_agent_act_again_that_acts_on_the_world() {
     let workspace = attacked("", "", ", sideEffects: true", "echo n >> acts; echo done");
-    workspace.judge(
-        "mallet",
-        &[&report(&[finding("critical", "line 1")]), &report(&[])],
-    );
+    workspace.judge("mallet", &[&report(&[finding("critical", "line 1")]), &report(&[])]);
     let document = workspace.run_json(8, &[]);
     assert_eq!(document["approvals"][0]["reason"], "side-effects");
     let blocked = named_events(&workspace, "task:retry:blocked");
-    assert!(
-        blocked[0]["reason"]
-            .as_str()
-            .unwrap_or_default()
-            .contains("red-team")
-    );
+    assert!(blocked[0]["reason"].as_str().unwrap_or_default().contains("red-team"));
     assert_eq!(workspace.lines("acts").len(), 1);
     workspace.resume_json(8, &[]);
     assert_eq!(workspace.lines("acts").len(), 1);
@@ -265,12 +211,7 @@ fn a_block_never_makes_an_agent_act_again_that_acts_on_the_world() {
 
 #[test]
 fn without_reviews_it_is_withdrawn_and_the_work_is_marked() {
-    let workspace = attacked(
-        "",
-        "",
-        ", expectations: [{type: script, command: 'true'}]",
-        "echo done",
-    );
+    let workspace = attacked("", "", ", expectations: [{type: script, command: 'true'}]", "echo done");
     let document = workspace.run_json(0, &["--no-eval"]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     assert_eq!(row(&document)["verdict"], "skip");
@@ -279,10 +220,8 @@ fn without_reviews_it_is_withdrawn_and_the_work_is_marked() {
 
 #[test]
 fn a_run_killed_while_it_is_attacked_asks_again_and_does_not_work_again() {
-    let workspace = attacked("", "", "", "echo n >> acts; echo done").tap_mission(
-        "[/bin/sh, '",
-        "'echo n >> asked; test -e go || sleep 60; cat go'} #",
-    );
+    let workspace = attacked("", "", "", "echo n >> acts; echo done")
+        .tap_mission("[/bin/sh, '", "'echo n >> asked; test -e go || sleep 60; cat go'} #");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("asked"));
     assert_eq!(task(&workspace.status(), "work")["stage"], "redTeam");
@@ -291,19 +230,13 @@ fn a_run_killed_while_it_is_attacked_asks_again_and_does_not_work_again() {
     workspace.write("go", report(&[finding("low", "")]));
     let document = workspace.resume_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "pass");
-    assert_eq!(
-        (workspace.lines("acts").len(), workspace.lines("asked").len()),
-        (1, 2)
-    );
+    assert_eq!((workspace.lines("acts").len(), workspace.lines("asked").len()), (1, 2));
 }
 
 #[test]
 fn a_person_cannot_be_the_red_team() {
     let workspace = attacked("", "", "", "touch touched")
         .tap_mission("  mallet: {run: [/bin/sh,", "  mallet: {adapter: human} #");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["Q0204", "person"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0204", "person"]);
     workspace.assert_nothing_started();
 }

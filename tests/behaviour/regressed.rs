@@ -37,31 +37,16 @@ fn what_a_later_task_broke_is_mended_and_both_hold() {
     let workspace = broken_later("", mend, "echo beta > f");
     let finished = workspace.quorum(&["run", "mission.yaml"]).exits(0);
     assert!(finished.stderr.contains("REOPEN"), "{}", finished.stderr);
-    assert!(
-        finished.stdout.contains("1 reworked, 1 regressed"),
-        "{}",
-        finished.stdout
-    );
+    assert!(finished.stdout.contains("1 reworked, 1 regressed"), "{}", finished.stdout);
     let document = workspace.status();
     assert_eq!(standing(&document, "a"), ("done", "clean"));
     assert_eq!(attempts(&document, "a"), ["execute", "fix"]);
-    assert_eq!(
-        attempts(&document, "b"),
-        ["execute"],
-        "what was built on it stays"
-    );
-    assert_eq!(
-        (&document["counts"]["regressed"], &document["audit"]),
-        (&json!(1), &json!("held"))
-    );
+    assert_eq!(attempts(&document, "b"), ["execute"], "what was built on it stays");
+    assert_eq!((&document["counts"]["regressed"], &document["audit"]), (&json!(1), &json!("held")));
     assert_eq!(audits(&workspace), 2, "all of it is looked at again");
     let prompt = workspace.read("prompt.2");
-    for words in [
-        "does not hold any more",
-        "grep -q alpha",
-        "f is also named by task 'b'",
-        "both must hold",
-    ] {
+    for words in ["does not hold any more", "grep -q alpha", "f is also named by task 'b'", "both must hold"]
+    {
         assert!(prompt.contains(words), "{words}: {prompt}");
     }
     let shown = workspace.quorum(&["show", "a"]).exits(0).stdout;
@@ -95,15 +80,8 @@ tasks:
     assert_eq!(task(&document, "a")["failure"]["mode"], "regressed");
     let said = message(&document, "a");
     assert!(said.contains("looked at three times in this session"), "{said}");
-    assert_eq!(
-        standing(&document, "b"),
-        ("done", "clean"),
-        "what is done stays done"
-    );
-    assert_eq!(
-        (&document["counts"]["regressed"], &document["resumable"]),
-        (&json!(2), &json!(false))
-    );
+    assert_eq!(standing(&document, "b"), ("done", "clean"), "what is done stays done");
+    assert_eq!((&document["counts"]["regressed"], &document["resumable"]), (&json!(2), &json!(false)));
 }
 
 #[test]
@@ -161,12 +139,8 @@ tasks:
 
 #[test]
 fn with_side_effects_a_person_is_asked_first() {
-    let workspace = broken_later(
-        ", sideEffects: true",
-        "echo alpha >> f",
-        "rm f; echo beta > g; ln g f",
-    )
-    .tap_mission("evaluate: false", "evaluate: false, finalChecks: always");
+    let workspace = broken_later(", sideEffects: true", "echo alpha >> f", "rm f; echo beta > g; ln g f")
+        .tap_mission("evaluate: false", "evaluate: false, finalChecks: always");
     let document = workspace.run_json(8, &[]);
     assert_eq!(standing(&document, "a"), ("awaiting_approval", ""));
     assert_eq!(task(&document, "a")["waiting"]["reason"], "side-effects");
@@ -204,11 +178,7 @@ qualityGates:
     let events = workspace.events();
     assert_eq!(named(&events, "quality:gate:passed").len(), 2);
     assert_eq!(workspace.lines("told.jsonl").len(), 2, "each time it is told");
-    assert_eq!(
-        named(&events, "sla:met").len(),
-        1,
-        "a deadline once told stays told"
-    );
+    assert_eq!(named(&events, "sla:met").len(), 1, "a deadline once told stays told");
 }
 
 /// `a` was judged and accepted, and `b` behind it waits for a person, who has agreed; meanwhile somebody emptied the file.
@@ -240,11 +210,7 @@ fn what_has_not_started_waits_for_it() {
     assert_eq!(workspace.lines("turns"), ["a", "a", "b"]);
     assert_eq!(attempts(&document, "a"), ["execute", "fix"]);
     assert_eq!(standing(&document, "a"), ("done", "clean"));
-    assert_eq!(
-        task(&document, "a")["points"],
-        95.0,
-        "it is judged like any other work"
-    );
+    assert_eq!(task(&document, "a")["points"], 95.0, "it is judged like any other work");
     assert!(workspace.lines("calls").len() > 2);
 }
 
@@ -254,11 +220,7 @@ fn switches_of_the_session_hold_for_it() {
     let document = workspace.resume_json(0, &["--no-eval"]);
     assert_eq!(attempts(&document, "a"), ["execute", "fix"]);
     assert_eq!(standing(&document, "a"), ("done", "unreviewed"));
-    assert_eq!(
-        task(&document, "a")["points"],
-        Value::Null,
-        "its score is withdrawn"
-    );
+    assert_eq!(task(&document, "a")["points"], Value::Null, "its score is withdrawn");
     assert_eq!(workspace.lines("calls").len(), 1);
 }
 
@@ -280,11 +242,7 @@ tasks:
 "
     ));
     let document = workspace.run_json(0, &[]);
-    assert_eq!(
-        workspace.lines("log"),
-        ["+ c", "- c", "+ a", "- a", "+ b", "- b"],
-        "in file order"
-    );
+    assert_eq!(workspace.lines("log"), ["+ c", "- c", "+ a", "- a", "+ b", "- b"], "in file order");
     assert_eq!(document["counts"]["regressed"], 3);
     assert_eq!(document["counts"]["done"], 4);
 }
@@ -324,11 +282,7 @@ fn a_verification_over_it_judges_again_without_a_visit() {
     assert_eq!(workspace.lines("turns"), ["a", "ship", "a"]);
     let verify = task(&document, "verify");
     assert_eq!(
-        (
-            &verify["status"],
-            &verify["edges"]["taken"],
-            &verify["edges"]["visits"]
-        ),
+        (&verify["status"], &verify["edges"]["taken"], &verify["edges"]["visits"]),
         (&json!("done"), &json!("onPass"), &json!(1))
     );
     let events = workspace.events();
@@ -342,17 +296,10 @@ fn a_verification_over_it_judges_again_without_a_visit() {
 fn a_verification_that_judges_otherwise_has_regressed() {
     let workspace = verified("rm whole");
     let document = workspace.run_json(3, &[]);
-    assert_eq!(
-        workspace.lines("turns"),
-        ["a", "ship", "a"],
-        "nothing is sent back"
-    );
+    assert_eq!(workspace.lines("turns"), ["a", "ship", "a"], "nothing is sent back");
     assert_eq!(task(&document, "verify")["failure"]["mode"], "regressed");
     let said = message(&document, "verify");
-    for words in [
-        "'a', which it judged, is done again",
-        "was onPass and is onFail now",
-    ] {
+    for words in ["'a', which it judged, is done again", "was onPass and is onFail now"] {
         assert!(said.contains(words), "{said}");
     }
     assert_eq!(standing(&document, "a").0, "done");
@@ -385,11 +332,7 @@ tasks:
     running.kill();
     let document = workspace.status();
     assert_eq!(
-        (
-            &document["state"],
-            &document["resumable"],
-            &document["counts"]["regressed"]
-        ),
+        (&document["state"], &document["resumable"], &document["counts"]["regressed"]),
         (&json!("crashed"), &json!(true), &json!(1))
     );
     workspace.write("go", "");

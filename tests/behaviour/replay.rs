@@ -73,10 +73,7 @@ fn judged() -> Workspace {
 }
 
 fn replay(workspace: &Workspace, code: i32) -> Value {
-    workspace
-        .quorum(&["review", "--replay", "r1", "--json"])
-        .exits(code)
-        .json()
+    workspace.quorum(&["review", "--replay", "r1", "--json"]).exits(code).json()
 }
 
 /// The rows of a list that do not stand as they should.
@@ -102,18 +99,11 @@ fn a_true_run_is_derived_again_without_anybody() {
     let workspace = judged();
     let calls = ["a", "b", "c"].map(|judge| workspace.calls(judge));
     let document = replay(&workspace, 0);
-    assert_eq!(
-        (&document["schema"], &document["equal"]),
-        (&json!("quorum.replay/v1"), &json!(true))
-    );
+    assert_eq!((&document["schema"], &document["equal"]), (&json!("quorum.replay/v1"), &json!(true)));
     // Two rounds of three with one reprompt, two evaluations, one grading; and four that are asked once more for the answers
     // to points of the review before.
     assert_eq!(document["counts"]["judgements"], 14);
-    assert_eq!(
-        ["a", "b", "c"].map(|judge| workspace.calls(judge)),
-        calls,
-        "nobody is asked again"
-    );
+    assert_eq!(["a", "b", "c"].map(|judge| workspace.calls(judge)), calls, "nobody is asked again");
     // Replies come in any order.
     let rows = document["judgements"].as_array().expect("there are judgements");
     let first = rows.iter().find(|row| row["recorded"]["result"] == "unparsed");
@@ -121,16 +111,10 @@ fn a_true_run_is_derived_again_without_anybody() {
     assert_eq!((&first["reviewer"], &first["try"]), (&json!("a"), &json!(1)));
     let basis = &first["basis"];
     assert_eq!(basis["inputs"]["checks"][0]["passed"], true);
-    assert!(
-        basis["prompt"]["digest"]
-            .as_str()
-            .is_some_and(|digest| digest.len() == 64)
-    );
+    assert!(basis["prompt"]["digest"].as_str().is_some_and(|digest| digest.len() == 64));
     let decided = |about: &str, stage: &str| {
         let rows = document["decisions"].as_array().expect("there are decisions");
-        rows.iter()
-            .filter(|row| row["about"] == about && row["stage"] == stage)
-            .count()
+        rows.iter().filter(|row| row["about"] == about && row["stage"] == stage).count()
     };
     assert_eq!(
         [
@@ -146,12 +130,7 @@ fn a_true_run_is_derived_again_without_anybody() {
     );
     // The latest run, for people.
     let page = workspace.quorum(&["review", "--replay"]).exits(0).stdout;
-    for word in [
-        "depth 1, wit 2",
-        "fail score",
-        "everything is as it is recorded",
-        "exit 0 (ok)",
-    ] {
+    for word in ["depth 1, wit 2", "fail score", "everything is as it is recorded", "exit 0 (ok)"] {
         assert!(page.contains(word), "{word}: {page}");
     }
     let doctor = workspace.quorum(&["doctor", "state", "r1"]).exits(0).stdout;
@@ -161,19 +140,13 @@ fn a_true_run_is_derived_again_without_anybody() {
 #[test]
 fn a_reply_that_was_changed_is_named_and_what_rests_on_it_is_doubted() {
     let workspace = judged();
-    let reply = spooled(
-        &workspace,
-        &format!("0{}", journal::seat_file(1, (1, 1, 1), "reply")),
-    );
+    let reply = spooled(&workspace, &format!("0{}", journal::seat_file(1, (1, 1, 1), "reply")));
     let text = fs::read_to_string(&reply).expect("the reply is text");
     fs::write(&reply, text.replace("\"score\":1", "\"score\":5")).expect("it can be written");
     let document = replay(&workspace, 6);
     let readings = wrong(&document, "judgements");
     assert_eq!(readings.len(), 1, "{document:#}");
-    assert_eq!(
-        (&readings[0]["standing"], &readings[0]["reviewer"]),
-        (&json!("lost"), &json!("b"))
-    );
+    assert_eq!((&readings[0]["standing"], &readings[0]["reviewer"]), (&json!("lost"), &json!("b")));
     let why = readings[0]["why"].as_str().expect("it says why");
     assert!(
         why.contains(&journal::seat_file(1, (1, 1, 1), "reply")[1..])
@@ -182,31 +155,19 @@ fn a_reply_that_was_changed_is_named_and_what_rests_on_it_is_doubted() {
     );
     let decisions = wrong(&document, "decisions");
     assert_eq!(decisions.len(), 1);
-    assert_eq!(
-        (&decisions[0]["about"], &decisions[0]["attempt"]),
-        (&json!("panel"), &json!(1))
-    );
+    assert_eq!((&decisions[0]["about"], &decisions[0]["attempt"]), (&json!("panel"), &json!(1)));
 
     fs::remove_file(&reply).expect("it can be removed");
     let document = replay(&workspace, 6);
-    let why = wrong(&document, "judgements")[0]["why"]
-        .as_str()
-        .expect("it says why")
-        .to_owned();
+    let why = wrong(&document, "judgements")[0]["why"].as_str().expect("it says why").to_owned();
     assert!(why.contains("is gone"), "{why}");
 }
 
 #[test]
 fn what_a_verdict_rests_on_counts_as_much_as_the_reply() {
     for (end, word) in [
-        (
-            &format!("0{}", journal::seat_file(1, (2, 1, 1), "judgement")),
-            "judgement",
-        ),
-        (
-            &format!("0{}", journal::seat_file(1, (2, 1, 1), "request")),
-            "request",
-        ),
+        (&format!("0{}", journal::seat_file(1, (2, 1, 1), "judgement")), "judgement"),
+        (&format!("0{}", journal::seat_file(1, (2, 1, 1), "request")), "request"),
     ] {
         let workspace = judged();
         let path = spooled(&workspace, end);
@@ -215,10 +176,7 @@ fn what_a_verdict_rests_on_counts_as_much_as_the_reply() {
         let document = replay(&workspace, 6);
         let readings = wrong(&document, "judgements");
         assert_eq!(readings.len(), 1, "{document:#}");
-        assert!(
-            readings[0]["why"].as_str().is_some_and(|why| why.contains(word)),
-            "{document:#}"
-        );
+        assert!(readings[0]["why"].as_str().is_some_and(|why| why.contains(word)), "{document:#}");
     }
 }
 
@@ -232,45 +190,17 @@ fn a_score_that_was_changed_in_the_journal_is_found() {
             "judgements",
             "scores",
         ),
-        (
-            r#""reasoning":"it is a 1""#,
-            r#""reasoning":"it is a 5""#,
-            "judgements",
-            "reasons",
-        ),
-        (
-            &journal::below_the_bar(26),
-            &journal::below_the_bar(62),
-            "decisions",
-            "points",
-        ),
-        (
-            &journal::evaluated(85),
-            &journal::evaluated(95),
-            "judgements",
-            "scores",
-        ),
-        (
-            &journal::flag("clean"),
-            &journal::flag("relaxed"),
-            "decisions",
-            "flag",
-        ),
-        (
-            &journal::outcome("ok"),
-            &journal::outcome("below_threshold"),
-            "decisions",
-            "outcome",
-        ),
+        (r#""reasoning":"it is a 1""#, r#""reasoning":"it is a 5""#, "judgements", "reasons"),
+        (&journal::below_the_bar(26), &journal::below_the_bar(62), "decisions", "points"),
+        (&journal::evaluated(85), &journal::evaluated(95), "judgements", "scores"),
+        (&journal::flag("clean"), &journal::flag("relaxed"), "decisions", "flag"),
+        (&journal::outcome("ok"), &journal::outcome("below_threshold"), "decisions", "outcome"),
     ] {
         let workspace = judged();
         forge(&workspace, from, to);
         let document = replay(&workspace, 6);
         let rows = wrong(&document, list);
-        let why = rows
-            .first()
-            .and_then(|row| row["why"].as_str())
-            .unwrap_or_default();
+        let why = rows.first().and_then(|row| row["why"].as_str()).unwrap_or_default();
         assert!(why.contains(word), "{from}: {document:#}");
         let page = workspace.quorum(&["review", "--replay", "r1"]).exits(6).stdout;
         assert!(page.contains("not everything is as it is recorded"), "{page}");
@@ -281,11 +211,7 @@ fn a_score_that_was_changed_in_the_journal_is_found() {
 fn a_verdict_that_nothing_leads_to_is_found() {
     let workspace = judged();
     // The check that comes before the panel is made to say that the panel has passed.
-    forge(
-        &workspace,
-        &journal::verdict("checks", "pass"),
-        &journal::verdict("judge", "pass"),
-    );
+    forge(&workspace, &journal::verdict("checks", "pass"), &journal::verdict("judge", "pass"));
     let document = replay(&workspace, 6);
     assert_eq!(wrong(&document, "decisions")[0]["about"], "panel", "{document:#}");
 }
@@ -312,22 +238,14 @@ tasks: [{title: first, assignTo: w, maxAttempts: 1}, {title: second, assignTo: w
 #[test]
 fn what_is_not_there_cannot_be_replayed() {
     let workspace = judged();
-    workspace
-        .quorum(&["review", "--replay", "r2"])
-        .exits(2)
-        .says(&["there is no run 'r2'"]);
-    workspace
-        .quorum(&["review", "--replay", "r1", "--criteria", "x"])
-        .exits(2);
+    workspace.quorum(&["review", "--replay", "r2"]).exits(2).says(&["there is no run 'r2'"]);
+    workspace.quorum(&["review", "--replay", "r1", "--criteria", "x"]).exits(2);
     let journal = workspace.journal();
     let mut bytes = fs::read(&journal).expect("there is a journal");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&journal, bytes).expect("it can be written");
-    workspace
-        .quorum(&["review", "--replay", "r1"])
-        .exits(1)
-        .says(&["damaged at line"]);
+    workspace.quorum(&["review", "--replay", "r1"]).exits(1).says(&["damaged at line"]);
 }
 
 #[test]
@@ -364,10 +282,7 @@ tasks:
     .tap_mission("redTeam: {agent: mallet}", "redTeam: {agent: mallet, minStakes: medium}");
     let opinion = json!({"verdict": "pass", "reason": "no objection"}).to_string();
     workspace.judge("lawyer", &[&opinion]);
-    workspace.judge(
-        "mallet",
-        &[&json!({"findings": [], "summary": "it holds"}).to_string()],
-    );
+    workspace.judge("mallet", &[&json!({"findings": [], "summary": "it holds"}).to_string()]);
     workspace.run_json(0, &["--run-id", "r1"]);
     workspace
 }
@@ -385,10 +300,7 @@ fn what_rests_on_a_stage_or_a_red_team_is_doubted_where_its_reply_is_gone() {
         let workspace = scrutinised();
         let readings = replay(&workspace, 0);
         let rows = readings["judgements"].as_array().expect("there are judgements");
-        let row = rows
-            .iter()
-            .find(|row| row["stage"] == stage)
-            .expect("it was asked");
+        let row = rows.iter().find(|row| row["stage"] == stage).expect("it was asked");
         let reply = spooled(&workspace, &journal::ask_file(&row["number"], "reply"));
         fs::remove_file(reply).expect("it can be removed");
         let document = replay(&workspace, 6);
@@ -396,13 +308,7 @@ fn what_rests_on_a_stage_or_a_red_team_is_doubted_where_its_reply_is_gone() {
         let decisions = wrong(&document, "decisions");
         let named: Vec<_> = decisions
             .iter()
-            .map(|row| {
-                (
-                    row["about"].as_str(),
-                    row["stage"].as_str(),
-                    row["standing"].as_str(),
-                )
-            })
+            .map(|row| (row["about"].as_str(), row["stage"].as_str(), row["standing"].as_str()))
             .collect();
         assert_eq!(named, [(Some("work"), Some(at), Some("lost"))], "{document:#}");
     }
@@ -412,11 +318,7 @@ fn what_rests_on_a_stage_or_a_red_team_is_doubted_where_its_reply_is_gone() {
 fn a_verdict_of_a_red_team_that_nothing_leads_to_is_found() {
     let workspace = scrutinised();
     // The end of a turn is made to say that the red team is content.
-    forge(
-        &workspace,
-        &journal::verdict("outcome", "fail"),
-        &journal::verdict("red_team", "pass"),
-    );
+    forge(&workspace, &journal::verdict("outcome", "fail"), &journal::verdict("red_team", "pass"));
     let document = replay(&workspace, 6);
     let found = wrong(&document, "decisions");
     assert_eq!(
@@ -431,9 +333,7 @@ fn what_follows_from_a_commands_stage_is_derived() {
     let workspace = scrutinised();
     let path = workspace.journal();
     let text = fs::read_to_string(&path).expect("the journal is text");
-    let last = text
-        .lines()
-        .rfind(|line| line.contains(journal::code::STAGE_ENDED));
+    let last = text.lines().rfind(|line| line.contains(journal::code::STAGE_ENDED));
     let last = last.expect("a command was a stage");
     let (clean, unreviewed) = (journal::flag("clean"), journal::flag("unreviewed"));
     let (from, to) = match last.contains(&clean) {
@@ -443,9 +343,7 @@ fn what_follows_from_a_commands_stage_is_derived() {
     journal::forge(&path, last, from, to);
     let document = replay(&workspace, 6);
     assert!(
-        wrong(&document, "decisions")[0]["why"]
-            .as_str()
-            .is_some_and(|why| why.contains("flag")),
+        wrong(&document, "decisions")[0]["why"].as_str().is_some_and(|why| why.contains("flag")),
         "{document:#}"
     );
 }
@@ -478,12 +376,7 @@ tasks:
     fs::write(&ledger, text.replacen("out.txt", "new.txt", 1)).expect("it can be written");
     let document = replay(&workspace, 6);
     let readings = wrong(&document, "judgements");
-    assert!(
-        readings[0]["why"]
-            .as_str()
-            .is_some_and(|why| why.contains(".tools")),
-        "{document:#}"
-    );
+    assert!(readings[0]["why"].as_str().is_some_and(|why| why.contains(".tools")), "{document:#}");
 }
 
 #[test]
@@ -501,9 +394,7 @@ fn what_a_replay_cannot_heed_is_refused() {
     }
     // A pipeline may set variables for all its commands.
     let variables = [("QUORUM_OFFLINE", "1"), ("QUORUM_EVAL_THRESHOLD", "3")];
-    workspace
-        .quorum_with(&variables, &["review", "--replay", "r1", "--offline"])
-        .exits(0);
+    workspace.quorum_with(&variables, &["review", "--replay", "r1", "--offline"]).exits(0);
 }
 
 #[test]
@@ -520,10 +411,7 @@ fn what_was_judged_is_held_against_the_record_too() {
         }
         let document = replay(&workspace, 6);
         let lost = wrong(&document, "decisions");
-        assert_eq!(
-            (lost.len(), &lost[0]["stage"], &lost[0]["about"]),
-            (1, &json!("work"), &json!("panel"))
-        );
+        assert_eq!((lost.len(), &lost[0]["stage"], &lost[0]["about"]), (1, &json!("work"), &json!("panel")));
         let said = lost[0].to_string();
         assert!(said.contains(why), "{said}");
         // Nor is it shown to people as what was said.
@@ -546,39 +434,20 @@ fn what_other_rules_decided_is_recovered_as_it_is_and_is_no_pass() {
     forge(&workspace, &journal::flag("clean"), &journal::flag("relaxed"));
     fs::remove_file(workspace.path(&journal::snapshot_of("r1"))).expect("it can be removed");
     let variables = [("QUORUM_OPERATOR_KEY", "that of another machine")];
-    let after = workspace
-        .quorum_with(&variables, &["status", "r1", "--json"])
-        .exits(0)
-        .json();
+    let after = workspace.quorum_with(&variables, &["status", "r1", "--json"]).exits(0).json();
     assert_eq!(standing(&after, "panel"), ("done", "relaxed"));
-    assert_eq!(
-        (&after["state"], &after["counts"]["total"]),
-        (&before["state"], &before["counts"]["total"])
-    );
+    assert_eq!((&after["state"], &after["counts"]["total"]), (&before["state"], &before["counts"]["total"]));
 
     let arguments = ["review", "--replay", "r1", "--json"];
     let document = workspace.quorum_with(&variables, &arguments).exits(6).json();
     let counts = &document["counts"];
-    assert_eq!(
-        (&counts["differing"], &counts["lost"]),
-        (&json!(0), &json!(0)),
-        "{document:#}"
-    );
-    assert_eq!(
-        counts["otherRules"],
-        journal::records(&path).len(),
-        "{document:#}"
-    );
-    assert_eq!(
-        (&document["equal"], &document["outcome"]),
-        (&json!(false), &json!("indeterminate"))
-    );
+    assert_eq!((&counts["differing"], &counts["lost"]), (&json!(0), &json!(0)), "{document:#}");
+    assert_eq!(counts["otherRules"], journal::records(&path).len(), "{document:#}");
+    assert_eq!((&document["equal"], &document["outcome"]), (&json!(false), &json!("indeterminate")));
     let page = workspace.quorum_with(&variables, &arguments[..3]).exits(6).stdout;
-    for word in [
-        "not everything can be derived again",
-        "were decided by other rules",
-        "exit 6 (indeterminate)",
-    ] {
+    for word in
+        ["not everything can be derived again", "were decided by other rules", "exit 6 (indeterminate)"]
+    {
         assert!(page.contains(word), "{word}: {page}");
     }
 }
@@ -600,10 +469,7 @@ fn what_stands_in_a_journal_of_another_run_or_without_its_snapshots_word_is_no_p
     // One that was copied is not the run whose name it has.
     let (from, to) = (workspace.run_folder(), workspace.path(".polpo/runs/r2"));
     fs::rename(from, to).expect("it can be moved");
-    let found = workspace
-        .quorum(&["review", "--replay", "r2", "--json"])
-        .exits(6)
-        .json();
+    let found = workspace.quorum(&["review", "--replay", "r2", "--json"]).exits(6).json();
     let why = wrong(&found, "decisions")[0]["why"].to_string();
     assert!(why.contains("its journal is that of run 'r1'"), "{found:#}");
 }

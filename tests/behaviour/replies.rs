@@ -50,11 +50,9 @@ fn depth(score: u8, more: &Value) -> String {
 #[test]
 fn prose_a_fence_and_more_keys_are_no_obstacle_for_any_kind_of_judge() {
     let panel = json!({"scores": {"depth": {"reasoning": "r", "score": 4}}});
-    for (keys, reply) in [
-        (STAGE, json!({"verdict": "pass", "reason": "free"})),
-        (GRADED, grades("pass", 0.9)),
-        (PANEL, panel),
-    ] {
+    for (keys, reply) in
+        [(STAGE, json!({"verdict": "pass", "reason": "free"})), (GRADED, grades("pass", 0.9)), (PANEL, panel)]
+    {
         let workspace = judged(keys, "", &[&wrapped(&reply)]);
         workspace.run_json(0, &[]);
         assert_eq!(workspace.calls("j"), 1, "{keys}");
@@ -66,16 +64,8 @@ fn prose_a_fence_and_more_keys_are_no_obstacle_for_any_kind_of_judge() {
 fn whoever_is_asked_once_more_is_told_the_real_reason() {
     let unfit = json!({"criteria": {"correctness": 1}, "verdict": "pass", "confidence": 1}).to_string();
     for (keys, reply, reason) in [
-        (
-            STAGE,
-            r#"{"verdict": "maybe"}"#,
-            "`verdict` is not one of: pass, fail, refer",
-        ),
-        (
-            STAGE,
-            "it is fine",
-            "the reply contains no JSON object with `verdict`",
-        ),
+        (STAGE, r#"{"verdict": "maybe"}"#, "`verdict` is not one of: pass, fail, refer"),
+        (STAGE, "it is fine", "the reply contains no JSON object with `verdict`"),
         (GRADED, unfit.as_str(), "'completeness' is not graded"),
         (PANEL, r#"{"scores": {}}"#, "there is no score for: depth"),
     ] {
@@ -91,12 +81,7 @@ fn a_reply_in_the_json_of_a_program_is_named_and_not_asked_for_for_ever() {
     let envelope = r#"{"type":"result","subtype":"success","result":"depth is 5","session_id":"s"}"#;
     let workspace = judged(PANEL, "", &[envelope]);
     let document = workspace.run_json(6, &[]);
-    assert!(
-        document
-            .to_string()
-            .contains("looks like an agent's JSON envelope"),
-        "{document:#}"
-    );
+    assert!(document.to_string().contains("looks like an agent's JSON envelope"), "{document:#}");
     assert_eq!(workspace.calls("j"), 2, "the same non-answer twice is enough");
     // One that says it in other words each time is asked in a second round.
     let workspace = judged(PANEL, "", &["no", "nothing", "never", "not now"]);
@@ -109,11 +94,7 @@ fn a_judge_that_is_not_sure_decides_nothing_not_even_a_fail() {
     let workspace = judged(GRADED, "", &[&grades("fail", 0.4).to_string()]);
     let document = workspace.run_json(8, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
-    assert_eq!(
-        attempts(&document, "work"),
-        ["execute"],
-        "no attempt is spent on a doubt"
-    );
+    assert_eq!(attempts(&document, "work"), ["execute"], "no attempt is spent on a doubt");
 }
 
 fn prior(answers: &[(u8, &str)]) -> Value {
@@ -145,11 +126,7 @@ fn scores_and_reasons_of_a_review_reach_the_next_judge_of_any_kind() {
     workspace.run_json(0, &[]);
     for call in 2..=5 {
         let asked = workspace.asked("j", call);
-        for words in [
-            "- depth: 1. reason-1",
-            "1. [medium] depth: 1 of 5. reason-1",
-            "\"prior\": [{\"id\":",
-        ] {
+        for words in ["- depth: 1. reason-1", "1. [medium] depth: 1 of 5. reason-1", "\"prior\": [{\"id\":"] {
             assert!(asked.contains(words), "{call} {words}:\n{asked}");
         }
     }
@@ -162,11 +139,8 @@ fn asked_for_answers(more: &str, second: &str, third: &str) -> Workspace {
         {"severity": "high", "description": "no whales", "evidence": "page 1"},
         {"severity": "low", "description": "no squids"},
     ]});
-    let workspace = judged(
-        &format!("{PANEL}, maxAttempts: 2{more}"),
-        "",
-        &[&depth(1, &found), second, third],
-    );
+    let workspace =
+        judged(&format!("{PANEL}, maxAttempts: 2{more}"), "", &[&depth(1, &found), second, third]);
     workspace.write("j/every-call", "");
     workspace
 }
@@ -192,23 +166,13 @@ fn who_leaves_points_without_an_answer_is_asked_once_more_and_what_stays_open_is
     let answered = asked_for_answers("", &whole, "");
     answered.run_json(0, &[]);
     assert_eq!(answered.calls("j"), 2);
-    assert!(
-        !answered
-            .quorum(&["show", "work", "--json"])
-            .exits(0)
-            .stdout
-            .contains("\"open\": true")
-    );
+    assert!(!answered.quorum(&["show", "work", "--json"]).exits(0).stdout.contains("\"open\": true"));
 
     // Silent twice: what it said counts, and the points are carried on.
     let silent = asked_for_answers("", &depth(5, &json!({})), &depth(4, &json!({})));
     let document = silent.run_json(0, &[]);
     assert_eq!(silent.calls("j"), 3, "one reprompt in all");
-    assert!(
-        silent
-            .asked("j", 3)
-            .contains("whether the points 1, 2 of the earlier feedback were addressed")
-    );
+    assert!(silent.asked("j", 3).contains("whether the points 1, 2 of the earlier feedback were addressed"));
     assert_eq!(task(&document, "work")["points"], 80.0, "the second reply counts");
     let shown = silent.quorum(&["show", "work", "--json"]).exits(0).json();
     let open = |document: &Value| -> Vec<String> {
@@ -219,12 +183,7 @@ fn who_leaves_points_without_an_answer_is_asked_once_more_and_what_stays_open_is
                 found.push(value["description"].as_str().unwrap_or_default().to_owned());
             }
             all.extend(value.as_array().into_iter().flatten().cloned());
-            all.extend(
-                value
-                    .as_object()
-                    .into_iter()
-                    .flat_map(|object| object.values().cloned()),
-            );
+            all.extend(value.as_object().into_iter().flat_map(|object| object.values().cloned()));
         }
         found.sort();
         found.dedup();
@@ -261,20 +220,12 @@ fn a_reply_in_words_answers_in_lines_before_its_score() {
     workspace.write("j/every-call", "");
     workspace.run_json(0, &[]);
     assert_eq!(workspace.calls("j"), 2);
-    assert!(
-        workspace
-            .asked("j", 2)
-            .contains("of the form `POINT n: yes – why`")
-    );
+    assert!(workspace.asked("j", 2).contains("of the form `POINT n: yes – why`"));
     let silent = judged("review: auto", "", &["It lacks whales.\nSCORE: 20", "SCORE: 90"]);
     silent.write("j/every-call", "");
     silent.run_json(0, &[]);
     assert_eq!(silent.calls("j"), 3);
-    assert!(
-        silent
-            .asked("j", 3)
-            .contains("whether point 1 of the earlier feedback was addressed")
-    );
+    assert!(silent.asked("j", 3).contains("whether point 1 of the earlier feedback was addressed"));
 }
 
 #[test]
@@ -290,11 +241,7 @@ rubrics:
         {type: metric, name: words, command: wc -w < sea.md, min: 3}, \
         {type: llm_review, criteria: It is deep., dimensions: [{name: depth, weight: 1, description: How deep it goes}]}]";
     for (top, told) in [("", true), ("settings: {tellCriteria: false}", false)] {
-        let workspace = judged(
-            &format!("{keys}, maxAttempts: 1"),
-            &format!("{rubrics}\n{top}"),
-            &["-"],
-        );
+        let workspace = judged(&format!("{keys}, maxAttempts: 1"), &format!("{rubrics}\n{top}"), &["-"]);
         workspace.run_json(3, &[]);
         let prompt = workspace.read("prompts/prompt.1.1");
         for words in [
@@ -310,21 +257,14 @@ rubrics:
         ] {
             assert_eq!(prompt.contains(words), told, "{words}:\n{prompt}");
         }
-        assert!(
-            prompt.contains("sea.md") && !prompt.contains("SECRET"),
-            "{prompt}"
-        );
+        assert!(prompt.contains("sea.md") && !prompt.contains("SECRET"), "{prompt}");
     }
 }
 
 #[test]
 fn acceptance_is_told_to_every_judge_and_adds_none() {
     let told = |keys: &str, top: &str, reply: &str| {
-        let workspace = judged(
-            &format!("{keys}, acceptance: [It names three whales.]"),
-            top,
-            &[reply],
-        );
+        let workspace = judged(&format!("{keys}, acceptance: [It names three whales.]"), top, &[reply]);
         workspace.run_json(0, &[]);
         assert_eq!(workspace.calls("j"), 1, "it is judged once: {keys}");
         let asked = workspace.asked("j", 1);
@@ -338,16 +278,9 @@ fn acceptance_is_told_to_every_judge_and_adds_none() {
     told(STAGE, "", r#"{"verdict": "pass"}"#);
     told("review: none", "redTeam: {agent: j}", r#"{"findings": []}"#);
     told(GRADED, "", &grades("pass", 1.0).to_string());
-    told(
-        "review: none, decomposer: identity",
-        "",
-        &grades("pass", 1.0).to_string(),
-    );
+    told("review: none, decomposer: identity", "", &grades("pass", 1.0).to_string());
     // Criteria alone ask for no grades.
     let alone = judged("review: none, acceptance: [It names three whales.]", "", &["-"]);
     let document = alone.run_json(0, &[]);
-    assert_eq!(
-        (standing(&document, "work"), alone.calls("j")),
-        (("done", "unreviewed"), 0)
-    );
+    assert_eq!((standing(&document, "work"), alone.calls("j")), (("done", "unreviewed"), 0));
 }

@@ -26,13 +26,7 @@ fn a_report_behind_a_link_replaces_what_the_link_leads_to() {
     symlink("kept/new.xml", workspace.path("new.xml")).expect("a link");
     for name in ["old.xml", "new.xml"] {
         run(&workspace, name).exits(0);
-        assert!(
-            workspace
-                .path(name)
-                .symlink_metadata()
-                .expect("it stays")
-                .is_symlink()
-        );
+        assert!(workspace.path(name).symlink_metadata().expect("it stays").is_symlink());
         let kept = workspace.path("kept").join(name);
         assert!(kept.symlink_metadata().expect("it is there").is_file());
         assert!(workspace.read(&format!("kept/{name}")).contains("<testsuite"));
@@ -46,38 +40,21 @@ fn a_fifo_gets_the_report_and_stays() {
     let path = workspace.path("pipe");
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
-        fs::File::open(path)
-            .and_then(|mut pipe| pipe.read_to_string(&mut text))
-            .map(|_| text)
+        fs::File::open(path).and_then(|mut pipe| pipe.read_to_string(&mut text)).map(|_| text)
     });
     run(&workspace, "pipe").exits(0);
     let read = reader.join().expect("it reads").expect("it can read");
     assert!(read.contains("<testsuite"), "{read}");
-    assert!(
-        fs::metadata(workspace.path("pipe"))
-            .expect("it stays")
-            .file_type()
-            .is_fifo()
-    );
+    assert!(fs::metadata(workspace.path("pipe")).expect("it stays").file_type().is_fifo());
 }
 
 #[test]
 fn a_fifo_that_nobody_reads_is_told_and_holds_nothing_up() {
     let workspace = Workspace::with(MISSION);
     workspace.bash("mkfifo pipe").exits(0);
-    run(&workspace, "pipe")
-        .exits(1)
-        .says(&["pipe", "nobody reads it"]);
-    assert!(
-        fs::metadata(workspace.path("pipe"))
-            .expect("it stays")
-            .file_type()
-            .is_fifo()
-    );
-    workspace
-        .quorum(&["report", "--html", "pipe"])
-        .exits(1)
-        .says(&["pipe", "nobody reads it"]);
+    run(&workspace, "pipe").exits(1).says(&["pipe", "nobody reads it"]);
+    assert!(fs::metadata(workspace.path("pipe")).expect("it stays").file_type().is_fifo());
+    workspace.quorum(&["report", "--html", "pipe"]).exits(1).says(&["pipe", "nobody reads it"]);
 }
 
 #[test]
@@ -86,19 +63,8 @@ fn a_device_gets_the_report_and_stays() {
     // A link to it: what leads to a device must not be replaced either, and nothing but the link is at stake here.
     symlink("/dev/null", workspace.path("null")).expect("a link");
     run(&workspace, "null").exits(0);
-    assert!(
-        workspace
-            .path("null")
-            .symlink_metadata()
-            .expect("it stays")
-            .is_symlink()
-    );
-    assert!(
-        fs::metadata("/dev/null")
-            .expect("it stays")
-            .file_type()
-            .is_char_device()
-    );
+    assert!(workspace.path("null").symlink_metadata().expect("it stays").is_symlink());
+    assert!(fs::metadata("/dev/null").expect("it stays").file_type().is_char_device());
 }
 
 #[test]
@@ -107,16 +73,11 @@ fn a_folder_or_a_socket_is_refused_before_any_work() {
     workspace.write("folder/file", "");
     let _socket = UnixListener::bind(workspace.path("socket")).expect("a socket");
     for (target, what) in [("folder", "it is a folder"), ("socket", "it is a socket")] {
-        run(&workspace, target)
-            .exits(2)
-            .says(&[target, what, "nothing was started"]);
+        run(&workspace, target).exits(2).says(&[target, what, "nothing was started"]);
     }
     workspace.assert_nothing_started();
     run(&workspace, "fine.xml").exits(0);
-    workspace
-        .quorum(&["report", "--html", "socket"])
-        .exits(2)
-        .says(&["socket"]);
+    workspace.quorum(&["report", "--html", "socket"]).exits(2).says(&["socket"]);
 }
 
 #[test]
@@ -135,33 +96,18 @@ tasks: [{title: one, requiresApproval: true}]
     assert!(earlier.contains("<testsuite"), "{earlier}");
     let unchanged = |what: &str| assert_eq!(workspace.read("j.xml"), earlier, "{what}");
     // An unfinished run is in the way.
-    workspace
-        .quorum(&[&["run", "mission.yaml"][..], report].concat())
-        .exits(9);
+    workspace.quorum(&[&["run", "mission.yaml"][..], report].concat()).exits(9);
     unchanged("an unfinished run");
     // A run that is not there.
-    workspace
-        .quorum(&[&["resume", "nowhere"][..], report].concat())
-        .exits(2);
+    workspace.quorum(&[&["resume", "nowhere"][..], report].concat()).exits(2);
     unchanged("no such run");
     // Another mission than the one that was begun.
-    workspace.write(
-        "mission.yaml",
-        workspace.read("mission.yaml").replace("waits", "other"),
-    );
-    workspace
-        .quorum(&[&["resume", "r1"][..], report].concat())
-        .exits(2);
+    workspace.write("mission.yaml", workspace.read("mission.yaml").replace("waits", "other"));
+    workspace.quorum(&[&["resume", "r1"][..], report].concat()).exits(2);
     unchanged("a changed mission");
     // The id is taken.
     workspace
-        .quorum(
-            &[
-                &["run", "mission.yaml", "--fresh", "--yes", "--run-id", "r1"][..],
-                report,
-            ]
-            .concat(),
-        )
+        .quorum(&[&["run", "mission.yaml", "--fresh", "--yes", "--run-id", "r1"][..], report].concat())
         .exits(9);
     unchanged("a taken id");
 }
@@ -170,45 +116,16 @@ tasks: [{title: one, requiresApproval: true}]
 fn a_report_is_asked_for_by_kind_and_path_and_a_comma_is_a_part_of_it() {
     let workspace = Workspace::with("name: m\nagents: {a: {run: 'true'}}\ntasks: [{title: one}]\n");
     std::fs::create_dir(workspace.path("out,1")).expect("a folder can be made");
-    workspace
-        .quorum(&[
-            "run",
-            "--run-id",
-            "r1",
-            "--report",
-            "junit=out,1/j.xml,html=a.html",
-        ])
-        .exits(0);
+    workspace.quorum(&["run", "--run-id", "r1", "--report", "junit=out,1/j.xml,html=a.html"]).exits(0);
     assert!(workspace.exists("out,1/j.xml") && workspace.exists("a.html"));
     workspace
-        .quorum(&[
-            "report",
-            "r1",
-            "--to",
-            "junit=x,y.xml",
-            "--to",
-            "markdown=m.md",
-            "--html",
-            "b,c.html",
-        ])
+        .quorum(&["report", "r1", "--to", "junit=x,y.xml", "--to", "markdown=m.md", "--html", "b,c.html"])
         .exits(0);
     assert!(workspace.exists("x,y.xml") && workspace.exists("m.md") && workspace.exists("b,c.html"));
-    let printed = workspace
-        .quorum(&["report", "latest", "--to", "json=-"])
-        .exits(0)
-        .json();
+    let printed = workspace.quorum(&["report", "latest", "--to", "json=-"]).exits(0).json();
     assert_eq!(printed["runId"], "r1");
     // Without a file it is a switch like everywhere else.
-    assert_eq!(
-        workspace.quorum(&["report", "r1", "--json"]).exits(0).json()["runId"],
-        "r1"
-    );
-    workspace
-        .quorum(&["report", "--to", "pdf=x"])
-        .exits(2)
-        .says(&["the kinds are: junit"]);
-    workspace
-        .quorum(&["run", "--report", "markdown=-"])
-        .exits(2)
-        .says(&["quorum report --to markdown=-"]);
+    assert_eq!(workspace.quorum(&["report", "r1", "--json"]).exits(0).json()["runId"], "r1");
+    workspace.quorum(&["report", "--to", "pdf=x"]).exits(2).says(&["the kinds are: junit"]);
+    workspace.quorum(&["run", "--report", "markdown=-"]).exits(2).says(&["quorum report --to markdown=-"]);
 }

@@ -35,13 +35,8 @@ qualityGates:
 
 fn kind(case: &junit::Element) -> (&str, &str) {
     let results = ["failure", "error", "skipped"];
-    let result = case
-        .children
-        .iter()
-        .find(|child| results.contains(&child.name.as_str()));
-    result.map_or(("passed", ""), |result| {
-        (result.name.as_str(), result.attribute("type"))
-    })
+    let result = case.children.iter().find(|child| results.contains(&child.name.as_str()));
+    result.map_or(("passed", ""), |result| (result.name.as_str(), result.attribute("type")))
 }
 
 #[test]
@@ -66,18 +61,11 @@ fn junit_tells_every_kind_of_task_apart() {
     let flaky = reworked.all("flakyFailure");
     assert_eq!(flaky.len(), 2, "{reworked:#?}");
     assert_eq!(flaky[0].attribute("type"), "checks");
-    assert!(
-        flaky[0].all("stackTrace")[0].text.contains("too early"),
-        "{flaky:#?}"
-    );
+    assert!(flaky[0].all("stackTrace")[0].text.contains("too early"), "{flaky:#?}");
     assert_eq!(root.case(broken).all("rerunFailure").len(), 1);
     let poor = root.case("poor");
     assert_eq!(
-        (
-            poor.property("score"),
-            poor.property("bar"),
-            poor.property("reviewers")
-        ),
+        (poor.property("score"), poor.property("bar"), poor.property("reviewers")),
         (Some("41"), Some("60"), Some("judge"))
     );
     let held = root.case("held").all("skipped")[0];
@@ -165,10 +153,7 @@ tasks: [{title: one, review: none}, {title: two, review: none, dependsOn: [one]}
     workspace.write("go", "");
     workspace.resume_json(0, &["--report", "junit=junit.xml", "--report", "json=run.json"]);
     let root = junit::read(&workspace.read("junit.xml"));
-    assert_eq!(
-        (kind(root.case("one")), kind(root.case("two"))),
-        (("passed", ""), ("passed", ""))
-    );
+    assert_eq!((kind(root.case("one")), kind(root.case("two"))), (("passed", ""), ("passed", "")));
     assert_eq!((root.attribute("tests"), root.attribute("errors")), ("2", "0"));
     let document: Value = serde_json::from_str(&workspace.read("run.json")).unwrap();
     assert_eq!(
@@ -180,13 +165,8 @@ tasks: [{title: one, review: none}, {title: two, review: none, dependsOn: [one]}
 #[test]
 fn report_writes_the_same_again() {
     let workspace = every_kind();
-    workspace.run_json(
-        3,
-        &["--report", "junit=first.xml", "--report", "markdown=first.md"],
-    );
-    workspace
-        .quorum(&["report", "--junit", "again.xml", "--markdown", "again.md"])
-        .exits(0);
+    workspace.run_json(3, &["--report", "junit=first.xml", "--report", "markdown=first.md"]);
+    workspace.quorum(&["report", "--junit", "again.xml", "--markdown", "again.md"]).exits(0);
     assert_eq!(workspace.read("first.xml"), workspace.read("again.xml"));
     assert_eq!(workspace.read("first.md"), workspace.read("again.md"));
     let shown = workspace.quorum(&["report"]).exits(0);
@@ -200,24 +180,11 @@ fn markdown_has_the_worst_first_and_no_text_of_others_as_markup() {
     let workspace = every_kind();
     workspace.run_json(3, &["--report", "markdown=report.md"]);
     let page = workspace.read("report.md");
-    let at = |words: &str| {
-        page.find(words)
-            .unwrap_or_else(|| panic!("no '{words}' in {page}"))
-    };
-    assert!(
-        page.starts_with("## all &lt;kinds&gt; &amp; \"more\"\n"),
-        "{page}"
-    );
+    let at = |words: &str| page.find(words).unwrap_or_else(|| panic!("no '{words}' in {page}"));
+    assert!(page.starts_with("## all &lt;kinds&gt; &amp; \"more\"\n"), "{page}");
     assert!(at("exit 3 (task\\_failed)") < at("- accepted below the bar: 1"));
-    let order = [
-        "| broken \\|",
-        "| after |",
-        "| unread |",
-        "| poor |",
-        "| held |",
-        "| reworked |",
-        "| clean |",
-    ];
+    let order =
+        ["| broken \\|", "| after |", "| unread |", "| poor |", "| held |", "| reworked |", "| clean |"];
     let places: Vec<usize> = order.iter().map(|row| at(row)).collect();
     assert!(places.is_sorted(), "{page}");
     at("<details><summary>poor</summary>");
@@ -229,9 +196,8 @@ fn markdown_has_the_worst_first_and_no_text_of_others_as_markup() {
 #[test]
 fn github_gets_a_summary_that_is_appended_and_at_most_ten_annotations_of_a_kind() {
     let workspace = Workspace::new();
-    let tasks: String = (0..15)
-        .map(|n| format!("  - {{title: 'broken, no. {n}', maxAttempts: 1}}\n"))
-        .collect();
+    let tasks: String =
+        (0..15).map(|n| format!("  - {{title: 'broken, no. {n}', maxAttempts: 1}}\n")).collect();
     workspace.mission(&format!(
         "name: many\nagents: {{breaker: {{run: 'echo \"50% :: done\" >&2; exit 1'}}}}\ntasks:\n{tasks}"
     ));
@@ -239,26 +205,15 @@ fn github_gets_a_summary_that_is_appended_and_at_most_ten_annotations_of_a_kind(
     let summary = workspace.path("summary.md");
     let ended = workspace
         .quorum_with(
-            &[
-                ("GITHUB_ACTIONS", "true"),
-                ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap()),
-            ],
+            &[("GITHUB_ACTIONS", "true"), ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())],
             &["run", "mission.yaml", "--json"],
         )
         .exits(3);
     // Stdout is still one document.
     ended.json();
-    let errors: Vec<&str> = ended
-        .stderr
-        .lines()
-        .filter(|line| line.starts_with("::error "))
-        .collect();
+    let errors: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("::error ")).collect();
     assert_eq!(errors.len(), 10, "{}", ended.stderr);
-    assert!(
-        errors[0].starts_with("::error title=broken%2C no. 0::error: "),
-        "{}",
-        errors[0]
-    );
+    assert!(errors[0].starts_with("::error title=broken%2C no. 0::error: "), "{}", errors[0]);
     assert_eq!(errors[9], "::error title=quorum::6 more");
     let page = workspace.read("summary.md");
     assert!(page.starts_with("from another step\n## many\n"), "{page}");
@@ -272,9 +227,7 @@ fn github_gets_a_summary_that_is_appended_and_at_most_ten_annotations_of_a_kind(
 fn the_summary_stays_below_githubs_limit() {
     let workspace = Workspace::new();
     let long = "x".repeat(190);
-    let tasks: String = (0..300)
-        .map(|n| format!("  - {{title: '{n} {long}', review: none}}\n"))
-        .collect();
+    let tasks: String = (0..300).map(|n| format!("  - {{title: '{n} {long}', review: none}}\n")).collect();
     workspace.mission(&format!(
         "name: long\nagents: {{worker: {{run: [/bin/true], input: none}}}}\ntasks:\n  - {{title: last and worst, assignTo: broken, maxAttempts: 1}}\n{tasks}"
     ).replace("agents: {worker", "agents: {broken: {run: [/bin/false]}, worker").replace("review: none", "review: none, assignTo: worker"));
@@ -303,10 +256,7 @@ fn a_report_that_cannot_be_written_is_found_before_the_run_starts() {
         ("junit", "KIND=PATH"),
         ("html=-", "stdout already has the result"),
     ] {
-        workspace
-            .quorum(&["run", "mission.yaml", "--report", report])
-            .exits(2)
-            .says(&[words]);
+        workspace.quorum(&["run", "mission.yaml", "--report", report]).exits(2).says(&[words]);
         workspace.assert_nothing_started();
     }
 }
@@ -336,14 +286,7 @@ fn a_run_that_breaks_off_leaves_no_green_report() {
         ))
     };
     let green = r#"<testsuites tests="1"/>"#;
-    let flags = [
-        "run",
-        "mission.yaml",
-        "--run-id",
-        "r1",
-        "--report",
-        "junit=junit.xml",
-    ];
+    let flags = ["run", "mission.yaml", "--run-id", "r1", "--report", "junit=junit.xml"];
 
     // Somebody else writes to the journal: the run stops, and says so in its report where it still can.
     let workspace = mission("echo soup >> .polpo/runs/r1/@journal");

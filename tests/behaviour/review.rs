@@ -47,16 +47,10 @@ fn files_are_judged_without_a_run() {
     workspace.write("src/a.py", "def count(): return 1\n");
     let document = reviewed(&workspace, 0, &["--criteria", "It counts.", "src/a.py"]);
     assert_eq!(document["schema"], "quorum.review/v1");
-    assert_eq!(
-        (document["verdict"].as_str(), document["exitCode"].as_i64()),
-        (Some("pass"), Some(0))
-    );
+    assert_eq!((document["verdict"].as_str(), document["exitCode"].as_i64()), (Some("pass"), Some(0)));
     assert_eq!(document["findings"][0]["description"], "no tests");
     let asked = workspace.asked("a", 1);
-    assert!(
-        asked.contains("It counts.") && asked.contains("def count(): return 1"),
-        "{asked}"
-    );
+    assert!(asked.contains("It counts.") && asked.contains("def count(): return 1"), "{asked}");
     assert!(has_no_run(&workspace));
 }
 
@@ -67,10 +61,7 @@ fn work_below_the_bar_is_exit_5() {
     let bar = ["--criteria", "Good.", "--threshold", "3.5", "a.txt"];
     let document = reviewed(&workspace, 5, &bar);
     assert_eq!(document["verdict"], "fail");
-    assert_eq!(
-        (document["points"].as_f64(), document["bar"].as_f64()),
-        (Some(60.0), Some(70.0))
-    );
+    assert_eq!((document["points"].as_f64(), document["bar"].as_f64()), (Some(60.0), Some(70.0)));
     assert_eq!(document["outcome"], "below_threshold");
 }
 
@@ -87,11 +78,7 @@ fn no_verdict_is_exit_6_and_never_a_score() {
 fn named_reviewers_are_the_ones_asked() {
     let workspace = workspace(&scores(5), &scores(1));
     workspace.write("a.txt", "x");
-    reviewed(
-        &workspace,
-        5,
-        &["--criteria", "Good.", "--reviewer", "b", "a.txt"],
-    );
+    reviewed(&workspace, 5, &["--criteria", "Good.", "--reviewer", "b", "a.txt"]);
     assert!(!workspace.path("a/call.1").exists());
 }
 
@@ -99,25 +86,11 @@ fn named_reviewers_are_the_ones_asked() {
 fn a_diff_is_judged() {
     let workspace = workspace(&scores(4), &scores(4));
     let git = |arguments: &[&str]| {
-        let identity = [
-            "-c",
-            "user.name=t",
-            "-c",
-            "user.email=t@t",
-            "-c",
-            "init.defaultBranch=main",
-        ];
-        let output = Command::new("git")
-            .args(identity)
-            .args(arguments)
-            .current_dir(workspace.root())
-            .output();
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"];
+        let output =
+            Command::new("git").args(identity).args(arguments).current_dir(workspace.root()).output();
         let output = output.expect("git is there");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     workspace.write("a.py", "old\n");
     git(&["init", "-q"]);
@@ -126,14 +99,9 @@ fn a_diff_is_judged() {
     workspace.write("a.py", "new and better\n");
     reviewed(&workspace, 0, &["--criteria", "Better than before.", "--diff"]);
     let asked = workspace.asked("a", 1);
-    assert!(
-        asked.contains("-old") && asked.contains("+new and better"),
-        "{asked}"
-    );
+    assert!(asked.contains("-old") && asked.contains("+new and better"), "{asked}");
     workspace.write("a.py", "old\n");
-    let empty = workspace
-        .quorum(&["review", "--criteria", "x", "--diff"])
-        .exits(2);
+    let empty = workspace.quorum(&["review", "--criteria", "x", "--diff"]).exits(2);
     empty.says(&["nothing to judge"]);
 }
 
@@ -146,16 +114,9 @@ fn a_task_of_a_run_is_judged_again_and_nothing_changes() {
     let journal = workspace.journal();
     let before = fs::read(&journal).unwrap();
     let document = reviewed(&workspace, 5, &["write it"]);
-    assert_eq!(
-        (document["verdict"].as_str(), document["points"].as_f64()),
-        (Some("fail"), Some(30.0))
-    );
+    assert_eq!((document["verdict"].as_str(), document["points"].as_f64()), (Some("fail"), Some(30.0)));
     assert!(workspace.asked("a", 2).contains("the work of the worker"));
-    assert_eq!(
-        fs::read(&journal).unwrap(),
-        before,
-        "a review never changes state"
-    );
+    assert_eq!(fs::read(&journal).unwrap(), before, "a review never changes state");
     assert_eq!(workspace.status()["outcome"], "ok");
 }
 
@@ -179,29 +140,13 @@ fn what_cannot_be_judged_is_said() {
     for (arguments, says) in [
         (&["review"][..], "name one task"),
         (&["review", "--criteria", "x"], "nothing to judge"),
+        (&["review", "--criteria", "x", "missing.txt"], "no file missing.txt"),
         (
-            &["review", "--criteria", "x", "missing.txt"],
-            "no file missing.txt",
-        ),
-        (
-            &[
-                "review",
-                "--criteria",
-                "x",
-                "--reviewer",
-                "nobody",
-                "mission.yaml",
-            ],
+            &["review", "--criteria", "x", "--reviewer", "nobody", "mission.yaml"],
             "there is no agent 'nobody' that could review",
         ),
-        (
-            &["review", "--no-eval", "--criteria", "x", "mission.yaml"],
-            "switched off",
-        ),
-        (
-            &["review", "--criteria", "x", "--diff=--upload-pack=touch owned"],
-            "not a revision",
-        ),
+        (&["review", "--no-eval", "--criteria", "x", "mission.yaml"], "switched off"),
+        (&["review", "--criteria", "x", "--diff=--upload-pack=touch owned"], "not a revision"),
         (&["review", "write it"], "no run"),
     ] {
         workspace.quorum(arguments).exits(2).says(&[says]);

@@ -58,24 +58,15 @@ fn a_judge_grades_by_the_missions_rubric_and_the_worse_work_goes_back() {
     let workspace = workspace("verification: {rubric: own}, maxAttempts: 2", OWN, &replies);
     let document = workspace.run_json(0, &[]);
     let work = task(&document, "work");
-    assert_eq!(
-        (&work["qualityFlag"], &work["points"]),
-        (&json!("clean"), &json!(80.0))
-    );
-    assert_eq!(
-        tried(&document),
-        [("execute", "fail", "required-criterion"), ("fix", "pass", "")]
-    );
+    assert_eq!((&work["qualityFlag"], &work["points"]), (&json!("clean"), &json!(80.0)));
+    assert_eq!(tried(&document), [("execute", "fail", "required-criterion"), ("fix", "pass", "")]);
     let review = &work["reviews"][0];
     assert_eq!(
         (&review["stage"], &review["reviewer"], &review["confidence"]),
         (&json!("verification"), &json!("j"), &json!(0.9))
     );
     assert_eq!(
-        (
-            &review["criteria"][1]["criterion"],
-            &review["criteria"][1]["grade"]
-        ),
+        (&review["criteria"][1]["criterion"], &review["criteria"][1]["grade"]),
         (&json!("reads"), &json!(0.5))
     );
     let asked = workspace.asked("j", 1);
@@ -99,16 +90,9 @@ fn an_unsure_judge_refers_and_the_mission_says_to_whom() {
     let document = first.run_json(8, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     // Back to the worker.
-    let second = workspace(
-        "verification: {rubric: own, onRefer: rework}, maxAttempts: 2",
-        OWN,
-        &unsure(),
-    );
+    let second = workspace("verification: {rubric: own, onRefer: rework}, maxAttempts: 2", OWN, &unsure());
     let document = second.run_json(0, &[]);
-    assert_eq!(
-        tried(&document),
-        [("execute", "fail", "confidence"), ("fix", "pass", "")]
-    );
+    assert_eq!(tried(&document), [("execute", "fail", "confidence"), ("fix", "pass", "")]);
     // Accepted, but never as clean work.
     let third = workspace("verification: {rubric: own, onRefer: pass}", OWN, &unsure());
     let document = third.run_json(5, &[]);
@@ -143,11 +127,7 @@ fn a_judge_that_says_nothing_is_asked_again_and_then_a_person() {
     assert!(heard.asked("j", 1).contains("1. it is short"));
     assert!(heard.asked("j", 2).contains("every criterion exactly once"));
 
-    let never = workspace(
-        "acceptance: [it is short], verification: {rubric: default-task}",
-        "",
-        &[bad],
-    );
+    let never = workspace("acceptance: [it is short], verification: {rubric: default-task}", "", &[bad]);
     let document = never.run_json(6, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     assert_eq!(never.calls("j"), 2);
@@ -185,11 +165,7 @@ fn a_key_that_nobody_asked_for_and_an_empty_finding_are_no_reason_to_ask_again()
     let mut blank = graded(1.0, 1.0, "pass", 0.9);
     blank["findings"] = json!([{"severity": "low", "description": " "}]);
     for odd in [extra, blank] {
-        let workspace = workspace(
-            "verification: {rubric: own}",
-            OWN,
-            &[odd, graded(1.0, 1.0, "pass", 0.9)],
-        );
+        let workspace = workspace("verification: {rubric: own}", OWN, &[odd, graded(1.0, 1.0, "pass", 0.9)]);
         let document = workspace.run_json(0, &[]);
         assert_eq!(standing(&document, "work"), ("done", "clean"));
         assert_eq!(workspace.calls("j"), 1);
@@ -201,14 +177,8 @@ fn a_plan_says_that_nobody_may_grade() {
     let workspace = Workspace::with(
         "name: m\nagents: {w: {run: 'true'}}\ntasks: [{title: work, verification: {rubric: default-task}, review: none}]\n",
     );
-    let plan = workspace
-        .quorum(&["plan", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
-    assert_eq!(
-        task(&plan, "work")["note"],
-        "nobody may grade its criteria: a person will be asked"
-    );
+    let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
+    assert_eq!(task(&plan, "work")["note"], "nobody may grade its criteria: a person will be asked");
     let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
     assert!(human.contains("criteria by nobody: 3"), "{human}");
     workspace.run_json(6, &[]);

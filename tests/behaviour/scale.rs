@@ -17,11 +17,7 @@ fn mission(agents: &str, tasks: impl Iterator<Item = String>) -> Workspace {
 fn within(limit: u64, what: &str, work: impl FnOnce()) {
     let begin = Instant::now();
     work();
-    assert!(
-        begin.elapsed() < Duration::from_secs(limit),
-        "{what} took {:?}",
-        begin.elapsed()
-    );
+    assert!(begin.elapsed() < Duration::from_secs(limit), "{what} took {:?}", begin.elapsed());
 }
 
 #[test]
@@ -80,9 +76,7 @@ fn a_failure_with_ten_thousand_dependents_is_told_at_once() {
         0 => "{title: c0, dependsOn: [root]}".to_owned(),
         n => format!("{{title: c{n}, dependsOn: [c{}]}}", n - 1),
     });
-    let tasks = std::iter::once("{title: root, maxAttempts: 1}".to_owned())
-        .chain(fan)
-        .chain(chain);
+    let tasks = std::iter::once("{title: root, maxAttempts: 1}".to_owned()).chain(fan).chain(chain);
     let workspace = mission("  worker: {run: exit 1}\n", tasks);
     within(160, "run and status", || {
         let document = workspace.run_json(3, &[]);

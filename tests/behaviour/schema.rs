@@ -13,10 +13,7 @@ fn schema(file: &str) -> Value {
     let printed = Workspace::new().quorum(&["schema", file]).exits(0).json();
     let draft = "https://json-schema.org/draft/2020-12/schema";
     assert_eq!(printed["$schema"], draft);
-    assert!(
-        jsonschema::meta::is_valid(&printed),
-        "the schema itself is not valid"
-    );
+    assert!(jsonschema::meta::is_valid(&printed), "the schema itself is not valid");
     printed
 }
 
@@ -24,12 +21,8 @@ fn schema(file: &str) -> Value {
 fn files(folder: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(Path::new(ROOT).join(folder)).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("it can be read").path());
-    let mut files: Vec<PathBuf> = paths
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|kind| kind == "yaml" || kind == "json")
-        })
-        .collect();
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|kind| kind == "yaml" || kind == "json")).collect();
     files.sort();
     files
 }
@@ -43,9 +36,7 @@ fn document(path: &Path) -> Option<Value> {
 fn errors(schema: &Value, document: &Value) -> Vec<String> {
     let validator = jsonschema::validator_for(schema).expect("the schema can be used");
     let errors = validator.iter_errors(document);
-    errors
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect()
+    errors.map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
 #[test]
@@ -82,8 +73,7 @@ fn mission(task: &Value, gate: &Value) -> Value {
     });
     for (place, more) in [("/tasks/0", task), ("/qualityGates/0", gate)] {
         let map = mission.pointer_mut(place).and_then(Value::as_object_mut);
-        map.expect("it is there")
-            .extend(more.as_object().expect("an object").clone());
+        map.expect("it is there").extend(more.as_object().expect("an object").clone());
     }
     mission
 }
@@ -117,19 +107,10 @@ fn loader_and_schema_agree_on_single_values() {
         (false, task(json!({"maxAttempts": 0}))),
         (true, with(json!({"type": "test", "command": "true"}))),
         (false, with(json!({"type": "test"}))),
-        (
-            false,
-            with(json!({"type": "test", "command": "true", "paths": ["a"]})),
-        ),
+        (false, with(json!({"type": "test", "command": "true", "paths": ["a"]}))),
         (false, with(json!({"type": "file_exists", "paths": []}))),
-        (
-            true,
-            with(json!({"type": "llm_review", "criteria": "c", "reviewers": 3})),
-        ),
-        (
-            false,
-            with(json!({"type": "llm_review", "criteria": "c", "reviewers": 0})),
-        ),
+        (true, with(json!({"type": "llm_review", "criteria": "c", "reviewers": 3}))),
+        (false, with(json!({"type": "llm_review", "criteria": "c", "reviewers": 0}))),
     ];
     for (fits, document) in cases {
         workspace.write("mission.yaml", document.to_string());
@@ -152,17 +133,11 @@ fn one_key_is_explained_to_people() {
     let workspace = Workspace::new();
     let about = |field: &str| workspace.quorum(&["schema", "mission", field]).exits(0).stdout;
     let score = about("qualityGates.minScore");
-    assert!(
-        score.contains("mean score") && score.contains("how: write a score from 1 to 5"),
-        "{score}"
-    );
+    assert!(score.contains("mean score") && score.contains("how: write a score from 1 to 5"), "{score}");
     assert!(about("tasks.expectations.llm_review.threshold").contains("60"));
     assert!(about("agents.coder.adapter").contains("openai"));
     assert!(about("tasks").contains("dependsOn"));
-    let document = workspace
-        .quorum(&["schema", "mission", "agents.input", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&["schema", "mission", "agents.input", "--json"]).exits(0).json();
     assert_eq!(document["schema"], "quorum.schema/v1");
     assert_eq!(document["words"], json!(["stdin", "file", "none"]));
     workspace
@@ -178,10 +153,7 @@ fn every_property_is_described() {
     fn look(schema: &Value, place: &str) {
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             let text = property["description"].as_str().unwrap_or_default();
-            assert!(
-                text.len() > 5 && text.contains('.'),
-                "{place}.{name} is not described"
-            );
+            assert!(text.len() > 5 && text.contains('.'), "{place}.{name} is not described");
         }
     }
     let schema = schema("mission");

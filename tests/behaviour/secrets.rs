@@ -107,10 +107,7 @@ fn what_agents_are_handed_stands_in_no_record_no_report_and_no_prompt() {
     assert_eq!(failure, &format!("exited 3: complaining: Bearer {stars}"));
     let output = workspace.quorum(&["logs", "fails"]).stdout;
     let kept = output.strip_prefix(&format!("Bearer {stars} abc in /"));
-    assert!(
-        kept.is_some_and(|rest| rest.contains(&format!(": Bearer {stars}"))),
-        "{output}"
-    );
+    assert!(kept.is_some_and(|rest| rest.contains(&format!(": Bearer {stars}"))), "{output}");
     // Nor is another agent told.
     let asked: Vec<Value> = model.asked();
     assert!(!asked.is_empty());
@@ -238,12 +235,7 @@ tasks:
     assert_no_leak(&workspace, &finished.stdout, &finished.stderr);
     // Each of them has said it, so it was taken out of what each of them left.
     let stars = "\\*".repeat(LEAK.len());
-    let kept = workspace
-        .bash(&format!(
-            "cd .polpo/runs/*/{} && grep -l '{stars}' *",
-            journal::WORK
-        ))
-        .stdout;
+    let kept = workspace.bash(&format!("cd .polpo/runs/*/{} && grep -l '{stars}' *", journal::WORK)).stdout;
     let kept: Vec<&str> = kept.lines().collect();
     let of_judge = |what| journal::seat_file(1, (0, 1, 1), what);
     for part in [
@@ -265,10 +257,7 @@ tasks:
 }
 
 fn assert_no_leak(workspace: &Workspace, stdout: &str, stderr: &str) {
-    assert!(
-        !stdout.contains(LEAK) && !stderr.contains(LEAK),
-        "{stdout}{stderr}"
-    );
+    assert!(!stdout.contains(LEAK) && !stderr.contains(LEAK), "{stdout}{stderr}");
     let state = workspace.bash(&format!("grep -rl {LEAK} .polpo; true")).stdout;
     assert_eq!(state, "", "the state folder holds the secret");
 }

@@ -9,10 +9,7 @@ use crate::support::{BINARY, RUN_AS_R1, Workspace, standing, task};
 
 /// `work` waits for a person, its approval is `r1.0.1`; `burglar` runs a script meanwhile. `@quorum` is the binary.
 fn burgled(script: &str) -> Workspace {
-    let script: String = script
-        .lines()
-        .map(|line| format!("      {}\n", line.trim()))
-        .collect();
+    let script: String = script.lines().map(|line| format!("      {}\n", line.trim())).collect();
     Workspace::with(
         &format!(
             "
@@ -49,9 +46,7 @@ fn still_waits(workspace: &Workspace) -> Value {
 }
 
 fn refused(way: &str) {
-    let workspace = burgled(&format!(
-        "{way} @quorum approve r1.0.1 --as boss 2> said; echo $? > code"
-    ));
+    let workspace = burgled(&format!("{way} @quorum approve r1.0.1 --as boss 2> said; echo $? > code"));
     still_waits(&workspace);
     assert_eq!(workspace.lines("code"), ["9"], "{}", workspace.read("said"));
     assert!(workspace.read("said").contains("refused to agents"));
@@ -139,10 +134,7 @@ const DROPS: &str = "mkdir -p .polpo/@inbox; cp letter .polpo/@inbox/letter.json
 
 fn assert_moved_aside(document: &Value, why: &str) {
     let warnings = document["warnings"].to_string();
-    assert!(
-        warnings.contains("letter.json is no command") && warnings.contains(why),
-        "{warnings}"
-    );
+    assert!(warnings.contains("letter.json is no command") && warnings.contains(why), "{warnings}");
 }
 
 #[test]
@@ -157,11 +149,7 @@ fn false_green_20_a_letter_without_a_code_approves_nothing() {
         workspace.write("letter", journal::envelope(&code, &body));
         assert_moved_aside(
             &still_waits(&workspace),
-            if code.is_null() {
-                "invalid type"
-            } else {
-                "code of the user"
-            },
+            if code.is_null() { "invalid type" } else { "code of the user" },
         );
     }
 }
@@ -176,10 +164,7 @@ fn false_green_20_a_letter_with_a_code_of_the_agents_own_key_approves_nothing() 
     workspace.write("home/.local/state/quorum/key", [7; 32]);
     std::fs::set_permissions(key, PermissionsExt::from_mode(0o600)).expect("it is ours");
     workspace.write("letter", forged(b"mine"));
-    assert_moved_aside(
-        &still_waits(&workspace),
-        "does not carry the code of the user's key",
-    );
+    assert_moved_aside(&still_waits(&workspace), "does not carry the code of the user's key");
 }
 
 #[test]
@@ -217,10 +202,8 @@ fn false_green_20_agents_are_never_given_the_users_key() {
     let environment = workspace.read("env");
     assert!(environment.contains("QUORUM_RUN_ID") && !environment.contains("the-users-key"));
     // Nor when the mission asks for it.
-    let workspace = burgled("env > env").tap_mission(
-        "burglar:\n    run",
-        "burglar:\n    env: {MINE: '${QUORUM_OPERATOR_KEY}'}\n    run",
-    );
+    let workspace = burgled("env > env")
+        .tap_mission("burglar:\n    run", "burglar:\n    env: {MINE: '${QUORUM_OPERATOR_KEY}'}\n    run");
     run(&workspace).exits(9).says(&["QUORUM_OPERATOR_KEY"]);
     assert!(!workspace.exists("env"));
 }
@@ -236,9 +219,6 @@ fn false_green_20_a_pipe_in_the_place_of_the_key_holds_nothing_up() {
     );
     workspace.write("letter", forged(b"mine"));
     let document = still_waits(&workspace);
-    assert!(
-        document["warnings"].to_string().contains("not a regular file"),
-        "{document:#}"
-    );
+    assert!(document["warnings"].to_string().contains("not a regular file"), "{document:#}");
     assert_eq!(task(&document, "work")["waiting"]["reason"], "refer");
 }

@@ -20,10 +20,7 @@ fn bar(config: &str, variables: &[(&str, &str)], flags: &[&str]) -> (f64, String
     let arguments = [&["run", "mission.yaml", "--json"], flags].concat();
     let document = workspace.quorum_with(variables, &arguments).exits(0).json();
     let work = task(&document, "work");
-    (
-        work["bar"].as_f64().unwrap(),
-        work["barOrigin"].as_str().unwrap().to_owned(),
-    )
+    (work["bar"].as_f64().unwrap(), work["barOrigin"].as_str().unwrap().to_owned())
 }
 
 #[test]
@@ -33,14 +30,8 @@ fn flag_beats_variable_beats_mission_beats_default() {
     assert_eq!(bar(mission, &[], &[]), (70.0, "mission".into()));
     let variable = [("EVAL_THRESHOLD", "80")];
     assert_eq!(bar(mission, &variable, &[]), (80.0, "environment".into()));
-    assert_eq!(
-        bar(mission, &[("QUORUM_EVAL_THRESHOLD", "4.5")], &[]),
-        (90.0, "environment".into())
-    );
-    assert_eq!(
-        bar(mission, &variable, &["--eval-threshold", "10/100"]),
-        (10.0, "flag".into())
-    );
+    assert_eq!(bar(mission, &[("QUORUM_EVAL_THRESHOLD", "4.5")], &[]), (90.0, "environment".into()));
+    assert_eq!(bar(mission, &variable, &["--eval-threshold", "10/100"]), (10.0, "flag".into()));
 }
 
 #[test]
@@ -48,10 +39,7 @@ fn mission_beats_project_beats_user() {
     let tell = |mission: &str, project: bool| {
         let workspace = Workspace::with(&EVALUATED.replace("settings: {evalThreshold: 70}", mission));
         workspace.judge("judge", &["SCORE: 100"]);
-        workspace.write(
-            "home/.config/quorum/quorum.yaml",
-            "settings: {evalThreshold: 30}\n",
-        );
+        workspace.write("home/.config/quorum/quorum.yaml", "settings: {evalThreshold: 30}\n");
         if project {
             workspace.write("quorum.yaml", "settings: {evalThreshold: 50}\n");
         }
@@ -87,21 +75,13 @@ fn the_score_is_held_against_the_resolved_bar() {
 fn evaluation_is_switched_off_by_variable_too() {
     for value in ["off", "OFF", "false", "0", "no"] {
         let workspace = Workspace::with(EVALUATED);
-        let finished = workspace
-            .quorum_with(&[("EVAL", value)], &["run", "mission.yaml", "--json"])
-            .exits(0);
-        assert_eq!(
-            standing(&finished.json(), "work"),
-            ("done", "unreviewed"),
-            "{value}"
-        );
+        let finished = workspace.quorum_with(&[("EVAL", value)], &["run", "mission.yaml", "--json"]).exits(0);
+        assert_eq!(standing(&finished.json(), "work"), ("done", "unreviewed"), "{value}");
         assert_eq!(workspace.calls("judge"), 0);
     }
     let workspace = Workspace::with(EVALUATED);
     workspace.judge("judge", &["SCORE: 90"]);
-    workspace
-        .quorum_with(&[("EVAL", "on")], &["run", "mission.yaml"])
-        .exits(0);
+    workspace.quorum_with(&[("EVAL", "on")], &["run", "mission.yaml"]).exits(0);
     assert_eq!(workspace.calls("judge"), 1);
 }
 
@@ -141,9 +121,7 @@ fn unreviewed_work_is_indeterminate_when_strict() {
     assert_eq!(document["counts"]["unreviewed"], 1);
     let document = workspace.run_json(6, &["--strict"]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
-    workspace
-        .quorum_with(&[("QUORUM_STRICT", "true")], &["run", "mission.yaml"])
-        .exits(6);
+    workspace.quorum_with(&[("QUORUM_STRICT", "true")], &["run", "mission.yaml"]).exits(6);
 }
 
 #[test]
@@ -153,11 +131,7 @@ name: capped
 agents: {worker: {run: 'echo x >> log'}}
 tasks: [{title: work, expectations: [{type: test, command: 'false'}]}]
 ";
-    for (flags, expected) in [
-        (&[][..], 12),
-        (&["--max-attempts", "1"], 1),
-        (&["--max-attempts", "5"], 5),
-    ] {
+    for (flags, expected) in [(&[][..], 12), (&["--max-attempts", "1"], 1), (&["--max-attempts", "5"], 5)] {
         let workspace = Workspace::with(checked);
         workspace.run_json(3, flags);
         assert_eq!(workspace.lines("log").len(), expected);
@@ -260,19 +234,13 @@ tasks:
 ",
     );
     workspace.run_json(0, &["-j", "1"]);
-    assert_eq!(
-        workspace.lines("log"),
-        ["high 1 1", "normal 1 1", "also-normal 1 1", "low 1 1"]
-    );
+    assert_eq!(workspace.lines("log"), ["high 1 1", "normal 1 1", "also-normal 1 1", "low 1 1"]);
 }
 
 #[test]
 fn a_mission_may_come_from_standard_input() {
     let workspace = Workspace::new();
-    workspace.write(
-        "text",
-        "name: piped\nagents: {worker: {run: 'echo x >> log'}}\ntasks: [{title: one}]\n",
-    );
+    workspace.write("text", "name: piped\nagents: {worker: {run: 'echo x >> log'}}\ntasks: [{title: one}]\n");
     let document = workspace.bash("exec \"$0\" run - --json < text").exits(0).json();
     assert_eq!(standing(&document, "one").0, "done");
     assert_eq!(workspace.lines("log").len(), 1);
@@ -306,10 +274,7 @@ tasks: [{title: work}]
 qualityGates: [{name: door, blocksTasks: [work], minScore: 4}]
 ",
     );
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["door", "afterTasks"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["door", "afterTasks"]);
     workspace.assert_nothing_started();
 }
 
@@ -326,10 +291,7 @@ tasks:
     );
     let document = workspace.run_json(3, &["-j", "1", "--fail-fast"]);
     assert_eq!(standing(&document, "second").0, "pending");
-    assert_eq!(
-        (document["resumable"].as_bool(), workspace.exists("ran")),
-        (Some(true), false)
-    );
+    assert_eq!((document["resumable"].as_bool(), workspace.exists("ran")), (Some(true), false));
     let document = workspace.resume_json(3, &[]);
     assert_eq!(standing(&document, "second").0, "done");
 }
@@ -338,10 +300,7 @@ tasks:
 fn settings_that_are_no_regular_file_are_refused_before_anything_starts() {
     let makes: [(&str, &str); 4] = [
         ("a FIFO", "mkfifo \"$1\""),
-        (
-            "a link to a FIFO",
-            "mkfifo \"$1.fifo\" && ln -s \"$1.fifo\" \"$1\"",
-        ),
+        ("a link to a FIFO", "mkfifo \"$1.fifo\" && ln -s \"$1.fifo\" \"$1\""),
         ("a folder", "mkdir \"$1\""),
         ("a link to nothing", "ln -s nowhere \"$1\""),
     ];
@@ -351,11 +310,7 @@ fn settings_that_are_no_regular_file_are_refused_before_anything_starts() {
                 Workspace::with("name: m\nagents: {a: {run: touch touched}}\ntasks: [{title: work}]\n");
             let path = workspace.path(place);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            let made = workspace
-                .other_command("sh")
-                .args(["-c", make, "sh"])
-                .arg(&path)
-                .status();
+            let made = workspace.other_command("sh").args(["-c", make, "sh"]).arg(&path).status();
             assert!(made.unwrap().success(), "{what}");
             workspace
                 .quorum(&["run", "mission.yaml"])

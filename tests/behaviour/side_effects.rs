@@ -44,12 +44,7 @@ fn a_failed_check_does_not_make_it_act_again() {
     let id = held(&workspace, &document, 1);
     let blocked = named(&workspace, "task:retry:blocked");
     assert_eq!(blocked.len(), 1);
-    assert!(
-        blocked[0]["reason"]
-            .as_str()
-            .unwrap_or_default()
-            .contains("checks")
-    );
+    assert!(blocked[0]["reason"].as_str().unwrap_or_default().contains("checks"));
     held(&workspace, &workspace.resume_json(8, &[]), 1);
     workspace.write("good", "");
     workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
@@ -59,10 +54,7 @@ fn a_failed_check_does_not_make_it_act_again() {
     let (first, second) = (workspace.read("prompt.1.1"), workspace.read("prompt.2.1"));
     let warning = "Do not repeat external actions";
     assert!(!first.contains(warning) && second.contains(warning), "{second}");
-    assert!(
-        second.contains("test -e good") || second.contains("checks"),
-        "{second}"
-    );
+    assert!(second.contains("test -e good") || second.contains("checks"), "{second}");
 }
 
 #[test]
@@ -75,9 +67,7 @@ fn each_further_time_is_asked_for() {
     let document = workspace.resume_json(8, &[]);
     let second = held(&workspace, &document, 2);
     assert_ne!(id, second);
-    workspace
-        .quorum(&["reject", &second, "--reason", "it is out already"])
-        .exits(0);
+    workspace.quorum(&["reject", &second, "--reason", "it is out already"]).exits(0);
     let document = workspace.resume_json(3, &[]);
     assert_eq!(task(&document, "deploy")["failure"]["mode"], "rejected");
     // Trying again is a person's word, too, but not about what it may do twice.
@@ -115,9 +105,7 @@ fn false_green_23_a_side_effect_task_is_never_run_twice_after_a_crash() {
     let workspace = at_work();
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
     wait_for_file(&workspace.path("pid"));
-    wait_for("the agent on record", || {
-        on_record(&workspace, "agent:spawned") == 1
-    });
+    wait_for("the agent on record", || on_record(&workspace, "agent:spawned") == 1);
     let agent = read_pid(&workspace.path("pid"));
     // Everything dies at once, as when the power fails.
     let supervisor = crate::support::parent(agent);
@@ -132,9 +120,7 @@ fn false_green_23_a_side_effect_task_is_never_run_twice_after_a_crash() {
     assert_eq!(named(&workspace, "work:started turn").len(), 1);
     // As often as anybody likes.
     held(&workspace, &workspace.resume_json(8, &[]), 1);
-    workspace
-        .quorum(&["reject", &id, "--reason", "it is out"])
-        .exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "it is out"]).exits(0);
     workspace.resume_json(3, &[]);
     assert_eq!(workspace.lines("acts.log").len(), 1);
 }
@@ -159,9 +145,7 @@ fn an_agent_that_outlived_its_runner_is_no_repetition() {
     workspace.write("good", "");
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
     wait_for_file(&workspace.path("pid"));
-    wait_for("the agent on record", || {
-        on_record(&workspace, "agent:spawned") == 1
-    });
+    wait_for("the agent on record", || on_record(&workspace, "agent:spawned") == 1);
     running.kill();
     let agent: Pid = read_pid(&workspace.path("pid"));
     workspace.write("go", "");
@@ -176,14 +160,8 @@ fn a_finish_gate_does_not_make_it_act_again() {
     for input in ["stdin", "none"] {
         let workspace = Workspace::with(DEPLOY)
             .tap_mission("cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; ", "")
-            .tap_mission(
-                "test ! -e crash",
-                "cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; test ! -e crash",
-            )
-            .tap_mission(
-                "agents:\n  worker: {",
-                &format!("agents:\n  worker: {{input: {input}, "),
-            )
+            .tap_mission("test ! -e crash", "cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; test ! -e crash")
+            .tap_mission("agents:\n  worker: {", &format!("agents:\n  worker: {{input: {input}, "))
             .tap_mission(
                 "    expectations: [{type: script, command: test -e good}]\n",
                 "    verify: {commands: [test -e good]}\n",
@@ -199,10 +177,7 @@ fn a_finish_gate_does_not_make_it_act_again() {
         assert_ne!(id, second);
         let prompt = workspace.read("prompt.1.2");
         assert_eq!(
-            (
-                prompt.contains("Do not repeat external actions"),
-                prompt.contains("test -e good")
-            ),
+            (prompt.contains("Do not repeat external actions"), prompt.contains("test -e good")),
             (input == "stdin", input == "stdin"),
             "{prompt}"
         );
@@ -226,10 +201,7 @@ fn a_changed_mission_does_not_make_it_act_again() {
 #[test]
 fn a_deployment_that_does_not_say_is_warned_about() {
     let workspace = Workspace::with(DEPLOY).tap_mission("    sideEffects: true\n", "");
-    workspace
-        .quorum(&["validate", "mission.yaml"])
-        .exits(0)
-        .says(&["Q0411", "sideEffects"]);
+    workspace.quorum(&["validate", "mission.yaml"]).exits(0).says(&["Q0411", "sideEffects"]);
     let workspace = Workspace::with(DEPLOY);
     let said = workspace.quorum(&["validate", "mission.yaml"]).exits(0);
     assert!(!said.stderr.contains("Q0411"), "{}", said.stderr);

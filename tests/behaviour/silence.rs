@@ -17,20 +17,11 @@ fn an_agent_with_a_threshold_of_its_own_is_killed_after_twice_that() {
     );
     let document = workspace.run_json(3, &[]);
     let failure = &task(&document, "work")["failure"];
-    assert_eq!(
-        (&failure["mode"], &failure["class"]),
-        (&json!("timeout"), &json!("timeout"))
-    );
-    assert!(
-        failure["message"].as_str().unwrap().contains("without a word"),
-        "{failure}"
-    );
+    assert_eq!((&failure["mode"], &failure["class"]), (&json!("timeout"), &json!("timeout")));
+    assert!(failure["message"].as_str().unwrap().contains("without a word"), "{failure}");
     let stale = stale(&workspace);
     let last = stale.last().unwrap();
-    assert_eq!(
-        (&last["action"], &last["agentName"]),
-        (&json!("kill"), &json!("worker"))
-    );
+    assert_eq!((&last["action"], &last["agentName"]), (&json!("kill"), &json!("worker")));
     assert!(last["idleMs"].as_u64().unwrap() >= 600);
     let agent = crate::support::read_pid(&workspace.path("pid"));
     assert!(!crate::support::is_alive(agent));
@@ -46,10 +37,7 @@ fn others_are_warned_about_and_work_on() {
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     crate::support::wait_for("the warning", || {
         workspace.exists(".polpo/runs")
-            && workspace
-                .quorum(&["events", "--format", "jsonl"])
-                .stdout
-                .contains("agent:stale")
+            && workspace.quorum(&["events", "--format", "jsonl"]).stdout.contains("agent:stale")
     });
     workspace.write("go", "");
     let document = running.finish().exits(0).json();

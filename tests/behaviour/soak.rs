@@ -121,14 +121,9 @@ impl Person {
     fn answer(&mut self, workspace: &Workspace, status: &Value) -> bool {
         let mut said = self.approve_next(workspace, "requests approved between sessions");
         let gates = status["gates"].as_array().expect("there are gates");
-        for gate in gates[..gates.len() * 4 / 5]
-            .iter()
-            .filter(|gate| gate["state"] == "failed")
-        {
+        for gate in gates[..gates.len() * 4 / 5].iter().filter(|gate| gate["state"] == "failed") {
             let name = gate["name"].as_str().expect("it has a name");
-            workspace
-                .quorum(&["gate", name, "--override", "--yes", "--reason", "known"])
-                .exits(0);
+            workspace.quorum(&["gate", name, "--override", "--yes", "--reason", "known"]).exits(0);
             self.count("gates let pass");
             said = true;
         }
@@ -139,11 +134,7 @@ impl Person {
             if self.left.contains(id) {
                 continue;
             }
-            let task: usize = id
-                .split('.')
-                .nth(1)
-                .and_then(|task| task.parse().ok())
-                .unwrap_or(0);
+            let task: usize = id.split('.').nth(1).and_then(|task| task.parse().ok()).unwrap_or(0);
             let is_question = approval["reason"] == "question";
             let (what, arguments) = match self.dice.below(20) {
                 0 | 1 if late.contains(&task) => {
@@ -207,16 +198,11 @@ fn soak(seed: u64, tasks: u64, kills: u64) {
     workspace.quorum(&["review", "--replay", "r1"]).exits(0);
     let mut lines = BTreeSet::new();
     for line in workspace.lines("log") {
-        assert!(
-            recount.started.contains(&line),
-            "{line}: started without a record"
-        );
+        assert!(recount.started.contains(&line), "{line}: started without a record");
         assert!(lines.insert(line.clone()), "{line}: started twice");
     }
     let folder = workspace.root().canonicalize().expect("it is there");
-    wait_for("the end of everybody", || {
-        at_work_in(&folder.display().to_string()).is_empty()
-    });
+    wait_for("the end of everybody", || at_work_in(&folder.display().to_string()).is_empty());
     println!(
         "seed {seed}: {tasks} tasks in the mission, {killed} kills, {sessions} sessions, {:.0} s\n{recount}\na person {:?}\n{} \
          bytes of journal, exit code {}",
@@ -288,20 +274,12 @@ fn has_outcome(running: Running) {
 #[test]
 fn a_small_soak_ends_as_its_journal_says() {
     let of = |variable: &str, few: u64| number(variable).unwrap_or(few);
-    soak(
-        of("QUORUM_SOAK_SEED", 1),
-        of("QUORUM_SOAK_TASKS", FEW.0),
-        of("QUORUM_SOAK_KILLS", FEW.1),
-    );
+    soak(of("QUORUM_SOAK_SEED", 1), of("QUORUM_SOAK_TASKS", FEW.0), of("QUORUM_SOAK_KILLS", FEW.1));
 }
 
 #[test]
 #[ignore = "minutes; see benches/README.md"]
 fn two_thousand_tasks_killed_twenty_times_end_as_their_journal_says() {
     let of = |variable: &str, many: u64| number(variable).unwrap_or(many);
-    soak(
-        of("QUORUM_SOAK_SEED", 1),
-        of("QUORUM_SOAK_TASKS", MANY.0),
-        of("QUORUM_SOAK_KILLS", MANY.1),
-    );
+    soak(of("QUORUM_SOAK_SEED", 1), of("QUORUM_SOAK_TASKS", MANY.0), of("QUORUM_SOAK_KILLS", MANY.1));
 }

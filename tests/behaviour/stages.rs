@@ -44,19 +44,13 @@ pub fn verdicts(document: &Value) -> Vec<(&str, &str)> {
 /// Name and verdict of what each stage said last.
 pub fn stages(document: &Value) -> Vec<(String, String)> {
     let reviews = task(document, "work")["reviews"].as_array();
-    let named = reviews
-        .into_iter()
-        .flatten()
-        .filter(|review| review["name"].is_string());
+    let named = reviews.into_iter().flatten().filter(|review| review["name"].is_string());
     let word = |review: &Value, key: &str| review[key].as_str().unwrap_or_default().to_owned();
-    named
-        .map(|review| (word(review, "name"), word(review, "verdict")))
-        .collect()
+    named.map(|review| (word(review, "name"), word(review, "verdict"))).collect()
 }
 
 fn pairs<const N: usize>(rows: [(&str, &str); N]) -> Vec<(String, String)> {
-    rows.map(|(name, verdict)| (name.to_owned(), verdict.to_owned()))
-        .to_vec()
+    rows.map(|(name, verdict)| (name.to_owned(), verdict.to_owned())).to_vec()
 }
 
 pub fn named_events(workspace: &Workspace, name: &str) -> Vec<Value> {
@@ -72,14 +66,7 @@ fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
     let workspace = staged(stages_of, "", MENDS);
     let document = workspace.run_json(
         0,
-        &[
-            "--report",
-            "junit=junit.xml",
-            "--report",
-            "markdown=report.md",
-            "--report",
-            "html=report.html",
-        ],
+        &["--report", "junit=junit.xml", "--report", "markdown=report.md", "--report", "html=report.html"],
     );
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
@@ -100,42 +87,25 @@ fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
     let seen: Vec<_> = verdicts
         .iter()
         .map(|event| {
-            (
-                event["name"].as_str().unwrap_or_default(),
-                event["verdict"].as_str().unwrap_or_default(),
-            )
+            (event["name"].as_str().unwrap_or_default(), event["verdict"].as_str().unwrap_or_default())
         })
         .collect();
-    assert_eq!(
-        seen,
-        [("licence", "fail"), ("licence", "pass"), ("shape", "pass")]
-    );
+    assert_eq!(seen, [("licence", "fail"), ("licence", "pass"), ("shape", "pass")]);
     assert_eq!(named_events(&workspace, "work:requested stage").len(), 3);
     assert_eq!(named_events(&workspace, "assessment:complete").len(), 2);
     let show = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
     let first = &show["attempts"][0]["stages"][0];
-    assert_eq!(
-        (&first["stage"], &first["name"]),
-        (&json!("stages"), &json!("licence"))
-    );
-    assert!(
-        first["reason"].as_str().unwrap_or_default().contains("exited 3"),
-        "{first}"
-    );
+    assert_eq!((&first["stage"], &first["name"]), (&json!("stages"), &json!("licence")));
+    assert!(first["reason"].as_str().unwrap_or_default().contains("exited 3"), "{first}");
     let human = workspace.quorum(&["show", "work"]).exits(0).stdout;
     assert!(human.contains("stages licence: fail (stage)"), "{human}");
-    for (report, words) in [
-        ("junit.xml", "licence: pass"),
-        ("report.md", "licence: pass"),
-        ("report.html", "stages licence"),
-    ] {
+    for (report, words) in
+        [("junit.xml", "licence: pass"), ("report.md", "licence: pass"), ("report.html", "stages licence")]
+    {
         let text = workspace.read(report);
         assert!(text.contains(words), "{report}: {text}");
     }
-    assert_eq!(
-        task(&workspace.status(), "work")["reviews"],
-        task(&document, "work")["reviews"]
-    );
+    assert_eq!(task(&workspace.status(), "work")["reviews"], task(&document, "work")["reviews"]);
 }
 
 #[test]
@@ -153,9 +123,7 @@ tasks: [{title: work, assignTo: worker}]
     workspace.write("work.sh", "echo done");
     workspace.judge("j", &["SCORE: 90"]);
     let document = workspace.run_json(3, &[]);
-    let message = task(&document, "work")["failure"]["message"]
-        .as_str()
-        .unwrap_or_default();
+    let message = task(&document, "work")["failure"]["message"].as_str().unwrap_or_default();
     assert!(message.contains("stage 'lint'"), "{message}");
     assert_eq!(workspace.calls("j"), 1);
     // A person who wants it otherwise says so.
@@ -168,40 +136,23 @@ tasks: [{title: work, assignTo: worker}]
 
 #[test]
 fn an_agent_judges_by_its_criteria_and_is_never_the_author() {
-    let workspace = staged(
-        "{name: legal, agent: j, criteria: Only free licences.}",
-        "",
-        "echo done",
-    );
+    let workspace = staged("{name: legal, agent: j, criteria: Only free licences.}", "", "echo done");
     workspace.judge("j", &[&said("fail", "GPL"), &said("pass", "")]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(verdicts(&document), [("fail", "stage"), ("pass", "")]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     let review = &task(&document, "work")["reviews"][0];
-    assert_eq!(
-        (&review["reviewer"], &review["name"]),
-        (&json!("j"), &json!("legal"))
-    );
+    assert_eq!((&review["reviewer"], &review["name"]), (&json!("j"), &json!("legal")));
     let asked = workspace.asked("j", 1);
-    for words in [
-        "the stage 'legal'",
-        "Only free licences.",
-        "\"verdict\"",
-        "<untrusted",
-    ] {
+    for words in ["the stage 'legal'", "Only free licences.", "\"verdict\"", "<untrusted"] {
         assert!(asked.contains(words), "{words}: {asked}");
     }
     let request: Value = serde_json::from_str(&workspace.read("j/call.1/review.json")).unwrap();
-    assert_eq!(
-        (&request["stage"], &request["name"]),
-        (&json!("stages"), &json!("legal"))
-    );
+    assert_eq!((&request["stage"], &request["name"]), (&json!("stages"), &json!("legal")));
     assert!(workspace.read("j/call.1/env").contains("QUORUM_PURPOSE=stage"));
 
     let own = staged("{name: legal, agent: worker}", "", "touch touched");
-    own.quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["Q0410", "own work", "'legal'"]);
+    own.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0410", "own work", "'legal'"]);
     own.assert_nothing_started();
 }
 
@@ -213,15 +164,10 @@ fn a_stage_may_leave_it_to_a_person_who_speaks_for_that_stage_alone() {
     let document = workspace.run_json(8, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     let message = document["approvals"][0]["message"].as_str().unwrap_or_default();
-    assert!(
-        message.contains("'legal'") && message.contains("two licences"),
-        "{message}"
-    );
+    assert!(message.contains("'legal'") && message.contains("two licences"), "{message}");
     assert!(!workspace.exists("lint"));
     workspace.write("good", "");
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(stages(&document), pairs([("legal", "pass"), ("lint", "pass")]));
@@ -235,14 +181,9 @@ fn a_person_can_be_a_stage() {
         .tap_mission("agents:\n", "agents:\n  ada: {adapter: human}\n");
     let document = workspace.run_json(8, &[]);
     let message = document["approvals"][0]["message"].as_str().unwrap_or_default();
-    assert!(
-        message.contains("'client'") && message.contains("ada"),
-        "{message}"
-    );
+    assert!(message.contains("'client'") && message.contains("ada"), "{message}");
     let id = only_approval(&workspace);
-    workspace
-        .quorum(&["reject", &id, "--reason", "not our style", "--as", "ada"])
-        .exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "not our style", "--as", "ada"]).exits(0);
     let document = workspace.resume_json(3, &[]);
     assert_eq!(verdicts(&document), [("fail", "rejected")]);
 }
@@ -264,10 +205,7 @@ fn a_reply_that_says_nothing_is_asked_for_once_more_and_then_a_person_decides() 
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     assert_eq!((never.calls("j"), never.lines("acts").len()), (2, 1));
     let row = &task(&document, "work")["reviews"][0];
-    assert_eq!(
-        (&row["verdict"], &row["cause"]),
-        (&json!("refer"), &json!("gate-error"))
-    );
+    assert_eq!((&row["verdict"], &row["cause"]), (&json!("refer"), &json!("gate-error")));
     // The judges are asked first of all when the run goes on; the worker is not.
     never.judge("j", &["", "", &said("pass", "")]);
     let document = never.resume_json(0, &[]);
@@ -312,24 +250,14 @@ fn without_judges_agents_are_withdrawn_and_commands_hold() {
     let document = workspace.run_json(0, &["--no-eval"]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     let found = &task(&document, "work")["reviews"][0]["findings"][0]["description"];
-    assert!(
-        found.as_str().unwrap_or_default().contains("switched off"),
-        "{found}"
-    );
+    assert!(found.as_str().unwrap_or_default().contains("switched off"), "{found}");
     workspace.run_json(6, &["--no-eval", "--strict"]);
 }
 
 #[test]
 fn a_judge_that_is_out_when_reviews_are_switched_off_is_called_off() {
-    let workspace = staged(
-        "{name: legal, agent: slow}, {name: lint, command: 'true'}",
-        "",
-        "echo n >> acts",
-    )
-    .tap_mission(
-        "agents:\n",
-        "agents:\n  slow: {run: 'echo n >> asked; sleep 60'}\n",
-    );
+    let workspace = staged("{name: legal, agent: slow}, {name: lint, command: 'true'}", "", "echo n >> acts")
+        .tap_mission("agents:\n", "agents:\n  slow: {run: 'echo n >> asked; sleep 60'}\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("asked"));
     running.signal(Signal::INT);
@@ -337,10 +265,7 @@ fn a_judge_that_is_out_when_reviews_are_switched_off_is_called_off() {
     let document = workspace.resume_json(0, &["--no-eval"]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     assert_eq!(stages(&document), pairs([("legal", "skip"), ("lint", "pass")]));
-    assert_eq!(
-        (workspace.lines("asked").len(), workspace.lines("acts").len()),
-        (1, 1)
-    );
+    assert_eq!((workspace.lines("asked").len(), workspace.lines("acts").len()), (1, 1));
 }
 
 #[test]
@@ -351,10 +276,7 @@ fn a_run_killed_in_the_middle_of_a_stage_runs_that_stage_again_and_nothing_else(
     wait_for_file(&workspace.path("slow"));
     let during = workspace.status();
     let work = task(&during, "work");
-    assert_eq!(
-        (&work["status"], &work["stage"]),
-        (&json!("review"), &json!("slow"))
-    );
+    assert_eq!((&work["status"], &work["stage"]), (&json!("review"), &json!("slow")));
     running.signal(Signal::KILL);
     running.kill();
     workspace.write("go", "");
@@ -401,37 +323,18 @@ tasks:
 
 #[test]
 fn the_plan_names_the_stages_in_their_order() {
-    let workspace = staged(
-        "{name: legal, agent: j}, {name: lint, command: make lint}",
-        "",
-        "true",
-    );
-    let plan = workspace
-        .quorum(&["plan", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let workspace = staged("{name: legal, agent: j}, {name: lint, command: make lint}", "", "true");
+    let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let rows: Vec<_> = plan["tasks"][0]["stages"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| {
-            (
-                row["name"].as_str().unwrap(),
-                row["agent"].as_str(),
-                row["command"].as_str(),
-            )
-        })
+        .map(|row| (row["name"].as_str().unwrap(), row["agent"].as_str(), row["command"].as_str()))
         .collect();
-    assert_eq!(
-        rows,
-        [("legal", Some("j"), None), ("lint", None, Some("make lint"))]
-    );
+    assert_eq!(rows, [("legal", Some("j"), None), ("lint", None, Some("make lint"))]);
     assert_eq!(plan["tasks"][0]["worstCase"]["judgeCalls"], 12);
     let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    assert!(
-        human.contains("stage legal by j, then stage lint by make lint"),
-        "{human}"
-    );
+    assert!(human.contains("stage legal by j, then stage lint by make lint"), "{human}");
 }
 
 #[test]
@@ -446,17 +349,10 @@ fn what_a_stage_lacks_is_said_with_its_place_before_anything_starts() {
     ];
     for (stage, code) in wrong {
         let workspace = staged(stage, "", "touch touched");
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&[code, "mission.yaml:"]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[code, "mission.yaml:"]);
         workspace.assert_nothing_started();
     }
-    let twice = staged(
-        "{name: a, command: x}",
-        ", stages: [{name: a, command: y}]",
-        "touch touched",
-    );
+    let twice = staged("{name: a, command: x}", ", stages: [{name: a, command: y}]", "touch touched");
     twice.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0209"]);
 }
 
@@ -474,16 +370,11 @@ fn the_mission_that_shows_it_does_what_it_says() {
         let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
         workspace.write(name, text);
     }
-    let document = workspace
-        .quorum(&["run", "release-notes.yaml", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&["run", "release-notes.yaml", "--json"]).exits(0).json();
     let title = "Write the release notes";
     assert_eq!(standing(&document, title), ("done", "clean"));
     let attempts = task(&document, title)["attempts"].as_array().unwrap().iter();
-    let causes: Vec<_> = attempts
-        .map(|attempt| attempt["cause"].as_str().unwrap_or_default())
-        .collect();
+    let causes: Vec<_> = attempts.map(|attempt| attempt["cause"].as_str().unwrap_or_default()).collect();
     assert_eq!(causes, ["stage", "red-team", ""]);
     let reviews = task(&document, title)["reviews"].as_array().unwrap();
     let minor = &reviews.last().unwrap()["findings"][0];

@@ -45,10 +45,7 @@ fn a_torn_last_line_is_cut_with_a_note() {
         append(&workspace.journal(), torn);
         // Readers do not mind, and leave it as it is.
         assert_eq!(standing(&workspace.status(), "quick").0, "done");
-        assert_eq!(
-            fs::metadata(workspace.journal()).unwrap().len(),
-            good + torn.len() as u64
-        );
+        assert_eq!(fs::metadata(workspace.journal()).unwrap().len(), good + torn.len() as u64);
         let resumed = workspace.quorum(&["resume", "--json"]).exits(0);
         assert_eq!(standing(&resumed.json(), "slow").0, "done");
         resumed.says(&["note", journal::JOURNAL, &format!("{} bytes", torn.len())]);
@@ -62,21 +59,13 @@ fn a_torn_last_line_is_cut_with_a_note() {
 fn a_journal_cut_at_every_byte_of_its_last_record_can_be_read_and_resumed() {
     let workspace = interrupted();
     let journal = fs::read(workspace.journal()).unwrap();
-    let last = journal[..journal.len() - 1]
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .unwrap()
-        + 1;
+    let last = journal[..journal.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
     for cut in last..journal.len() {
         fs::write(workspace.journal(), &journal[..cut]).unwrap();
         let status = workspace.status();
         assert_eq!(status["state"], "crashed", "cut at {cut}");
         assert_eq!(standing(&status, "quick").0, "done", "cut at {cut}");
-        assert_eq!(
-            fs::read(workspace.journal()).unwrap(),
-            journal[..cut],
-            "a reader wrote"
-        );
+        assert_eq!(fs::read(workspace.journal()).unwrap(), journal[..cut], "a reader wrote");
         let resumed = workspace.quorum(&["resume", "--json"]).exits(0);
         assert_eq!(resumed.json()["counts"]["done"], 2, "cut at {cut}");
         assert_eq!(resumed.stderr.contains("note:"), cut > last, "cut at {cut}");
@@ -89,15 +78,8 @@ fn a_flipped_byte_in_the_middle_is_refused_by_everybody_and_named() {
     let workspace = interrupted();
     let path = workspace.journal();
     let good = fs::read(&path).unwrap();
-    let line_start = |n: usize| {
-        good.iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte == b'\n')
-            .nth(n - 2)
-            .unwrap()
-            .0
-            + 1
-    };
+    let line_start =
+        |n: usize| good.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(n - 2).unwrap().0 + 1;
     let third = line_start(3);
     for flipped in [third + 3, third + 40, line_start(4) - 1] {
         let mut bad = good.clone();
@@ -105,10 +87,7 @@ fn a_flipped_byte_in_the_middle_is_refused_by_everybody_and_named() {
         fs::write(&path, &bad).unwrap();
         let place = format!("{third}");
         for command in [&["resume"][..], &["status"], &["events"], &["status", "--json"]] {
-            workspace
-                .quorum(command)
-                .exits(1)
-                .says(&[journal::JOURNAL, "line 3", &place]);
+            workspace.quorum(command).exits(1).says(&[journal::JOURNAL, "line 3", &place]);
         }
         // It might be in the way, so it must not be passed over either.
         workspace
@@ -141,23 +120,11 @@ fn a_line_that_was_taken_out_or_forged_is_refused() {
 fn a_newer_state_folder_is_refused() {
     let workspace = interrupted();
     workspace.write(".polpo/VERSION", format!("{}\n", journal::FORMAT + 1));
-    for command in [
-        &["run", "mission.yaml"][..],
-        &["resume"],
-        &["status"],
-        &["gate"],
-        &["events"],
-    ] {
-        workspace
-            .quorum(command)
-            .exits(9)
-            .says(&["VERSION", "2", "newer"]);
+    for command in [&["run", "mission.yaml"][..], &["resume"], &["status"], &["gate"], &["events"]] {
+        workspace.quorum(command).exits(9).says(&["VERSION", "2", "newer"]);
     }
     workspace.write(".polpo/VERSION", "soup\n");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["VERSION"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["VERSION"]);
 }
 
 #[test]
@@ -193,9 +160,7 @@ tasks:
 ",
     );
     workspace.write("forged", journal::accepting(6) + "\n");
-    let finished = workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
-        .exits(1);
+    let finished = workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(1);
     finished.says(&[journal::JOURNAL, "changed by somebody else"]);
     let after = workspace.quorum(&["status", "--exit-code"]);
     assert_ne!(after.code(), Some(0));
@@ -233,10 +198,11 @@ agents: {{worker: {{run: 'rm -rf {place}; echo done'}}}}
 tasks: [{{title: work}}]
 "
         ));
-        workspace
-            .quorum(&["run", "mission.yaml", "--run-id", "r1"])
-            .exits(1)
-            .says(&["error: cannot", file, "what was durable cannot be shown"]);
+        workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(1).says(&[
+            "error: cannot",
+            file,
+            "what was durable cannot be shown",
+        ]);
     }
 }
 
@@ -247,10 +213,7 @@ fn a_run_that_never_started_is_not_in_the_way() {
     // Killed between making the run and its first record.
     for (run, journal) in [("r0", ""), ("r1", journal::TORN)] {
         workspace.write(&journal::of(run), journal);
-        workspace
-            .quorum(&["status", run])
-            .exits(2)
-            .says(&[run, "never started"]);
+        workspace.quorum(&["status", run]).exits(2).says(&[run, "never started"]);
     }
     workspace.run_json(0, &["--run-id", "r3"]);
 }
@@ -261,12 +224,7 @@ fn a_journal_that_lost_everything_is_not_a_run_that_never_started() {
     let journal = fs::read(workspace.journal()).unwrap();
     for left in [&b""[..], &journal[..20], b"\0\0\0\0\0\0\0\0"] {
         fs::write(workspace.journal(), left).unwrap();
-        for command in [
-            &["status"][..],
-            &["resume"],
-            &["run", "mission.yaml"],
-            &["doctor", "state"],
-        ] {
+        for command in [&["status"][..], &["resume"], &["run", "mission.yaml"], &["doctor", "state"]] {
             let finished = workspace.quorum(command).exits(1);
             let said = format!("{}{}", finished.stdout, finished.stderr);
             assert!(said.contains("damaged at line 1, byte 0"), "{command:?}: {said}");
@@ -275,13 +233,8 @@ fn a_journal_that_lost_everything_is_not_a_run_that_never_started() {
             .quorum(&["doctor", "state", "--keep-good-prefix", "r1", "--yes"])
             .exits(1)
             .says(&["nothing stands before it", "move "]);
-        workspace
-            .quorum(&["clean", "--all", "--unfinished", "--yes"])
-            .exits(0);
-        assert!(
-            workspace.journal().exists(),
-            "it was taken for a run that never started"
-        );
+        workspace.quorum(&["clean", "--all", "--unfinished", "--yes"]).exits(0);
+        assert!(workspace.journal().exists(), "it was taken for a run that never started");
     }
     assert_eq!(workspace.lines("log"), ["quick 1 1"]);
 }
@@ -301,14 +254,9 @@ tasks:
   - {title: next, assignTo: reader, dependsOn: [work, forge]}
 ",
     );
-    workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
-        .exits(0);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
     let told = workspace.read("read/prompt.1.1");
-    assert!(
-        !told.contains("FORGED") && told.contains("cannot be shown"),
-        "{told}"
-    );
+    assert!(!told.contains("FORGED") && told.contains("cannot be shown"), "{told}");
 }
 
 /// Root may write anywhere, so it has to become somebody else first. `None` where that cannot be done, which is said.
@@ -349,9 +297,7 @@ fn a_state_folder_that_cannot_be_written_is_the_environments_fault() {
     for name in ["", ".polpo"] {
         fs::set_permissions(workspace.path(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
-    finished
-        .exits(9)
-        .says(&[".polpo", "ermission denied", "help:", "--state-dir"]);
+    finished.exits(9).says(&[".polpo", "ermission denied", "help:", "--state-dir"]);
     workspace.assert_nothing_started();
 }
 
@@ -360,9 +306,6 @@ fn a_file_where_the_state_folder_should_be_is_told() {
     let workspace =
         Workspace::with("name: file\nagents: {worker: {run: touch touched}}\ntasks: [{title: one}]\n");
     workspace.write(".polpo", "not a folder");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&[".polpo"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&[".polpo"]);
     assert!(!workspace.exists("touched"));
 }

@@ -19,9 +19,7 @@ const TASKS: usize = 6;
 fn chain() -> Workspace {
     let mut tasks = String::new();
     for n in 0..TASKS {
-        let needs = n
-            .checked_sub(1)
-            .map_or(String::new(), |before| format!("t{before}"));
+        let needs = n.checked_sub(1).map_or(String::new(), |before| format!("t{before}"));
         tasks.push_str(&format!(
             "  - {{title: t{n}, dependsOn: [{needs}], expectations: [{{type: script, command: 'true'}}]}}\n"
         ));
@@ -35,42 +33,18 @@ fn chain() -> Workspace {
 /// a journal that tells the same and can be resumed without doing anything twice that was on record.
 fn assert_stopped_with_what_was_durable(workspace: &Workspace, finished: &Finished, what: &str) {
     assert_eq!(finished.code(), Some(1), "{what}: {}", finished.stderr);
-    assert!(
-        finished.stderr.contains("error: cannot write"),
-        "{what}: {}",
-        finished.stderr
-    );
-    assert!(
-        finished.stderr.contains("quorum resume"),
-        "{what}: {}",
-        finished.stderr
-    );
-    assert!(
-        finished.stdout.contains("exit 1 (internal)"),
-        "{what}: {}",
-        finished.stdout
-    );
+    assert!(finished.stderr.contains("error: cannot write"), "{what}: {}", finished.stderr);
+    assert!(finished.stderr.contains("quorum resume"), "{what}: {}", finished.stderr);
+    assert!(finished.stdout.contains("exit 1 (internal)"), "{what}: {}", finished.stdout);
     let status = workspace.status();
-    assert_eq!(
-        (&status["state"], &status["outcome"]),
-        (&"crashed".into(), &Value::Null),
-        "{what}"
-    );
+    assert_eq!((&status["state"], &status["outcome"]), (&"crashed".into(), &Value::Null), "{what}");
     let done = format!("tasks: {} of {TASKS} done", status["counts"]["done"]);
-    assert!(
-        finished.stdout.contains(&done),
-        "{what}: not '{done}' in {}",
-        finished.stdout
-    );
+    assert!(finished.stdout.contains(&done), "{what}: not '{done}' in {}", finished.stdout);
     let on_record = finished_turns(workspace);
     workspace.resume_json(0, &[]);
     let log = workspace.lines("log");
     for turn in on_record {
-        assert_eq!(
-            log.iter().filter(|line| **line == turn).count(),
-            1,
-            "{what}: {turn} was done again"
-        );
+        assert_eq!(log.iter().filter(|line| **line == turn).count(), 1, "{what}: {turn} was done again");
     }
 }
 
@@ -104,10 +78,7 @@ fn false_green_25_a_limit_on_files_stops_a_run_anywhere_with_what_was_durable() 
         stopped += 1;
         assert_stopped_with_what_was_durable(&workspace, &finished, &format!("{limit} KiB"));
     }
-    assert!(
-        stopped >= 2,
-        "the journal has {whole} bytes, and only {stopped} limits stopped it"
-    );
+    assert!(stopped >= 2, "the journal has {whole} bytes, and only {stopped} limits stopped it");
 }
 
 #[test]
@@ -118,10 +89,7 @@ fn false_green_25_one_document_tells_of_a_run_that_a_disk_stopped() {
     );
     let document = finished.exits(1).json();
     assert_eq!(document["schema"], "quorum.error/v1");
-    assert_eq!(
-        (&document["outcome"], &document["exitCode"]),
-        (&"internal".into(), &1.into())
-    );
+    assert_eq!((&document["outcome"], &document["exitCode"]), (&"internal".into(), &1.into()));
     assert_eq!(document["run"]["state"], "crashed");
     assert_eq!(document["run"]["counts"], workspace.status()["counts"]);
 }
@@ -130,10 +98,7 @@ fn false_green_25_one_document_tells_of_a_run_that_a_disk_stopped() {
 fn false_green_25_a_full_disk_stops_a_run_with_what_was_durable() {
     // Agents that print nothing: what stops is the run, not its agents.
     let workspace = chain()
-        .tap_mission(
-            "[/bin/sh, '",
-            "[/bin/sh, -c, 'exec /bin/sh \"$0\" log > /dev/null', '",
-        )
+        .tap_mission("[/bin/sh, '", "[/bin/sh, -c, 'exec /bin/sh \"$0\" log > /dev/null', '")
         .tap_mission("logger.sh', log]", "logger.sh']");
     if let Some(finished) = on_a_full_disk(&workspace) {
         assert!(finished.stderr.contains("No space left"), "{}", finished.stderr);
@@ -162,14 +127,7 @@ fn on_a_full_disk(workspace: &Workspace) -> Option<Finished> {
         \"$0\" run mission.yaml --progress none --state-dir small/.polpo; code=$?
         rm small/ballast; cp -r small/.polpo .polpo; exit $code";
     let mut command = workspace.other_command("unshare");
-    command.args([
-        "--map-root-user",
-        "--mount",
-        "bash",
-        "-c",
-        script,
-        crate::support::BINARY,
-    ]);
+    command.args(["--map-root-user", "--mount", "bash", "-c", script, crate::support::BINARY]);
     if let Err(error) = Command::new("unshare").arg("--version").output() {
         eprintln!("NOT TESTED: a full disk: there is no `unshare`: {error}");
         return None;
@@ -177,10 +135,7 @@ fn on_a_full_disk(workspace: &Workspace) -> Option<Finished> {
     let finished = Running::start(command).finish();
     let is_mounted = finished.stderr.contains("mounted");
     if !is_mounted {
-        eprintln!(
-            "NOT TESTED: a full disk: nothing can be mounted here: {}",
-            finished.stderr
-        );
+        eprintln!("NOT TESTED: a full disk: nothing can be mounted here: {}", finished.stderr);
     }
     is_mounted.then_some(finished)
 }
@@ -203,24 +158,13 @@ fn without_fdatasync(command: &mut Command) {
         statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let install = move || {
-        let program = libc::sock_fprog {
-            len: 4,
-            filter: filter.as_mut_ptr(),
-        };
+        let program = libc::sock_fprog { len: 4, filter: filter.as_mut_ptr() };
         // SAFETY: two calls that a forked child may make; the program and its filter live through them.
         let installed = unsafe {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-                && libc::prctl(
-                    libc::PR_SET_SECCOMP,
-                    libc::SECCOMP_MODE_FILTER,
-                    &raw const program,
-                ) == 0
+                && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
         };
-        if installed {
-            Ok(())
-        } else {
-            Err(std::io::Error::last_os_error())
-        }
+        if installed { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     };
     // SAFETY: it allocates nothing and takes no lock.
     unsafe { command.pre_exec(install) };
@@ -235,11 +179,7 @@ fn false_green_25_a_sync_that_fails_is_not_tried_again_and_nothing_hangs_on_it()
     let finished = Running::start(command).finish().exits(1);
     finished.says(&[journal::JOURNAL, "error 5", "durable"]);
     assert_eq!(workspace.lines("log"), [""; 0]);
-    assert_eq!(
-        fs::metadata(workspace.journal()).expect("it is there").len(),
-        0,
-        "bytes nobody vouches for"
-    );
+    assert_eq!(fs::metadata(workspace.journal()).expect("it is there").len(), 0, "bytes nobody vouches for");
 
     // Later: the session tells of what the one before it made durable, and of nothing else.
     let workspace = interrupted();
@@ -247,11 +187,7 @@ fn false_green_25_a_sync_that_fails_is_not_tried_again_and_nothing_hangs_on_it()
     let mut command = workspace.command(&["resume"]);
     without_fdatasync(&mut command);
     let finished = Running::start(command).finish().exits(1);
-    assert!(
-        finished.stdout.contains("tasks: 1 of 2 done"),
-        "{}",
-        finished.stdout
-    );
+    assert!(finished.stdout.contains("tasks: 1 of 2 done"), "{}", finished.stdout);
     finished.says(&[journal::JOURNAL, "error 5", "quorum resume r1"]);
     assert_eq!(fs::read(workspace.journal()).expect("it is there"), before);
     workspace.resume_json(0, &[]);
@@ -261,22 +197,14 @@ fn false_green_25_a_sync_that_fails_is_not_tried_again_and_nothing_hangs_on_it()
 #[test]
 fn false_green_25_an_output_that_a_full_disk_did_not_take_is_no_success() {
     let workspace = interrupted();
-    for command in [
-        "status",
-        "status --json",
-        "events",
-        "resume",
-        "logs quick",
-        "doctor",
-        "validate mission.yaml",
-    ] {
+    for command in
+        ["status", "status --json", "events", "resume", "logs quick", "doctor", "validate mission.yaml"]
+    {
         let finished = workspace.bash(&format!("\"$0\" {command} > /dev/full")).exits(1);
         finished.says(&["output cannot be written", "No space left"]);
     }
     // A reader who has gone is another matter.
-    workspace
-        .bash("\"$0\" status | true; exit ${PIPESTATUS[0]}")
-        .exits(0);
+    workspace.bash("\"$0\" status | true; exit ${PIPESTATUS[0]}").exits(0);
 }
 
 /// Gives the workspace to whoever `without_privileges` becomes.
@@ -290,10 +218,7 @@ fn give_away(workspace: &Workspace) {
 
 #[test]
 fn false_green_25_a_permission_that_is_lost_in_mid_run_stops_it() {
-    for lost in [
-        "chmod a-w .polpo/runs/r1/@spool",
-        "chmod a-w .polpo/runs/r1/@journal .polpo/runs/r1",
-    ] {
+    for lost in ["chmod a-w .polpo/runs/r1/@spool", "chmod a-w .polpo/runs/r1/@journal .polpo/runs/r1"] {
         let workspace = Workspace::with(&format!(
             "
 name: locked out
@@ -316,11 +241,7 @@ tasks:
         if lost.contains("journal") {
             // What is open stays open: the run ends as it should. The next one is told.
             let finished = finished.exits(0);
-            assert!(
-                finished.stdout.contains("tasks: 3 of 3 done"),
-                "{}",
-                finished.stdout
-            );
+            assert!(finished.stdout.contains("tasks: 3 of 3 done"), "{}", finished.stdout);
             let redo = ["resume", "r1", "--redo", "last"];
             let finished = without_privileges(&workspace, &redo).expect("it could before");
             finished.exits(1).says(&[journal::JOURNAL, "ermission denied"]);
@@ -336,12 +257,7 @@ tasks:
         }
         let mut unlock = Command::new("chmod");
         assert!(
-            unlock
-                .args(["-R", "u+w"])
-                .arg(workspace.root())
-                .status()
-                .expect("there is a chmod")
-                .success()
+            unlock.args(["-R", "u+w"]).arg(workspace.root()).status().expect("there is a chmod").success()
         );
     }
 }
@@ -361,9 +277,7 @@ fn a_flipped_bit_anywhere_in_the_journal_is_named_and_never_believed() {
         let finished = workspace.quorum(&["status", "--json"]);
         assert_eq!(finished.code(), Some(1), "byte {byte}: {}", finished.stdout);
         assert!(
-            finished
-                .stderr
-                .contains(&format!("{} is damaged at line {line}, byte ", journal::JOURNAL))
+            finished.stderr.contains(&format!("{} is damaged at line {line}, byte ", journal::JOURNAL))
                 && finished.stderr.contains("doctor state --keep-good-prefix r1"),
             "byte {byte}: {}",
             finished.stderr
@@ -381,22 +295,13 @@ fn a_flipped_bit_anywhere_in_the_snapshot_is_never_believed() {
         bad[byte] ^= 1 << (byte % 7);
         fs::write(&path, &bad).expect("it can be written");
         // Were it believed, an unfinished title might be another one, and the same work would begin twice.
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(9)
-            .says(&["r1", "slow"]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["r1", "slow"]);
     }
     workspace.quorum(&["doctor", "state", "r1"]).exits(1);
     fs::remove_file(&path).expect("it is there");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["r1", "slow"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["r1", "slow"]);
     fs::write(&path, &good).expect("it can be written");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["r1", "slow"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["r1", "slow"]);
     workspace.resume_json(0, &[]);
 }
 
@@ -461,10 +366,7 @@ fn lost_evidence_is_neither_a_pass_nor_a_low_score() {
         let document = workspace.resume_json(6, &[]);
         let row = task(&document, "work");
         assert_eq!(row["status"], "awaiting_approval", "{row:#}");
-        assert_eq!(
-            (&row["points"], &row["waiting"]["reason"]),
-            (&Value::Null, &"refer".into())
-        );
+        assert_eq!((&row["points"], &row["waiting"]["reason"]), (&Value::Null, &"refer".into()));
         let shown = workspace.quorum(&["show", "work"]).exits(0).stdout;
         assert!(
             shown.contains("output is lost") && shown.contains(&format!("{}.out", journal::turn(0, 1, 1))),
@@ -473,12 +375,7 @@ fn lost_evidence_is_neither_a_pass_nor_a_low_score() {
         assert!(!workspace.exists("seen"), "the judge was shown what is left");
         assert_eq!(workspace.lines("log"), ["x"], "it burned rework");
         let named = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
-        assert!(
-            named
-                .to_string()
-                .contains(&format!("{}.out", journal::turn(0, 1, 1))),
-            "{named:#}"
-        );
+        assert!(named.to_string().contains(&format!("{}.out", journal::turn(0, 1, 1))), "{named:#}");
     }
 }
 
@@ -500,13 +397,7 @@ fn a_damaged_record_of_exits_is_named_and_nothing_is_taken_from_it() {
     let workspace = interrupted();
     flip(&workspace.run_folder().join(journal::EXITS));
     let finished = workspace.quorum(&["doctor", "state"]).exits(1);
-    assert!(
-        finished
-            .stdout
-            .contains(&format!("{}: 1 line(s)", journal::EXITS)),
-        "{}",
-        finished.stdout
-    );
+    assert!(finished.stdout.contains(&format!("{}: 1 line(s)", journal::EXITS)), "{}", finished.stdout);
     workspace.resume_json(0, &[]);
     assert_eq!(workspace.lines("log"), ["quick 1 1"]);
 }

@@ -12,17 +12,12 @@ agents: {worker: {run: 'true'}}
 tasks: [{title: one}]
 ",
     );
-    workspace
-        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
-        .exits(0);
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
     let path = &journal::of("r1");
     let honest = workspace.read(path);
     for (what, to) in journal::STRANGE {
         let mut lines: Vec<String> = honest.lines().map(str::to_owned).collect();
-        let at = lines
-            .iter()
-            .position(|line| line.contains(what))
-            .expect("there is one");
+        let at = lines.iter().position(|line| line.contains(what)).expect("there is one");
         let changed = lines[at].replace(what, to);
         lines[at] = journal::sealed(&changed);
         workspace.write(path, lines.join("\n") + "\n");

@@ -68,9 +68,7 @@ fn nobody_approves_a_run_whose_supervisor_was_killed_until_it_is_resumed() {
     let orphan = read_pid(&workspace.path("late.pid"));
     let words: [&[&str]; 2] = [&["approve", "r1.0.1"], &["reject", "r1.0.1", "--reason", "no"]];
     for word in words {
-        say(&workspace, word)
-            .exits(9)
-            .says(&["was killed", "quorum resume r1"]);
+        say(&workspace, word).exits(9).says(&["was killed", "quorum resume r1"]);
     }
     let resolved = |event: &serde_json::Value| event["event"] == "approval:resolved";
     assert!(!workspace.events().iter().any(resolved));
@@ -85,11 +83,7 @@ fn nobody_approves_a_run_whose_supervisor_was_killed_until_it_is_resumed() {
 #[test]
 fn a_supervisor_that_is_killed_is_on_record_and_ends_the_session_as_internal() {
     let workspace = burgled(&format!("{ORPHAN}\nkill -9 $K; sleep 60"));
-    workspace
-        .start_unprivileged(RUN_AS_R1)
-        .finish()
-        .exits(1)
-        .says(&["ended unexpectedly"]);
+    workspace.start_unprivileged(RUN_AS_R1).finish().exits(1).says(&["ended unexpectedly"]);
     let foreign = |event: &serde_json::Value| event["event"] == "state:foreign";
     assert!(workspace.events().iter().any(foreign));
     // It carried no marker and was nobody's child any more; it was found all the same.
@@ -130,11 +124,7 @@ fn an_agent_cannot_resume_its_own_run() {
     let codes = workspace.lines("code");
     assert_eq!(codes[..2], ["9", "9"], "{}", workspace.read("said"));
     assert_ne!(codes[2], "0", "{}", workspace.read("said"));
-    assert!(
-        workspace
-            .read("said")
-            .contains("cannot be resumed by what it has started")
-    );
+    assert!(workspace.read("said").contains("cannot be resumed by what it has started"));
     say(&workspace, &["cancel", "r1", "--yes"]).exits(0);
 }
 
@@ -149,9 +139,7 @@ fn no_agent_reads_the_environment_of_session_or_supervisor() {
                 .finish()
                 .exits(8);
         } else {
-            workspace
-                .quorum_with(&[("QUORUM_OPERATOR_KEY", "the-users-key")], RUN_AS_R1)
-                .exits(8);
+            workspace.quorum_with(&[("QUORUM_OPERATOR_KEY", "the-users-key")], RUN_AS_R1).exits(8);
         }
         for name in ["supervisor.env", "session.env"] {
             assert!(workspace.exists(name), "it was not tried");
@@ -193,8 +181,5 @@ fn a_second_interrupt_ends_a_session_whose_supervisor_is_stopped() {
     running.signal(Signal::INT);
     running.signal(Signal::INT);
     running.finish().exits(1);
-    assert!(
-        !is_alive(read_pid(&workspace.path("pid"))),
-        "the agent works on unseen"
-    );
+    assert!(!is_alive(read_pid(&workspace.path("pid"))), "the agent works on unseen");
 }

@@ -52,10 +52,7 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         &["fact.job-ended.end.seen.files."],
         "the look before the checks: judges were shown what the look behind them saw",
     ),
-    (
-        &["fact.start.options.", "fact.resume.options."],
-        "flags that change nothing in this run",
-    ),
+    (&["fact.start.options.", "fact.resume.options."], "flags that change nothing in this run"),
     (
         &["fact.start.version", "fact.start.missionPath"],
         "who wrote it and from where: the number of the rules and the digest are what counts",
@@ -69,10 +66,7 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         &["repeated.resume", "repeated.handed-over"],
         "a session that was killed, and what is done once more by the next",
     ),
-    (
-        &["swapped.job-ended", "swapped.ask-replied"],
-        "two that were out at the same time",
-    ),
+    (&["swapped.job-ended", "swapped.ask-replied"], "two that were out at the same time"),
 ];
 
 /// Workspaces in which changes are made at the same time.
@@ -93,10 +87,7 @@ fn replayed(workspace: &Workspace, variables: &[(&str, &str)]) -> Found {
     assert!(!said.contains("panicked"), "{said}");
     let code = finished.code().expect("it ends by itself");
     assert!([0, 1, 2, 6, 9].contains(&code), "exit {code}: {said}");
-    Found {
-        is_found: code != 0,
-        said,
-    }
+    Found { is_found: code != 0, said }
 }
 
 /// Makes a change, looks, and takes it back.
@@ -125,9 +116,7 @@ fn look(workspace: &Workspace, change: &Change, records_alone: bool) -> Found {
 /// Why nothing can tell of such a change, if that is so.
 fn without_meaning(changed: &str) -> Option<&'static str> {
     let is_it = |what: &&str| *what == changed || (what.ends_with('.') && changed.starts_with(*what));
-    let listed = WITHOUT_MEANING
-        .iter()
-        .find(|(values, _)| values.iter().any(is_it));
+    let listed = WITHOUT_MEANING.iter().find(|(values, _)| values.iter().any(is_it));
     listed.map(|(_, why)| *why)
 }
 
@@ -149,10 +138,7 @@ fn judge(workspace: &Workspace, change: &Change) -> (Option<String>, Option<&'st
         return (wrong, None);
     }
     let Some(why) = without_meaning(&change.value) else {
-        return (
-            Some(format!("{} ({}): not found", change.name, change.value)),
-            None,
-        );
+        return (Some(format!("{} ({}): not found", change.name, change.value)), None);
     };
     let whole = look(workspace, change, false);
     let wrong = (!whole.is_found).then(|| format!("{}: not found by anybody", change.name));
@@ -164,11 +150,7 @@ fn play(step: usize) -> BTreeMap<&'static str, usize> {
     let begin = Instant::now();
     let workspaces: Vec<Workspace> = (0..AT_ONCE).map(|_| scene::of_all_kinds()).collect();
     let next = AtomicUsize::new(0);
-    let (wrong, unseen, made) = (
-        Mutex::new(Vec::new()),
-        Mutex::new(BTreeMap::new()),
-        AtomicUsize::new(0),
-    );
+    let (wrong, unseen, made) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()), AtomicUsize::new(0));
     let worker = |workspace: &Workspace| {
         let changes: Vec<Change> = changes::all(workspace).into_iter().step_by(step).collect();
         loop {
@@ -191,12 +173,7 @@ fn play(step: usize) -> BTreeMap<&'static str, usize> {
     let wrong = wrong.into_inner().expect("nobody panicked");
     let made = made.into_inner();
     println!("{made} changes in {:.1?}, {} wrong", begin.elapsed(), wrong.len());
-    assert!(
-        made > 0 && wrong.is_empty(),
-        "{} of {made}:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(made > 0 && wrong.is_empty(), "{} of {made}:\n{}", wrong.len(), wrong.join("\n"));
     unseen.into_inner().expect("nobody panicked")
 }
 
@@ -213,24 +190,14 @@ fn every_tampering_is_found_and_named() {
     let (_, together) = WITHOUT_MEANING[WITHOUT_MEANING.len() - 1];
     for (values, why) in WITHOUT_MEANING {
         let is_needed = unseen.contains_key(why) || *why == together;
-        assert!(
-            is_needed,
-            "{values:?} are found by now ({why}): take them off the list"
-        );
+        assert!(is_needed, "{values:?} are found by now ({why}): take them off the list");
     }
 }
 
 #[test]
 fn a_run_of_all_kinds_of_work_is_derived_again() {
     let workspace = scene::of_all_kinds();
-    let document = workspace
-        .quorum(&["review", "--replay", "r1", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&["review", "--replay", "r1", "--json"]).exits(0).json();
     let counts = &document["counts"];
-    assert_eq!(
-        (&counts["differing"], &counts["lost"]),
-        (&Value::from(0), &Value::from(0)),
-        "{document:#}"
-    );
+    assert_eq!((&counts["differing"], &counts["lost"]), (&Value::from(0), &Value::from(0)), "{document:#}");
 }

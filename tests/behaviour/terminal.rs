@@ -30,9 +30,7 @@ fn stuck() -> Workspace {
 fn states(workspace: &Workspace) -> Vec<String> {
     let document = workspace.status_of("r1");
     let tasks = document["tasks"].as_array().expect("tasks").iter();
-    tasks
-        .map(|task| task["status"].as_str().unwrap_or_default().to_owned())
-        .collect()
+    tasks.map(|task| task["status"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 #[test]
@@ -67,10 +65,7 @@ fn what_would_be_lost_is_asked_about_at_a_terminal() {
             .exits(2)
             .hides(&["[y/N]"])
             .shows(&["confirmation needed", "--no-input", "--yes"]);
-        workspace
-            .quorum(arguments)
-            .exits(2)
-            .says(&["confirmation needed", "no terminal", "--yes"]);
+        workspace.quorum(arguments).exits(2).says(&["confirmation needed", "no terminal", "--yes"]);
         assert_eq!(states(&workspace), ["done", "failed", "pending"], "{arguments:?}");
     }
 }
@@ -93,12 +88,7 @@ fn runs_are_removed_only_on_somebodys_word() {
         let seen = person(&workspace, variables, typed, arguments).exits(2);
         let seen = seen.shows(&["would remove r1 (ended, ok)", "quorum clean --all --yes"]);
         let asked = seen.text.contains("remove 1 run? [y/N]");
-        assert_eq!(
-            asked,
-            variables.is_empty() && arguments.len() == 2,
-            "{}",
-            seen.text
-        );
+        assert_eq!(asked, variables.is_empty() && arguments.len() == 2, "{}", seen.text);
         assert_eq!(workspace.run_folders().len(), 1);
     }
     for (variables, arguments, typed) in [
@@ -107,9 +97,7 @@ fn runs_are_removed_only_on_somebodys_word() {
         (&[("QUORUM_YES", "yes")], &["clean", "--all"], ""),
     ] {
         let workspace = done();
-        person(&workspace, variables, typed, arguments)
-            .exits(0)
-            .shows(&["1 removed, 0 kept"]);
+        person(&workspace, variables, typed, arguments).exits(0).shows(&["1 removed, 0 kept"]);
         assert_eq!(workspace.run_folders().len(), 0);
     }
 }
@@ -162,31 +150,18 @@ fn colour_can_be_forced_on_a_pipe() {
     let workspace = Workspace::with(TWO);
     workspace.quorum(&["run"]).exits(3);
     let status = |variables: &[(&str, &str)], flags: &[&str]| -> Finished {
-        workspace
-            .quorum_with(variables, &[&["status"], flags].concat())
-            .exits(0)
+        workspace.quorum_with(variables, &[&["status"], flags].concat()).exits(0)
     };
     assert!(!status(&[], &[]).stdout.contains('\u{1b}'));
     assert!(status(&[("CLICOLOR_FORCE", "1")], &[]).stdout.contains(COLOR));
-    assert!(
-        !status(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], &[])
-            .stdout
-            .contains('\u{1b}')
-    );
+    assert!(!status(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], &[]).stdout.contains('\u{1b}'));
     assert!(status(&[], &["--color=always"]).stdout.contains(COLOR));
 }
 
 #[test]
 fn symbols_are_ascii_where_the_locale_is() {
     let workspace = Workspace::with(TWO);
-    for flags in [
-        &["run"][..],
-        &["status"],
-        &["plan"],
-        &["metrics"],
-        &["explain"],
-        &["runs"],
-    ] {
+    for flags in [&["run"][..], &["status"], &["plan"], &["metrics"], &["explain"], &["runs"]] {
         let printed = workspace.quorum_with(&[("LANG", "C")], flags);
         let text = format!("{}{}", printed.stdout, printed.stderr);
         assert!(!text.is_empty() && text.is_ascii(), "{flags:?}: {text}");
@@ -210,15 +185,9 @@ fn verbose_says_who_and_how_and_quiet_only_what_failed() {
     for part in ["agent at /", "  process ", "turn 1: ", " | it is broken"] {
         assert!(!usual.contains(part), "{usual}");
     }
-    let quiet = workspace
-        .quorum(&["run", "--fresh", "--quiet", "--yes"])
-        .exits(3)
-        .stderr;
+    let quiet = workspace.quorum(&["run", "--fresh", "--quiet", "--yes"]).exits(3).stderr;
     assert!(quiet.contains("FAIL [") && !quiet.contains("START ["), "{quiet}");
-    workspace
-        .quorum(&["run", "-q", "-v"])
-        .exits(2)
-        .says(&["--quiet", "--verbose"]);
+    workspace.quorum(&["run", "-q", "-v"]).exits(2).says(&["--quiet", "--verbose"]);
 }
 
 #[test]
@@ -226,11 +195,7 @@ fn switches_of_the_environment_are_written_as_people_write_them() {
     let workspace = Workspace::with(TWO);
     let failed = |value: &str| {
         workspace.quorum_with(
-            &[
-                ("QUORUM_FRESH", "1"),
-                ("QUORUM_QUIET", value),
-                ("QUORUM_ALLOW", "task_failed,gate_failed"),
-            ],
+            &[("QUORUM_FRESH", "1"), ("QUORUM_QUIET", value), ("QUORUM_ALLOW", "task_failed,gate_failed")],
             &["run", "--yes"],
         )
     };
@@ -238,41 +203,22 @@ fn switches_of_the_environment_are_written_as_people_write_them() {
         let stderr = failed(value).exits(0).stderr;
         assert_eq!(!stderr.contains("START ["), quiet, "{value:?}: {stderr}");
     }
-    failed("perhaps")
-        .exits(2)
-        .says(&["perhaps", "neither true nor false"]);
-    let list = workspace
-        .quorum(&["runs", "--last", "1", "--json"])
-        .exits(0)
-        .json();
+    failed("perhaps").exits(2).says(&["perhaps", "neither true nor false"]);
+    let list = workspace.quorum(&["runs", "--last", "1", "--json"]).exits(0).json();
     assert_eq!(list["runs"].as_array().map(Vec::len), Some(1));
-    let list = workspace
-        .quorum(&["runs", "--last", "2", "--json"])
-        .exits(0)
-        .json();
+    let list = workspace.quorum(&["runs", "--last", "2", "--json"]).exits(0).json();
     assert_eq!(list["runs"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
 fn a_reader_that_goes_away_is_silent() {
     let workspace = stuck();
-    for command in [
-        "status",
-        "runs",
-        "events",
-        "plan",
-        "metrics",
-        "explain",
-        "schema",
-        "--help",
-        "run --fresh",
-    ] {
+    for command in
+        ["status", "runs", "events", "plan", "metrics", "explain", "schema", "--help", "run --fresh"]
+    {
         let script = format!("set -o pipefail; $0 {command} 2>errors | head -c 1 >/dev/null; true");
         workspace.bash(&script).exits(0);
         let said = workspace.read("errors");
-        assert!(
-            !said.contains("panicked") && !said.contains("roken pipe"),
-            "{command}: {said}"
-        );
+        assert!(!said.contains("panicked") && !said.contains("roken pipe"), "{command}: {said}");
     }
 }

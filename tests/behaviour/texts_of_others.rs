@@ -41,18 +41,12 @@ fn what_a_terminal_would_act_on_is_shown_wherever_agents_speak() {
         command.env("TERM", "xterm");
         let seen = at_terminal(command, 100, "").exits(0);
         for c in HOSTILE {
-            assert!(
-                !seen.text.contains(c),
-                "{arguments:?} shows {c:?}:\n{}",
-                seen.text.escape_debug()
-            );
+            assert!(!seen.text.contains(c), "{arguments:?} shows {c:?}:\n{}", seen.text.escape_debug());
         }
     }
     let mut command = workspace.command(&["logs", "work"]);
     command.env("TERM", "xterm");
-    at_terminal(command, 100, "")
-        .exits(0)
-        .shows(&[r"\u{202e}", r"\u{e0041}", "\nover\nplain größe"]);
+    at_terminal(command, 100, "").exits(0).shows(&[r"\u{202e}", r"\u{e0041}", "\nover\nplain größe"]);
     // A program gets what was said, byte by byte.
     let piped = workspace.quorum(&["logs", "work"]).exits(0).stdout;
     assert_eq!(piped, workspace.read("said"));

@@ -22,10 +22,7 @@ qualityGates: [{name: door, afterTasks: [plain, panelled, unsaid], blocksTasks: 
 fn bars() -> Workspace {
     let workspace = Workspace::with(TASKS);
     workspace.judge("judge", &["SCORE: 80"]);
-    workspace.judge(
-        "scorer",
-        &[r#"{"scores": {"x": {"reasoning": "r", "score": 4}}}"#],
-    );
+    workspace.judge("scorer", &[r#"{"scores": {"x": {"reasoning": "r", "score": 4}}}"#]);
     workspace
 }
 
@@ -39,29 +36,16 @@ fn a_threshold_on_the_command_line_replaces_every_bar_but_those_of_gates() {
     let document = finished.json();
     for title in ["plain", "panelled", "unsaid"] {
         let task = task(&document, title);
-        assert_eq!(
-            (&task["bar"], &task["barOrigin"]),
-            (&json!(90.0), &json!("flag")),
-            "{title}"
-        );
+        assert_eq!((&task["bar"], &task["barOrigin"]), (&json!(90.0), &json!("flag")), "{title}");
     }
     assert_eq!(standing(&document, "plain"), ("done", "below-threshold"));
     assert_eq!(standing(&document, "panelled").0, "failed");
     // A gate's bar is its own: the mean is the 80 that it asks for.
     let reason = gate(&document, "door")["reason"].to_string();
     assert!(!reason.contains("average"), "{reason}");
-    let plan = workspace
-        .quorum(&["plan", "--json", "--eval-threshold", "90"])
-        .exits(0)
-        .json();
-    assert_eq!(
-        plan["evalThreshold"],
-        json!({"points": 90.0, "origin": "flag", "reviews": 3})
-    );
-    let shown = workspace
-        .quorum(&["plan", "--eval-threshold", "90"])
-        .exits(0)
-        .stdout;
+    let plan = workspace.quorum(&["plan", "--json", "--eval-threshold", "90"]).exits(0).json();
+    assert_eq!(plan["evalThreshold"], json!({"points": 90.0, "origin": "flag", "reviews": 3}));
+    let shown = workspace.quorum(&["plan", "--eval-threshold", "90"]).exits(0).stdout;
     assert!(shown.contains("applies to 3 reviews"), "{shown}");
 }
 
@@ -91,22 +75,11 @@ fn a_threshold_that_applies_to_nothing_is_a_warning_before_the_start() {
     let workspace = Workspace::with(
         "name: none\nagents: {worker: {run: echo work}}\ntasks: [{title: work, expectations: [{type: test, command: 'true'}]}]\n",
     );
-    for command in [
-        &["run", "--eval-threshold", "99"][..],
-        &["validate", "--eval-threshold", "99"],
-    ] {
-        workspace
-            .quorum(command)
-            .exits(0)
-            .says(&["warning: --eval-threshold 99 applies to nothing"]);
+    for command in [&["run", "--eval-threshold", "99"][..], &["validate", "--eval-threshold", "99"]] {
+        workspace.quorum(command).exits(0).says(&["warning: --eval-threshold 99 applies to nothing"]);
     }
-    let plan = workspace
-        .quorum(&["plan", "--json", "--eval-threshold", "99"])
-        .json();
-    assert!(
-        plan["warnings"][0].to_string().contains("applies to nothing"),
-        "{plan}"
-    );
+    let plan = workspace.quorum(&["plan", "--json", "--eval-threshold", "99"]).json();
+    assert!(plan["warnings"][0].to_string().contains("applies to nothing"), "{plan}");
 }
 
 #[test]
@@ -144,22 +117,11 @@ fn a_gate_that_cannot_pass_without_reviews_is_told_before_anything_starts() {
         );
     }
     let plan = workspace.quorum(&["plan", "--json", "--no-eval"]).exits(0).json();
-    assert!(
-        plan["warnings"].to_string().contains("'door' cannot pass"),
-        "{plan}"
-    );
+    assert!(plan["warnings"].to_string().contains("'door' cannot pass"), "{plan}");
     let shown = workspace.quorum(&["plan", "--no-eval"]).exits(0).stdout;
     assert!(shown.contains("'door' cannot pass"), "{shown}");
-    let checked = workspace
-        .quorum_with(&[("EVAL", "off")], &["validate", "--json"])
-        .exits(0)
-        .json();
-    assert!(
-        checked["files"][0]["warnings"]
-            .to_string()
-            .contains("'door' cannot pass"),
-        "{checked}"
-    );
+    let checked = workspace.quorum_with(&[("EVAL", "off")], &["validate", "--json"]).exits(0).json();
+    assert!(checked["files"][0]["warnings"].to_string().contains("'door' cannot pass"), "{checked}");
 }
 
 #[test]
@@ -202,27 +164,18 @@ tasks:
         "'other'",
         "role: reviewer",
     ]);
-    assert!(
-        !finished.stderr.contains("meant so") && !finished.stderr.contains("checked"),
-        "{finished:?}"
-    );
+    assert!(!finished.stderr.contains("meant so") && !finished.stderr.contains("checked"), "{finished:?}");
 }
 
 #[test]
 fn an_unknown_word_in_eval_is_an_error_of_those_who_read_it() {
     let workspace = bars();
     for command in [&["run"][..], &["plan"], &["validate"]] {
-        workspace
-            .quorum_with(&[("EVAL", "maybe")], command)
-            .exits(2)
-            .says(&["EVAL", "maybe"]);
+        workspace.quorum_with(&[("EVAL", "maybe")], command).exits(2).says(&["EVAL", "maybe"]);
     }
     workspace.assert_nothing_started();
     for word in ["on", "1", "YES", ""] {
-        let plan = workspace
-            .quorum_with(&[("EVAL", word)], &["plan", "--json"])
-            .exits(0)
-            .json();
+        let plan = workspace.quorum_with(&[("EVAL", word)], &["plan", "--json"]).exits(0).json();
         assert_eq!(plan["evaluate"], true, "{word}");
     }
     workspace.quorum_with(&[("EVAL", "maybe")], &["runs"]).exits(0);
@@ -232,22 +185,14 @@ fn an_unknown_word_in_eval_is_an_error_of_those_who_read_it() {
 fn a_bad_variable_is_named_and_concerns_only_who_reads_it() {
     let workspace = bars();
     for (name, value) in [("QUORUM_JOBS", "abc"), ("QUORUM_EVAL_THRESHOLD", "10")] {
-        workspace
-            .quorum_with(&[(name, value)], &["run"])
-            .exits(2)
-            .says(&[name, value]);
-        workspace
-            .quorum_with(&[(name, value)], &[])
-            .exits(2)
-            .says(&[name, value]);
+        workspace.quorum_with(&[(name, value)], &["run"]).exits(2).says(&[name, value]);
+        workspace.quorum_with(&[(name, value)], &[]).exits(2).says(&[name, value]);
         for command in [&["runs"][..], &["explain", "Q0101"], &["schema", "mission"]] {
             workspace.quorum_with(&[(name, value)], command).exits(0);
         }
     }
     // What was typed is to blame where it was typed.
-    let typed = workspace
-        .quorum_with(&[("QUORUM_JOBS", "abc")], &["run", "--jobs", "abc"])
-        .exits(2);
+    let typed = workspace.quorum_with(&[("QUORUM_JOBS", "abc")], &["run", "--jobs", "abc"]).exits(2);
     assert!(!typed.stderr.contains("QUORUM_JOBS"), "{typed:?}");
 }
 

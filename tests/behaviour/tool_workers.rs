@@ -55,53 +55,28 @@ fn a_model_reads_writes_and_runs_and_every_call_is_on_record() {
         "type: implement, targetFiles: [src/out.txt], description: Write it to a file",
     );
     workspace.write("given.txt", "given");
-    let secrets = [
-        ("OPENAI_API_KEY", "sk-secret-1"),
-        ("QUORUM_OPERATOR_KEY", "sk-secret-2"),
-    ];
-    let document = workspace
-        .quorum_with(&secrets, &["run", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let secrets = [("OPENAI_API_KEY", "sk-secret-1"), ("QUORUM_OPERATOR_KEY", "sk-secret-2")];
+    let document = workspace.quorum_with(&secrets, &["run", "mission.yaml", "--json"]).exits(0).json();
     assert_eq!(standing(&document, "work").0, "done");
     assert_eq!(workspace.read("src/out.txt"), "hello\n");
     // Seven requests, all of them counted and charged.
     let usage = &task(&document, "work")["usage"];
-    assert_eq!(
-        (&usage["requests"], &usage["inputTokens"]),
-        (&json!(7), &json!(700))
-    );
+    assert_eq!((&usage["requests"], &usage["inputTokens"]), (&json!(7), &json!(700)));
     let asked = model.asked();
     let given = results(asked.last().unwrap());
     assert_eq!(given[1], "given");
     assert_eq!(given[3], "exit 0\nhello\n");
-    assert!(
-        given[4].starts_with("exit 3\n") && given[4].contains("to-stderr"),
-        "{}",
-        given[4]
-    );
-    assert!(
-        given[4].contains("QUORUM_TASK=work") && !given[4].contains("sk-secret"),
-        "{}",
-        given[4]
-    );
+    assert!(given[4].starts_with("exit 3\n") && given[4].contains("to-stderr"), "{}", given[4]);
+    assert!(given[4].contains("QUORUM_TASK=work") && !given[4].contains("sk-secret"), "{}", given[4]);
     assert!(given[5].contains("outside of the workspace"));
     let end = finished(&workspace);
     // What was refused did nothing.
     assert_eq!(end["toolCalls"], 5);
-    assert_eq!(
-        (&end["tools"]["calls"], &end["tools"]["failed"]),
-        (&json!(6), &json!(1))
-    );
+    assert_eq!((&end["tools"]["calls"], &end["tools"]["failed"]), (&json!(6), &json!(1)));
     let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
-    let path = shown["attempts"][0]["turns"][0]["tools"]["ledger"]["path"]
-        .as_str()
-        .unwrap();
+    let path = shown["attempts"][0]["turns"][0]["tools"]["ledger"]["path"].as_str().unwrap();
     let ledger = std::fs::read_to_string(path).unwrap();
-    let calls: Vec<Value> = ledger
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let calls: Vec<Value> = ledger.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let exits: Vec<_> = calls.iter().map(|call| call["exit"].as_i64()).collect();
     assert_eq!(exits, [None, None, None, Some(0), Some(3), None]);
     assert_eq!(calls[2]["arguments"]["path"], "src/out.txt");
@@ -113,15 +88,7 @@ fn a_model_reads_writes_and_runs_and_every_call_is_on_record() {
         .filter(|event| event["event"] == "agent:activity")
         .map(|event| event["summary"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        activity[..4],
-        [
-            "list .",
-            "read given.txt",
-            "write src/out.txt",
-            "run cat src/out.txt"
-        ]
-    );
+    assert_eq!(activity[..4], ["list .", "read given.txt", "write src/out.txt", "run cat src/out.txt"]);
     workspace.quorum(&["doctor", "state"]).exits(0);
     let said = workspace.quorum(&["logs", "work", "--tools"]).exits(0).stdout;
     assert_eq!(said, ledger);
@@ -148,10 +115,7 @@ fn what_is_not_allowed_is_not_offered_and_refused() {
         assert_eq!(offered, names);
         assert!(!workspace.exists("x"));
         let end = finished(&workspace);
-        assert_eq!(
-            (&end["toolCalls"], &end["tools"]["failed"]),
-            (&json!(1), &json!(2))
-        );
+        assert_eq!((&end["toolCalls"], &end["tools"]["failed"]), (&json!(1), &json!(2)));
     }
 }
 
@@ -161,10 +125,7 @@ fn a_model_that_calls_no_tool_has_not_done_the_work() {
     let idle = Model::new(|_| {
         says("I have implemented everything that was asked for, and it is all done. ".repeat(3))
     });
-    let denied = doing(
-        vec![("write", json!({"path": ".env", "content": "x"}))],
-        "All is done.",
-    );
+    let denied = doing(vec![("write", json!({"path": ".env", "content": "x"}))], "All is done.");
     for model in [&idle, &denied] {
         for more in ["type: implement", "requiresToolCalls: true", "type: test"] {
             let workspace = workspace(model, "[read, write]", more);
@@ -179,22 +140,16 @@ fn a_model_that_calls_no_tool_has_not_done_the_work() {
     workspace.run_json(0, &[]);
     // Without tools nothing is known of its calls, and asking for them is refused beforehand.
     let text = workspace.read("mission.yaml");
-    let text = text
-        .replace(", tools: [read, write]", "")
-        .replace("type: research", "requiresToolCalls: true");
+    let text =
+        text.replace(", tools: [read, write]", "").replace("type: research", "requiresToolCalls: true");
     workspace.write("mission.yaml", text);
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["Q0420", "`tools`"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0420", "`tools`"]);
 }
 
 #[test]
 fn files_that_should_have_been_written_are_missed() {
-    let model = doing(
-        vec![("read", json!({"path": "mission.yaml"}))],
-        "I have written the report to report.md.",
-    );
+    let model =
+        doing(vec![("read", json!({"path": "mission.yaml"}))], "I have written the report to report.md.");
     let workspace = workspace(
         &model,
         "[read, write]",
@@ -222,13 +177,7 @@ fn what_is_protected_is_not_written_and_a_command_that_changes_it_fails_the_task
     std::os::unix::fs::symlink("tests", workspace1.path("way")).unwrap();
     workspace1.run_json(0, &[]);
     assert_eq!(workspace1.read("tests/a.txt"), "as it was");
-    assert_eq!(
-        (
-            &finished(&workspace1)["tools"]["failed"],
-            workspace1.exists("free.txt")
-        ),
-        (&json!(5), true)
-    );
+    assert_eq!((&finished(&workspace1)["tools"]["failed"], workspace1.exists("free.txt")), (&json!(5), true));
     let runs = doing(vec![("run", json!({"shell": "echo x >tests/a.txt"}))], "done");
     let workspace2 = workspace(&runs, "[run]", "protect: ['tests/**']");
     workspace2.write("tests/a.txt", "as it was");
@@ -239,24 +188,15 @@ fn what_is_protected_is_not_written_and_a_command_that_changes_it_fails_the_task
 #[test]
 fn a_command_dies_with_its_time_and_with_its_turn() {
     let model = doing(
-        vec![(
-            "run",
-            json!({"shell": "echo $$ >pid; sleep 60 & wait", "timeoutSeconds": 1}),
-        )],
+        vec![("run", json!({"shell": "echo $$ >pid; sleep 60 & wait", "timeoutSeconds": 1}))],
         "It hung.",
     );
     let workspace1 = workspace(&model, "[run]", "type: research");
     workspace1.run_json(0, &[]);
     let given = results(model.asked().last().unwrap());
-    assert!(
-        given[0].starts_with("killed after its time-out of 1s"),
-        "{given:?}"
-    );
+    assert!(given[0].starts_with("killed after its time-out of 1s"), "{given:?}");
     // The turn's own time ends the command, and the turn.
-    let model = doing(
-        vec![("run", json!({"shell": "echo $$ >pid; sleep 60 & wait"}))],
-        "never said",
-    );
+    let model = doing(vec![("run", json!({"shell": "echo $$ >pid; sleep 60 & wait"}))], "never said");
     let workspace2 = workspace(&model, "[run]", "maxDuration: 1s");
     let document = workspace2.run_json(3, &[]);
     assert_eq!(task(&document, "work")["failure"]["mode"], "timeout");
@@ -295,10 +235,9 @@ fn a_provider_that_fails_in_the_middle_fails_the_turn_and_nothing_is_done_twice(
 
 #[test]
 fn a_turn_that_dies_with_its_runner_is_started_anew_and_with_side_effects_parked() {
-    for (more, code, kinds) in [
-        ("type: other", 0, vec!["execute"]),
-        ("sideEffects: true", 8, vec!["execute"]),
-    ] {
+    for (more, code, kinds) in
+        [("type: other", 0, vec!["execute"]), ("sideEffects: true", 8, vec!["execute"])]
+    {
         let model = Model::new(|body| match results(body).len() {
             0 => wants(&[(
                 "run",
@@ -345,13 +284,10 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
             _ => says("bye"),
         }
     });
-    let workspace = workspace(
-        &model,
-        "[read]",
-        "type: research, expectations: [{type: script, command: 'true'}]",
-    )
-    .tap_mission("evaluate: false, ", "")
-    .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
+    let workspace =
+        workspace(&model, "[read]", "type: research, expectations: [{type: script, command: 'true'}]")
+            .tap_mission("evaluate: false, ", "")
+            .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
     let document = workspace.run_json(8, &[]);
     let approval = &document["approvals"][0];
     assert_eq!(approval["reason"], "question");
@@ -361,11 +297,7 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "part").0, "done");
     let events = workspace.events();
-    assert!(
-        events
-            .iter()
-            .any(|event| event["event"] == "agent:activity" && event["summary"] == "half way")
-    );
+    assert!(events.iter().any(|event| event["event"] == "agent:activity" && event["summary"] == "half way"));
     let said = workspace.quorum(&["logs", "work"]).exits(0).stdout;
     assert!(said.ends_with("The answer."), "{said}");
 }
@@ -377,11 +309,7 @@ fn who_may_not_run_commands_has_none_run_by_the_gate_of_work_it_hands_down() {
         0 => wants(&[("delegate", delegates.clone())]),
         _ => says("Handed down."),
     });
-    for (tools, runs) in [
-        ("[read]", false),
-        ("{read: allow, run: ask}", false),
-        ("[read, run]", true),
-    ] {
+    for (tools, runs) in [("[read]", false), ("{read: allow, run: ask}", false), ("[read, run]", true)] {
         let workspace = workspace(&model, tools, "expectations: [{type: script, command: 'true'}]")
             .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
         workspace.quorum(&["run", "mission.yaml", "--json"]);
@@ -493,20 +421,14 @@ fn a_provider_without_tools_fails_such_a_worker() {
     });
     let workspace = workspace(&model, "[write]", "type: other");
     let document = workspace.run_json(3, &[]);
-    let message = task(&document, "work")["failure"]["message"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let message = task(&document, "work")["failure"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("does not support tools"), "{message}");
 }
 
 #[test]
 fn tools_are_for_models() {
-    for (tools, said) in [
-        ("[read, wrote]", "'wrote'"),
-        ("{read: maybe}", "maybe"),
-        ("{look: allow}", "look"),
-    ] {
+    for (tools, said) in [("[read, wrote]", "'wrote'"), ("{read: maybe}", "maybe"), ("{look: allow}", "look")]
+    {
         let workspace = Workspace::with(&format!(
             "name: m\nagents: {{w: {{adapter: openai, model: m, tools: {tools}}}}}\ntasks: [{{title: t}}]\n"
         ));
@@ -515,10 +437,7 @@ fn tools_are_for_models() {
     }
     let workspace =
         Workspace::with("name: m\nagents: {w: {run: echo x, tools: [read]}}\ntasks: [{title: t}]\n");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["`tools` does not apply"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["`tools` does not apply"]);
     workspace.assert_nothing_started();
 }
 
@@ -543,65 +462,20 @@ fn preflight_goes_by_the_record_of_calls() {
     let read = ("read", json!({"path": "there.txt"}));
     let write = ("write", json!({"path": "there.txt", "content": "new"}));
     for (row, calls, more, points) in [
-        (
-            1,
-            vec![read.clone(), read.clone(), read.clone()],
-            "type: implement",
-            None,
-        ),
-        (
-            2,
-            vec![read.clone()],
-            "type: implement, targetFiles: [missing]",
-            Some(20.0),
-        ),
-        (
-            3,
-            vec![("write", json!({"path": "empty", "content": ""}))],
-            "targetFiles: [empty]",
-            Some(20.0),
-        ),
-        (
-            4,
-            vec![read.clone()],
-            "type: implement, targetFiles: [there.txt, missing]",
-            None,
-        ),
+        (1, vec![read.clone(), read.clone(), read.clone()], "type: implement", None),
+        (2, vec![read.clone()], "type: implement, targetFiles: [missing]", Some(20.0)),
+        (3, vec![("write", json!({"path": "empty", "content": ""}))], "targetFiles: [empty]", Some(20.0)),
+        (4, vec![read.clone()], "type: implement, targetFiles: [there.txt, missing]", None),
         (6, vec![read.clone()], "targetFiles: [folder]", Some(20.0)),
         (7, vec![], "type: implement", Some(0.0)),
         (8, vec![], "type: implement, targetFiles: [there.txt]", Some(0.0)),
         (11, vec![], "type: research", None),
         (13, vec![], "type: implement, requiresToolCalls: false", None),
-        (
-            14,
-            vec![],
-            "type: research, description: Write findings to a report",
-            Some(20.0),
-        ),
-        (
-            15,
-            vec![],
-            "type: research, description: Save to notes.md",
-            Some(20.0),
-        ),
-        (
-            17,
-            vec![],
-            "type: research, description: create the reporting",
-            None,
-        ),
-        (
-            19,
-            vec![read.clone()],
-            "type: research, description: Write findings to a report",
-            None,
-        ),
-        (
-            20,
-            vec![write.clone()],
-            "type: research, description: Write findings to a report",
-            None,
-        ),
+        (14, vec![], "type: research, description: Write findings to a report", Some(20.0)),
+        (15, vec![], "type: research, description: Save to notes.md", Some(20.0)),
+        (17, vec![], "type: research, description: create the reporting", None),
+        (19, vec![read.clone()], "type: research, description: Write findings to a report", None),
+        (20, vec![write.clone()], "type: research, description: Write findings to a report", None),
         (21, vec![], "type: research, targetFiles: [there.txt]", Some(20.0)),
     ] {
         let says_at_last = words.clone();
@@ -616,21 +490,14 @@ fn preflight_goes_by_the_record_of_calls() {
         let document = finished.json();
         let work = task(&document, "work");
         assert_eq!(work["points"].as_f64(), points, "row {row}: {work}");
-        assert_eq!(
-            finished.code(),
-            Some(if points.is_some() { 3 } else { 0 }),
-            "row {row}"
-        );
+        assert_eq!(finished.code(), Some(if points.is_some() { 3 } else { 0 }), "row {row}");
     }
 }
 
 #[test]
 fn what_a_model_says_beside_its_work_is_blotted_out_too() {
     let calls = [
-        (
-            "run",
-            json!({"argv": ["curl", "-H", "Authorization: hush-hush-77"]}),
-        ),
+        ("run", json!({"argv": ["curl", "-H", "Authorization: hush-hush-77"]})),
         ("ask", json!({"text": "Is hush-hush-77 still right?"})),
     ];
     for call in calls {
@@ -644,15 +511,9 @@ fn what_a_model_says_beside_its_work_is_blotted_out_too() {
             model.base()
         ));
         let secrets = [("KVAL", "hush-hush-77")];
-        let document = workspace
-            .quorum_with(&secrets, &["run", "mission.yaml", "--json"])
-            .exits(8)
-            .json();
+        let document = workspace.quorum_with(&secrets, &["run", "mission.yaml", "--json"]).exits(8).json();
         let message = document["approvals"][0]["message"].as_str().unwrap();
-        assert!(
-            message.contains("[redacted]") && !message.contains("hush"),
-            "{message}"
-        );
+        assert!(message.contains("[redacted]") && !message.contains("hush"), "{message}");
         let journal = std::fs::read_to_string(workspace.journal()).unwrap();
         assert!(!journal.contains("hush-hush"), "{journal}");
     }

@@ -29,11 +29,8 @@ const KILLS_EACH: u32 = 5;
 fn lattice() -> Workspace {
     let mut tasks = String::new();
     for n in 0..TASKS {
-        let dependencies: Vec<String> = [6, 9]
-            .iter()
-            .filter(|back| n >= **back)
-            .map(|back| format!("t{}", n - back))
-            .collect();
+        let dependencies: Vec<String> =
+            [6, 9].iter().filter(|back| n >= **back).map(|back| format!("t{}", n - back)).collect();
         let expectations = match n % 10 {
             // Their check passes at the second attempt.
             5 if n != 25 => ", expectations: [{type: test, command: 'test $QUORUM_ATTEMPT -ge 2'}]",
@@ -70,11 +67,8 @@ qualityGates:
 /// What must not depend on what happened on the way.
 fn essence(document: &Value) -> Value {
     // Tasks that are added stand in the order in which they came.
-    let mut tasks: Vec<&Value> = document["tasks"]
-        .as_array()
-        .expect("the document has tasks")
-        .iter()
-        .collect();
+    let mut tasks: Vec<&Value> =
+        document["tasks"].as_array().expect("the document has tasks").iter().collect();
     tasks.sort_by_key(|task| task["title"].as_str());
     let tasks: Vec<Value> = tasks
         .into_iter()
@@ -91,11 +85,7 @@ fn essence(document: &Value) -> Value {
                 task["added"],
                 task["supersededBy"],
                 // A task that has failed waits for nothing more, so what it waited for hangs on when it failed.
-                if task["status"] == "failed" {
-                    &Value::Null
-                } else {
-                    &task["dependsOn"]
-                }
+                if task["status"] == "failed" { &Value::Null } else { &task["dependsOn"] }
             ])
         })
         .collect();
@@ -163,9 +153,7 @@ fn turns(events: &[Value], name: &str) -> Vec<(String, u64, u64)> {
 fn assert_intact(workspace: &Workspace, before: &[Value]) -> Vec<Value> {
     let status = workspace.status();
     let events = workspace.events();
-    let has_end = events
-        .last()
-        .is_some_and(|event| event["event"] == "run:finished");
+    let has_end = events.last().is_some_and(|event| event["event"] == "run:finished");
     assert_eq!(status["state"] == "crashed", !has_end, "{}", status["state"]);
     assert_eq!(events[..before.len()], *before, "what was on record has changed");
     assert_lawful(&events, true);
@@ -180,19 +168,11 @@ fn assert_nothing_repeated(workspace: &Workspace, events: &[Value]) {
         assert!(all.insert(line.clone()), "a turn was run twice: {line}");
         let words: Vec<&str> = line.split(' ').collect();
         let number = |word: &str| word.parse::<u64>().expect("a number");
-        log.entry((words[0].to_owned(), number(words[1])))
-            .or_default()
-            .push(number(words[2]));
+        log.entry((words[0].to_owned(), number(words[1]))).or_default().push(number(words[2]));
     }
     for (task, attempt, turn) in turns(events, "work:ended turn !lost") {
-        let started = log
-            .get(&(task.clone(), attempt))
-            .expect("what finished was started");
-        assert_eq!(
-            started.last(),
-            Some(&turn),
-            "{task} {attempt}: done again after it had finished"
-        );
+        let started = log.get(&(task.clone(), attempt)).expect("what finished was started");
+        assert_eq!(started.last(), Some(&turn), "{task} {attempt}: done again after it had finished");
     }
 }
 
@@ -208,22 +188,13 @@ fn torture(seed: u64, undisturbed: &Value, whole: u64) {
             _ => dice.below(whole / u64::from(KILLS_EACH)),
         };
         let reached = length(&journal) + 1 + step;
-        let command = if session == 0 {
-            &["run", "mission.yaml", "--run-id", "r1"][..]
-        } else {
-            &["resume"]
-        };
+        let command = if session == 0 { &["run", "mission.yaml", "--run-id", "r1"][..] } else { &["resume"] };
         let killed = kill_at(workspace.start(command), &journal, reached);
-        assert!(
-            killed,
-            "seed {seed}: session {session} ended before it could be killed"
-        );
+        assert!(killed, "seed {seed}: session {session} ended before it could be killed");
         events = assert_intact(&workspace, &events);
         assert_nothing_repeated(&workspace, &events);
     }
-    let code = undisturbed["exitCode"]
-        .as_i64()
-        .and_then(|code| i32::try_from(code).ok());
+    let code = undisturbed["exitCode"].as_i64().and_then(|code| i32::try_from(code).ok());
     let document = workspace.resume_json(code.expect("the undisturbed run has ended"), &[]);
     assert_eq!(essence(&document), *undisturbed, "seed {seed}");
     assert_eq!(essence(&workspace.status()), *undisturbed, "seed {seed}");

@@ -70,10 +70,7 @@ fn what_the_session_may_not_wait_for_ends_it_resumable_with_the_time() {
         assert_eq!((&rows[0]["id"], &rows[0]["task"]), (&Value::Null, &json!("t")));
         assert_eq!(standing(&document, "t").0, "pending");
         let waiting = &task(&document, "t")["waiting"];
-        assert_eq!(
-            (&waiting["reason"], &waiting["id"]),
-            (&json!("window"), &Value::Null)
-        );
+        assert_eq!((&waiting["reason"], &waiting["id"]), (&json!("window"), &Value::Null));
         let listed = workspace.quorum(&["approvals", "--json"]).exits(0).json();
         assert_eq!(listed["approvals"][0]["reason"], "window");
         // Nobody is asked, and no attempt is spent, when a later session finds it so as well.
@@ -99,9 +96,7 @@ fn a_task_that_waits_holds_no_slot() {
 
 #[test]
 fn a_window_outlives_a_kill() {
-    let worker = once(&limit(
-        "Claude usage limit reached. Your limit will reset in 90 minutes",
-    ));
+    let worker = once(&limit("Claude usage limit reached. Your limit will reset in 90 minutes"));
     let workspace = Workspace::with(&mission(&worker, "maxRetries: 0", ""));
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r"]);
     wait_for("the window", || {
@@ -149,10 +144,7 @@ fn a_judge_that_meets_a_limit_is_asked_again_and_is_no_fault() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "t"), ("done", "clean"));
     assert_eq!(
-        (
-            attempts(&document, "t"),
-            document["counts"]["indeterminate"].as_u64()
-        ),
+        (attempts(&document, "t"), document["counts"]["indeterminate"].as_u64()),
         (vec!["execute"], Some(0))
     );
     assert_eq!(workspace.lines("asked").len(), 2);
@@ -160,10 +152,7 @@ fn a_judge_that_meets_a_limit_is_asked_again_and_is_no_fault() {
     let workspace = judged(", maxWindowWait: 10m");
     let document = workspace.run_json(7, &[]);
     assert_eq!(document["counts"]["indeterminate"], 0);
-    assert_eq!(
-        (windows(&document).len(), attempts(&document, "t")),
-        (1, vec!["execute"])
-    );
+    assert_eq!((windows(&document).len(), attempts(&document, "t")), (1, vec!["execute"]));
     assert!(document["resumableAt"].is_string());
 }
 
@@ -179,10 +168,7 @@ fn an_agent_with_side_effects_is_not_spoken_to_again_without_a_person() {
 #[test]
 fn a_prompt_that_is_too_long_is_followed_by_one_short_one() {
     let long = "b".repeat(30_000);
-    for (fails, code, want) in [
-        (1, 0, &["execute", "retry"][..]),
-        (9, 3, &["execute", "retry"][..]),
-    ] {
+    for (fails, code, want) in [(1, 0, &["execute", "retry"][..]), (9, 3, &["execute", "retry"][..])] {
         let worker = format!(
             "cat > prompt.$QUORUM_ATTEMPT; echo x >> turns; if [ $(wc -l < turns) -le {fails} ]; then echo '{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"prompt is too long: 250000 tokens\"}}}}'; exit 1; fi; echo done > out.txt"
         );
@@ -192,11 +178,7 @@ fn a_prompt_that_is_too_long_is_followed_by_one_short_one() {
         assert_eq!(attempts(&document, "t"), want);
         assert!(workspace.read("prompt.1").len() > 30_000);
         let short = workspace.read("prompt.2");
-        assert!(
-            short.chars().count() <= 16_000 && short.contains("# Task: t"),
-            "{}",
-            short.len()
-        );
+        assert!(short.chars().count() <= 16_000 && short.contains("# Task: t"), "{}", short.len());
         if code == 3 {
             assert_eq!(task(&document, "t")["failure"]["class"], "context_too_long");
         }
@@ -209,10 +191,7 @@ fn between_attempts_that_a_provider_failed_there_is_a_pause_that_doubles() {
     let workspace = Workspace::with(&mission(worker, "maxRetries: 2", "")).at_scale("0.001");
     let begin = Instant::now();
     let document = workspace.run_json(3, &[]);
-    assert!(
-        begin.elapsed().as_secs() < 10,
-        "15 s and more are to be waited at full scale"
-    );
+    assert!(begin.elapsed().as_secs() < 10, "15 s and more are to be waited at full scale");
     assert_eq!(attempts(&document, "t"), ["execute", "retry", "retry"]);
     let events = workspace.events();
     let pauses: Vec<i64> = events
@@ -224,10 +203,7 @@ fn between_attempts_that_a_provider_failed_there_is_a_pause_that_doubles() {
         })
         .collect();
     assert_eq!(pauses.len(), 2, "{pauses:?}");
-    assert!(
-        (4_900..=7_600).contains(&pauses[0]) && (9_900..=15_100).contains(&pauses[1]),
-        "{pauses:?}"
-    );
+    assert!((4_900..=7_600).contains(&pauses[0]) && (9_900..=15_100).contains(&pauses[1]), "{pauses:?}");
 }
 
 #[test]
@@ -236,10 +212,7 @@ fn a_told_pause_is_the_least_that_is_waited() {
     let workspace = Workspace::with(&mission(worker, "maxRetries: 1", "")).at_scale("0.001");
     workspace.run_json(3, &[]);
     let events = workspace.events();
-    let backoff = events
-        .iter()
-        .find(|event| event["event"] == "task:backoff")
-        .unwrap();
+    let backoff = events.iter().find(|event| event["event"] == "task:backoff").unwrap();
     let at = |key: &str| chrono::DateTime::parse_from_rfc3339(backoff[key].as_str().unwrap()).unwrap();
     assert!((at("until") - at("at")).num_seconds() >= 89, "{backoff}");
 }

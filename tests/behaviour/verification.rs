@@ -36,8 +36,7 @@ fn reviewed(workspace: &Workspace, code: i32, arguments: &[&str]) -> Value {
 
 fn results(criteria: &Value) -> Vec<(&str, &str)> {
     let rows = criteria.as_array().expect("a list of criteria").iter();
-    rows.map(|row| (row["result"].as_str().unwrap(), row["evidence"].as_str().unwrap()))
-        .collect()
+    rows.map(|row| (row["result"].as_str().unwrap(), row["evidence"].as_str().unwrap())).collect()
 }
 
 #[test]
@@ -49,29 +48,13 @@ fn work_that_meets_its_criteria_is_clean_and_says_what_was_checked() {
     ];
     let script = "echo 'quorum run mission.yaml' > guide.md; echo wrote the guide";
     let workspace = workspace(&criteria, "", script);
-    let document = workspace.run_json(
-        0,
-        &["--report", "junit=junit.xml", "--report", "markdown=report.md"],
-    );
+    let document = workspace.run_json(0, &["--report", "junit=junit.xml", "--report", "markdown=report.md"]);
     let done = task(&document, "guide");
-    assert_eq!(
-        (&done["qualityFlag"], &done["points"]),
-        (&json!("clean"), &json!(100.0))
-    );
+    assert_eq!((&done["qualityFlag"], &done["points"]), (&json!("clean"), &json!(100.0)));
     let review = &done["reviews"][0];
     assert_eq!(
-        (
-            &review["stage"],
-            &review["reviewer"],
-            &review["verdict"],
-            &review["confidence"]
-        ),
-        (
-            &json!("verification"),
-            &json!("heuristic"),
-            &json!("pass"),
-            &json!(1.0)
-        )
+        (&review["stage"], &review["reviewer"], &review["verdict"], &review["confidence"]),
+        (&json!("verification"), &json!("heuristic"), &json!("pass"), &json!(1.0))
     );
     assert_eq!(
         results(&review["criteria"]),
@@ -86,24 +69,10 @@ fn work_that_meets_its_criteria_is_clean_and_says_what_was_checked() {
     assert_eq!(show["attempts"][0]["stages"][0]["stage"], "verification");
     assert_eq!(show["attempts"][0]["stages"][0]["criteria"], review["criteria"]);
     let human = workspace.quorum(&["show", "guide"]).exits(0);
-    assert!(
-        human.stdout.contains("passed `guide.md` exists"),
-        "{}",
-        human.stdout
-    );
-    let named = |name: &str| {
-        workspace
-            .events()
-            .into_iter()
-            .filter(|event| is(event, name))
-            .count()
-    };
+    assert!(human.stdout.contains("passed `guide.md` exists"), "{}", human.stdout);
+    let named = |name: &str| workspace.events().into_iter().filter(|event| is(event, name)).count();
     assert_eq!(
-        (
-            named("work:requested grade"),
-            named("stage:verdict"),
-            named("assessment:complete")
-        ),
+        (named("work:requested grade"), named("stage:verdict"), named("assessment:complete")),
         (1, 1, 1)
     );
     assert!(workspace.read("junit.xml").contains("3/3 criteria met"));
@@ -122,44 +91,23 @@ fn work_goes_back_with_what_was_seen_until_it_meets_its_criteria() {
         (&json!("fail"), &json!("required-criterion"), &json!(0.0))
     );
     let told = workspace.read("prompt.2");
-    assert!(
-        told.contains("not met: `guide.md` exists (guide.md does not exist)"),
-        "{told}"
-    );
-    assert!(
-        told.contains("not met: `cat guide.md` passes (`cat guide.md` exited 1)"),
-        "{told}"
-    );
-    assert!(
-        told.contains("No such file"),
-        "the end of its output is quoted:\n{told}"
-    );
+    assert!(told.contains("not met: `guide.md` exists (guide.md does not exist)"), "{told}");
+    assert!(told.contains("not met: `cat guide.md` passes (`cat guide.md` exited 1)"), "{told}");
+    assert!(told.contains("No such file"), "the end of its output is quoted:\n{told}");
 }
 
 #[test]
 fn work_that_never_meets_its_criteria_is_failed() {
-    let workspace = workspace(
-        &["`guide.md` contains `hello`"],
-        "",
-        "echo n >> log; echo bye > guide.md",
-    );
+    let workspace = workspace(&["`guide.md` contains `hello`"], "", "echo n >> log; echo bye > guide.md");
     let document = workspace.run_json(3, &["--max-attempts", "2", "--report", "junit=junit.xml"]);
     assert_eq!(standing(&document, "guide").0, "failed");
     assert_eq!(task(&document, "guide")["failure"]["mode"], "quality");
-    assert!(
-        workspace
-            .read("junit.xml")
-            .contains("guide.md does not contain `hello`")
-    );
+    assert!(workspace.read("junit.xml").contains("guide.md does not contain `hello`"));
 }
 
 #[test]
 fn the_same_work_twice_is_no_progress() {
-    let workspace = workspace(
-        &["`guide.md` contains `hello`"],
-        "",
-        "echo n >> log; echo bye > guide.md",
-    );
+    let workspace = workspace(&["`guide.md` contains `hello`"], "", "echo n >> log; echo bye > guide.md");
     let document = workspace.run_json(3, &[]);
     assert_eq!(workspace.lines("log").len(), 2);
     let message = task(&document, "guide")["failure"]["message"].clone();
@@ -173,10 +121,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
     let waiting = task(&document, "guide");
     assert_eq!(waiting["status"], "awaiting_approval");
     let message = document["approvals"][0]["message"].as_str().unwrap();
-    assert!(
-        message.contains("1 of 2 criteria could not be checked: It reads well"),
-        "{message}"
-    );
+    assert!(message.contains("1 of 2 criteria could not be checked: It reads well"), "{message}");
     let id = document["approvals"][0]["id"].as_str().unwrap();
     workspace.quorum(&["approve", id, "--as", "ada"]).exits(0);
     let status = workspace.status();
@@ -190,17 +135,11 @@ fn what_cannot_be_checked_waits_for_a_person() {
 #[test]
 fn lost_evidence_is_nobodys_verdict() {
     // The criterion's own command takes away what the work said.
-    let criteria = [
-        "`rm -f .polpo/runs/*/@spool/*.out` passes",
-        "the output contains `hello`",
-    ];
+    let criteria = ["`rm -f .polpo/runs/*/@spool/*.out` passes", "the output contains `hello`"];
     let workspace = workspace(&criteria, "", "echo hello");
     let document = workspace.run_json(6, &[]);
     assert_eq!(task(&document, "guide")["attempts"][0]["cause"], "gate-error");
-    let failed = workspace
-        .events()
-        .into_iter()
-        .filter(|event| is(event, "work:ended grade failed"));
+    let failed = workspace.events().into_iter().filter(|event| is(event, "work:ended grade failed"));
     assert_eq!(failed.count(), 2, "it was tried again");
 }
 
@@ -221,10 +160,7 @@ fn a_run_killed_while_it_verifies_checks_again() {
 
 #[test]
 fn commands_get_a_clean_environment_and_only_the_criteria_name_them() {
-    let criteria = [
-        "`test -z \"$SECRET\" && test \"$QUORUM_TASK\" = guide` passes",
-        "`claims.md` exists",
-    ];
+    let criteria = ["`test -z \"$SECRET\" && test \"$QUORUM_TASK\" = guide` passes", "`claims.md` exists"];
     // Words of the work that look like criteria run nothing.
     let script = "echo '`touch ran` passes' | tee claims.md";
     let workspace = workspace(&criteria, "", script);
@@ -237,15 +173,9 @@ fn commands_get_a_clean_environment_and_only_the_criteria_name_them() {
 #[test]
 fn a_grader_that_goes_by_facts_needs_criteria_and_no_rubric() {
     let rubric = workspace(&["`a` exists"], ", rubric: default-task", "true");
-    rubric
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["a heuristic grader grades by no rubric"]);
+    rubric.quorum(&["run", "mission.yaml"]).exits(2).says(&["a heuristic grader grades by no rubric"]);
     let alone = workspace(&["`a` exists"], "", "true").tap_mission("acceptance", "x-acceptance");
-    alone
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["needs `acceptance`"]);
+    alone.quorum(&["run", "mission.yaml"]).exits(2).says(&["needs `acceptance`"]);
     for workspace in [rubric, alone] {
         assert!(!workspace.exists(".polpo/runs"));
     }
@@ -267,21 +197,12 @@ fn what_the_facts_cannot_tell_goes_where_the_mission_says() {
 fn a_review_without_any_agent_passes_fails_or_cannot_say() {
     let workspace = Workspace::new();
     workspace.write("src/a.py", "def count(): return 1\n");
-    let good = [
-        "--criteria",
-        "src/a.py contains `def count`",
-        "--criteria",
-        "`python_is_not_needed=1` passes",
-    ];
+    let good =
+        ["--criteria", "src/a.py contains `def count`", "--criteria", "`python_is_not_needed=1` passes"];
     let document = reviewed(&workspace, 0, &[&good[..], &["src/a.py"]].concat());
     assert_eq!(document["schema"], "quorum.review/v1");
     assert_eq!(
-        (
-            &document["grader"],
-            &document["verdict"],
-            &document["exitCode"],
-            &document["confidence"]
-        ),
+        (&document["grader"], &document["verdict"], &document["exitCode"], &document["confidence"]),
         (&json!("heuristic"), &json!("pass"), &json!(0), &json!(1.0))
     );
     assert_eq!(document["criteria"].as_array().unwrap().len(), 2);
@@ -289,92 +210,35 @@ fn a_review_without_any_agent_passes_fails_or_cannot_say() {
     for (criterion, evidence) in [
         ("`README.md` exists", "README.md does not exist"),
         ("src/a.py contains `class`", "src/a.py does not contain `class`"),
-        (
-            "`echo broken; exit 3` passes",
-            "`echo broken; exit 3` exited 3\nbroken",
-        ),
-        (
-            "the output contains `import`",
-            "the output does not contain `import`",
-        ),
+        ("`echo broken; exit 3` passes", "`echo broken; exit 3` exited 3\nbroken"),
+        ("the output contains `import`", "the output does not contain `import`"),
     ] {
         let document = reviewed(&workspace, 5, &["--criteria", criterion, "src/a.py"]);
-        assert_eq!(
-            (&document["verdict"], &document["outcome"]),
-            (&json!("fail"), &json!("below_threshold"))
-        );
+        assert_eq!((&document["verdict"], &document["outcome"]), (&json!("fail"), &json!("below_threshold")));
         assert_eq!(results(&document["criteria"]), [("failed", evidence)]);
         assert_eq!(document["criteria"][0]["criterion"], criterion);
     }
 
-    for criterion in [
-        "It is well written.",
-        "`src` exists",
-        "`../a.py` exists",
-        "`no-such-program` fails",
-    ] {
-        let open = [
-            "--criteria",
-            "src/a.py exists",
-            "--criteria",
-            criterion,
-            "src/a.py",
-        ];
+    for criterion in ["It is well written.", "`src` exists", "`../a.py` exists", "`no-such-program` fails"] {
+        let open = ["--criteria", "src/a.py exists", "--criteria", criterion, "src/a.py"];
         let document = reviewed(&workspace, 6, &open);
-        assert_eq!(
-            (&document["verdict"], &document["exitCode"]),
-            (&json!("indeterminate"), &json!(6))
-        );
+        assert_eq!((&document["verdict"], &document["exitCode"]), (&json!("indeterminate"), &json!(6)));
         assert_eq!(results(&document["criteria"])[1].0, "unchecked", "{criterion}");
     }
     // Three of four are enough for a mission, which has people; here they are not.
-    let mostly = [
-        "--criteria",
-        "src/a.py exists",
-        "--criteria",
-        "src/a.py is present",
-    ];
-    let mostly = [
-        &mostly[..],
-        &[
-            "--criteria",
-            "src/a.py is not empty",
-            "--criteria",
-            "Good.",
-            "src/a.py",
-        ],
-    ]
-    .concat();
+    let mostly = ["--criteria", "src/a.py exists", "--criteria", "src/a.py is present"];
+    let mostly =
+        [&mostly[..], &["--criteria", "src/a.py is not empty", "--criteria", "Good.", "src/a.py"]].concat();
     reviewed(&workspace, 6, &mostly);
     assert!(!workspace.exists(".polpo"), "nothing is left behind");
 
-    let human = [
-        "review",
-        "--grader",
-        "heuristic",
-        "--criteria",
-        "`README.md` exists",
-        "src/a.py",
-    ];
+    let human = ["review", "--grader", "heuristic", "--criteria", "`README.md` exists", "src/a.py"];
     let human = workspace.quorum(&human).exits(5);
-    assert!(
-        human
-            .stdout
-            .contains("failed `README.md` exists: README.md does not exist"),
-        "{}",
-        human.stdout
-    );
+    assert!(human.stdout.contains("failed `README.md` exists: README.md does not exist"), "{}", human.stdout);
     // Switched-off reviews are those of judges.
     let off = workspace.quorum_with(
         &[("EVAL", "off")],
-        &[
-            "review",
-            "--grader",
-            "heuristic",
-            "--criteria",
-            "src/a.py exists",
-            "src/a.py",
-        ],
+        &["review", "--grader", "heuristic", "--criteria", "src/a.py exists", "src/a.py"],
     );
     off.exits(0);
 }
@@ -418,15 +282,8 @@ fn a_review_of_a_pipe_beside_files_looks_at_the_pipe() {
     for (text, code) in [("nothing\n", 5), ("banana\n", 0)] {
         workspace.write("piped", text);
         let criteria = "the output contains `banana`";
-        let mut command = workspace.command(&[
-            "review",
-            "--grader",
-            "heuristic",
-            "--criteria",
-            criteria,
-            "-",
-            "notes.txt",
-        ]);
+        let mut command =
+            workspace.command(&["review", "--grader", "heuristic", "--criteria", criteria, "-", "notes.txt"]);
         let input = std::fs::File::open(workspace.path("piped")).unwrap();
         let status = quietly(command.stdin(Stdio::from(input)));
         assert_eq!(status, Some(code), "{text}");
@@ -441,15 +298,7 @@ fn a_review_of_a_diff_is_narrowed_by_files() {
     workspace.bash(setup).exits(0);
     for (file, code) in [("b", 0), ("a", 5)] {
         let criteria = "the output contains `banana`";
-        let arguments = [
-            "review",
-            "--grader",
-            "heuristic",
-            "--criteria",
-            criteria,
-            "--diff=HEAD",
-            file,
-        ];
+        let arguments = ["review", "--grader", "heuristic", "--criteria", criteria, "--diff=HEAD", file];
         workspace.quorum(&arguments).exits(code);
     }
 }

@@ -56,40 +56,22 @@ fn graded(example: u8, verdict: &str, confidence: f64) -> Value {
 
 fn routed(workspace: &Workspace) -> Vec<(String, String)> {
     let events = workspace.events();
-    let routed = events
-        .iter()
-        .filter(|event| event["event"] == "verification:routed");
+    let routed = events.iter().filter(|event| event["event"] == "verification:routed");
     let word = |event: &Value, key: &str| event[key].as_str().unwrap_or_default().to_owned();
-    routed
-        .map(|event| (word(event, "edge"), word(event, "to")))
-        .collect()
+    routed.map(|event| (word(event, "edge"), word(event, "to"))).collect()
 }
 
 #[test]
 fn a_verdict_chooses_what_follows_and_the_rest_leaves_the_run() {
     let table = [
         (graded(1, "pass", 0.9), "onPass", vec!["repair", "ask"]),
-        (
-            graded(0, "pass", 0.9),
-            "onFail",
-            vec!["publish", "announce", "ask"],
-        ),
-        (
-            graded(1, "pass", 0.2),
-            "onRefer",
-            vec!["publish", "announce", "repair"],
-        ),
+        (graded(0, "pass", 0.9), "onFail", vec!["publish", "announce", "ask"]),
+        (graded(1, "pass", 0.2), "onRefer", vec!["publish", "announce", "repair"]),
     ];
     for (reply, edge, left) in table {
         let workspace = guide("repair", "", &[reply]);
-        let reports = [
-            "--report",
-            "junit=junit.xml",
-            "--report",
-            "markdown=report.md",
-            "--report",
-            "html=r.html",
-        ];
+        let reports =
+            ["--report", "junit=junit.xml", "--report", "markdown=report.md", "--report", "html=r.html"];
         let document = workspace.run_json(0, &reports);
         let counts = &document["counts"];
         assert_eq!(counts["notTaken"], left.len(), "{edge}");
@@ -104,28 +86,16 @@ fn a_verdict_chooses_what_follows_and_the_rest_leaves_the_run() {
             assert_eq!(task["status"], "notTaken", "{edge} {title}");
             assert_eq!(task["leftOutBy"], json!({"task": "verify", "edge": edge}));
             let skipped = cases.case(title).all("skipped");
-            assert_eq!(
-                skipped[0].attribute("message"),
-                format!("not taken: 'verify' took {edge}")
-            );
+            assert_eq!(skipped[0].attribute("message"), format!("not taken: 'verify' took {edge}"));
         }
         let word = if edge == "onPass" { "passed" } else { "notTaken" };
         assert_eq!(document["gates"][0]["state"], word);
         let human = workspace.quorum(&["status"]).exits(0);
-        assert!(
-            human.stdout.contains(&format!("{} not taken", left.len())),
-            "{}",
-            human.stdout
-        );
+        assert!(human.stdout.contains(&format!("{} not taken", left.len())), "{}", human.stdout);
         assert!(!human.stdout.contains("not selected"), "{}", human.stdout);
         assert!(workspace.read("report.md").contains("not taken"));
         let of_gate = workspace.quorum(&["gate", "out"]);
-        assert_eq!(
-            of_gate.code(),
-            Some(if edge == "onPass" { 0 } else { 2 }),
-            "{}",
-            of_gate.stderr
-        );
+        assert_eq!(of_gate.code(), Some(if edge == "onPass" { 0 } else { 2 }), "{}", of_gate.stderr);
     }
 }
 
@@ -146,16 +116,9 @@ fn the_judge_sees_the_work_it_judges_and_what_follows_is_told_the_verdict() {
         assert!(asked.contains(said), "{said}: {asked}");
     }
     let told = workspace.read("prompt.repair.1");
-    assert!(
-        told.contains("What it judged failed, 40 of 100 points: guide."),
-        "{told}"
-    );
+    assert!(told.contains("What it judged failed, 40 of 100 points: guide."), "{told}");
     assert!(told.contains("example is failed: looked for one"), "{told}");
-    assert_eq!(
-        workspace.lines("log"),
-        ["guide 1", "repair 1"],
-        "a verification does no work"
-    );
+    assert_eq!(workspace.lines("log"), ["guide 1", "repair 1"], "a verification does no work");
 }
 
 #[test]
@@ -175,14 +138,8 @@ fn failed_work_is_done_again_with_what_was_found_until_it_passes() {
     assert!(told.contains("Sent back by the verification 'verify'"), "{told}");
     assert!(told.contains("example is failed: looked for one"), "{told}");
     let way = |edge: &str, to: &str| (edge.to_owned(), to.to_owned());
-    assert_eq!(
-        routed(&workspace),
-        [way("onFail", "guide"), way("onPass", "publish")]
-    );
-    assert!(
-        workspace.asked("editor", 2).contains("example is failed"),
-        "it must answer for it"
-    );
+    assert_eq!(routed(&workspace), [way("onFail", "guide"), way("onPass", "publish")]);
+    assert!(workspace.asked("editor", 2).contains("example is failed"), "it must answer for it");
     let transitions = workspace.events();
     let again = transitions.iter().find(|event| {
         event["event"] == "task:transition" && event["from"] == "done" && event["to"] == "pending"
@@ -197,10 +154,7 @@ fn the_visits_are_bounded_and_what_is_left_says_so() {
     let verify = task(&document, "verify");
     assert_eq!(verify["status"], "failed");
     let message = verify["failure"]["message"].as_str().unwrap();
-    assert_eq!(
-        message,
-        "the work failed verification in all 2 visits (maxVisits)"
-    );
+    assert_eq!(message, "the work failed verification in all 2 visits (maxVisits)");
     assert_eq!(verify["edges"]["visits"], 2);
     assert_eq!(task(&document, "publish")["failure"]["mode"], "cascade");
     assert_eq!(attempts(&document, "guide").len(), 2);
@@ -226,15 +180,10 @@ fn a_judge_that_says_nothing_chooses_nothing() {
 fn a_runner_that_dies_while_the_judge_thinks_asks_it_again_and_repeats_no_work() {
     let workspace = guide("guide", "", &[graded(1, "pass", 0.9)]);
     let mission = workspace.read("mission.yaml");
-    let editor = mission
-        .lines()
-        .find(|line| line.contains("editor: {run"))
-        .unwrap();
+    let editor = mission.lines().find(|line| line.contains("editor: {run")).unwrap();
     let workspace = workspace.tap_mission(editor, "  editor: {run: [/bin/sh, slow.sh]}");
-    workspace.write(
-        "slow.sh",
-        "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat editor/reply.1\n",
-    );
+    workspace
+        .write("slow.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat editor/reply.1\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the call", || workspace.exists("calls"));
     running.kill();
@@ -242,11 +191,7 @@ fn a_runner_that_dies_while_the_judge_thinks_asks_it_again_and_repeats_no_work()
     let document = workspace.resume_json(0, &[]);
     assert_eq!(task(&document, "verify")["edges"]["taken"], "onPass");
     let log = workspace.lines("log");
-    assert_eq!(
-        log.iter().filter(|line| line.starts_with("guide ")).count(),
-        1,
-        "{log:?}"
-    );
+    assert_eq!(log.iter().filter(|line| line.starts_with("guide ")).count(), 1, "{log:?}");
     assert_eq!(attempts(&document, "guide"), ["execute"]);
     assert_eq!(attempts(&document, "verify"), ["execute"]);
 }
@@ -291,10 +236,7 @@ tasks:
 #[test]
 fn the_plan_shows_the_edges_in_every_form() {
     let workspace = guide("guide", "maxVisits: 4", &[]);
-    let plan = workspace
-        .quorum(&["plan", "mission.yaml", "--json"])
-        .exits(0)
-        .json();
+    let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let verify = task(&plan, "verify");
     assert_eq!(
         verify["edges"],
@@ -305,33 +247,15 @@ fn the_plan_shows_the_edges_in_every_form() {
     assert_eq!(task(&plan, "publish")["dependsOn"], json!(["verify"]));
     let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
     assert!(
-        human
-            .stdout
-            .contains("onPass: publish; onFail: guide (done again, at most 4 visits); onRefer: ask"),
+        human.stdout.contains("onPass: publish; onFail: guide (done again, at most 4 visits); onRefer: ask"),
         "{}",
         human.stdout
     );
-    let dot = workspace
-        .quorum(&["plan", "mission.yaml", "--format", "dot"])
-        .exits(0);
-    assert!(
-        dot.stdout.contains("t1 -> t2 [label=\"onPass\"];"),
-        "{}",
-        dot.stdout
-    );
-    assert!(
-        dot.stdout.contains("t1 -> t0 [label=\"onFail\", style=dashed"),
-        "{}",
-        dot.stdout
-    );
-    let mermaid = workspace
-        .quorum(&["plan", "mission.yaml", "--format", "mermaid"])
-        .exits(0);
-    assert!(
-        mermaid.stdout.contains("t1 -.->|onFail| t0"),
-        "{}",
-        mermaid.stdout
-    );
+    let dot = workspace.quorum(&["plan", "mission.yaml", "--format", "dot"]).exits(0);
+    assert!(dot.stdout.contains("t1 -> t2 [label=\"onPass\"];"), "{}", dot.stdout);
+    assert!(dot.stdout.contains("t1 -> t0 [label=\"onFail\", style=dashed"), "{}", dot.stdout);
+    let mermaid = workspace.quorum(&["plan", "mission.yaml", "--format", "mermaid"]).exits(0);
+    assert!(mermaid.stdout.contains("t1 -.->|onFail| t0"), "{}", mermaid.stdout);
 }
 
 /// A mission whose verification has these keys, refused with these words.
@@ -357,39 +281,15 @@ tasks:
 fn exactly_one_edge_of_each_kind_leads_out() {
     const GOOD: &str = "assignTo: j, dependsOn: [work], onPass: yes, onFail: work, onRefer: no";
     let without = |key: &str| GOOD.replace(key, "x-was");
-    refused(
-        &without("onPass"),
-        "",
-        &["Q0202", "has no `onPass`", "mission.yaml:8"],
-    );
+    refused(&without("onPass"), "", &["Q0202", "has no `onPass`", "mission.yaml:8"]);
     refused(&without("onFail"), "", &["Q0202", "has no `onFail`"]);
     refused(&without("onRefer"), "", &["Q0202", "has no `onRefer`"]);
     refused(&format!("{GOOD}, onPass: no"), "", &["onPass", "twice"]);
-    refused(
-        &GOOD.replace("onPass: yes", "onPass: yess"),
-        "",
-        &["Q0403", "yess", "did you mean", "yes"],
-    );
-    refused(
-        &GOOD.replace("onPass: yes", "onPass: verify"),
-        "",
-        &["Q0204", "leads to itself"],
-    );
-    refused(
-        &GOOD.replace("onPass: yes", "onPass: work"),
-        "",
-        &["Q0404", "dependency cycle", "onPass"],
-    );
-    refused(
-        &GOOD.replace("onRefer: no", "onRefer: work"),
-        "",
-        &["Q0404", "dependency cycle"],
-    );
-    refused(
-        &GOOD.replace("dependsOn: [work], ", ""),
-        "",
-        &["Q0422", "judges nothing"],
-    );
+    refused(&GOOD.replace("onPass: yes", "onPass: yess"), "", &["Q0403", "yess", "did you mean", "yes"]);
+    refused(&GOOD.replace("onPass: yes", "onPass: verify"), "", &["Q0204", "leads to itself"]);
+    refused(&GOOD.replace("onPass: yes", "onPass: work"), "", &["Q0404", "dependency cycle", "onPass"]);
+    refused(&GOOD.replace("onRefer: no", "onRefer: work"), "", &["Q0404", "dependency cycle"]);
+    refused(&GOOD.replace("dependsOn: [work], ", ""), "", &["Q0422", "judges nothing"]);
     refused(
         &GOOD.replace("assignTo: j", "assignTo: w"),
         "",
@@ -402,27 +302,15 @@ fn exactly_one_edge_of_each_kind_leads_out() {
         &["Q0206", "`targetFiles` says nothing about a verification"],
     );
     for key in ["autonomy: full", "stakes: high"] {
-        refused(
-            &format!("{GOOD}, {key}"),
-            "",
-            &["Q0206", "says nothing about a verification"],
-        );
+        refused(&format!("{GOOD}, {key}"), "", &["Q0206", "says nothing about a verification"]);
     }
-    refused(
-        &format!("{GOOD}, verification: {{onRefer: pass}}"),
-        "",
-        &["Q0206", "the edge `onRefer`"],
-    );
+    refused(&format!("{GOOD}, verification: {{onRefer: pass}}"), "", &["Q0206", "the edge `onRefer`"]);
     refused(
         &format!("{GOOD}, expectations: [{{type: llm_review, criteria: c}}]"),
         "",
         &["Q0206", "not reviewed by a panel"],
     );
-    refused(
-        GOOD,
-        ", onPass: yes",
-        &["Q0206", "`onPass` belongs to a task of `type: verification`"],
-    );
+    refused(GOOD, ", onPass: yes", &["Q0206", "`onPass` belongs to a task of `type: verification`"]);
     refused(GOOD, ", maxVisits: 2", &["Q0206", "`maxVisits` belongs"]);
     let more = "}\n  - {title: else, assignTo: w, dependsOn: [verify]";
     refused(GOOD, more, &["Q0421", "none of its edges leads there"]);
@@ -433,10 +321,7 @@ fn the_mission_that_shows_it_runs_as_it_stands() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("missions");
     let workspace = Workspace::new();
     for file in ["regenerate/write.sh", "regenerate/verify.sh"] {
-        workspace.write(
-            file,
-            std::fs::read_to_string(folder.join(file)).expect("it is there"),
-        );
+        workspace.write(file, std::fs::read_to_string(folder.join(file)).expect("it is there"));
     }
     workspace.mission(&std::fs::read_to_string(folder.join("regenerate.yaml")).expect("it is there"));
     let document = workspace.run_json(0, &[]);

@@ -14,9 +14,7 @@ fn shot(color: [u8; 3]) -> Vec<u8> {
     let mut encoder = png::Encoder::new(&mut bytes, 8, 4);
     encoder.set_color(png::ColorType::Rgb);
     let mut writer = encoder.write_header().expect("a header can be written");
-    writer
-        .write_image_data(&color.repeat(32))
-        .expect("pixels can be written");
+    writer.write_image_data(&color.repeat(32)).expect("pixels can be written");
     drop(writer);
     bytes
 }
@@ -55,18 +53,10 @@ const MENDS: &str = "cat > prompt.$QUORUM_ATTEMPT; if [ $QUORUM_ATTEMPT = 1 ]; t
 fn a_region_of_another_colour_sends_the_work_back() {
     let workspace = looked_at(BLUE, "", MENDS);
     workspace.write("old.png", shot([250, 0, 0]));
-    let document = workspace.run_json(
-        0,
-        &["--report", "junit=junit.xml", "--report", "markdown=report.md"],
-    );
+    let document = workspace.run_json(0, &["--report", "junit=junit.xml", "--report", "markdown=report.md"]);
     assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
     let told = workspace.read("prompt.2");
-    for words in [
-        "failed at stage 'vision'",
-        "the header",
-        "#fa0000 on average",
-        "#0000ff is expected",
-    ] {
+    for words in ["failed at stage 'vision'", "the header", "#fa0000 on average", "#0000ff is expected"] {
         assert!(told.contains(words), "{words}: {told}");
     }
     assert_eq!(
@@ -81,17 +71,10 @@ fn a_region_of_another_colour_sends_the_work_back() {
 
 #[test]
 fn severity_and_autonomy_say_what_a_colour_that_is_off_leads_to() {
-    for (severity, autonomy, code) in [
-        ("low", "locked", 0),
-        ("medium", "semi", 0),
-        ("medium", "locked", 3),
-    ] {
+    for (severity, autonomy, code) in [("low", "locked", 0), ("medium", "semi", 0), ("medium", "locked", 3)] {
         let vision = format!("kind: heuristic, expectations: [{{color: '#0000ff', severity: {severity}}}]");
-        let workspace = looked_at(
-            &vision,
-            &format!("autonomy: {autonomy}"),
-            "cp red.png shot.png; echo done",
-        );
+        let workspace =
+            looked_at(&vision, &format!("autonomy: {autonomy}"), "cp red.png shot.png; echo done");
         let document = workspace.run_json(code, &[]);
         let found = &row(&document)["findings"][0];
         assert_eq!(found["severity"], severity, "it stays visible: {found}");
@@ -113,20 +96,15 @@ fn without_a_screenshot_it_is_skipped_and_noop_looks_at_nothing() {
         assert_eq!(row(&document)["verdict"], "skip", "{vision}");
         assert_eq!(workspace.calls("eye"), 0);
         assert!(
-            row(&document)["findings"][0]["description"]
-                .as_str()
-                .unwrap_or_default()
-                .contains("not asked")
+            row(&document)["findings"][0]["description"].as_str().unwrap_or_default().contains("not asked")
         );
     }
 }
 
 #[test]
 fn a_picture_that_cannot_be_read_is_a_fault_and_open() {
-    let workspace = looked_at(BLUE, "", "echo GIF89a > shot.png; echo n >> acts; echo done").tap_mission(
-        "review: none",
-        "review: none, expectations: [{type: script, command: 'true'}]",
-    );
+    let workspace = looked_at(BLUE, "", "echo GIF89a > shot.png; echo n >> acts; echo done")
+        .tap_mission("review: none", "review: none, expectations: [{type: script, command: 'true'}]");
     let document = workspace.run_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "fault");
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -143,19 +121,10 @@ fn what_stands_there_and_is_no_picture_is_a_fault_and_never_skipped() {
         for (work, why) in [
             ("mkfifo shot.png", "not a regular file"),
             ("mkdir shot.png", "not a regular file"),
-            (
-                "ln -s /etc/hostname shot.png",
-                "a link that leads to no file of the workspace",
-            ),
-            (
-                "ln -s nowhere.png shot.png",
-                "a link that leads to no file of the workspace",
-            ),
+            ("ln -s /etc/hostname shot.png", "a link that leads to no file of the workspace"),
+            ("ln -s nowhere.png shot.png", "a link that leads to no file of the workspace"),
             ("ln -s shot.png shot.png", "shot.png cannot be looked at"),
-            (
-                "cp blue.png shot.png; mkfifo old.png",
-                "old.png cannot be looked at",
-            ),
+            ("cp blue.png shot.png; mkfifo old.png", "old.png cannot be looked at"),
             ("head -c 9000000 /dev/zero > shot.png", "more than 8388608 bytes"),
             ("head -c 60 blue.png > shot.png", "cannot be"),
         ] {
@@ -171,10 +140,7 @@ fn what_stands_there_and_is_no_picture_is_a_fault_and_never_skipped() {
             assert_eq!(workspace.calls("eye"), 0, "{work}");
             // Nothing that the worker could do is asked of it again, and it shows.
             assert_eq!(workspace.lines("acts").len(), 1, "{work}");
-            assert!(
-                document["warnings"].to_string().contains(why),
-                "{work}: {document}"
-            );
+            assert!(document["warnings"].to_string().contains(why), "{work}: {document}");
             let report = workspace.quorum(&["report", "--markdown", "report.md"]);
             report.exits(0);
             assert!(workspace.read("report.md").contains("vision: fault"), "{work}");
@@ -189,10 +155,8 @@ fn a_screenshot_that_a_check_makes_is_looked_at_as_it_is_then() {
     for (made, verdict) in [("blue.png", "pass"), ("red.png", "fail")] {
         let checks =
             format!("expectations: [{{type: script, command: 'rm -f old.png; cp {made} shot.png'}}]");
-        let workspace = looked_at(BLUE, "", "mkfifo old.png; echo done").tap_mission(
-            "review: none, maxAttempts: 2",
-            &format!("maxAttempts: 1, {checks}"),
-        );
+        let workspace = looked_at(BLUE, "", "mkfifo old.png; echo done")
+            .tap_mission("review: none, maxAttempts: 2", &format!("maxAttempts: 1, {checks}"));
         let document = workspace.run_json(if verdict == "pass" { 0 } else { 3 }, &[]);
         assert_eq!(row(&document)["verdict"], verdict);
         let replayed = workspace.quorum(&["review", "--replay", "--json"]);
@@ -203,10 +167,7 @@ fn a_screenshot_that_a_check_makes_is_looked_at_as_it_is_then() {
 #[test]
 fn nobody_is_asked_instead_where_the_picture_is_at_fault() {
     let workspace = looked_at(LOOKS, "", "echo GIF89a > shot.png; echo done")
-        .tap_mission(
-            "agents:\n",
-            "agents:\n  other: {run: touch asked, vision: true}\n",
-        )
+        .tap_mission("agents:\n", "agents:\n  other: {run: touch asked, vision: true}\n")
         .tap_mission("eye], vision: true", "eye], vision: true, fallback: other");
     let document = workspace.run_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "fault");
@@ -246,10 +207,7 @@ fn an_agent_that_looks_blocks_by_what_it_finds() {
     let off = looked_at(LOOKS, "", MENDS);
     let document = off.run_json(0, &["--no-eval"]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
-    assert_eq!(
-        (off.calls("eye"), &row(&document)["verdict"]),
-        (0, &json!("skip"))
-    );
+    assert_eq!((off.calls("eye"), &row(&document)["verdict"]), (0, &json!("skip")));
 }
 
 #[test]
@@ -257,21 +215,13 @@ fn an_agent_that_says_nothing_is_a_fault_and_its_own_work_it_never_sees() {
     let workspace = looked_at(LOOKS, "", "cp red.png shot.png; echo done");
     workspace.judge("eye", &["nice"]);
     let document = workspace.run_json(0, &[]);
-    assert_eq!(
-        (workspace.calls("eye"), &row(&document)["verdict"]),
-        (2, &json!("fault"))
+    assert_eq!((workspace.calls("eye"), &row(&document)["verdict"]), (2, &json!("fault")));
+    let own = looked_at(LOOKS, "", "").tap_mission("assignTo: worker", "assignTo: eye").tap_mission(
+        "eye: {run: [/bin/sh, '",
+        "eye: {vision: true, run: 'cp red.png shot.png; echo n >> acts; echo done'} # ",
     );
-    let own = looked_at(LOOKS, "", "")
-        .tap_mission("assignTo: worker", "assignTo: eye")
-        .tap_mission(
-            "eye: {run: [/bin/sh, '",
-            "eye: {vision: true, run: 'cp red.png shot.png; echo n >> acts; echo done'} # ",
-        );
     let document = own.run_json(0, &[]);
-    assert_eq!(
-        (own.lines("acts").len(), &row(&document)["verdict"]),
-        (1, &json!("fault"))
-    );
+    assert_eq!((own.lines("acts").len(), &row(&document)["verdict"]), (1, &json!("fault")));
     own.run_json(6, &["--strict"]);
 }
 
@@ -288,20 +238,15 @@ fn a_run_killed_while_somebody_looks_asks_again_and_does_not_work_again() {
     workspace.write("go", report(&json!([])));
     let document = workspace.resume_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "pass");
-    assert_eq!(
-        (workspace.lines("acts").len(), workspace.lines("asked").len()),
-        (1, 2)
-    );
+    assert_eq!((workspace.lines("acts").len(), workspace.lines("asked").len()), (1, 2));
 }
 
 /// What each protocol makes of a picture, where it stands in the request.
 #[test]
 fn pictures_reach_models_as_pictures_and_stay_out_of_the_record() {
     // The servers live on threads of their own; only asking them needs a runtime.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime can be made");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
     for (adapter, pointer) in [
         ("openai", "/messages/0/content/1/image_url/url"),
         ("anthropic", "/messages/0/content/0/source/data"),
@@ -326,10 +271,7 @@ fn pictures_reach_models_as_pictures_and_stay_out_of_the_record() {
         let server = runtime.block_on(async {
             let server = MockServer::start().await;
             let answer = ResponseTemplate::new(200).set_body_json(reply);
-            Mock::given(method("POST"))
-                .respond_with(answer)
-                .mount(&server)
-                .await;
+            Mock::given(method("POST")).respond_with(answer).mount(&server).await;
             server
         });
         let agent = format!(
@@ -360,35 +302,20 @@ fn what_does_not_fit_together_is_said_before_anything_starts() {
         ("kind: llm_vision", "Q0202"),
         ("kind: llm_vision, agent: worker", "Q0204"),
         ("kind: llm_vision, agent: nobody", "Q0302"),
-        (
-            "kind: heuristic, agent: eye, expectations: [{color: '#000000'}]",
-            "Q0206",
-        ),
-        (
-            "kind: heuristic, expectations: [{color: '#000000', region: {width: 0, height: 1}}]",
-            "Q0204",
-        ),
+        ("kind: heuristic, agent: eye, expectations: [{color: '#000000'}]", "Q0206"),
+        ("kind: heuristic, expectations: [{color: '#000000', region: {width: 0, height: 1}}]", "Q0204"),
         ("kind: look", "Q0205"),
         ("kind: llm_vision, agent: eye, expectations: [{}]", "Q0202"),
-        (
-            "kind: llm_vision, agent: eye, expectations: [{severity: low}]",
-            "Q0202",
-        ),
+        ("kind: llm_vision, agent: eye, expectations: [{severity: low}]", "Q0202"),
         ("kind: llm_vision, agent: eye, tolerance: 0.2", "Q0206"),
     ] {
         let workspace = looked_at(vision, "", "touch touched");
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&[code, "mission.yaml:"]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[code, "mission.yaml:"]);
         workspace.assert_nothing_started();
     }
     for path in ["'shots/*.png'", "'shot?.png'", "'shot[1].png'", "'{a,b}.png'"] {
         let workspace = looked_at(LOOKS, "", "touch touched").tap_mission("old.png", path);
-        workspace
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&["Q0204", "is a glob", "mission.yaml:"]);
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0204", "is a glob", "mission.yaml:"]);
         workspace.assert_nothing_started();
     }
     // A text-only stand-in finds nothing wrong with a picture that it never saw.
@@ -407,23 +334,15 @@ fn what_does_not_fit_together_is_said_before_anything_starts() {
 fn the_mission_that_shows_it_does_what_it_says() {
     let workspace = Workspace::new();
     let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
-    for name in [
-        "landing-page.yaml",
-        "landing-page/build.sh",
-        "landing-page/draft.png",
-        "landing-page/final.png",
-    ] {
+    for name in
+        ["landing-page.yaml", "landing-page/build.sh", "landing-page/draft.png", "landing-page/final.png"]
+    {
         let bytes = std::fs::read(format!("{missions}/{name}")).expect("it is there");
         workspace.write(name, bytes);
     }
-    let document = workspace
-        .quorum(&["run", "landing-page.yaml", "--json"])
-        .exits(0)
-        .json();
+    let document = workspace.quorum(&["run", "landing-page.yaml", "--json"]).exits(0).json();
     let attempts = task(&document, "Build the landing page")["attempts"].as_array();
     let attempts = attempts.into_iter().flatten();
-    let causes: Vec<_> = attempts
-        .map(|attempt| attempt["cause"].as_str().unwrap_or_default())
-        .collect();
+    let causes: Vec<_> = attempts.map(|attempt| attempt["cause"].as_str().unwrap_or_default()).collect();
     assert_eq!(causes, ["vision", ""]);
 }

@@ -22,11 +22,7 @@ tasks:
 }
 
 fn waiting(workspace: &Workspace, flags: &[&str]) -> Running {
-    let arguments = [
-        &["run", "mission.yaml", "--json", "--wait-approvals", "1h"],
-        flags,
-    ]
-    .concat();
+    let arguments = [&["run", "mission.yaml", "--json", "--wait-approvals", "1h"], flags].concat();
     let running = workspace.start(&arguments);
     waits(workspace);
     wait_for("the wait", || !waits_on_record(workspace).is_empty());
@@ -53,17 +49,10 @@ fn the_session_waits_and_goes_on_with_the_answer() {
 
     // Sent back, it is done again and asked about again.
     let id = only_approval(&workspace);
-    workspace
-        .quorum(&["reject", &id, "--reason", "not kind"])
-        .exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "not kind"]).exits(0);
     wait_for("the second wait", || waits_on_record(&workspace).len() == 2);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
-        .exits(0);
-    let finished = running
-        .finish()
-        .exits(0)
-        .says(&["WAIT", "for 1 answer by a person, until 20"]);
+    workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
+    let finished = running.finish().exits(0).says(&["WAIT", "for 1 answer by a person, until 20"]);
     let document = finished.json();
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
@@ -76,10 +65,7 @@ fn the_session_waits_and_goes_on_with_the_answer() {
 fn nobody_answers_in_time_and_the_run_can_be_resumed() {
     let workspace = reviewed_by_a_person();
     let document = workspace.run_json(8, &["--wait-approvals", "50ms"]);
-    assert_eq!(
-        (&document["outcome"], &document["resumable"]),
-        (&json!("awaiting"), &json!(true))
-    );
+    assert_eq!((&document["outcome"], &document["resumable"]), (&json!("awaiting"), &json!(true)));
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     assert_eq!(waits_on_record(&workspace).len(), 1);
     // What a session was told to wait holds for that session.
@@ -89,28 +75,17 @@ fn nobody_answers_in_time_and_the_run_can_be_resumed() {
     assert_eq!(waits_on_record(&workspace).len(), 2);
     let running = workspace.start(&["resume", "--json", "--wait-approvals", "1h"]);
     wait_for("the third wait", || waits_on_record(&workspace).len() == 3);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     running.finish().exits(0);
 }
 
 #[test]
 fn the_variable_does_the_same_and_without_either_nothing_waits() {
     let workspace = reviewed_by_a_person();
-    workspace
-        .quorum_with(&[("QUORUM_WAIT_APPROVALS", "50ms")], &["run", "mission.yaml"])
-        .exits(8);
+    workspace.quorum_with(&[("QUORUM_WAIT_APPROVALS", "50ms")], &["run", "mission.yaml"]).exits(8);
     assert_eq!(waits_on_record(&workspace).len(), 1);
     workspace
-        .quorum(&[
-            "run",
-            "mission.yaml",
-            "--fresh",
-            "--yes",
-            "--wait-approvals",
-            "soon",
-        ])
+        .quorum(&["run", "mission.yaml", "--fresh", "--yes", "--wait-approvals", "soon"])
         .exits(2)
         .says(&["soon", "duration"]);
 
@@ -156,16 +131,11 @@ fn a_runner_that_dies_in_its_wait_is_resumed_and_waits_again() {
     let workspace = reviewed_by_a_person();
     waiting(&workspace, &[]).kill();
     let document = workspace.status();
-    assert_eq!(
-        (&document["state"], &document["live"]),
-        (&json!("crashed"), &json!(false))
-    );
+    assert_eq!((&document["state"], &document["live"]), (&json!("crashed"), &json!(false)));
     let page = workspace.quorum(&["status"]).exits(0).stdout;
     assert!(!page.contains("waits for a person until"), "{page}");
     let running = workspace.start(&["resume", "--json", "--wait-approvals", "1h"]);
     wait_for("the wait", || waits_on_record(&workspace).len() == 2);
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     running.finish().exits(0);
 }

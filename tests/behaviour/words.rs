@@ -51,10 +51,7 @@ fn found(place: &str, text: &str) -> Vec<String> {
 fn check(texts: impl IntoIterator<Item = (String, String)>, least: usize) {
     let texts: Vec<_> = texts.into_iter().collect();
     assert!(texts.len() >= least, "only {} texts", texts.len());
-    let found: Vec<String> = texts
-        .iter()
-        .flat_map(|(place, text)| found(place, text))
-        .collect();
+    let found: Vec<String> = texts.iter().flat_map(|(place, text)| found(place, text)).collect();
     assert_eq!(found, Vec::<String>::new());
 }
 
@@ -92,10 +89,7 @@ fn helps(workspace: &Workspace, command: &[&str], helps: &mut Vec<(String, Strin
         // What looks like a command and is none has no help.
         let usage = format!("Usage: quorum {}", below.join(" "));
         let is_command = name != "help"
-            && workspace
-                .quorum(&[below.as_slice(), &["--help"]].concat())
-                .stdout
-                .contains(&usage);
+            && workspace.quorum(&[below.as_slice(), &["--help"]].concat()).stdout.contains(&usage);
         if is_command {
             self::helps(workspace, &below, helps);
         }

@@ -31,10 +31,7 @@ impl Scene {
     /// A turn that works until the file `go` is there, and says so.
     fn turn(&mut self) -> Spawn {
         let script = "echo begun; while [ ! -e go ]; do sleep 0.01; done; echo done; exit 5";
-        Spawn {
-            outlives_runner: true,
-            ..self.script(script)
-        }
+        Spawn { outlives_runner: true, ..self.script(script) }
     }
 
     fn start_turn(&mut self) -> u32 {
@@ -72,12 +69,8 @@ fn a_turn_outlives_its_runner_and_a_check_does_not() {
     assert_eq!(mode & 0o777, 0o600);
 
     let holding = scene.next_runner();
-    let held = HeldChild {
-        key: 1,
-        label: "1.1.1".into(),
-        pid,
-        start_time: stat_field(pid, 22).unsigned_abs(),
-    };
+    let held =
+        HeldChild { key: 1, label: "1.1.1".into(), pid, start_time: stat_field(pid, 22).unsigned_abs() };
     // The check may not have been reported yet.
     assert_eq!(holding.children.iter().find(|child| child.key == 1), Some(&held));
     assert_eq!(holding.next_key, 3);
@@ -93,10 +86,7 @@ fn a_turn_outlives_its_runner_and_a_check_does_not() {
     assert_eq!((exit.code, exit.terminated), (Some(5), false));
     assert_eq!(scene.text("1.out"), "begun\ndone\n");
     // It serves its new runner like the first one.
-    let spawn = Spawn {
-        key: 3,
-        ..scene.script("exit 6")
-    };
+    let spawn = Spawn { key: 3, ..scene.script("exit 6") };
     assert_eq!(scene.run(spawn).code, Some(6));
 }
 
@@ -110,10 +100,7 @@ fn a_turn_that_ends_meanwhile_is_on_record_and_the_supervisor_ends() {
     assert!(!running(pid));
     assert!(!scene.socket().exists());
     let exit = scene.record(1);
-    assert_eq!(
-        (exit.code, exit.terminated, exit.stdout_len),
-        (Some(5), false, 11)
-    );
+    assert_eq!((exit.code, exit.terminated, exit.stdout_len), (Some(5), false, 11));
     assert_eq!(scene.text("1.out"), "begun\ndone\n");
     let found = reconnect(&scene.socket(), &scene.identity, DEADLINE);
     assert!(matches!(found, Err(NotFound::Ended)));
@@ -141,14 +128,8 @@ fn what_the_runner_said_last_counts() {
     let pid = scene.start_turn();
     // Stopped, so that it finds the end of the connection together with what was said before it.
     signal(scene.identity.pid, Signal::STOP);
-    scene.send(&Command::Terminate {
-        key: 1,
-        grace_ms: 15_000,
-    });
-    let spawn = Spawn {
-        outlives_runner: true,
-        ..scene.script("echo $$ >started")
-    };
+    scene.send(&Command::Terminate { key: 1, grace_ms: 15_000 });
+    let spawn = Spawn { outlives_runner: true, ..scene.script("echo $$ >started") };
     scene.send(&Command::Spawn(spawn));
     scene.lose_runner();
     signal(scene.identity.pid, Signal::CONT);
@@ -189,9 +170,7 @@ fn what_nobody_wants_is_ended_and_nothing_else() {
     scene.lose_runner();
     let (mut handle, holding) = reconnect(&scene.socket(), &scene.identity, DEADLINE).unwrap();
     assert_eq!(holding.children.len(), 2);
-    handle
-        .end_children(&[2], Duration::from_secs(15), DEADLINE)
-        .unwrap();
+    handle.end_children(&[2], Duration::from_secs(15), DEADLINE).unwrap();
     assert!(running(wanted) && !running(unwanted));
     // Dropped once more, the supervisor still waits.
     drop(handle);
@@ -260,9 +239,7 @@ fn another_version_is_not_misunderstood() {
         reconnect(&socket, &this, DEADLINE)
     });
     assert!(matches!(found, Err(NotFound::OtherVersion(version)) if version == PROTOCOL + 1));
-    until("there is one thread again", || {
-        std::fs::read_dir("/proc/self/task").unwrap().count() == 1
-    });
+    until("there is one thread again", || std::fs::read_dir("/proc/self/task").unwrap().count() == 1);
 }
 
 fn a_dead_supervisors_child_is_found_without_its_environment() {
@@ -283,10 +260,7 @@ fn a_dead_supervisors_child_is_found_without_its_environment() {
     until("the supervisor is gone", || !alive(&scene.identity));
     signal(waiting, Signal::KILL);
     until("only what has no environment is left", || !running(waiting));
-    assert_eq!(
-        supervisor::something_left_of(&[scene.identity.clone()]),
-        Some(pid)
-    );
+    assert_eq!(supervisor::something_left_of(&[scene.identity.clone()]), Some(pid));
     supervisor::end(&scene.identity, Duration::from_millis(50)).unwrap();
     assert!(!running(pid));
     assert_eq!(supervisor::something_left_of(&[scene.identity.clone()]), None);
@@ -311,14 +285,8 @@ fn a_dead_supervisors_child_is_killed_by_its_group_and_a_stranger_is_not() {
     };
     // Its number was another process's before, or in another boot.
     for stranger in [
-        ProcessIdentity {
-            start_time: known.start_time - 1,
-            ..known.clone()
-        },
-        ProcessIdentity {
-            boot_id: "another".into(),
-            ..known.clone()
-        },
+        ProcessIdentity { start_time: known.start_time - 1, ..known.clone() },
+        ProcessIdentity { boot_id: "another".into(), ..known.clone() },
     ] {
         supervisor::end_group(&stranger).unwrap();
         assert!(running(pid));

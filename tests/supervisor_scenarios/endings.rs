@@ -21,11 +21,9 @@ super::scenarios! {
 
 fn exit_codes_and_signals_are_told_apart() {
     let mut scene = Scene::new();
-    for (script, code, signal) in [
-        ("exit 0", Some(0), None),
-        ("exit 7", Some(7), None),
-        ("kill -USR1 $$", None, Some(10)),
-    ] {
+    for (script, code, signal) in
+        [("exit 0", Some(0), None), ("exit 7", Some(7), None), ("kill -USR1 $$", None, Some(10))]
+    {
         let spawn = scene.script(script);
         let exit = scene.run(spawn);
         assert_eq!((exit.code, exit.signal), (code, signal), "{script}");
@@ -48,11 +46,7 @@ fn a_timeout_kills_what_ignores_sigterm() {
     let exit = scene.exit_of(key);
     assert_eq!((exit.code, exit.signal), (None, Some(9)));
     assert!(exit.timed_out && !exit.terminated);
-    assert!(
-        (1800..8000).contains(&exit.duration_ms),
-        "{} ms",
-        exit.duration_ms
-    );
+    assert!((1800..8000).contains(&exit.duration_ms), "{} ms", exit.duration_ms);
     assert!(!pids.iter().any(|&pid| running(pid)), "something survived");
 }
 
@@ -72,15 +66,9 @@ fn terminate_is_not_a_timeout() {
     let key = spawn.key;
     scene.start(spawn);
     scene.pids_in("ready", 1);
-    scene.send(&Command::Terminate {
-        key,
-        grace_ms: 15_000,
-    });
+    scene.send(&Command::Terminate { key, grace_ms: 15_000 });
     let exit = scene.exit_of(key);
-    assert_eq!(
-        (exit.code, exit.timed_out, exit.terminated),
-        (Some(3), false, true)
-    );
+    assert_eq!((exit.code, exit.timed_out, exit.terminated), (Some(3), false, true));
 
     let spawn = scene.script("trap '' TERM; echo $$ >deaf; while :; do sleep 0.02; done");
     let key = spawn.key;
@@ -145,10 +133,7 @@ fn two_hundred_children_at_once() {
         .collect();
     assert!(pids.iter().all(|&pid| running(pid)));
     for &key in &keys {
-        scene.send(&Command::Terminate {
-            key,
-            grace_ms: 15_000,
-        });
+        scene.send(&Command::Terminate { key, grace_ms: 15_000 });
     }
     let mut ended: Vec<u64> = (0..200)
         .map(|_| match scene.event() {
@@ -192,11 +177,7 @@ fn usage_is_reported() {
     let spawn = scene.script("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done");
     let exit = scene.run(spawn);
     let used = (exit.user_us + exit.system_us) / 1000;
-    assert!(
-        used > 5 && used <= exit.duration_ms + 20,
-        "{used} ms of {}",
-        exit.duration_ms
-    );
+    assert!(used > 5 && used <= exit.duration_ms + 20, "{used} ms of {}", exit.duration_ms);
     assert!(exit.max_rss > 200, "{} KiB", exit.max_rss);
 }
 
@@ -208,8 +189,5 @@ fn waiting_costs_nothing() {
     let before = cpu_time(scene.identity.pid);
     until("the child ends", || !running(pid));
     let used = cpu_time(scene.identity.pid) - before;
-    assert!(
-        used < Duration::from_millis(20),
-        "the supervisor used {used:?} while it waited"
-    );
+    assert!(used < Duration::from_millis(20), "the supervisor used {used:?} while it waited");
 }

@@ -73,29 +73,19 @@ fn links_and_pipes_are_refused_as_files() {
     for name in ["link", "pipe"] {
         for stream in 0..3 {
             let mut spawn = scene.script("echo overwritten; echo overwritten >&2");
-            let slot = [&mut spawn.stdin, &mut spawn.stdout, &mut spawn.stderr]
-                .into_iter()
-                .nth(stream);
+            let slot = [&mut spawn.stdin, &mut spawn.stdout, &mut spawn.stderr].into_iter().nth(stream);
             *slot.unwrap() = Some(scene.path(name));
             let (key, left) = (spawn.key, [spawn.stdout.clone(), spawn.stderr.clone()]);
             scene.send(&quorum::supervisor::Command::Spawn(spawn));
             match scene.event() {
-                Event::SpawnFailed {
-                    key: failed, message, ..
-                } => {
+                Event::SpawnFailed { key: failed, message, .. } => {
                     assert_eq!(failed, key);
                     assert!(message.contains(&format!("/{name}`")), "{message}");
                 }
                 other => panic!("{name} as stream {stream}: {other:?}"),
             }
-            let others = left
-                .into_iter()
-                .flatten()
-                .filter(|path| *path != scene.path(name));
-            assert!(
-                !others.into_iter().any(|path| path.exists()),
-                "an empty output was left"
-            );
+            let others = left.into_iter().flatten().filter(|path| *path != scene.path(name));
+            assert!(!others.into_iter().any(|path| path.exists()), "an empty output was left");
         }
     }
     assert_eq!(scene.text("target"), "precious");
@@ -110,14 +100,8 @@ fn the_environment_is_what_was_given() {
     let text = fs::read_to_string(out).unwrap();
     let variables: BTreeSet<&str> = text.split_terminator('\0').collect();
     let identity = &scene.identity;
-    let marker = format!(
-        "{TURN_KEY_VARIABLE}={}.{}.{key}",
-        identity.pid, identity.start_time
-    );
-    assert_eq!(
-        variables,
-        BTreeSet::from(["A=1 = 2\n", "EMPTY=", marker.as_str()])
-    );
+    let marker = format!("{TURN_KEY_VARIABLE}={}.{}.{key}", identity.pid, identity.start_time);
+    assert_eq!(variables, BTreeSet::from(["A=1 = 2\n", "EMPTY=", marker.as_str()]));
 }
 
 fn signals_are_as_in_a_fresh_process() {
@@ -158,17 +142,13 @@ fn children_and_supervisor_hold_nothing_of_the_runner() {
     let mut scene = Scene::new();
     drop(write_end);
     rustix::io::ioctl_fionbio(&read_end, true).unwrap();
-    until("nobody holds the pipe any more", || {
-        matches!(read_end.read(&mut [0]), Ok(0))
-    });
+    until("nobody holds the pipe any more", || matches!(read_end.read(&mut [0]), Ok(0)));
 
     let spawn = scene.script("echo $$ >ready; read line; sleep 1000; :");
     let pid = scene.start(spawn);
     scene.pids_in("ready", 1);
     let of_child = descriptors(pid);
-    let [(0, input), (1, out), (2, err)] = &of_child[..] else {
-        panic!("{of_child:?}")
-    };
+    let [(0, input), (1, out), (2, err)] = &of_child[..] else { panic!("{of_child:?}") };
     assert_eq!(input, Path::new("/dev/null"));
     for output in [out, err] {
         assert_eq!(output.parent(), Some(scene.place.path()), "{of_child:?}");
@@ -179,18 +159,10 @@ fn children_and_supervisor_hold_nothing_of_the_runner() {
     for (number, target) in &of_supervisor[..3] {
         assert_eq!(target, Path::new("/dev/null"), "{number}");
     }
-    let sockets = of_supervisor
-        .iter()
-        .filter(|(_, target)| target.to_string_lossy().starts_with("socket:"));
+    let sockets = of_supervisor.iter().filter(|(_, target)| target.to_string_lossy().starts_with("socket:"));
     assert_eq!(sockets.count(), 1, "{of_supervisor:?}");
-    assert!(
-        !of_supervisor.iter().any(|(_, target)| target.ends_with("lock")),
-        "{of_supervisor:?}"
-    );
-    assert!(
-        !own_sockets().is_empty(),
-        "the runner's end is open in the runner"
-    );
+    assert!(!of_supervisor.iter().any(|(_, target)| target.ends_with("lock")), "{of_supervisor:?}");
+    assert!(!own_sockets().is_empty(), "the runner's end is open in the runner");
 }
 
 fn sessions_and_groups_are_separate() {

@@ -13,11 +13,7 @@ const CHILDREN: u32 = 2000;
 pub fn cost_per_child() {
     for round in 1..=3 {
         let (wall, floor) = bare();
-        println!(
-            "round {round}: bare: {:.0} us a child, {:.1} us own cpu",
-            micros(wall),
-            micros(floor)
-        );
+        println!("round {round}: bare: {:.0} us a child, {:.1} us own cpu", micros(wall), micros(floor));
         for (what, files) in [("outputs discarded", false), ("outputs to files", true)] {
             let (wall, supervisor, runner) = kept(files);
             println!(
@@ -41,15 +37,8 @@ fn bare() -> (Duration, Duration) {
     let (started, before) = (Instant::now(), cpu_time(pid));
     for _ in 0..CHILDREN {
         let mut command = Command::new("/bin/true");
-        command
-            .env_clear()
-            .env("PATH", "/usr/bin:/bin")
-            .current_dir("/")
-            .process_group(0);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.env_clear().env("PATH", "/usr/bin:/bin").current_dir("/").process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         assert!(command.status().unwrap().success());
     }
     (started.elapsed(), cpu_time(pid) - before)
@@ -69,9 +58,5 @@ fn kept(files: bool) -> (Duration, Duration, Duration) {
         scene.send(&supervisor::Command::Spawn(spawn));
         while !matches!(scene.event(), Event::Exited(_)) {}
     }
-    (
-        started.elapsed(),
-        cpu_time(supervisor) - before,
-        cpu_time(runner) - own,
-    )
+    (started.elapsed(), cpu_time(supervisor) - before, cpu_time(runner) - own)
 }

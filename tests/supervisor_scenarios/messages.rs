@@ -30,16 +30,8 @@ fn what_cannot_be_started_is_refused() {
     nowhere.cwd = scene.path("nowhere");
     let missing = Some(ErrorKind::NotFound);
     let cases = [
-        (
-            scene.program(&["/no/such/program"]),
-            missing,
-            "cannot start `/no/such/program`",
-        ),
-        (
-            scene.program(&[&text]),
-            Some(ErrorKind::PermissionDenied),
-            "/text`",
-        ),
+        (scene.program(&["/no/such/program"]), missing, "cannot start `/no/such/program`"),
+        (scene.program(&[&text]), Some(ErrorKind::PermissionDenied), "/text`"),
         (nowhere, missing, "working directory"),
         (scene.program(&["sh"]), None, "`sh` is not an absolute path"),
         (scene.program(&[]), None, "no program"),
@@ -51,19 +43,12 @@ fn what_cannot_be_started_is_refused() {
         match scene.event() {
             Event::SpawnFailed { key, errno, message } => {
                 assert_eq!(key, wanted);
-                assert_eq!(
-                    errno.map(|errno| Error::from_raw_os_error(errno).kind()),
-                    kind,
-                    "{message}"
-                );
+                assert_eq!(errno.map(|errno| Error::from_raw_os_error(errno).kind()), kind, "{message}");
                 assert!(message.contains(text), "{message}");
             }
             other => panic!("{text}: {other:?}"),
         }
-        assert!(
-            !outputs.iter().any(|output| output.exists()),
-            "{text}: an empty output was left"
-        );
+        assert!(!outputs.iter().any(|output| output.exists()), "{text}: an empty output was left");
     }
     assert!(read_exits(&scene.path("exits.log")).unwrap().records.is_empty());
 }
@@ -98,10 +83,7 @@ fn an_unwritable_record_is_a_warning() {
     assert_eq!(scene.run(spawn).code, Some(8));
 
     let mut scene = Scene::unopened();
-    scene.send(&Command::Open {
-        exits_log: "/dev/full".into(),
-        socket: "/nowhere/supervisor.sock".into(),
-    });
+    scene.send(&Command::Open { exits_log: "/dev/full".into(), socket: "/nowhere/supervisor.sock".into() });
     // What is no file in its place is never written to.
     match scene.event() {
         Event::Warning { message } => assert!(message.contains("`/dev/full`"), "{message}"),
@@ -117,11 +99,7 @@ fn a_huge_burst_neither_blocks_nor_loses() {
     let mut scene = Scene::new();
     let padding = "x".repeat(4096);
     for number in 0..3000 {
-        let program = if number % 10 == 0 {
-            "/bin/true"
-        } else {
-            "/no/such/program"
-        };
+        let program = if number % 10 == 0 { "/bin/true" } else { "/no/such/program" };
         let mut spawn = scene.program(&[program]);
         spawn.env.push(("PADDING".into(), padding.clone()));
         (spawn.stdout, spawn.stderr) = (None, None);
@@ -154,9 +132,7 @@ fn a_silent_runner_does_not_stop_timeouts() {
     }
     scene.flush();
     let log = scene.path("exits.log");
-    until("the time-out is recorded", || {
-        !read_exits(&log).unwrap().records.is_empty()
-    });
+    until("the time-out is recorded", || !read_exits(&log).unwrap().records.is_empty());
     assert!(read_exits(&log).unwrap().records[0].exit.timed_out);
     let mut failed = 0;
     let mut ended = false;
@@ -220,7 +196,5 @@ fn a_program_with_threads_cannot_fork_a_supervisor() {
     let _ = thread.join().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     // The kernel removes an ended thread a moment after it was joined.
-    until("the thread is gone", || {
-        fs::read_dir("/proc/self/task").unwrap().count() == 1
-    });
+    until("the thread is gone", || fs::read_dir("/proc/self/task").unwrap().count() == 1);
 }

@@ -46,9 +46,8 @@ pub fn main() -> ExitCode {
         trees::SCENARIOS,
     ]
     .concat();
-    let (chosen, others): (Vec<Scenario>, Vec<Scenario>) = all
-        .into_iter()
-        .partition(|(name, _)| filter.is_none_or(|word| name.contains(word.as_str())));
+    let (chosen, others): (Vec<Scenario>, Vec<Scenario>) =
+        all.into_iter().partition(|(name, _)| filter.is_none_or(|word| name.contains(word.as_str())));
     if has("--list") {
         chosen.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;

@@ -39,9 +39,8 @@ fn unnamed(pid: u32) -> Vec<u64> {
 
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -70,11 +69,7 @@ fn silent_children_leave_the_file_system_alone() {
     let mut scene = Scene::new();
     let first = scene.apart("exit 0");
     let folder = scene.path("out");
-    let changed = |folder: &Path| {
-        fs::metadata(folder)
-            .map(|it| (it.mtime(), it.mtime_nsec()))
-            .unwrap()
-    };
+    let changed = |folder: &Path| fs::metadata(folder).map(|it| (it.mtime(), it.mtime_nsec())).unwrap();
     let before = changed(&folder);
     // Longer than the steps in which a file system counts time.
     std::thread::sleep(Duration::from_millis(30));
@@ -131,10 +126,7 @@ fn every_child_has_its_own_output() {
                 0 => [String::new(), String::new()],
                 1 => [format!("{word}\n{word} again\n"), String::new()],
                 2 => [String::new(), format!("{word}\n")],
-                _ => [
-                    (1..=20000).map(|line| format!("{word} {line}\n")).collect(),
-                    String::new(),
-                ],
+                _ => [(1..=20000).map(|line| format!("{word} {line}\n")).collect(), String::new()],
             };
             let mut spawn = scene.apart(&script);
             spawn.argv.push(format!("go{wave}"));
@@ -147,9 +139,7 @@ fn every_child_has_its_own_output() {
         assert_eq!(inodes.len(), 24, "two children have the same file");
         fs::write(scene.path(&format!("go{wave}")), "").unwrap();
         for _ in pids {
-            let Event::Exited(exit) = scene.event() else {
-                panic!("expected an exit")
-            };
+            let Event::Exited(exit) = scene.event() else { panic!("expected an exit") };
             let texts = &expected[&exit.key];
             let lengths = [exit.stdout_len, exit.stderr_len];
             assert_eq!(lengths, [texts[0].len() as u64, texts[1].len() as u64]);
@@ -232,16 +222,10 @@ fn what_cannot_be_written_is_refused_before_the_start() {
             let key = spawn.key;
             scene.send(&Command::Spawn(spawn));
             match scene.event() {
-                Event::SpawnFailed {
-                    key: failed,
-                    errno,
-                    message,
-                } => {
+                Event::SpawnFailed { key: failed, errno, message } => {
                     assert_eq!(failed, key);
                     // What is no file is refused before the system is asked.
-                    let refused = ["not a regular file", "is a link"]
-                        .iter()
-                        .any(|why| message.contains(why));
+                    let refused = ["not a regular file", "is a link"].iter().any(|why| message.contains(why));
                     assert!(errno.is_some() || refused, "{message}");
                     assert!(message.contains(&format!("`{}`", path.display())), "{message}");
                 }
@@ -249,10 +233,7 @@ fn what_cannot_be_written_is_refused_before_the_start() {
             }
         }
     }
-    assert_eq!(
-        names_in(scene.place.path()),
-        ["dangling", "exits.log", "folder", "locked"]
-    );
+    assert_eq!(names_in(scene.place.path()), ["dangling", "exits.log", "folder", "locked"]);
 }
 
 fn a_failed_start_leaves_nothing() {
@@ -266,11 +247,7 @@ fn a_failed_start_leaves_nothing() {
         scene.send(&Command::Spawn(spawn));
         assert!(matches!(scene.event(), Event::SpawnFailed { .. }));
         assert_eq!(names_in(&scene.path("out")), [""; 0]);
-        assert_eq!(
-            unnamed(scene.identity.pid).len(),
-            2,
-            "they wait for the next child"
-        );
+        assert_eq!(unnamed(scene.identity.pid).len(), 2, "they wait for the next child");
     }
 }
 
@@ -367,10 +344,7 @@ fn a_file_that_a_child_changed_is_not_reused() {
 fn without_descriptors_to_spare_files_are_named() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let before = getrlimit(Resource::Nofile);
-    let few = rustix::process::Rlimit {
-        current: Some(32),
-        maximum: before.maximum,
-    };
+    let few = rustix::process::Rlimit { current: Some(32), maximum: before.maximum };
     setrlimit(Resource::Nofile, few).unwrap();
     // The supervisor has the limit of the process that forks it.
     let mut scene = Scene::new();
@@ -386,14 +360,8 @@ fn without_descriptors_to_spare_files_are_named() {
         .collect();
     scene.go();
     for _ in &keys {
-        let Event::Exited(exit) = scene.event() else {
-            panic!("expected an exit")
-        };
-        assert_eq!(
-            (exit.stdout_len, exit.stderr_len),
-            (5 * (exit.key % 2), 0),
-            "{exit:?}"
-        );
+        let Event::Exited(exit) = scene.event() else { panic!("expected an exit") };
+        assert_eq!((exit.stdout_len, exit.stderr_len), (5 * (exit.key % 2), 0), "{exit:?}");
     }
     let names: Vec<String> = keys.iter().step_by(2).map(|key| format!("{key}.out")).collect();
     let mut sorted = names.clone();

@@ -33,20 +33,11 @@ impl Scene {
     pub fn unopened() -> Scene {
         let handle = supervisor::fork().unwrap();
         // One thread, so that the next scenario can fork too.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let identity = handle.identity().clone();
         let client = runtime.block_on(async { handle.into_async() }).unwrap();
         let place = tempfile::tempdir().unwrap();
-        Scene {
-            place,
-            identity,
-            client: Some(client),
-            runtime,
-            next_key: 1,
-        }
+        Scene { place, identity, client: Some(client), runtime, next_key: 1 }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -206,11 +197,7 @@ pub fn own_sockets() -> BTreeSet<i32> {
         let path = format!("/proc/self/fd/{number}");
         fs::metadata(Path::new(&path)).is_ok_and(|metadata| metadata.file_type().is_socket())
     };
-    descriptors(std::process::id())
-        .into_iter()
-        .map(|(number, _)| number)
-        .filter(is_socket)
-        .collect()
+    descriptors(std::process::id()).into_iter().map(|(number, _)| number).filter(is_socket).collect()
 }
 
 /// Processor time that a process has used so far.

@@ -41,10 +41,7 @@ fn what_stays_in_the_group_dies_with_the_child() {
     let mut scene = Scene::new();
     let spawn = scene.script("sleep 1000 & echo $! >>pids; (sleep 1000; :) & echo $! >>pids; exit 0");
     let exit = scene.run(spawn);
-    assert_eq!(
-        (exit.code, exit.timed_out, exit.terminated),
-        (Some(0), false, false)
-    );
+    assert_eq!((exit.code, exit.timed_out, exit.terminated), (Some(0), false, false));
     for pid in scene.pids_in("pids", 2) {
         assert!(!running(pid));
     }
@@ -76,9 +73,7 @@ fn a_child_that_changed_its_group_is_reached() {
 
 fn what_left_the_group_dies_at_the_turns_end() {
     let mut scene = Scene::new();
-    let other = scene.script(&format!(
-        "{ESCAPE} (escape others); arrived others 1; sleep 1000; :"
-    ));
+    let other = scene.script(&format!("{ESCAPE} (escape others); arrived others 1; sleep 1000; :"));
     let other_key = other.key;
     scene.start(other);
     let others = scene.pids_in("others", 1)[0];
@@ -86,9 +81,7 @@ fn what_left_the_group_dies_at_the_turns_end() {
     // The second one escapes from an escaped one, and is an orphan only once that one was killed.
     let deep =
         "setsid sh -c 'setsid sh -c \"echo \\$\\$ >>escaped; exec sleep 1000\" & echo $$ >>escaped; wait' &";
-    let spawn = scene.script(&format!(
-        "{ESCAPE} (escape escaped); {deep} arrived escaped 3; exit 5"
-    ));
+    let spawn = scene.script(&format!("{ESCAPE} (escape escaped); {deep} arrived escaped 3; exit 5"));
     let exit = scene.run(spawn);
     assert_eq!(exit.code, Some(5));
     for pid in scene.pids_in("escaped", 3) {
@@ -96,10 +89,7 @@ fn what_left_the_group_dies_at_the_turns_end() {
     }
     assert!(running(others), "another running turn's process was killed");
 
-    scene.send(&Command::Terminate {
-        key: other_key,
-        grace_ms: 15_000,
-    });
+    scene.send(&Command::Terminate { key: other_key, grace_ms: 15_000 });
     scene.exit_of(other_key);
     assert!(!running(others));
 }
@@ -115,10 +105,7 @@ fn what_hid_its_marker_dies_while_other_turns_run() {
     scene.start(spawn);
     let others = scene.pids_in("others", 1)[0];
     // Its mark is gone, or says that it belongs to the other one.
-    let forged = format!(
-        "QUORUM_TURN_KEY={}.{}.{other}",
-        scene.identity.pid, scene.identity.start_time
-    );
+    let forged = format!("QUORUM_TURN_KEY={}.{}.{other}", scene.identity.pid, scene.identity.start_time);
     for (file, mark) in [("hidden", ""), ("forged", forged.as_str())] {
         let mut script = hide(file).replace("$1", mark).repeat(50);
         script.push_str(&format!("{ESCAPE} arrived {file} 50; exit 0"));
@@ -129,10 +116,7 @@ fn what_hid_its_marker_dies_while_other_turns_run() {
         }
     }
     assert!(running(others), "the daemon of a running turn was killed");
-    scene.send(&Command::Terminate {
-        key: other,
-        grace_ms: 15_000,
-    });
+    scene.send(&Command::Terminate { key: other, grace_ms: 15_000 });
     scene.exit_of(other);
     assert!(!running(others));
 }
@@ -144,11 +128,7 @@ fn all_is_gone_when_the_runner_is_gone() {
     until("the children are gone", || !pids.iter().any(|&pid| running(pid)));
     until("the supervisor is gone", || !alive(&scene.identity));
     let log = quorum::supervisor::read_exits(&scene.path("exits.log")).unwrap();
-    assert_eq!(
-        log.records[0].exit.signal,
-        Some(9),
-        "the exit is on record all the same"
-    );
+    assert_eq!(log.records[0].exit.signal, Some(9), "the exit is on record all the same");
 }
 
 fn sigterm_ends_the_supervisor_and_all_below() {
@@ -178,10 +158,7 @@ fn what_a_killed_supervisor_left_is_found() {
     let pids = stubborn(&mut scene);
     signal(scene.identity.pid, Signal::KILL);
     until("the supervisor is gone", || !alive(&scene.identity));
-    assert!(
-        pids.iter().all(|&pid| running(pid)),
-        "nobody was left to kill them"
-    );
+    assert!(pids.iter().all(|&pid| running(pid)), "nobody was left to kill them");
     end(&scene.identity, Duration::from_millis(50)).unwrap();
     assert!(!pids.iter().any(|&pid| running(pid)));
 }
@@ -190,14 +167,8 @@ fn a_stranger_with_the_same_number_is_spared() {
     let mut scene = Scene::new();
     let pids = stubborn(&mut scene);
     let known = scene.identity.clone();
-    let earlier = ProcessIdentity {
-        start_time: known.start_time - 1,
-        ..known.clone()
-    };
-    let other_boot = ProcessIdentity {
-        boot_id: "another".into(),
-        ..known
-    };
+    let earlier = ProcessIdentity { start_time: known.start_time - 1, ..known.clone() };
+    let other_boot = ProcessIdentity { boot_id: "another".into(), ..known };
     for stranger in [earlier, other_boot] {
         assert!(!alive(&stranger));
         end(&stranger, Duration::from_millis(50)).unwrap();

@@ -182,9 +182,8 @@ fn event_of(name: &str, body: &Value) -> Value {
     let of = |fields: &[(&str, &str)]| {
         let named = fields.iter().map(|(field, from)| (*field, &body[*from]));
         let there = named.filter(|(_, value)| !value.is_null());
-        let fields: serde_json::Map<String, Value> = there
-            .map(|(field, value)| (field.to_owned(), value.clone()))
-            .collect();
+        let fields: serde_json::Map<String, Value> =
+            there.map(|(field, value)| (field.to_owned(), value.clone())).collect();
         Value::Object(fields)
     };
     let same = |fields: &[&str]| of(&fields.iter().map(|field| (*field, *field)).collect::<Vec<_>>());
@@ -201,10 +200,9 @@ fn event_of(name: &str, body: &Value) -> Value {
         "warn" => run("warning", json!({"message": body})),
         "filed" => json!({"notice": {"filed": body}}),
         "prompt-ready" => turn("started", of(&[("prompt", "digest")])),
-        "files-noted" => turn(
-            "filesNoted",
-            json!({"file": body["result"]["Ok"], "shared": body["shared"] == true}),
-        ),
+        "files-noted" => {
+            turn("filesNoted", json!({"file": body["result"]["Ok"], "shared": body["shared"] == true}))
+        }
         "turn-spawned" => turn("spawned", same(&["process"])),
         "activity" => turn("activity", of(&[("summary", "text")])),
         "silent" => turn("stale", of(&[("idle", "idle"), ("killed", "tooLong")])),
@@ -290,9 +288,7 @@ pub fn renumber(records: &mut [Value]) {
 pub fn tasks_added(record: &Value) -> usize {
     let added = events(record).into_iter();
     let added = added.filter(|(name, _)| name.strip_prefix("run.") == Some(code::ADDED));
-    added
-        .map(|(_, body)| body["t"].as_array().map_or(0, Vec::len))
-        .sum()
+    added.map(|(_, body)| body["t"].as_array().map_or(0, Vec::len)).sum()
 }
 
 /// What was decided by one record, in order: each event's name, its entity first (`task.transition`), and its fields, with
@@ -304,10 +300,7 @@ pub fn events(record: &Value) -> Vec<(String, Value)> {
 
 fn named(event: &Value) -> (String, Value) {
     let only = |value: &Value| {
-        let (key, value) = value
-            .as_object()
-            .and_then(|one| one.iter().next())
-            .expect("one key");
+        let (key, value) = value.as_object().and_then(|one| one.iter().next()).expect("one key");
         (key.clone(), value.clone())
     };
     let (entity, said) = only(event);
@@ -316,9 +309,7 @@ fn named(event: &Value) -> (String, Value) {
     }
     let (id, said) = match said {
         Value::Array(parts) => {
-            let [id, said] = &parts[..] else {
-                panic!("no id: {event}")
-            };
+            let [id, said] = &parts[..] else { panic!("no id: {event}") };
             (id.clone(), said.clone())
         }
         said => (Value::Null, said),
@@ -395,9 +386,7 @@ pub fn forge(journal: &Path, which: &str, from: &str, to: &str) {
 /// Ends the journal in front of the first event that says `which`: behind what was decided before it.
 pub fn cut_before(journal: &Path, which: &str) {
     let text = fs::read_to_string(journal).expect("the journal is text");
-    let (before, _) = text
-        .split_once(which)
-        .unwrap_or_else(|| panic!("no event is {which}"));
+    let (before, _) = text.split_once(which).unwrap_or_else(|| panic!("no event is {which}"));
     let (whole, line) = before.rsplit_once('\n').expect("it is not in the first record");
     let line = line.strip_suffix(',').expect("something was decided before it");
     fs::write(journal, format!("{whole}\n{}\n", sealed(&format!("{line}]}}"))))
@@ -406,9 +395,7 @@ pub fn cut_before(journal: &Path, which: &str) {
 
 /// Makes all sessions ones that went by rules of another number.
 pub fn with_rules(journal: &Path, number: u32) {
-    rewrite(journal, |line| {
-        line.replace("\"rules\":1", &format!("\"rules\":{number}"))
-    });
+    rewrite(journal, |line| line.replace("\"rules\":1", &format!("\"rules\":{number}")));
 }
 
 /// Makes the first record of another moment.
@@ -426,10 +413,7 @@ pub fn damage(journal: &Path) {
 /// What records say of a task and of a turn, and what none of a small mission can say: a task or turn that it has not, a
 /// step in the life of a task that no life has.
 pub const STRANGE: [(&str, &str); 3] = [
-    (
-        r#"{"from":"assigned","to":"in_progress""#,
-        r#"{"from":"assigned","to":"done""#,
-    ),
+    (r#"{"from":"assigned","to":"in_progress""#, r#"{"from":"assigned","to":"done""#),
     ("\"task\":[0,", "\"task\":[7,"),
     ("\"turn\":[0,", "\"turn\":[4294967295,"),
 ];
@@ -519,10 +503,7 @@ pub fn vouched_for(snapshot: &str, key: &[u8], names_key: bool) -> String {
     let own = code_of(key, "fingerprint")[..16].to_owned();
     let name = if names_key { &own } else { named };
     let members = format!("{before}\"key\":\"{name}\"{rest}");
-    sealed(&format!(
-        "{{\"crc\":\"\",\"code\":\"{}\",{members}",
-        code_of(key, &members)
-    ))
+    sealed(&format!("{{\"crc\":\"\",\"code\":\"{}\",{members}", code_of(key, &members)))
 }
 
 /// A command with its code, as it is left.

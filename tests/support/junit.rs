@@ -28,17 +28,14 @@ impl Element {
     pub fn property(&self, name: &str) -> Option<&str> {
         let properties = self.all("properties");
         let mut all = properties.iter().flat_map(|properties| &properties.children);
-        all.find(|property| property.attribute("name") == name)
-            .map(|property| property.attribute("value"))
+        all.find(|property| property.attribute("name") == name).map(|property| property.attribute("value"))
     }
 
     /// The testcase with this name, in any suite.
     pub fn case(&self, name: &str) -> &Element {
         let cases = self.children.iter().flat_map(|suite| suite.all("testcase"));
         let mut found = cases.filter(|case| case.attribute("name") == name);
-        found
-            .next()
-            .unwrap_or_else(|| panic!("there is no testcase '{name}' in {self:#?}"))
+        found.next().unwrap_or_else(|| panic!("there is no testcase '{name}' in {self:#?}"))
     }
 }
 
@@ -46,10 +43,7 @@ impl Element {
 /// character that XML 1.0 cannot hold.
 pub fn read(text: &str) -> Element {
     let valid = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    assert!(
-        text.chars().all(valid),
-        "a character that XML cannot hold: {text:?}"
-    );
+    assert!(text.chars().all(valid), "a character that XML cannot hold: {text:?}");
     let root = parse(text);
     assert_eq!(root.name, "testsuites");
     for suite in &root.children {
@@ -71,34 +65,18 @@ pub fn read(text: &str) -> Element {
 fn check_sums(element: &Element, suites: &[&Element]) {
     let cases: Vec<&Element> = suites.iter().flat_map(|suite| suite.all("testcase")).collect();
     let with = |name: &str| cases.iter().filter(|case| !case.all(name).is_empty()).count();
-    for (attribute, sum) in [
-        ("tests", cases.len()),
-        ("failures", with("failure")),
-        ("errors", with("error")),
-    ] {
-        assert_eq!(
-            element.attribute(attribute),
-            sum.to_string(),
-            "{attribute} of {}",
-            element.name
-        );
+    for (attribute, sum) in [("tests", cases.len()), ("failures", with("failure")), ("errors", with("error"))]
+    {
+        assert_eq!(element.attribute(attribute), sum.to_string(), "{attribute} of {}", element.name);
     }
     let skipped = element.attribute("skipped");
-    assert!(
-        skipped == with("skipped").to_string(),
-        "skipped of {}: {skipped}",
-        element.name
-    );
+    assert!(skipped == with("skipped").to_string(), "skipped of {}: {skipped}", element.name);
 }
 
 fn check_case(case: &Element) {
     assert!(!case.attribute("name").is_empty() && !case.attribute("classname").is_empty());
     let is_result = |name: &str| matches!(name, "failure" | "error" | "skipped");
-    let results: Vec<&Element> = case
-        .children
-        .iter()
-        .filter(|child| is_result(&child.name))
-        .collect();
+    let results: Vec<&Element> = case.children.iter().filter(|child| is_result(&child.name)).collect();
     assert!(results.len() <= 1, "more than one result: {case:#?}");
     for child in &case.children {
         match child.name.as_str() {
@@ -106,10 +84,7 @@ fn check_case(case: &Element) {
             "failure" | "error" => assert!(!child.attribute("type").is_empty(), "{child:?}"),
             "skipped" => assert!(!child.attribute("message").is_empty(), "{child:?}"),
             "flakyFailure" | "flakyError" => {
-                assert!(
-                    results.is_empty(),
-                    "only what passed in the end is flaky: {case:#?}"
-                );
+                assert!(results.is_empty(), "only what passed in the end is flaky: {case:#?}");
                 assert!(!child.attribute("type").is_empty());
             }
             "rerunFailure" | "rerunError" => {
@@ -138,17 +113,11 @@ fn parse(text: &str) -> Element {
             Event::Start(start) => open.push(element(&start)),
             Event::Empty(start) => {
                 let closed = element(&start);
-                open.last_mut()
-                    .expect("there is a document")
-                    .children
-                    .push(closed);
+                open.last_mut().expect("there is a document").children.push(closed);
             }
             Event::End(_) => {
                 let closed = open.pop().expect("what is closed was open");
-                open.last_mut()
-                    .expect("there is a document")
-                    .children
-                    .push(closed);
+                open.last_mut().expect("there is a document").children.push(closed);
             }
             Event::Text(text) => {
                 let text = text.decode().expect("it is UTF-8");
@@ -170,10 +139,7 @@ fn element(start: &BytesStart<'_>) -> Element {
         let value = quick_xml::escape::unescape(std::str::from_utf8(&attribute.value).expect("UTF-8"))
             .expect("entities are known")
             .into_owned();
-        (
-            String::from_utf8_lossy(attribute.key.as_ref()).into_owned(),
-            value,
-        )
+        (String::from_utf8_lossy(attribute.key.as_ref()).into_owned(), value)
     });
     Element {
         name: String::from_utf8_lossy(start.name().as_ref()).into_owned(),

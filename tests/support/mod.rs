@@ -38,24 +38,13 @@ pub struct Workspace {
 }
 
 /// A run with a known id, which ends by itself if an attack makes it hang.
-pub const RUN_AS_R1: &[&str] = &[
-    "run",
-    "mission.yaml",
-    "--run-id",
-    "r1",
-    "--json",
-    "--timeout",
-    "4m",
-];
+pub const RUN_AS_R1: &[&str] = &["run", "mission.yaml", "--run-id", "r1", "--json", "--timeout", "4m"];
 
 impl Workspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         fs::create_dir_all(folder.path().join("home/.config")).expect("a home can be made");
-        Self {
-            folder,
-            clock_scale: None,
-        }
+        Self { folder, clock_scale: None }
     }
 
     /// A workspace with this mission in `mission.yaml`.
@@ -124,9 +113,7 @@ impl Workspace {
 
     /// How often a scripted judge was asked.
     pub fn calls(&self, judge: &str) -> usize {
-        (1..)
-            .take_while(|n| self.exists(&format!("{judge}/call.{n}")))
-            .count()
+        (1..).take_while(|n| self.exists(&format!("{judge}/call.{n}"))).count()
     }
 
     /// What a scripted judge was asked at its n-th call.
@@ -230,9 +217,7 @@ impl Workspace {
     pub fn events(&self) -> Vec<Value> {
         let printed = self.quorum(&["events", "--format", "jsonl"]).exits(0);
         let lines = printed.stdout.lines();
-        lines
-            .map(|line| serde_json::from_str(line).expect("each line is an object"))
-            .collect()
+        lines.map(|line| serde_json::from_str(line).expect("each line is an object")).collect()
     }
 
     /// The folder of the only run.
@@ -299,9 +284,7 @@ pub fn standing<'a>(document: &'a Value, title: &str) -> (&'a str, &'a str) {
 pub fn attempts<'a>(document: &'a Value, title: &str) -> Vec<&'a str> {
     let attempts = task(document, title)["attempts"].as_array();
     let kinds = attempts.into_iter().flatten();
-    kinds
-        .map(|attempt| attempt["kind"].as_str().unwrap_or_default())
-        .collect()
+    kinds.map(|attempt| attempt["kind"].as_str().unwrap_or_default()).collect()
 }
 
 /// One gate of a run's document.

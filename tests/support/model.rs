@@ -29,10 +29,7 @@ impl Model {
                 kept.lock().expect("nobody panics with it").push(body.clone());
                 answer(&body)
             };
-            Mock::given(path("/v1/chat/completions"))
-                .respond_with(respond)
-                .mount(&server)
-                .await;
+            Mock::given(path("/v1/chat/completions")).respond_with(respond).mount(&server).await;
             server
         });
         Self { server, asked }
@@ -77,10 +74,7 @@ pub fn wants(calls: &[(&str, Value)]) -> ResponseTemplate {
                    "function": {"name": name, "arguments": arguments.to_string()}})
         })
         .collect();
-    reply(
-        &json!({"role": "assistant", "content": null, "tool_calls": calls}),
-        "tool_calls",
-    )
+    reply(&json!({"role": "assistant", "content": null, "tool_calls": calls}), "tool_calls")
 }
 
 /// The provider refuses.
@@ -92,15 +86,11 @@ pub fn refuses(status: u16, message: &str) -> ResponseTemplate {
 pub fn results(body: &Value) -> Vec<String> {
     let messages = body["messages"].as_array().into_iter().flatten();
     let results = messages.filter(|message| message["role"] == "tool");
-    results
-        .map(|message| message["content"].as_str().unwrap_or_default().to_owned())
-        .collect()
+    results.map(|message| message["content"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 /// The names of the tools that are offered.
 pub fn offered(body: &Value) -> Vec<String> {
     let tools = body["tools"].as_array().into_iter().flatten();
-    tools
-        .map(|tool| tool["function"]["name"].as_str().unwrap_or_default().to_owned())
-        .collect()
+    tools.map(|tool| tool["function"]["name"].as_str().unwrap_or_default().to_owned()).collect()
 }

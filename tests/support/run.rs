@@ -39,11 +39,7 @@ impl Running {
             .process_group(0)
             .spawn()
             .expect("the binary can be started");
-        Self {
-            child,
-            stdout,
-            stderr,
-        }
+        Self { child, stdout, stderr }
     }
 
     pub fn pid(&self) -> Pid {
@@ -74,11 +70,7 @@ impl Running {
         });
         let (stdout, stderr) = (read(&mut self.stdout), read(&mut self.stderr));
         assert!(ended, "it did not end\nstdout:\n{stdout}\nstderr:\n{stderr}");
-        Finished {
-            status: status.expect("it has ended"),
-            stdout,
-            stderr,
-        }
+        Finished { status: status.expect("it has ended"), stdout, stderr }
     }
 }
 
@@ -117,11 +109,7 @@ impl Finished {
     pub fn says(self, words: &[&str]) -> Self {
         let said = self.stderr.to_lowercase();
         for word in words {
-            assert!(
-                said.contains(&word.to_lowercase()),
-                "stderr does not say '{word}':\n{}",
-                self.stderr
-            );
+            assert!(said.contains(&word.to_lowercase()), "stderr does not say '{word}':\n{}", self.stderr);
         }
         self
     }
@@ -129,10 +117,7 @@ impl Finished {
     /// Its stdout, which must be one document.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
-            panic!(
-                "stdout is not one document: {error}\n{}\nstderr:\n{}",
-                self.stdout, self.stderr
-            )
+            panic!("stdout is not one document: {error}\n{}\nstderr:\n{}", self.stdout, self.stderr)
         })
     }
 }

@@ -69,11 +69,7 @@ impl AtTerminal {
         // SAFETY: three system calls that are allowed between fork and exec.
         unsafe { command.pre_exec(lead) };
         let child = command.spawn().expect("it can be started");
-        Self {
-            child,
-            master,
-            text: String::new(),
-        }
+        Self { child, master, text: String::new() }
     }
 
     /// Reads until the terminal shows these words.
@@ -91,10 +87,7 @@ impl AtTerminal {
     /// Reads on; false once the last one has hung up.
     fn read(&mut self) -> bool {
         let mut ready = [PollFd::new(&self.master, PollFlags::IN)];
-        let limit = Timespec {
-            tv_sec: i64::try_from(DEADLINE.as_secs()).expect("it is short"),
-            tv_nsec: 0,
-        };
+        let limit = Timespec { tv_sec: i64::try_from(DEADLINE.as_secs()).expect("it is short"), tv_nsec: 0 };
         let found = rustix::event::poll(&mut ready, Some(&limit)).expect("it can be waited for");
         assert!(found > 0, "nothing more came:\n{}", self.text);
         let mut bytes = [0; 4096];
@@ -132,20 +125,13 @@ impl AtTerminal {
 fn terminal(columns: u16) -> (File, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
         .expect("a terminal can be made");
-    grantpt(&master)
-        .and_then(|()| unlockpt(&master))
-        .expect("it is ours");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("it is ours");
     let name = ptsname(&master, Vec::new()).expect("it has a name");
     let name = name.to_str().expect("its name is text");
     // Nobody's controlling terminal by being opened.
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let slave = rustix::fs::open(name, flags, Mode::empty()).expect("it can be opened");
-    let size = Winsize {
-        ws_row: 24,
-        ws_col: columns,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&slave, size).expect("it has a size");
     (File::from(master), File::from(slave))
 }
@@ -182,8 +168,5 @@ pub fn at_terminal(mut command: Command, columns: u16, typed: &str) -> Seen {
     }
     let text = reader.join().expect("reading does not panic");
     assert!(ended, "it did not end:\n{text}");
-    Seen {
-        code: status.and_then(|status| status.code()),
-        text,
-    }
+    Seen { code: status.and_then(|status| status.code()), text }
 }

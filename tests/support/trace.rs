@@ -19,10 +19,7 @@ pub fn traced(mut command: Command) -> Option<Calls> {
     let trace_me = || ptrace::traceme().map_err(std::io::Error::from);
     // SAFETY: one system call that is allowed between fork and exec.
     unsafe { command.pre_exec(trace_me) };
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().ok()?;
     let root = Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
     // It stops at its exec. Only children and tracees of this thread are waited for: other tests have their own.

@@ -30,9 +30,7 @@ pub fn wait_for(what: &str, is_so: impl FnMut() -> bool) {
 
 /// Waits until a file has at least one whole line.
 pub fn wait_for_file(path: &Path) {
-    wait_for(&path.display().to_string(), || {
-        std::fs::read(path).is_ok_and(|bytes| bytes.ends_with(b"\n"))
-    });
+    wait_for(&path.display().to_string(), || std::fs::read(path).is_ok_and(|bytes| bytes.ends_with(b"\n")));
 }
 
 /// The process id that a script wrote to a file.
@@ -58,8 +56,5 @@ pub fn is_alive(pid: Pid) -> bool {
     }
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     // Behind the name, which stands in brackets and may hold anything, comes the state.
-    !stat.is_ok_and(|stat| {
-        stat.rsplit_once(") ")
-            .is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
-    })
+    !stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])))
 }

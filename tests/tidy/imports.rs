@@ -13,21 +13,14 @@ impl Imports {
     /// By `use`, and by paths that begin with `crate`, `super` or `self`, those that say how far something is visible
     /// included. A declaration (`mod x;`) is no import.
     pub fn of(files: &[File]) -> Self {
-        let places: BTreeMap<Vec<&str>, usize> = files
-            .iter()
-            .enumerate()
-            .map(|(index, file)| (file.module_path(), index))
-            .collect();
+        let places: BTreeMap<Vec<&str>, usize> =
+            files.iter().enumerate().map(|(index, file)| (file.module_path(), index)).collect();
         let edges = files.iter().enumerate().map(|(index, file)| {
             let own = file.module_path();
-            let targets = paths(&file.tokens)
-                .into_iter()
-                .filter_map(|path| target(&places, &own, &path));
+            let targets = paths(&file.tokens).into_iter().filter_map(|path| target(&places, &own, &path));
             targets.filter(|target| *target != index).collect()
         });
-        Self {
-            edges: edges.collect(),
-        }
+        Self { edges: edges.collect() }
     }
 
     /// Imports against the order of the modules, which is given from above to below; those of tests too.

@@ -66,11 +66,7 @@ pub fn functions(file: &File) -> Vec<Function> {
         let Some(body) = find(tokens, at + 1, &["{", ";"]) else {
             continue;
         };
-        let last = if text(tokens, body) == "{" {
-            closes(tokens, body)
-        } else {
-            body
-        };
+        let last = if text(tokens, body) == "{" { closes(tokens, body) } else { body };
         let last = last.min(tokens.len() - 1);
         found.push(Function {
             name: text(tokens, at + 1).to_owned(),
@@ -124,9 +120,7 @@ pub fn literals(file: &File, name: &str) -> usize {
 pub fn calls(file: &File, name: &str) -> usize {
     let tokens = &file.tokens;
     let is_one = |at: &usize| {
-        let is_declared = at
-            .checked_sub(1)
-            .is_some_and(|before| text(tokens, before) == "fn");
+        let is_declared = at.checked_sub(1).is_some_and(|before| text(tokens, before) == "fn");
         text(tokens, *at) == name && text(tokens, at + 1) == "(" && !is_declared
     };
     (0..tokens.len()).filter(is_one).count()
@@ -187,11 +181,7 @@ pub fn exhaustive_matches(file: &File, variants: &BTreeSet<&str>) -> Vec<usize> 
             has_rest |=
                 matches!(pattern, [only] if only.text.starts_with(|c: char| c == '_' || c.is_lowercase()));
             let paths = pattern.windows(2).filter(|pair| pair[0].text == "::");
-            named.extend(
-                paths
-                    .map(|pair| pair[1].text)
-                    .filter(|name| variants.contains(name)),
-            );
+            named.extend(paths.map(|pair| pair[1].text).filter(|name| variants.contains(name)));
         }
         if !has_rest && named.len() * 2 > variants.len() {
             found.push(tokens[at].line);

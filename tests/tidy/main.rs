@@ -80,17 +80,8 @@ const OLD_EVENTS: [&str; 8] = [
 const NOT_OF_STAGES: [&str; 5] = ["FailureClass", "Money", "Timestamp", "Millis", "not_before"];
 
 /// What the life cycle of work never names: the stages that it is for, what they say, what follows from that.
-const NOT_OF_WORK: [&str; 9] = [
-    "stages",
-    "Stage",
-    "StageKey",
-    "StagePlan",
-    "OpenStage",
-    "Step",
-    "Judging",
-    "Verdict",
-    "Points",
-];
+const NOT_OF_WORK: [&str; 9] =
+    ["stages", "Stage", "StageKey", "StagePlan", "OpenStage", "Step", "Judging", "Verdict", "Points"];
 
 /// Something that is counted.
 struct Figure {
@@ -102,19 +93,11 @@ struct Figure {
 
 impl Figure {
     fn new(name: impl Into<String>, value: usize) -> Self {
-        Self {
-            name: name.into(),
-            value,
-            places: Vec::new(),
-        }
+        Self { name: name.into(), value, places: Vec::new() }
     }
 
     fn of_places(name: &str, places: Vec<String>) -> Self {
-        Self {
-            name: name.to_owned(),
-            value: places.len(),
-            places,
-        }
+        Self { name: name.to_owned(), value: places.len(), places }
     }
 
     /// So much of it in each file.
@@ -124,10 +107,7 @@ impl Figure {
         Self {
             name: name.to_owned(),
             value: counts.iter().map(|(_, count)| count).sum(),
-            places: counts
-                .iter()
-                .map(|(path, count)| format!("{path}: {count}"))
-                .collect(),
+            places: counts.iter().map(|(path, count)| format!("{path}: {count}")).collect(),
         }
     }
 }
@@ -142,10 +122,8 @@ fn sizes(files: &[File]) -> Vec<Figure> {
     for file in files {
         *modules.entry(file.module()).or_default() += file.code_lines();
     }
-    let mut figures: Vec<Figure> = modules
-        .iter()
-        .map(|(module, lines)| Figure::new(format!("code lines: {module}"), *lines))
-        .collect();
+    let mut figures: Vec<Figure> =
+        modules.iter().map(|(module, lines)| Figure::new(format!("code lines: {module}"), *lines)).collect();
     let core = CORE.iter().filter_map(|module| modules.get(module)).sum();
     figures.push(Figure::new("code lines: the core", core));
     figures.push(Figure::new("code lines: all", modules.values().sum()));
@@ -164,21 +142,14 @@ fn shapes(sources: &Sources) -> Vec<Figure> {
     let listed: BTreeSet<&str> = order.iter().copied().collect();
     let modules: BTreeSet<&str> = sources.files.iter().map(File::module).collect();
     let ranked = modules.into_iter().filter(|name| !UNRANKED.contains(name));
-    assert_eq!(
-        listed,
-        ranked.collect(),
-        "the list of docs/design/architecture.md"
-    );
+    assert_eq!(listed, ranked.collect(), "the list of docs/design/architecture.md");
 
     let imports = Imports::of(&sources.files);
     let circles = imports.largest_circles(&sources.files).into_iter();
     let mut figures: Vec<Figure> = circles
         .map(|(module, size)| Figure::new(format!("largest circle of imports: {module}"), size))
         .collect();
-    figures.push(Figure::of_places(
-        "upward imports",
-        imports.upward(sources, &order),
-    ));
+    figures.push(Figure::of_places("upward imports", imports.upward(sources, &order)));
     figures
 }
 
@@ -194,16 +165,9 @@ fn functions(files: &[File]) -> Vec<Figure> {
     };
     let errors = |file: &File| {
         let functions = items::functions(file);
-        functions
-            .iter()
-            .map(|function| items::string_errors(file, function))
-            .sum()
+        functions.iter().map(|function| items::string_errors(file, function)).sum()
     };
-    vec![
-        longer(70),
-        longer(80),
-        Figure::in_files("`Result<_, String>` in signatures", files, errors),
-    ]
+    vec![longer(70), longer(80), Figure::in_files("`Result<_, String>` in signatures", files, errors)]
 }
 
 /// What is said several times and should be said once.
@@ -214,26 +178,15 @@ fn repetitions(files: &[File]) -> Vec<Figure> {
     let mut matches = Vec::new();
     for file in files {
         let lines = items::exhaustive_matches(file, &events);
-        matches.extend(
-            lines
-                .into_iter()
-                .map(|line| format!("{}: line {line}", file.path)),
-        );
+        matches.extend(lines.into_iter().map(|line| format!("{}: line {line}", file.path)));
     }
-    let fields = files
-        .iter()
-        .find_map(|file| items::public_fields(file, "TaskState"));
+    let fields = files.iter().find_map(|file| items::public_fields(file, "TaskState"));
     vec![
         Figure::in_files("hand-built `Spawn`", files, |file| items::literals(file, "Spawn")),
-        Figure::in_files("calls of `judged_by`", files, |file| {
-            items::calls(file, "judged_by")
-        }),
+        Figure::in_files("calls of `judged_by`", files, |file| items::calls(file, "judged_by")),
         strangers("what no stage knows of", files, "engine/stages/", &NOT_OF_STAGES),
         strangers("what no work knows of", files, "engine/work/", &NOT_OF_WORK),
-        Figure::new(
-            "public fields of `TaskState`",
-            fields.expect("the engine declares it"),
-        ),
+        Figure::new("public fields of `TaskState`", fields.expect("the engine declares it")),
         Figure::of_places("exhaustive matches over events", matches),
         old_events(),
     ]
@@ -269,11 +222,7 @@ fn old_events() -> Figure {
     Figure {
         name: "names of events to go".to_owned(),
         value: counts.iter().sum(),
-        places: OLD_EVENTS
-            .iter()
-            .zip(counts)
-            .map(|(name, count)| format!("{name}: {count}"))
-            .collect(),
+        places: OLD_EVENTS.iter().zip(counts).map(|(name, count)| format!("{name}: {count}")).collect(),
     }
 }
 
@@ -286,12 +235,7 @@ fn is_clearly_below(value: usize, ceiling: usize) -> bool {
 fn no_figure_is_above_its_ceiling() {
     let sources = sources::read(&root().join("src"));
     let files = &sources.files;
-    let groups = [
-        sizes(files),
-        shapes(&sources),
-        functions(files),
-        repetitions(files),
-    ];
+    let groups = [sizes(files), shapes(&sources), functions(files), repetitions(files)];
     let figures: Vec<Figure> = groups.into_iter().flatten().collect();
     let mut ceilings: BTreeMap<&str, usize> = CEILINGS.iter().copied().collect();
     assert_eq!(ceilings.len(), CEILINGS.len(), "a ceiling is listed twice");
@@ -315,10 +259,7 @@ fn no_figure_is_above_its_ceiling() {
     for name in ceilings.keys() {
         println!("     0             {name}\n                 -> take its ceiling away");
     }
-    assert!(
-        above.is_empty(),
-        "above the ceilings in tests/tidy/main.rs:\n{above}"
-    );
+    assert!(above.is_empty(), "above the ceilings in tests/tidy/main.rs:\n{above}");
 }
 
 #[test]

@@ -48,25 +48,16 @@ pub fn kind(line: &str) -> Kind {
 impl File {
     /// The folder below `src`, or the name of a file that stands there itself.
     pub fn module(&self) -> &str {
-        self.path
-            .split_once('/')
-            .map_or(self.path.trim_end_matches(".rs"), |(folder, _)| folder)
+        self.path.split_once('/').map_or(self.path.trim_end_matches(".rs"), |(folder, _)| folder)
     }
 
     /// Its place in the tree of modules: `engine/apply.rs` is `[engine, apply]`, `engine/mod.rs` is `[engine]`.
     pub fn module_path(&self) -> Vec<&str> {
-        base(&self.path)
-            .split('/')
-            .filter(|part| !part.is_empty())
-            .collect()
+        base(&self.path).split('/').filter(|part| !part.is_empty()).collect()
     }
 
     fn new(path: &str) -> Self {
-        Self {
-            path: path.to_owned(),
-            lines: Vec::new(),
-            tokens: Vec::new(),
-        }
+        Self { path: path.to_owned(), lines: Vec::new(), tokens: Vec::new() }
     }
 
     pub fn code_lines(&self) -> usize {
@@ -84,31 +75,18 @@ fn base(path: &str) -> &str {
 }
 
 fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{folder}/{name}")
-    }
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 pub fn read(src: &Path) -> Sources {
     let mut paths = Vec::new();
-    walk(
-        src,
-        &|path| path.extension().is_some_and(|end| end == "rs"),
-        &mut paths,
-    );
+    walk(src, &|path| path.extension().is_some_and(|end| end == "rs"), &mut paths);
     let texts: Vec<(String, String)> = paths
         .into_iter()
         .map(|path| {
             let text = fs::read_to_string(&path).expect("a source is text");
             let name = path.strip_prefix(src).expect("it was found there");
-            (
-                name.to_str()
-                    .expect("sources have plain names")
-                    .replace('\\', "/"),
-                text,
-            )
+            (name.to_str().expect("sources have plain names").replace('\\', "/"), text)
         })
         .collect();
     // Words are parts of the texts, which live as long as the test.
@@ -126,10 +104,7 @@ pub fn read(src: &Path) -> Sources {
                 inside.is_some_and(|rest| rest.starts_with('/'))
             })
     };
-    let mut sources = Sources {
-        files: Vec::new(),
-        tests: Vec::new(),
-    };
+    let mut sources = Sources { files: Vec::new(), tests: Vec::new() };
     for ((path, text), masked) in texts.iter().zip(masked) {
         let (mut file, mut tests) = (File::new(path), File::new(path));
         if is_test(path) {
@@ -148,9 +123,8 @@ pub fn read(src: &Path) -> Sources {
 /// Files below a folder that are wanted, sorted.
 pub fn walk(folder: &Path, wanted: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).expect("the folder is there");
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("the folder can be read").path())
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     paths.sort();
     for path in paths {
         if path.is_dir() {
@@ -174,10 +148,7 @@ fn test_modules(path: &str, text: &str, masked: &str) -> Vec<String> {
         let mut named = None;
         for (line, masked) in &lines[at + 1..] {
             if let Some(attribute) = line.trim().strip_prefix("#[") {
-                named = attribute
-                    .strip_prefix("path = \"")
-                    .and_then(|rest| rest.split('"').next())
-                    .or(named);
+                named = attribute.strip_prefix("path = \"").and_then(|rest| rest.split('"').next()).or(named);
                 continue;
             }
             let words: Vec<&str> = masked.split_whitespace().collect();
@@ -220,10 +191,7 @@ fn split(text: &str, masked: &'static str, file: &mut File, tests: &mut File) {
 
 /// The line behind the item that begins there, attributes before it included.
 fn end_of_item(masked: &[&str], mut at: usize) -> usize {
-    while masked
-        .get(at)
-        .is_some_and(|line| line.trim_start().starts_with("#["))
-    {
+    while masked.get(at).is_some_and(|line| line.trim_start().starts_with("#[")) {
         at += 1;
     }
     let (mut depth, mut has_body) = (0_usize, false);
@@ -231,11 +199,7 @@ fn end_of_item(masked: &[&str], mut at: usize) -> usize {
         has_body |= line.contains('{');
         depth += line.matches('{').count();
         depth = depth.saturating_sub(line.matches('}').count());
-        let is_over = if has_body {
-            depth == 0
-        } else {
-            line.trim_end().ends_with([';', ','])
-        };
+        let is_over = if has_body { depth == 0 } else { line.trim_end().ends_with([';', ',']) };
         if is_over {
             return at + 1;
         }
@@ -259,10 +223,7 @@ fn tokens(line: &'static str, number: usize, tokens: &mut Vec<Token>) {
             [b':', b':', ..] | [b'-' | b'=', b'>', ..] => 2,
             _ => 1,
         };
-        tokens.push(Token {
-            text: &line[at..at + length],
-            line: number,
-        });
+        tokens.push(Token { text: &line[at..at + length], line: number });
         at += length;
     }
 }
@@ -290,11 +251,7 @@ fn mask(text: &str) -> String {
             at += 1;
             continue;
         }
-        out.extend(
-            rest[..length]
-                .iter()
-                .map(|byte| if *byte == b'\n' { b'\n' } else { b' ' }),
-        );
+        out.extend(rest[..length].iter().map(|byte| if *byte == b'\n' { b'\n' } else { b' ' }));
         at += length;
     }
     String::from_utf8(out).expect("characters are masked whole")
@@ -331,9 +288,7 @@ fn raw_string(rest: &[u8]) -> usize {
     if rest.get(1 + hashes) != Some(&b'"') {
         return 0;
     }
-    let end: Vec<u8> = std::iter::once(b'"')
-        .chain(std::iter::repeat_n(b'#', hashes))
-        .collect();
+    let end: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
     let body = 2 + hashes;
     let found = rest[body..].windows(end.len()).position(|window| window == end);
     found.map_or(rest.len(), |found| body + found + end.len())
@@ -372,8 +327,5 @@ fn n() {}
     assert_eq!(file.tokens.last().map(|token| token.line), Some(11));
     assert_eq!(file.code_lines(), 5);
     let tests: Vec<&str> = tests.tokens.iter().map(|token| token.text).collect();
-    assert_eq!(
-        tests.join(" "),
-        "# [ cfg ( test ) ] mod tests { const M : & str = ; }"
-    );
+    assert_eq!(tests.join(" "), "# [ cfg ( test ) ] mod tests { const M : & str = ; }");
 }

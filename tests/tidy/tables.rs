@@ -29,10 +29,7 @@ fn compare(module: &Path, found: &mut Vec<String>) {
     for name in files.difference(&listed) {
         found.push(format!("{head}: its table lacks `{name}`"));
     }
-    for name in listed
-        .difference(&files)
-        .filter(|name| !module.join(name).exists())
-    {
+    for name in listed.difference(&files).filter(|name| !module.join(name).exists()) {
         found.push(format!("{head}: its table names `{name}`, which is not there"));
     }
 }
@@ -60,10 +57,7 @@ fn is_of_tests(path: &Path) -> bool {
 
 /// What the first column of a table of files names.
 fn listed(text: &str) -> BTreeSet<String> {
-    let rows = text
-        .lines()
-        .skip_while(|line| !line.starts_with("//! | file |"))
-        .skip(2);
+    let rows = text.lines().skip_while(|line| !line.starts_with("//! | file |")).skip(2);
     let rows = rows.map_while(|line| line.strip_prefix("//! | `")?.split_once("` |"));
     rows.map(|(name, _)| name.to_owned()).collect()
 }

@@ -69,19 +69,13 @@ impl Block {
 impl Page {
     pub fn read(path: &str) -> Self {
         let text = fs::read_to_string(project(path));
-        Self {
-            path: path.to_owned(),
-            text: text.unwrap_or_else(|error| panic!("{path}: {error}")),
-        }
+        Self { path: path.to_owned(), text: text.unwrap_or_else(|error| panic!("{path}: {error}")) }
     }
 
     /// Every page, in order of their paths.
     pub fn all() -> Vec<Self> {
-        let mut paths = vec![
-            "CONTRIBUTING.md".to_owned(),
-            "README.md".to_owned(),
-            "missions/README.md".to_owned(),
-        ];
+        let mut paths =
+            vec!["CONTRIBUTING.md".to_owned(), "README.md".to_owned(), "missions/README.md".to_owned()];
         let mut folders = vec!["docs".to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(project(&folder)).expect("the folder is there") {
@@ -107,11 +101,7 @@ impl Page {
             match (&mut open, text.strip_prefix("```")) {
                 (None, Some(info)) => {
                     let block = Block::new(line, info);
-                    open = Some(Block {
-                        above: above.to_owned(),
-                        is_behind_another: nothing_since,
-                        ..block
-                    });
+                    open = Some(Block { above: above.to_owned(), is_behind_another: nothing_since, ..block });
                 }
                 (None, None) => nothing_since &= text.trim().is_empty(),
                 (Some(_), Some("")) => {
@@ -199,9 +189,6 @@ impl Page {
 /// The anchor of a heading, as forges and mdBook make it.
 pub fn anchor(heading: &str) -> String {
     let kept = heading.to_lowercase();
-    let kept = kept
-        .chars()
-        .filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
-    kept.map(|letter| if letter == ' ' { '-' } else { letter })
-        .collect()
+    let kept = kept.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
+    kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
 }

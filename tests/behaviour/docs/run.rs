@@ -38,9 +38,8 @@ pub fn run_page(page: &Page) -> Vec<String> {
                     all += &finished.stdout;
                     if finished.code() != Some(wanted) {
                         let (code, output) = (finished.code(), &finished.stdout);
-                        wrong.push(format!(
-                            "{place}: `{command}` exits {code:?} and not {wanted}:\n{output}"
-                        ));
+                        wrong
+                            .push(format!("{place}: `{command}` exits {code:?} and not {wanted}:\n{output}"));
                     }
                 }
                 printed = Some(all);
@@ -65,10 +64,7 @@ impl Desk {
         fs::create_dir(workspace.path("bin")).expect("a folder can be made");
         fs::create_dir(workspace.path("desk")).expect("a folder can be made");
         symlink(BINARY, workspace.path("bin/quorum")).expect("a link can be made");
-        Self {
-            workspace,
-            model: page.text.contains(MODEL_OF_PAGES).then(|| Model::new(answer)),
-        }
+        Self { workspace, model: page.text.contains(MODEL_OF_PAGES).then(|| Model::new(answer)) }
     }
 
     fn write(&self, name: &str, content: &str) {

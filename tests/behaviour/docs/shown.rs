@@ -29,9 +29,7 @@ pub fn what_is_not_printed(shown: &str, printed: &str) -> Option<String> {
 
 /// Lines with something in them, blanks folded.
 fn lines(text: &str) -> Vec<String> {
-    let folded = text
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let folded = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     folded.filter(|line| !line.is_empty()).collect()
 }
 
@@ -60,21 +58,12 @@ fn pattern(line: &str) -> Regex {
 fn what_is_shown_must_have_been_printed_in_this_order() {
     let printed = "one 1.5s\ntwo  three\nfour\nfive\n";
     let missing = |shown: &str| what_is_not_printed(shown, printed);
-    for shown in [
-        "one 0.0s\ntwo three\n",
-        "two …\n…\nfive",
-        "…\nfour",
-        "one …s\n…\n",
-        "one",
-    ] {
+    for shown in ["one 0.0s\ntwo three\n", "two …\n…\nfive", "…\nfour", "one …s\n…\n", "one"] {
         assert_eq!(missing(shown), None, "{shown}");
     }
-    for (shown, line) in [
-        ("one 0.0s\nfour", "four"),
-        ("five\n…\nfour", "four"),
-        ("two", "two"),
-        ("six", "six"),
-    ] {
+    for (shown, line) in
+        [("one 0.0s\nfour", "four"), ("five\n…\nfour", "four"), ("two", "two"), ("six", "six")]
+    {
         assert_eq!(missing(shown).as_deref(), Some(line), "{shown}");
     }
 }

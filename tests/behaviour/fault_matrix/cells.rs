@@ -181,11 +181,7 @@ impl Cell {
         let lines = Row::ALL.iter().copied().flat_map(of_row);
         let cells = lines.flat_map(|(row, transport)| {
             let of_line = Fault::ALL.iter().copied();
-            of_line.map(move |fault| Self {
-                row,
-                transport,
-                fault,
-            })
+            of_line.map(move |fault| Self { row, transport, fault })
         });
         cells.collect()
     }
@@ -201,13 +197,7 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} · {} · {}",
-            self.row.name(),
-            self.transport.name(),
-            self.fault.name()
-        )
+        write!(f, "{} · {} · {}", self.row.name(), self.transport.name(), self.fault.name())
     }
 }
 

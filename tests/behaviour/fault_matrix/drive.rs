@@ -106,20 +106,9 @@ fn late(scene: &Scene, cost: f64) -> Finished {
 fn triage(scene: &Scene) -> Finished {
     let ended = run(scene);
     assert_eq!(ended.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
-    let submit = [
-        "request", "submit", "second", "--to", "worker", "--as", "ada", "--json",
-    ];
+    let submit = ["request", "submit", "second", "--to", "worker", "--as", "ada", "--json"];
     call(scene, &submit).exits(0);
-    let approve = [
-        "request",
-        "approve",
-        "req-1",
-        "--strategy",
-        "agent",
-        "--as",
-        "ada",
-        "--json",
-    ];
+    let approve = ["request", "approve", "req-1", "--strategy", "agent", "--as", "ada", "--json"];
     match scene.cell.fault {
         Fault::Killed => {
             let asking = Running::start(command(scene, &approve));
@@ -194,13 +183,9 @@ fn look(scene: &Scene, finished: &Finished) -> Seen {
 
 /// The classes of failure that any event names, but those of tasks that others were to fail.
 fn classes(events: &str) -> BTreeSet<String> {
-    let events = events
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let events = events.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let named = events.filter(|event| event["title"] != "before" && event["title"] != "aside");
-    named
-        .filter_map(|event| event["class"].as_str().map(str::to_owned))
-        .collect()
+    named.filter_map(|event| event["class"].as_str().map(str::to_owned)).collect()
 }
 
 /// The files below a folder in which the key stands.
@@ -242,22 +227,14 @@ fn compare(expected: &Expected, seen: &Seen) -> Vec<Wrong> {
         differ("calls", seen.calls.to_string(), calls.to_string());
     }
     let listed = |classes: Vec<&str>| {
-        if classes.is_empty() {
-            "none".to_owned()
-        } else {
-            classes.join("+")
-        }
+        if classes.is_empty() { "none".to_owned() } else { classes.join("+") }
     };
     let class = expected.class.map(|class| class.as_str());
     let on_record = seen.classes.iter().map(String::as_str).collect();
     differ("class", listed(on_record), listed(class.into_iter().collect()));
     let letter = expected.letter.zip(class);
     let letter = letter.map(|(operation, class)| format!("{operation} ({class})"));
-    differ(
-        "letter",
-        listed(strs(&seen.letters)),
-        listed(strs(letter.as_slice())),
-    );
+    differ("letter", listed(strs(&seen.letters)), listed(strs(letter.as_slice())));
     if let Some((requests, cost)) = expected.charge {
         differ("requests", seen.charge.0.to_string(), requests.to_string());
         differ("cost", format!("{:.2}", seen.charge.1), format!("{cost:.2}"));

@@ -61,11 +61,7 @@ fn policy(row: Row) -> Policy {
         }
         Row::Deliver => (2, 0, Some("notify:ops")),
     };
-    Policy {
-        retries,
-        reprompts,
-        letter,
-    }
+    Policy { retries, reprompts, letter }
 }
 
 /// How the work went in the end.
@@ -162,27 +158,13 @@ pub struct Story {
 impl Story {
     /// All goes well.
     pub fn of(cell: Cell) -> Self {
-        Self {
-            cell,
-            end: End::Good,
-            calls: Some(1),
-            tries: 1,
-            replies: 1,
-            class: None,
-        }
+        Self { cell, end: End::Good, calls: Some(1), tries: 1, replies: 1, class: None }
     }
 
     /// It fails so every time it is tried.
     pub fn fails(self, class: FailureClass) -> Self {
         let tries = 1 + self.retries(class);
-        Self {
-            end: End::Failed,
-            calls: Some(tries),
-            tries,
-            replies: 0,
-            class: Some(class),
-            ..self
-        }
+        Self { end: End::Failed, calls: Some(tries), tries, replies: 0, class: Some(class), ..self }
     }
 
     /// It fails so the first time. What is not repeated has failed with it.
@@ -191,13 +173,7 @@ impl Story {
         if failed.tries == 1 {
             return failed;
         }
-        Self {
-            end: End::Good,
-            calls: Some(2),
-            tries: 2,
-            replies: 1,
-            ..failed
-        }
+        Self { end: End::Good, calls: Some(2), tries: 2, replies: 1, ..failed }
     }
 
     /// Its program is not there, or its server. Nothing has begun, so a turn or a command is started once more: nobody
@@ -213,23 +189,13 @@ impl Story {
             (Transport::Http, Kind::Turn) => 2,
             (Transport::Http, _) => 1 + self.retries(class),
         };
-        Self {
-            calls: None,
-            tries,
-            ..self.fails(class)
-        }
+        Self { calls: None, tries, ..self.fails(class) }
     }
 
     /// What comes means nothing, however often it is asked for.
     pub fn says_nothing(self) -> Self {
         let times = 1 + policy(self.cell.row).reprompts;
-        Self {
-            end: End::Unread,
-            calls: Some(times),
-            tries: times,
-            replies: times,
-            ..self
-        }
+        Self { end: End::Unread, calls: Some(times), tries: times, replies: times, ..self }
     }
 
     /// It says no.
@@ -239,30 +205,17 @@ impl Story {
 
     /// It is out when the session dies, and is done once more.
     pub fn repeated(self) -> Self {
-        Self {
-            calls: Some(2),
-            tries: 2,
-            ..self
-        }
+        Self { calls: Some(2), tries: 2, ..self }
     }
 
     /// There is no budget for it.
     pub fn held(self, status: &'static str) -> Self {
-        Self {
-            end: End::Held(status),
-            calls: Some(0),
-            tries: 0,
-            replies: 0,
-            ..self
-        }
+        Self { end: End::Held(status), calls: Some(0), tries: 0, replies: 0, ..self }
     }
 
     /// Its task is called off while it is out. What it says then is refused, and paid for.
     pub fn dropped(self) -> Self {
-        Self {
-            end: End::Dropped,
-            ..self
-        }
+        Self { end: End::Dropped, ..self }
     }
 
     /// How often a request that failed so is made again.
@@ -286,11 +239,7 @@ impl Story {
         // Beside work that is called off something else keeps the run alive.
         let aside = usize::from(self.end == End::Dropped);
         let others = before + aside + if goes_on { after } else { 0 };
-        let (own, replies) = if kind.is_request() {
-            (self.tries, self.replies)
-        } else {
-            (0, 0)
-        };
+        let (own, replies) = if kind.is_request() { (self.tries, self.replies) } else { (0, 0) };
         // A command has no class: its exit is its word. What is asked about a request is on no record.
         let has_class = matches!(kind, Kind::Turn | Kind::Ask | Kind::Deliver);
         Case::Played(Expected {

@@ -33,10 +33,7 @@ pub struct Scene {
 
 /// What the party does as a process. `$n` is which call it is, `$here` the workspace.
 fn play(cell: Cell) -> &'static str {
-    let (kind, is_command) = (
-        cell.row.kind(),
-        matches!(cell.row.kind(), Kind::Command | Kind::Scan),
-    );
+    let (kind, is_command) = (cell.row.kind(), matches!(cell.row.kind(), Kind::Command | Kind::Scan));
     match cell.fault {
         // Nothing is wrong with the party itself.
         Fault::CannotStart | Fault::NoBudget | Fault::NoFolder => "good",
@@ -119,10 +116,7 @@ fn answer(cell: Cell, call: usize, released: &AtomicBool) -> ResponseTemplate {
         Fault::Auth => refuses(401, "no such key"),
         Fault::BusyOnce if call == 1 => refuses(429, "busy"),
         Fault::TimeOut => good().set_delay(Duration::from_secs(30)),
-        Fault::Prose => says(format!(
-            "I have looked at it:\n\n{}\n\nThat is all.",
-            reply(cell.row)
-        )),
+        Fault::Prose => says(format!("I have looked at it:\n\n{}\n\nThat is all.", reply(cell.row))),
         Fault::Garbage => says("{\"lorem\": [1, "),
         Fault::Secret if cell.row == Row::Turn => says(format!("I have {KEY}.")),
         Fault::Secret if call == 1 || cell.row == Row::Deliver => refuses(503, &format!("no room for {KEY}")),
@@ -153,12 +147,7 @@ impl Scene {
             let (released, calls) = (released.clone(), std::sync::atomic::AtomicUsize::new(0));
             Model::new(move |_| answer(cell, calls.fetch_add(1, Ordering::Relaxed) + 1, &released))
         });
-        let scene = Self {
-            cell,
-            workspace: Workspace::new().at_scale(scale),
-            model,
-            released,
-        };
+        let scene = Self { cell, workspace: Workspace::new().at_scale(scale), model, released };
         scene.write_scripts();
         scene.workspace.write("mission.yaml", scene.mission().to_string());
         scene
@@ -192,10 +181,7 @@ impl Scene {
         );
         let free = "here=${0%/*}\n[ -z \"${QUORUM_RESULT_FILE:-}\" ] || cat \"$here/free\" > \"$QUORUM_RESULT_FILE\"\n";
         workspace.write("judge.sh", format!("{free}cat \"$here/grades\"\n"));
-        workspace.write(
-            "wait.sh",
-            format!("{free}while [ ! -e \"$here/go\" ]; do sleep 0.02; done\n"),
-        );
+        workspace.write("wait.sh", format!("{free}while [ ! -e \"$here/go\" ]; do sleep 0.02; done\n"));
         workspace.write("break.sh", format!("{free}exit 1\n"));
         workspace.write("work.sh", format!("{free}{}", self.work()));
         workspace.write("red.png", one_colour());
@@ -381,16 +367,10 @@ impl Scene {
                 mission["qualityGates"] = json!([
                     {"name": "half", "afterTasks": ["before"], "blocksTasks": ["work"], "notifyChannels": ["ops"]},
                 ]);
-                mission["agents"]
-                    .as_object_mut()
-                    .expect("it is one")
-                    .remove("party");
+                mission["agents"].as_object_mut().expect("it is one").remove("party");
             }
             Row::Check | Row::Finish | Row::Probe | Row::StageCommand | Row::ApproverCommand | Row::Scan => {
-                mission["agents"]
-                    .as_object_mut()
-                    .expect("it is one")
-                    .remove("party");
+                mission["agents"].as_object_mut().expect("it is one").remove("party");
             }
             Row::Turn
             | Row::ScorePanel

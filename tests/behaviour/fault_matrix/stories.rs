@@ -32,17 +32,10 @@ fn of_turn(cell: Cell) -> Case {
         Fault::Auth => story.fails(FailureClass::ProviderAuth),
         Fault::BusyOnce => story.fails_once(FailureClass::RateLimited),
         // The time is that of the turn: when it is over, nothing is left to repeat.
-        Fault::TimeOut => Story {
-            calls: Some(1),
-            tries: 1,
-            ..story.fails(FailureClass::Timeout)
-        },
+        Fault::TimeOut => Story { calls: Some(1), tries: 1, ..story.fails(FailureClass::Timeout) },
         // What a worker says is its work, whatever it is.
         Fault::Prose | Fault::Garbage | Fault::Secret | Fault::NoFolder => story,
-        Fault::OutputLost if is_command => Story {
-            replies: 1,
-            ..story.fails(FailureClass::Unknown)
-        },
+        Fault::OutputLost if is_command => Story { replies: 1, ..story.fails(FailureClass::Unknown) },
         Fault::OutputLost => return Case::Impossible(NO_FILE),
         // A process is taken over, a request is lost.
         Fault::Killed if is_command => story,
@@ -50,10 +43,7 @@ fn of_turn(cell: Cell) -> Case {
         Fault::NoBudget => story.held("pending"),
         Fault::Late if is_command => story.dropped(),
         // Its request is ended with it, so nobody ever says what it cost.
-        Fault::Late => Story {
-            replies: 0,
-            ..story.dropped()
-        },
+        Fault::Late => Story { replies: 0, ..story.dropped() },
     }
     .into_case()
 }
@@ -68,10 +58,7 @@ fn of_ask(cell: Cell) -> Case {
         Fault::Prose => story,
         Fault::Garbage => story.says_nothing(),
         Fault::OutputLost if cell.transport == Transport::Http => return Case::Impossible(NO_FILE),
-        Fault::OutputLost => Story {
-            replies: 1,
-            ..story.fails(FailureClass::Unknown)
-        },
+        Fault::OutputLost => Story { replies: 1, ..story.fails(FailureClass::Unknown) },
         Fault::Secret => story.fails_once(FailureClass::ProviderTransient),
         Fault::NoFolder if cell.row == Row::Vision => {
             return Case::Impossible(
@@ -105,11 +92,9 @@ fn of_command(cell: Cell) -> Case {
     let story = Story::of(cell);
     match cell.fault {
         // What a criterion cannot be held against is no reason to fail the work.
-        Fault::CannotStart | Fault::OutputLost if cell.row == Row::Probe => Story {
-            end: End::Unread,
-            calls: (cell.fault == Fault::OutputLost).then_some(1),
-            ..story
-        },
+        Fault::CannotStart | Fault::OutputLost if cell.row == Row::Probe => {
+            Story { end: End::Unread, calls: (cell.fault == Fault::OutputLost).then_some(1), ..story }
+        }
         Fault::CannotStart => story.never_starts(),
         Fault::Auth | Fault::BusyOnce => return Case::Impossible(NO_PROVIDER),
         // A metric is read: one number.
@@ -127,20 +112,14 @@ fn of_command(cell: Cell) -> Case {
 }
 
 fn of_scan(cell: Cell) -> Case {
-    let story = Story {
-        calls: None,
-        ..Story::of(cell)
-    };
+    let story = Story { calls: None, ..Story::of(cell) };
     match cell.fault {
         Fault::CannotStart | Fault::Auth | Fault::BusyOnce | Fault::TimeOut => return Case::Impossible(OURS),
         Fault::Prose | Fault::Garbage => {
             return Case::Impossible("it reads sizes and digests, and what a file says is no reply");
         }
         // The file is removed behind the turn, and so is its folder.
-        Fault::OutputLost | Fault::NoFolder => Story {
-            calls: None,
-            ..story.fails(FailureClass::Unknown)
-        },
+        Fault::OutputLost | Fault::NoFolder => Story { calls: None, ..story.fails(FailureClass::Unknown) },
         Fault::Secret => story,
         Fault::Killed | Fault::Late => {
             return Case::Impossible("it waits for nobody, so nothing can come in between");

@@ -41,11 +41,7 @@ fn tests() -> Vec<(u32, String, String)> {
         if path.extension().is_none_or(|extension| extension != "rs") {
             continue;
         }
-        let file = path
-            .file_stem()
-            .expect("it has a name")
-            .to_string_lossy()
-            .into_owned();
+        let file = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
         let text = fs::read_to_string(&path).expect("sources are text");
         let found = test.captures_iter(&text);
         tests.extend(found.map(|found| (number(&found[2]), file.clone(), found[1].to_owned())));

@@ -81,12 +81,7 @@ impl Sections {
     fn way(&self, doc: &FieldDoc, takes: &str, schema: &Value) -> String {
         let words = |schema: &Value| {
             let words = schema["enum"].as_array()?.iter().filter_map(Value::as_str);
-            Some(
-                words
-                    .map(|word| format!("`{word}`"))
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            )
+            Some(words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "))
         };
         let items = &schema["items"];
         let values = &schema["additionalProperties"];

@@ -69,31 +69,21 @@ fn precedence() -> String {
 fn the_page_of_events_has_every_event() {
     let all: Vec<(Word, Vec<&str>)> = words::all().map(|word| (word, events_of(&word))).collect();
     let page = Page::read(EVENTS);
-    let (by_hand, _) = page
-        .text
-        .split_once("<!-- generated: ")
-        .expect("a part is generated");
-    let (_, stable) = by_hand
-        .split_once("## Stable events")
-        .expect("the page says what is stable");
+    let (by_hand, _) = page.text.split_once("<!-- generated: ").expect("a part is generated");
+    let (_, stable) = by_hand.split_once("## Stable events").expect("the page says what is stable");
     // The first column of the tables.
     let rows = stable.lines().filter_map(|line| line.strip_prefix("| `"));
     let first = rows.filter_map(|row| row.split(" | ").next());
-    let stable: BTreeSet<&str> = first
-        .flat_map(|names| names.split(['`', ',', ' ']))
-        .filter(|name| !name.is_empty())
-        .collect();
+    let stable: BTreeSet<&str> =
+        first.flat_map(|names| names.split(['`', ',', ' '])).filter(|name| !name.is_empty()).collect();
     assert!(stable.len() > 30, "{stable:?}");
     for name in &stable {
         let is_known = all.iter().any(|(_, events)| events.contains(name));
         assert!(is_known, "{EVENTS} promises {name}, which nobody writes");
     }
     let rows = all.iter().filter_map(|(word, events)| {
-        let names: Vec<String> = events
-            .iter()
-            .filter(|name| !stable.contains(*name))
-            .map(|name| format!("`{name}`"))
-            .collect();
+        let names: Vec<String> =
+            events.iter().filter(|name| !stable.contains(*name)).map(|name| format!("`{name}`")).collect();
         (!names.is_empty()).then(|| [names.join(", "), word.meaning.to_owned()])
     });
     let made = table(["event", "meaning"], rows);

@@ -71,10 +71,7 @@ impl Bill {
         self.input_tokens += read.unwrap_or(0);
         self.output_tokens += written.unwrap_or(0);
         let cost = &usage["c"];
-        let Some(cost) = cost
-            .as_str()
-            .map(str::to_owned)
-            .or(cost.as_number().map(ToString::to_string))
+        let Some(cost) = cost.as_str().map(str::to_owned).or(cost.as_number().map(ToString::to_string))
         else {
             return false;
         };
@@ -103,16 +100,10 @@ impl Bill {
         );
         // Reviewers and others that were out when a session died are asked again, if somebody still waits.
         let requests = usage["requests"].as_u64().expect("it is a number");
-        assert!(
-            (self.requests..=self.requests + self.again).contains(&requests),
-            "{usage} {self}"
-        );
+        assert!((self.requests..=self.requests + self.again).contains(&requests), "{usage} {self}");
         // Some who work also review, and say nothing of what that costs.
         let charged = money(&budget["charged"]);
-        assert!(
-            charged >= self.untold * CHARGED && charged % CHARGED == 0,
-            "{budget} {self}"
-        );
+        assert!(charged >= self.untold * CHARGED && charged % CHARGED == 0, "{budget} {self}");
         assert_eq!(budget["exhausted"], Value::Null);
     }
 }
@@ -131,10 +122,7 @@ fn millionths(money: f64) -> u64 {
     (money * 1e6).round() as u64
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "millionths of a few units, for a line to read"
-)]
+#[expect(clippy::cast_precision_loss, reason = "millionths of a few units, for a line to read")]
 impl fmt::Display for Bill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -23,10 +23,7 @@ impl Recount<'_> {
             assert_eq!(shown["points"].as_f64(), seen.points, "{shown} {seen:?}");
             let reason = seen.waiting.as_ref().map(|(_, reason, _)| reason.clone());
             assert_eq!(text(&shown["waiting"]["reason"]), reason, "{shown}");
-            assert!(
-                !seen.deadline.has_run_out,
-                "late, and nothing came of it: {seen:?}"
-            );
+            assert!(!seen.deadline.has_run_out, "late, and nothing came of it: {seen:?}");
             if let Some(ended) = seen.deadline.ended {
                 assert_eq!(shown["deadline"]["status"], ended, "{shown}");
             }
@@ -54,11 +51,7 @@ impl Recount<'_> {
             ("degraded", "degraded"),
             ("belowThreshold", "below-threshold"),
         ] {
-            assert_eq!(
-                status["counts"][count],
-                of(&|seen| seen.flag.as_deref() == Some(flag)),
-                "{count}"
-            );
+            assert_eq!(status["counts"][count], of(&|seen| seen.flag.as_deref() == Some(flag)), "{count}");
         }
         assert_eq!(status["counts"]["indeterminate"], of(&|seen| seen.indeterminate));
         let superseded = status["counts"]["superseded"].as_u64().unwrap_or_default();
@@ -78,10 +71,7 @@ impl Recount<'_> {
             None => {
                 // A request that came after its end leaves work.
                 let state = if self.in_session { "crashed" } else { "suspended" };
-                assert_eq!(
-                    (&status["state"], &status["exitCode"]),
-                    (&state.into(), &Value::Null)
-                );
+                assert_eq!((&status["state"], &status["exitCode"]), (&state.into(), &Value::Null));
             }
             Some(end) => {
                 let conditions = self.conditions();
@@ -138,12 +128,8 @@ impl Recount<'_> {
         } else if seen.status == "pending" {
             let mut behind: Vec<usize> = seen.needs.iter().filter_map(open).collect();
             let mut is_shut = false;
-            for (gate, result) in self
-                .plan
-                .gates
-                .iter()
-                .zip(&self.gates)
-                .filter(|(gate, _)| gate.blocks.contains(&task))
+            for (gate, result) in
+                self.plan.gates.iter().zip(&self.gates).filter(|(gate, _)| gate.blocks.contains(&task))
             {
                 is_shut |= *result == (Some(false), false);
                 let ahead = gate.after.iter().filter(|_| result.0.is_none());
@@ -158,10 +144,7 @@ impl Recount<'_> {
                 let ahead = hold.after.iter().filter(|_| *held == Held::Ahead);
                 behind.extend(ahead.filter_map(open));
             }
-            is_shut
-                || behind
-                    .into_iter()
-                    .any(|on| self.waits_for_a_reason(on, left, known))
+            is_shut || behind.into_iter().any(|on| self.waits_for_a_reason(on, left, known))
         } else {
             false
         };
@@ -179,19 +162,11 @@ impl fmt::Display for Recount<'_> {
                 .clone()
                 .or_else(|| seen.mode.clone())
                 .or_else(|| seen.waiting.as_ref().map(|(_, reason, _)| reason.clone()));
-            *kinds
-                .entry(format!("{} {}", seen.status, more.unwrap_or_default()))
-                .or_default() += 1;
+            *kinds.entry(format!("{} {}", seen.status, more.unwrap_or_default())).or_default() += 1;
         }
         let gates = |passed: bool| self.gates.iter().filter(|gate| gate.0 == Some(passed)).count();
         writeln!(f, "{} tasks: {kinds:?}", self.tasks.len())?;
-        writeln!(
-            f,
-            "gates: {} passed, {} failed of {}",
-            gates(true),
-            gates(false),
-            self.gates.len()
-        )?;
+        writeln!(f, "gates: {} passed, {} failed of {}", gates(true), gates(false), self.gates.len())?;
         writeln!(f, "{}", self.bill)?;
         write!(f, "{} records' events: {:?}", self.next_seq - 1, self.tally)
     }

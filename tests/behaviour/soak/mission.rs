@@ -48,11 +48,7 @@ pub struct Asked {
 impl Asked {
     /// What an agent hands down is asked for no more than its review.
     pub fn handed_down() -> Self {
-        Self {
-            max_attempts: 2,
-            evaluated: true,
-            ..Self::default()
-        }
+        Self { max_attempts: 2, evaluated: true, ..Self::default() }
     }
 
     /// Attempts that it may have.
@@ -145,10 +141,8 @@ tasks:
         if late_fails(seed) { "fail" } else { "notify" },
     );
     for task in 0..tasks {
-        let asked = Asked {
-            late_fails: late_fails(seed),
-            ..add_task(&mut yaml, &workspace, &mut dice, task)
-        };
+        let asked =
+            Asked { late_fails: late_fails(seed), ..add_task(&mut yaml, &workspace, &mut dice, task) };
         plan.tasks.push(asked);
     }
     plan.mark_foundations();
@@ -167,16 +161,11 @@ fn late_fails(seed: u64) -> bool {
 fn add_requests(workspace: &Workspace, dice: &mut Dice, plan: &mut Plan) {
     let tasks = plan.tasks.len() as u64;
     for n in 0..5 + tasks / 100 {
-        let mut needs: Vec<usize> = (0..dice.below(3))
-            .map(|_| usize::try_from(dice.below(tasks)).expect("it is an index"))
-            .collect();
+        let mut needs: Vec<usize> =
+            (0..dice.below(3)).map(|_| usize::try_from(dice.below(tasks)).expect("it is an index")).collect();
         needs.sort_unstable();
         needs.dedup();
-        let asked = Asked {
-            title: format!("r{n}"),
-            needs,
-            ..Asked::handed_down()
-        };
+        let asked = Asked { title: format!("r{n}"), needs, ..Asked::handed_down() };
         let fates = ["good", "good", "good", "bad", "crash", "ask", "delegate"];
         add_fates(workspace, dice, &asked.title, &fates, &asked, "worker");
         plan.requests.push(asked);
@@ -209,12 +198,8 @@ fn add_order(yaml: &mut String, dice: &mut Dice, plan: &mut Plan) {
     yaml.push_str("qualityGates:\n");
     for n in 0..gates {
         let (after, blocks) = between(n, gates);
-        let rule = [
-            "",
-            ", requireAllPassed: false",
-            ", minScore: 3.5",
-            ", acceptBelowThreshold: true",
-        ][usize::try_from(n % 4).expect("a small number")];
+        let rule = ["", ", requireAllPassed: false", ", minScore: 3.5", ", acceptBelowThreshold: true"]
+            [usize::try_from(n % 4).expect("a small number")];
         let _ = writeln!(
             yaml,
             "  - {{name: g{n}, afterTasks: [{}], blocksTasks: [{}]{rule}, notifyChannels: [told]}}",
@@ -229,10 +214,9 @@ fn add_order(yaml: &mut String, dice: &mut Dice, plan: &mut Plan) {
             min: (n % 4 == 2).then_some(70.0),
         });
     }
-    for (key, count, more) in [
-        ("checkpoints", 1 + tasks / 200, ""),
-        ("delays", 1 + tasks / 100, ", duration: 30"),
-    ] {
+    for (key, count, more) in
+        [("checkpoints", 1 + tasks / 200, ""), ("delays", 1 + tasks / 100, ", duration: 30")]
+    {
         let _ = writeln!(yaml, "{key}:");
         for n in 0..count {
             let (after, blocks) = between(n, count);
@@ -243,11 +227,7 @@ fn add_order(yaml: &mut String, dice: &mut Dice, plan: &mut Plan) {
                 titles(&blocks)
             );
             let is_checkpoint = key == "checkpoints";
-            plan.holds.push(Hold {
-                is_checkpoint,
-                after,
-                blocks,
-            });
+            plan.holds.push(Hold { is_checkpoint, after, blocks });
         }
     }
 }
@@ -261,11 +241,8 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
         .collect();
     needs.sort_unstable();
     needs.dedup();
-    let mut asked = Asked {
-        title: title.clone(),
-        max_attempts: 1 + dice.below(ATTEMPTS),
-        ..Asked::default()
-    };
+    let mut asked =
+        Asked { title: title.clone(), max_attempts: 1 + dice.below(ATTEMPTS), ..Asked::default() };
     // Most agents do well at once: a mission in which nothing gets through shows little.
     let mut fates = vec!["good"; 40];
     fates.extend(["bad", "bad", "idle", "crash", "crash", "ask", "ask", "mess"]);
@@ -306,10 +283,7 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
     }
     if dice.chance(6) {
         asked.finish = true;
-        let _ = write!(
-            keys,
-            ", verify: {{commands: ['test -s {title}.txt'], maxAttempts: 1}}"
-        );
+        let _ = write!(keys, ", verify: {{commands: ['test -s {title}.txt'], maxAttempts: 1}}");
         fates.extend(["late"; 8]);
     }
     if dice.chance(2) {
@@ -366,14 +340,7 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
     add_fates(workspace, dice, &title, &fates, &asked, agent);
     if asked.exhausted == Some("fixup") {
         let fates = ["good", "good", "good", "bad", "crash", "ask"];
-        add_fates(
-            workspace,
-            dice,
-            &format!("{title} (fixup)"),
-            &fates,
-            &asked,
-            agent,
-        );
+        add_fates(workspace, dice, &format!("{title} (fixup)"), &fates, &asked, agent);
     }
     asked
 }
@@ -394,19 +361,11 @@ fn add_fates(
     match dice.below(3) {
         0 => write(
             "usage".to_owned(),
-            &format!(
-                "{{\"cost\": 0.{:02}, \"inputTokens\": {}}}",
-                dice.below(100),
-                dice.below(5_000)
-            ),
+            &format!("{{\"cost\": 0.{:02}, \"inputTokens\": {}}}", dice.below(100), dice.below(5_000)),
         ),
         1 => write(
             "usage".to_owned(),
-            &format!(
-                "{{\"inputTokens\": {}, \"outputTokens\": {}}}",
-                dice.below(5_000),
-                dice.below(500)
-            ),
+            &format!("{{\"inputTokens\": {}, \"outputTokens\": {}}}", dice.below(5_000), dice.below(500)),
         ),
         _ => {}
     }
@@ -415,10 +374,7 @@ fn add_fates(
         let how = dice.pick(fates);
         may_delegate |= how == "delegate";
         write(attempt.to_string(), &format!("{how} 0"));
-        for judge in ["judge", "second"]
-            .into_iter()
-            .filter(|_| asked.panel || asked.evaluated)
-        {
+        for judge in ["judge", "second"].into_iter().filter(|_| asked.panel || asked.evaluated) {
             let score = 2 + dice.below(4);
             let reply = match dice.below(20) {
                 0 => "neither here nor there".to_owned(),
@@ -443,25 +399,14 @@ fn add_fates(
     write("resolve".to_owned(), resolution);
     write(
         "answer".to_owned(),
-        dice.pick(&[
-            "{\"answer\": \"this one\"}",
-            "{\"answer\": \"that one\"}",
-            "{\"answer\": null}",
-        ]),
+        dice.pick(&["{\"answer\": \"this one\"}", "{\"answer\": \"that one\"}", "{\"answer\": null}"]),
     );
-    write(
-        "approve".to_owned(),
-        dice.pick(&["{\"decision\": \"approve\"}", "{\"decision\": \"undecided\"}"]),
-    );
+    write("approve".to_owned(), dice.pick(&["{\"decision\": \"approve\"}", "{\"decision\": \"undecided\"}"]));
     if may_delegate {
         let to = if agent == "worker" { "helper" } else { "worker" };
         write("to".to_owned(), to);
         // What is handed down may be handed down again, once.
-        let again = if title.ends_with(['a', 'b']) {
-            "good"
-        } else {
-            "delegate"
-        };
+        let again = if title.ends_with(['a', 'b']) { "good" } else { "delegate" };
         for sub_task in ["a", "b"] {
             let asked = Asked::handed_down();
             let fates = ["good", "good", "good", "good", "bad", "crash", "ask", again];

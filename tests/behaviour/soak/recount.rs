@@ -14,19 +14,10 @@ use crate::support::journal;
 /// The table of the life cycle (semantics, section 5), written down again.
 const EDGES: [(&str, &[&str]); 7] = [
     ("pending", &["assigned", "awaiting_approval", "failed"]),
-    (
-        "awaiting_approval",
-        &["assigned", "in_progress", "pending", "review", "failed"],
-    ),
+    ("awaiting_approval", &["assigned", "in_progress", "pending", "review", "failed"]),
     ("assigned", &["in_progress", "pending", "failed"]),
-    (
-        "in_progress",
-        &["review", "awaiting_approval", "pending", "failed"],
-    ),
-    (
-        "review",
-        &["done", "in_progress", "pending", "awaiting_approval", "failed"],
-    ),
+    ("in_progress", &["review", "awaiting_approval", "pending", "failed"]),
+    ("review", &["done", "in_progress", "pending", "awaiting_approval", "failed"]),
     ("done", &["pending"]),
     ("failed", &["pending"]),
 ];
@@ -106,12 +97,7 @@ impl<'p> Recount<'p> {
             }
             "run.auditRequested" => {
                 assert!(!self.audit.0, "looked at twice at once: {body}");
-                assert!(
-                    self.tasks
-                        .iter()
-                        .all(|seen| !seen.in_flight || seen.is_terminal()),
-                    "{body}"
-                );
+                assert!(self.tasks.iter().all(|seen| !seen.in_flight || seen.is_terminal()), "{body}");
                 self.audit.0 = true;
             }
             "run.auditFinished" => {
@@ -125,18 +111,14 @@ impl<'p> Recount<'p> {
                 self.count("regressed");
             }
             "task.transition" => self.transition(body),
-            "task.attemptPlanned" => self
-                .seen(body)
-                .begin(number(&body["attempt"]), text(&body["kind"])),
+            "task.attemptPlanned" => self.seen(body).begin(number(&body["attempt"]), text(&body["kind"])),
             "turn.started" => self.turn_started(&body["id"]),
             "turn.finished" => {
                 let seen = self.turn_ended(&body["id"]);
                 seen.failure = body["exit"]["f"].as_str().map(str::to_owned);
                 self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
                 let seen = self.seen_at(&body["id"]);
-                seen.tampered |= body["files"]["p"]
-                    .as_array()
-                    .is_some_and(|files| !files.is_empty());
+                seen.tampered |= body["files"]["p"].as_array().is_some_and(|files| !files.is_empty());
             }
             "turn.lost" => {
                 self.turn_ended(&body["id"]).due = true;
@@ -163,12 +145,7 @@ impl<'p> Recount<'p> {
             }
             "run.tasksAdded" => self.added(body),
             "run.tasksWithdrawn" => {
-                for task in body["tasks"]
-                    .as_array()
-                    .expect("there are some")
-                    .iter()
-                    .map(index)
-                {
+                for task in body["tasks"].as_array().expect("there are some").iter().map(index) {
                     let seen = &mut self.tasks[task];
                     assert_eq!(seen.status, "pending", "{body}");
                     seen.withdrawn = true;
@@ -204,18 +181,11 @@ impl<'p> Recount<'p> {
             }
             "run.finished" => {
                 let conditions = self.conditions();
-                assert_eq!(
-                    body["conditions"],
-                    Value::from(conditions.clone()),
-                    "at the end of a session"
-                );
+                assert_eq!(body["conditions"], Value::from(conditions.clone()), "at the end of a session");
                 assert_eq!(body["outcome"], conditions[0], "at the end of a session");
                 let ended = self.present().all(Seen::is_terminal);
                 let recorded = self.present().any(|seen| seen.recorded && seen.status == "done");
-                assert!(
-                    !ended || !recorded || !self.audit.1,
-                    "nobody looked at what was accepted: {body}"
-                );
+                assert!(!ended || !recorded || !self.audit.1, "nobody looked at what was accepted: {body}");
                 self.end = Some(body.clone());
                 self.in_session = false;
             }
@@ -238,10 +208,7 @@ impl<'p> Recount<'p> {
     fn transition(&mut self, body: &Value) {
         let (task, from, to) = (index(&body["id"]), text(&body["from"]), text(&body["to"]));
         assert_eq!(self.tasks[task].status, from, "{body}");
-        let (_, edges) = EDGES
-            .iter()
-            .find(|(known, _)| *known == from)
-            .expect("a known state");
+        let (_, edges) = EDGES.iter().find(|(known, _)| *known == from).expect("a known state");
         assert!(edges.contains(&to), "no such edge: {body}");
         let (flag, mode) = (body["flag"].as_str(), body["mode"].as_str());
         let seen = &self.tasks[task];
@@ -253,10 +220,7 @@ impl<'p> Recount<'p> {
                 assert!(seen.may_fail_by(mode, &self.tasks), "{body} {seen:?}");
             }
             _ if seen.deadline.has_run_out => panic!("it is late and goes on: {body}"),
-            _ => assert!(
-                !seen.in_flight || to == "in_progress",
-                "its agent is at work: {body}"
-            ),
+            _ => assert!(!seen.in_flight || to == "in_progress", "its agent is at work: {body}"),
         }
         if from == "failed" || from == "done" {
             self.tried_again(task);
@@ -303,11 +267,7 @@ impl<'p> Recount<'p> {
         let seen = &self.tasks[task];
         for on in &seen.needs {
             let is_there = self.tasks[*on].is_there() || seen.without.contains_key(on);
-            assert!(
-                is_there,
-                "{} begins without {}",
-                seen.asked.title, self.tasks[*on].asked.title
-            );
+            assert!(is_there, "{} begins without {}", seen.asked.title, self.tasks[*on].asked.title);
         }
         for (gate, result) in self.plan.gates.iter().zip(&self.gates) {
             assert!(
@@ -330,14 +290,8 @@ impl<'p> Recount<'p> {
         let seen = &mut self.tasks[index(&id[0])];
         assert_eq!((seen.attempt, seen.turn + 1), (attempt, turn), "{id} {seen:?}");
         assert!(!seen.in_flight && seen.due, "no reason for turn {id}: {seen:?}");
-        assert!(
-            !seen.asked.side_effects || seen.words > 0,
-            "nobody let it act again: {id} {seen:?}"
-        );
-        assert!(
-            seen.tries <= seen.asked.most_attempts(),
-            "too many attempts: {id} {seen:?}"
-        );
+        assert!(!seen.asked.side_effects || seen.words > 0, "nobody let it act again: {id} {seen:?}");
+        assert!(seen.tries <= seen.asked.most_attempts(), "too many attempts: {id} {seen:?}");
         (seen.turn, seen.in_flight, seen.due) = (turn, true, false);
         seen.words = seen.words.saturating_sub(1);
         let line = format!("{} {attempt} {turn}", seen.asked.title);
@@ -347,11 +301,7 @@ impl<'p> Recount<'p> {
     fn turn_ended(&mut self, id: &Value) -> &mut Seen {
         let seen = &mut self.tasks[index(&id[0])];
         let current = (seen.attempt, seen.turn, seen.in_flight);
-        assert_eq!(
-            current,
-            (number(&id[1]), number(&id[2]), true),
-            "{id} is not at work"
-        );
+        assert_eq!(current, (number(&id[1]), number(&id[2]), true), "{id} is not at work");
         seen.in_flight = false;
         seen
     }
@@ -359,9 +309,7 @@ impl<'p> Recount<'p> {
     fn verdict(&mut self, body: &Value) {
         let (stage, verdict) = (text(&body["s"]), text(&body["v"]));
         let cause = body["c"].as_str();
-        let points = body["p"]
-            .as_str()
-            .map(|points| points.parse().expect("points are a number"));
+        let points = body["p"].as_str().map(|points| points.parse().expect("points are a number"));
         let by_judges = stage == "judge" && body["b"].is_null();
         let relaxed = body["l"] == "relaxed";
         let seen = self.seen(body);
@@ -409,13 +357,7 @@ impl<'p> Recount<'p> {
         let step = text(&body["step"]);
         let seen = &mut self.tasks[index(&body["task"])];
         let time = seen.asked.deadline.expect("it has a deadline");
-        seen.deadline.follow(
-            step,
-            number(&body["at"]),
-            number(&body["since"]),
-            number(&body["due"]),
-            time,
-        );
+        seen.deadline.follow(step, number(&body["at"]), number(&body["since"]), number(&body["due"]), time);
         match step {
             "set" => assert!(seen.in_flight, "its time begins with a turn: {body}"),
             "violated" => seen.deadline.has_run_out = seen.asked.late_fails && !seen.is_terminal(),
@@ -456,10 +398,7 @@ impl<'p> Recount<'p> {
                 title: text(&task["l"]).to_owned(),
                 ..if is_fixup {
                     // Only a clean one helps: it is held to the full bar.
-                    Asked {
-                        foundation: false,
-                        ..self.tasks[source].asked.clone()
-                    }
+                    Asked { foundation: false, ..self.tasks[source].asked.clone() }
                 } else {
                     Asked::handed_down()
                 }
@@ -542,10 +481,7 @@ impl<'p> Recount<'p> {
         let after: Vec<&Seen> = gate.after.iter().map(|task| self.standing(*task)).collect();
         assert!(after.iter().all(|seen| seen.is_terminal()), "too early: {body}");
         let below = |seen: &&&Seen| {
-            matches!(
-                seen.flag.as_deref(),
-                Some("below-threshold" | "degraded" | "unverified")
-            )
+            matches!(seen.flag.as_deref(), Some("below-threshold" | "degraded" | "unverified"))
         };
         let scores: Vec<f64> = after.iter().filter_map(|seen| seen.points).collect();
         let mean = scores.iter().sum::<f64>() / scores.len() as f64;
@@ -564,12 +500,8 @@ impl<'p> Recount<'p> {
     /// All that holds, the one that weighs most first.
     pub(super) fn conditions(&self) -> Vec<&'static str> {
         let any = |wanted: &dyn Fn(&Seen) -> bool| self.present().any(wanted);
-        let flagged = |seen: &Seen| {
-            matches!(
-                seen.flag.as_deref(),
-                Some("below-threshold" | "degraded" | "unverified")
-            )
-        };
+        let flagged =
+            |seen: &Seen| matches!(seen.flag.as_deref(), Some("below-threshold" | "degraded" | "unverified"));
         let awaits = |seen: &Seen| seen.status == "awaiting_approval" && !seen.is_for_judges();
         let checkpoint = |(hold, held): (&super::mission::Hold, &Held)| {
             let open = |task: &usize| !self.tasks[*task].is_terminal();
@@ -580,26 +512,13 @@ impl<'p> Recount<'p> {
             ("gate_failed", self.gates.contains(&(Some(false), false))),
             ("indeterminate", any(&|seen| seen.indeterminate)),
             ("below_threshold", any(&flagged)),
-            (
-                "awaiting",
-                any(&awaits) || self.plan.holds.iter().zip(&self.holds).any(checkpoint),
-            ),
+            ("awaiting", any(&awaits) || self.plan.holds.iter().zip(&self.holds).any(checkpoint)),
         ];
-        let conditions: Vec<&str> = holds
-            .into_iter()
-            .filter(|(_, holds)| *holds)
-            .map(|(name, _)| name)
-            .collect();
+        let conditions: Vec<&str> =
+            holds.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name).collect();
         let is_finished = self.present().all(Seen::is_terminal);
-        assert!(
-            !conditions.is_empty() || is_finished,
-            "it ended unfinished and cannot say why"
-        );
-        if conditions.is_empty() {
-            vec!["ok"]
-        } else {
-            conditions
-        }
+        assert!(!conditions.is_empty() || is_finished, "it ended unfinished and cannot say why");
+        if conditions.is_empty() { vec!["ok"] } else { conditions }
     }
 }
 

@@ -5,14 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::mission::Asked;
 
 /// Flags, the one that weighs most last.
-const FLAGS: [&str; 6] = [
-    "clean",
-    "relaxed",
-    "unreviewed",
-    "unverified",
-    "degraded",
-    "below-threshold",
-];
+const FLAGS: [&str; 6] = ["clean", "relaxed", "unreviewed", "unverified", "degraded", "below-threshold"];
 
 /// What was said of a deadline, each thing once (semantics, section 14).
 #[derive(Debug, Clone, Default)]
@@ -41,10 +34,7 @@ impl Deadline {
         assert_eq!(self.ended, None, "it is over: {step} {self:?}");
         match step {
             "warned" => {
-                assert!(
-                    !self.warned && at <= due && (at - since) * 100 >= time * WARNING,
-                    "{self:?}"
-                );
+                assert!(!self.warned && at <= due && (at - since) * 100 >= time * WARNING, "{self:?}");
                 self.warned = true;
             }
             "violated" => {

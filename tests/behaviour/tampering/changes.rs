@@ -53,20 +53,15 @@ fn in_journal(name: String, value: String, records: &[Value]) -> Change {
 fn of_fact(records: &[Value], at: usize) -> Vec<Change> {
     let mut paths = Vec::new();
     leaves(&records[at]["fact"], "/fact".to_owned(), &mut paths);
-    paths
-        .into_iter()
-        .filter_map(|path| with_another(records, at, &path))
-        .collect()
+    paths.into_iter().filter_map(|path| with_another(records, at, &path)).collect()
 }
 
 /// One value of what was decided is another one, one event is missing, what became due begins elsewhere.
 fn of_decision(records: &[Value], at: usize) -> Vec<Change> {
     let mut paths = Vec::new();
     leaves(&records[at]["events"], "/events".to_owned(), &mut paths);
-    let mut changes: Vec<Change> = paths
-        .into_iter()
-        .filter_map(|path| with_another(records, at, &path))
-        .collect();
+    let mut changes: Vec<Change> =
+        paths.into_iter().filter_map(|path| with_another(records, at, &path)).collect();
     let seq = &records[at]["seq"];
     for event in 0..journal::count(&records[at]) {
         let mut changed = records.to_vec();
@@ -159,15 +154,11 @@ fn of_files(workspace: &Workspace) -> Vec<Change> {
         let middle = other.len() / 2;
         other[middle] ^= 1;
         let cut = bytes[..bytes.len() - 1].to_vec();
-        let relative = path
-            .strip_prefix(workspace.root())
-            .expect("it is in the workspace");
+        let relative = path.strip_prefix(workspace.root()).expect("it is in the workspace");
         let name = path.file_name().expect("it has a name").to_string_lossy();
-        for (how, what) in [
-            ("another byte", What::Holds(other)),
-            ("cut", What::Holds(cut)),
-            ("gone", What::Gone),
-        ] {
+        for (how, what) in
+            [("another byte", What::Holds(other)), ("cut", What::Holds(cut)), ("gone", What::Gone)]
+        {
             changes.push(Change {
                 name: format!("{name}: {how}"),
                 value: String::new(),
@@ -183,13 +174,12 @@ fn of_files(workspace: &Workspace) -> Vec<Change> {
 /// The pointers of all values that hold no others.
 fn leaves(value: &Value, path: String, found: &mut Vec<String>) {
     match value {
-        Value::Object(fields) => fields
-            .iter()
-            .for_each(|(key, value)| leaves(value, format!("{path}/{key}"), found)),
-        Value::Array(values) => values
-            .iter()
-            .enumerate()
-            .for_each(|(at, value)| leaves(value, format!("{path}/{at}"), found)),
+        Value::Object(fields) => {
+            fields.iter().for_each(|(key, value)| leaves(value, format!("{path}/{key}"), found))
+        }
+        Value::Array(values) => {
+            values.iter().enumerate().for_each(|(at, value)| leaves(value, format!("{path}/{at}"), found))
+        }
         Value::Null => {}
         _ => found.push(path),
     }
@@ -201,15 +191,9 @@ fn with_another(records: &[Value], at: usize, path: &str) -> Option<Change> {
     let place = changed[at].pointer_mut(path).expect("it was found there");
     *place = another(place)?;
     // The keys that lead to it, without positions.
-    let keys: Vec<&str> = path
-        .split('/')
-        .filter(|key| !key.is_empty() && key.parse::<usize>().is_err())
-        .collect();
-    let name = format!(
-        "record {}: {path} is {}",
-        records[at]["seq"],
-        changed[at].pointer(path)?
-    );
+    let keys: Vec<&str> =
+        path.split('/').filter(|key| !key.is_empty() && key.parse::<usize>().is_err()).collect();
+    let name = format!("record {}: {path} is {}", records[at]["seq"], changed[at].pointer(path)?);
     Some(in_journal(name, keys.join("."), &changed))
 }
 

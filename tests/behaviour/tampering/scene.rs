@@ -74,14 +74,8 @@ pub fn of_all_kinds() -> Workspace {
     });
     workspace.judge("editor", &[&graded.to_string()]);
     let waits = workspace.run_json(8, &["--run-id", "r1"]);
-    assert_eq!(
-        task(&waits, "judged")["attempts"].as_array().map(Vec::len),
-        Some(2),
-        "{waits:#}"
-    );
-    workspace
-        .quorum(&["answer", &only_approval(&workspace), "The second.", "--as", "ada"])
-        .exits(0);
+    assert_eq!(task(&waits, "judged")["attempts"].as_array().map(Vec::len), Some(2), "{waits:#}");
+    workspace.quorum(&["answer", &only_approval(&workspace), "The second.", "--as", "ada"]).exits(0);
     workspace.resume_json(0, &[]);
     workspace
 }

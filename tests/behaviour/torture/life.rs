@@ -211,13 +211,12 @@ impl Life {
         self.killed += 1;
         self.tally.count("kills");
         self.tally.count(victim.name());
-        self.tally
-            .count(match (begun, self.workspace.lines("log").is_empty()) {
-                (false, true) => "before the first turn",
-                (false, false) => "in the first session",
-                (true, _) if journal == 0 => "in the second session",
-                (true, _) => "in a resumed session",
-            });
+        self.tally.count(match (begun, self.workspace.lines("log").is_empty()) {
+            (false, true) => "before the first turn",
+            (false, false) => "in the first session",
+            (true, _) if journal == 0 => "in the second session",
+            (true, _) => "in a resumed session",
+        });
         // One that came to its end all the same will say so in its journal, and is looked at as any other.
         false
     }
@@ -275,12 +274,7 @@ impl Life {
         assert!(took < AT_ONCE, "status took {took:?}");
         self.tally.slowest_status = self.tally.slowest_status.max(took);
         if length(&self.journal()) == 0 {
-            assert_ne!(
-                answer.code(),
-                Some(0),
-                "there is nothing to be seen: {}",
-                answer.stdout
-            );
+            assert_ne!(answer.code(), Some(0), "there is nothing to be seen: {}", answer.stdout);
             return None;
         }
         let status = answer.exits(0).json();
@@ -353,10 +347,7 @@ fn assert_turns_are_due(events: &[Value], has_side_effects: impl Fn(&str) -> boo
                 // What a fixup mends may have acted already.
                 let at_first = u64::from(!title.ends_with(" (fixup)"));
                 let words = words.entry(title).or_insert(at_first);
-                assert!(
-                    *words > 0 || !has_side_effects(title),
-                    "nobody let it act again: {event}"
-                );
+                assert!(*words > 0 || !has_side_effects(title), "nobody let it act again: {event}");
                 *words = words.saturating_sub(1);
             }
             "approval:requested" if event["reason"] == "side-effects" => {
@@ -374,46 +365,28 @@ fn assert_turns_are_due(events: &[Value], has_side_effects: impl Fn(&str) -> boo
 fn ended(running: Running) -> bool {
     let finished = running.finish();
     let code = finished.code();
-    assert!(
-        matches!(code, Some(0 | 3 | 4 | 5 | 6 | 8)),
-        "{code:?}: {}",
-        finished.stderr
-    );
+    assert!(matches!(code, Some(0 | 3 | 4 | 5 | 6 | 8)), "{code:?}: {}", finished.stderr);
     true
 }
 
 /// What must hold of every state that anybody can see.
 fn assert_legal(status: &Value, events: &[Value]) {
     let sessions = ["run:started", "run:resumed", "run:finished"];
-    let last = events
-        .iter()
-        .rev()
-        .find(|event| sessions.iter().any(|name| event["event"] == *name));
+    let last = events.iter().rev().find(|event| sessions.iter().any(|name| event["event"] == *name));
     let is_over = last.is_some_and(|event| event["event"] == "run:finished");
     assert_eq!(status["live"], false);
     assert_eq!(status["state"] == "crashed", !is_over, "{}", status["state"]);
     if !is_over {
-        assert_eq!(
-            (&status["outcome"], &status["exitCode"]),
-            (&json!(null), &json!(null))
-        );
+        assert_eq!((&status["outcome"], &status["exitCode"]), (&json!(null), &json!(null)));
     }
     let tasks = status["tasks"].as_array().expect("there are tasks");
     let counts = |task: &&Value, wanted: &str| task["status"] == wanted && task["supersededBy"].is_null();
     let of = |wanted: &str| tasks.iter().filter(|task| counts(task, wanted)).count();
-    for (count, status_name) in [
-        ("done", "done"),
-        ("failed", "failed"),
-        ("awaiting", "awaiting_approval"),
-    ] {
+    for (count, status_name) in [("done", "done"), ("failed", "failed"), ("awaiting", "awaiting_approval")] {
         assert_eq!(status["counts"][count], of(status_name), "{count}");
     }
     for task in tasks {
-        assert_eq!(
-            task["status"] == "done",
-            task["qualityFlag"].is_string(),
-            "{task}"
-        );
+        assert_eq!(task["status"] == "done", task["qualityFlag"].is_string(), "{task}");
         assert_eq!(task["status"] == "failed", task["failure"].is_object(), "{task}");
     }
 }
@@ -422,12 +395,7 @@ fn assert_legal(status: &Value, events: &[Value]) {
 pub fn child_of(runner: Pid) -> Option<Pid> {
     let pid = runner.as_raw_nonzero();
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
-    children
-        .split_whitespace()
-        .next()?
-        .parse()
-        .ok()
-        .and_then(Pid::from_raw)
+    children.split_whitespace().next()?.parse().ok().and_then(Pid::from_raw)
 }
 
 /// Processes that work in a folder.
@@ -437,9 +405,7 @@ pub fn at_work_in(folder: &str) -> Vec<String> {
         let cwd = fs::read_link(process.path().join("cwd"));
         cwd.is_ok_and(|cwd| cwd.starts_with(folder))
     });
-    at_work
-        .map(|process| process.file_name().to_string_lossy().into_owned())
-        .collect()
+    at_work.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// Where two documents differ, and how.
@@ -483,16 +449,10 @@ fn play(seed: u64) -> Tally {
     let end = life.live();
     let mut differences = Vec::new();
     differ("", &undisturbed, &end, &mut differences);
-    assert_eq!(
-        differences,
-        Vec::<String>::new(),
-        "another end than without kills"
-    );
+    assert_eq!(differences, Vec::<String>::new(), "another end than without kills");
     assert_eq!(life.told(), calm.told(), "another account than without kills");
     let folder = life.workspace.root().canonicalize().expect("it is there");
-    wait_for("the end of everybody", || {
-        at_work_in(&folder.display().to_string()).is_empty()
-    });
+    wait_for("the end of everybody", || at_work_in(&folder.display().to_string()).is_empty());
     life.tally.count("missions");
     life.tally
 }
@@ -502,8 +462,7 @@ fn try_to_play(seed: u64) -> Result<Tally, String> {
     let played = std::panic::catch_unwind(|| play(seed));
     played.map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
-        text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-            .unwrap_or_default()
+        text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
     })
 }
 
@@ -533,10 +492,7 @@ fn play_all(first: u64, is_enough: impl Fn(u64, &Tally) -> bool + Sync) {
     });
     let sum = sum.into_inner().expect("nobody panics while it is held");
     let violations = violations.into_inner();
-    println!(
-        "{sum}, violations {violations}, {:.1} s",
-        begin.elapsed().as_secs_f64()
-    );
+    println!("{sum}, violations {violations}, {:.1} s", begin.elapsed().as_secs_f64());
     assert_eq!(violations, 0, "replay one with QUORUM_TORTURE_SEED=n");
 }
 

@@ -96,10 +96,7 @@ fn add_order(yaml: &mut String, dice: &mut Dice, tasks: u64) {
 
 fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64) {
     let agent = dice.pick(&["worker", "worker", "blind"]);
-    let needs: Vec<String> = (0..task)
-        .filter(|_| dice.chance(25))
-        .map(|on| format!("t{on}"))
-        .collect();
+    let needs: Vec<String> = (0..task).filter(|_| dice.chance(25)).map(|on| format!("t{on}")).collect();
     let judging = match dice.below(9) {
         0 | 1 => String::new(),
         2 => format!(
@@ -118,13 +115,7 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
         7 => format!(", review: none, targetFiles: [t{task}.txt]"),
         _ => format!("{}, targetFiles: [t{task}.txt]", panel("judge, second, judge")),
     };
-    let more = dice.pick(&[
-        "",
-        "",
-        ", workspace: one",
-        ", workspace: two/deep",
-        ", exclusive: true",
-    ]);
+    let more = dice.pick(&["", "", ", workspace: one", ", workspace: two/deep", ", exclusive: true"]);
     let mut rules = String::new();
     let mut fates = vec!["good", "good", "good", "bad", "idle", "crash", "ask", "delegate"];
     if dice.chance(15) {
@@ -214,10 +205,7 @@ fn advise(workspace: &Workspace, dice: &mut Dice, title: &str) {
                 "neither here nor there",
             ][..],
         ),
-        (
-            "answer",
-            &[r#"{"answer": "this one"}"#, r#"{"answer": null}"#][..],
-        ),
+        ("answer", &[r#"{"answer": "this one"}"#, r#"{"answer": null}"#][..]),
         (
             "approve",
             &[
@@ -249,10 +237,7 @@ fn add_fates(
     for attempt in 1..=ATTEMPTS {
         let how = dice.pick(fates);
         may_delegate |= how == "delegate";
-        workspace.write(
-            &format!("fate/{title}.{attempt}"),
-            format!("{how} 0.0{}\n", dice.below(5)),
-        );
+        workspace.write(&format!("fate/{title}.{attempt}"), format!("{how} 0.0{}\n", dice.below(5)));
         for judge in ["judge", "second"] {
             let score = 1 + dice.below(5);
             let dimensions = json!({"depth": {"score": score, "reasoning": format!("{judge} at {attempt}")}});
