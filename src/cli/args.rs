@@ -1,41 +1,16 @@
-//! What can be typed.
+//! What can be typed with several commands: flags of results and of sessions.
 
 use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
-use clap::{ArgAction, Args, Parser, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 
 use crate::domain::{Millis, Money, OutcomeClass, Points, RunId};
 
-use super::agent_commands;
-use super::answer::{Answer, Approve, Reject};
-use super::cancel::{Cancel, Pause};
-use super::gate::Gate;
-use super::inbox::OfRun;
-use super::resume::Resume;
+use super::report_kind::{ReportKind, ReportTargets};
 
-const AFTER_HELP: &str = "\
-Examples: quorum init && quorum
-          quorum run mission.yaml -j 4 --report junit=junit.xml";
-
-/// Run graphs of tasks with AI agents, judged by independent reviewers
-#[derive(Debug, Parser)]
-#[command(
-    name = "quorum",
-    version,
-    args_conflicts_with_subcommands = true,
-    disable_help_flag = true,
-    disable_help_subcommand = true,
-    after_help = AFTER_HELP
-)]
-pub struct Arguments {
-    #[command(subcommand)]
-    pub command: Option<Subcommand>,
-    #[command(flatten)]
-    pub run: RunFlags,
-    #[command(flatten)]
-    pub output: Output,
-}
+/// The word for the run that began last.
+pub const LATEST: &str = "latest";
 
 /// Whether a text switches a flag on, as people and pipelines write it; clap alone takes `true` only.
 pub fn switch(text: &str) -> anyhow::Result<bool> {
@@ -51,7 +26,7 @@ pub fn switch(text: &str) -> anyhow::Result<bool> {
 fn new_run_id(text: &str) -> anyhow::Result<RunId> {
     let id = RunId::new(text)?;
     ensure!(
-        id.as_str() != super::project::LATEST,
+        id.as_str() != LATEST,
         "it is the word for the run that began last"
     );
     Ok(id)
@@ -62,106 +37,6 @@ fn max_cost(text: &str) -> anyhow::Result<Money> {
     let amount: Money = text.trim_start_matches('$').parse()?;
     ensure!(amount != Money::ZERO, "it must be above 0");
     Ok(amount)
-}
-
-#[derive(Debug, clap::Subcommand)]
-pub enum Subcommand {
-    /// Run a mission: work, judge, gate, report
-    #[command(after_help = "Example: quorum run mission.yaml -j 4 --max-cost 5 --report junit=junit.xml")]
-    Run(Run),
-    /// Continue a run that was stopped or is waiting
-    #[command(after_help = "Example: quorum resume --retry-failed")]
-    Resume(Resume),
-    /// Show what a run would do, without running it
-    #[command(after_help = "Example: quorum plan mission.yaml --format mermaid")]
-    Plan(super::plan::Plan),
-    /// Check mission files
-    #[command(after_help = "Example: quorum validate mission.yaml")]
-    Validate(Validate),
-    /// Let running tasks finish, and start no more
-    #[command(after_help = "Example: quorum pause && quorum status")]
-    Pause(Pause),
-    /// Cancel a run or one of its tasks
-    #[command(after_help = "Example: quorum cancel 'write the docs'")]
-    Cancel(Cancel),
-    /// Show a run: tasks, scores, gates, what waits
-    #[command(after_help = "Example: quorum status --json | jq .outcome")]
-    Status(Status),
-    /// Print what the agent of a task wrote
-    #[command(after_help = "Example: quorum logs implement-api -f")]
-    Logs(super::logs::Logs),
-    /// Print the events of a run
-    #[command(
-        after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"
-    )]
-    Events(Events),
-    /// List what waits for a person
-    #[command(after_help = "Example: quorum inbox --json | jq -r '.approvals[].id'")]
-    Inbox(OfRun),
-    /// Approve what waits for a person
-    #[command(after_help = "Example: quorum approve 20261121-215900-123.0.1 --as ada")]
-    Approve(Approve),
-    /// Send back what waits for a person, with a reason
-    #[command(after_help = "Example: quorum reject 20261121-215900-123.0.1 --reason 'the tests are missing'")]
-    Reject(Reject),
-    /// Answer a question of an agent
-    #[command(after_help = "Example: quorum answer 20261121-215900-123.0.1 'Use the second one.'")]
-    Answer(Answer),
-    /// Check gates, or override a failed one
-    #[command(
-        after_help = "Examples: quorum gate code-review --wait --timeout 5m\n          quorum gate code-review --override --reason 'accepted risk'"
-    )]
-    Gate(Gate),
-    /// Submit new work, and decide about it
-    #[command(after_help = "Example: quorum request submit 'Fix the login' && quorum request approve req-1")]
-    Request(super::request::RequestArguments),
-    /// Judge a task again, or files, a diff, a pipe
-    #[command(
-        after_help = "Examples: quorum review 'Implement GET /users'\n          quorum review --replay\n          git diff main | quorum review --criteria 'No secrets, tests for every change' -"
-    )]
-    Review(super::review::Review),
-    Calibrate(super::calibrate::Calibrate),
-    /// Show a task: attempts, verdicts, findings
-    #[command(after_help = "Example: quorum show implement-api --attempt 2")]
-    Show(super::show::Show),
-    /// Show scores, fixes, retries of tasks and agents
-    #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
-    Metrics(super::metrics::Metrics),
-    /// List the runs, the newest last
-    #[command(after_help = "Example: quorum runs -n 5")]
-    Runs(super::runs::Runs),
-    /// Remove runs that have ended
-    #[command(after_help = "Example: quorum clean --older-than 30d")]
-    Clean(super::clean::Clean),
-    /// Write JUnit, Markdown, HTML or JSON reports
-    #[command(after_help = "Example: quorum report latest --to junit=junit.xml --to html=report.html")]
-    Report(super::report::Report),
-    /// Inspect and retry notifications that failed
-    #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
-    Dlq(super::dlq::Dlq),
-    Init(super::init::Init),
-    Doctor(super::doctor::Doctor),
-    Config(super::config::Config),
-    Schema(super::schema::Schema),
-    Explain(super::explain::Explain),
-    Man(super::man::Man),
-    Completions(super::completions::Completions),
-    Help(super::help::Help),
-    /// For agents inside a task: ask, delegate, progress, result
-    #[command(after_help = "Example: quorum agent ask 'Which of the two databases is meant?'")]
-    Agent(agent_commands::Agent),
-    /// List what waits for a person: the first half of `quorum inbox`
-    #[command(
-        hide = true,
-        after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'"
-    )]
-    Approvals(OfRun),
-    /// List work that was accepted below the bar: the second half of `quorum inbox`
-    #[command(hide = true, after_help = "Example: quorum requests")]
-    Requests(OfRun),
-    // The commands of `quorum agent` under the names that agents were told first.
-    #[command(flatten)]
-    OfAgents(agent_commands::AgentCommand),
 }
 
 /// What holds for every command.
@@ -398,44 +273,12 @@ pub struct SessionFlags {
         conflicts_with = "quiet"
     )]
     pub verbose: bool,
-    /// Write a report at the end, however it ends (repeatable): junit, markdown, html, json
     #[arg(
         long = "report",
+        help = format!("Write a report at the end, however it ends (repeatable): {}", ReportKind::names()),
         value_name = "KIND=PATH",
         env = "QUORUM_REPORT",
         hide_env = true
     )]
-    pub reports: Vec<super::reports::ReportTargets>,
-}
-
-#[derive(Debug, Args)]
-pub struct Validate {
-    /// Mission files; `-` is standard input
-    #[arg(value_name = "MISSION", default_value = "mission.yaml")]
-    pub missions: Vec<PathBuf>,
-    #[command(flatten)]
-    pub reviews: ReviewFlags,
-}
-
-#[derive(Debug, Args)]
-pub struct Status {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
-    /// Show it again whenever it changes, until the session ends
-    #[arg(short, long)]
-    pub watch: bool,
-    /// Exit with the run's own code
-    #[arg(long)]
-    pub exit_code: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Events {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
-    /// Follow new events until the session ends
-    #[arg(short, long)]
-    pub follow: bool,
+    pub reports: Vec<ReportTargets>,
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::*;
+use clap::Command;
+
+use super::args::switch;
+use super::command_line;
 
 /// The flags that hold for a session, with their variables.
 const VARIABLES: [(&str, &str); 8] = [
@@ -24,7 +27,7 @@ fn commands() -> BTreeMap<String, Command> {
         }
         all.insert(name.to_owned(), command.clone());
     }
-    let mut root = command();
+    let mut root = command_line();
     root.build();
     let mut all = BTreeMap::new();
     collect(&root, "quorum", &mut all);
@@ -33,7 +36,7 @@ fn commands() -> BTreeMap<String, Command> {
 
 #[test]
 fn the_command_line_is_sound() {
-    command().debug_assert();
+    command_line().debug_assert();
 }
 
 #[test]
@@ -110,7 +113,7 @@ fn every_help_ends_with_examples_that_can_be_typed() {
             let ours: Vec<_> = lines.iter().filter(|words| words[0] == "quorum").collect();
             assert!(!ours.is_empty(), "{name}: {line}");
             for words in ours {
-                if let Err(error) = super::command().try_get_matches_from(words) {
+                if let Err(error) = command_line().try_get_matches_from(words) {
                     panic!("{name}: {line}\n{error}");
                 }
             }

@@ -15,9 +15,9 @@ use crate::runtime::Recovered;
 use crate::store::no_links::real_path;
 use crate::store::{RunFolder, StateFolder, read_regular, replace_file};
 
+use super::conflicts::refuse_active_titles;
 use super::failure::Failure;
-use super::resume::refuse_active_titles;
-use super::run::load;
+use super::load::load;
 use super::screen::Screen;
 use super::session::resolve_programs;
 

@@ -12,11 +12,11 @@ use crate::store::{Lock, LockError};
 
 use super::confirm::confirm;
 use super::failure::Failure;
+use super::listing::{Listed, list};
+use super::lock::held;
 use super::operator_client::told;
 use super::project::WRITABLE;
 use super::project::{all_runs, state_folder};
-use super::run::held;
-use super::runs::{Listed, list};
 use super::screen::Screen;
 
 #[derive(Debug, Args)]

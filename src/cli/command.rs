@@ -1,4 +1,4 @@
-//! The command line as one tree: what the structs of `args` declare, with what they cannot say.
+//! The command line as one tree: what the structs declare, with what they cannot say.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -6,27 +6,24 @@ use std::path::Path;
 use clap::builder::{EnumValueParser, PossibleValue, Resettable, TypedValueParser, ValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::args::{Arguments, Format, Json, switch};
+use super::args::{Format, Json, Output, switch};
 use super::failure::Failure;
-use super::{agent_commands, help};
+use super::help::root_template;
 
-/// The whole command line.
+/// The whole command line, of what the structs declare.
 ///
 /// A switch whose variable is `1`, `yes` or `on` is on, as people and pipelines write it.
 #[must_use]
-pub fn command() -> Command {
-    let mut root = with_details(Arguments::command(), None);
+pub fn with_help(declared: Command) -> Command {
+    let mut root = with_details(declared, None);
     // The flags of `run` are taken here too, but shown there.
     root = root.mut_args(|argument| match argument.is_global_set() {
         true => argument,
         false => argument.hide(true),
     });
-    for name in agent_commands::names() {
-        root = root.mut_subcommand(name, |old| old.hide(true));
-    }
-    let template = help::root_template(&root);
+    let template = root_template(&root);
     root.help_template(template)
 }
 
@@ -96,10 +93,9 @@ impl TypedValueParser for FormatOf {
 ///
 /// # Errors
 /// A usage error that names the formats of the command.
-pub fn refuse_format(arguments: &mut Arguments, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
+pub fn refuse_format(output: &mut Output, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
     let is_plan = matches!(matches.try_get_one::<bool>("dry_run"), Ok(Some(true)));
     let formats = formats(name, is_plan);
-    let output = &mut arguments.output;
     let by_flag = match output.json {
         Json::Document => Some(Format::Json),
         Json::Unsaid | Json::File(_) => None,
@@ -136,21 +132,22 @@ pub fn refuse_format(arguments: &mut Arguments, name: &str, matches: &ArgMatches
 ///
 /// # Errors
 /// What clap says; where a variable is to blame it is named.
-pub fn parse(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    let of_subcommands = heeding_variables().mut_args(|argument| match argument.is_global_set() {
+pub fn parse(root: &Command, words: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    let root = heeding_variables(root.clone());
+    let of_subcommands = root.clone().mut_args(|argument| match argument.is_global_set() {
         true => argument,
         false => argument.env(Resettable::<clap::builder::OsStr>::Reset),
     });
     let found = match of_subcommands.try_get_matches_from(words) {
         Ok(matches) if matches.subcommand().is_some() => return Ok(matches),
         Err(error) if error.exit_code() != 0 => Err(error),
-        _ => heeding_variables().try_get_matches_from(words),
+        _ => root.clone().try_get_matches_from(words),
     };
-    found.map_err(|error| hint_at_run(name_variable(error, words)))
+    found.map_err(|error| hint_at_run(name_variable(error, words, root)))
 }
 
 /// The command line without the variables that are set to nothing: pipelines hand on what nobody has set.
-fn heeding_variables() -> Command {
+fn heeding_variables(root: Command) -> Command {
     fn without_empty(command: Command) -> Command {
         command
             .mut_args(|argument| {
@@ -162,7 +159,7 @@ fn heeding_variables() -> Command {
             })
             .mut_subcommands(without_empty)
     }
-    without_empty(command())
+    without_empty(root)
 }
 
 /// Who types a mission in the place of a command means to run it.
@@ -182,7 +179,7 @@ fn hint_at_run(mut error: clap::Error) -> clap::Error {
 }
 
 /// A wrong value that nobody typed comes from a variable, which the message then names.
-fn name_variable(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+fn name_variable(mut error: clap::Error, words: &[OsString], mut known: Command) -> clap::Error {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
@@ -193,7 +190,6 @@ fn name_variable(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     };
     let long = argument.split([' ', '=']).next().unwrap_or_default().to_owned();
     let is_typed = words.iter().any(|word| word.to_string_lossy().starts_with(&long));
-    let mut known = command();
     known.build();
     if let Some(variable) = variable_of(&known, &argument, &value).filter(|_| !is_typed) {
         let named = format!("{argument}, by the environment variable {variable}");
@@ -215,7 +211,3 @@ fn variable_of(command: &Command, argument: &str, value: &str) -> Option<String>
             .find_map(|sub| variable_of(sub, argument, value))
     })
 }
-
-#[cfg(test)]
-#[path = "args_tests.rs"]
-mod tests;

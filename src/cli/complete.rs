@@ -5,8 +5,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueEnum as _};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use serde_json::Value;
@@ -20,9 +21,10 @@ use crate::report::{sanitize, words};
 use crate::runtime::{newest, operator_key, recover};
 use crate::store::{RunFolder, StateFolder, read_regular};
 
-use super::command::command;
+use super::args::LATEST;
 use super::help::topics;
-use super::project::{LATEST, state_folder_at};
+use super::project::state_folder_at;
+use super::report_kind::ReportKind;
 use super::screen::LiveView;
 
 /// The variable by which a shell asks; it names the shell.
@@ -37,12 +39,12 @@ const RUNS: usize = 50;
 const SHOWN: usize = 60;
 
 /// Answers a shell that asks. `false` if none does.
-pub fn answers_shell(words: &[OsString]) -> bool {
+pub fn answers_shell(words: &[OsString], root: fn() -> Command) -> bool {
     if std::env::var_os(VARIABLE).is_none_or(|shell| shell.is_empty()) {
         return false;
     }
-    let asked = Asked::of(words);
-    let factory = || with_completers(command(), &asked);
+    let asked = Asked::of(words, &root());
+    let factory = || with_completers(root(), &asked);
     let here = std::env::current_dir().ok();
     let environment = CompleteEnv::with_factory(factory).var(VARIABLE);
     // Whoever presses a key has not asked to hear of errors.
@@ -61,10 +63,12 @@ struct Asked {
     is_config: bool,
     /// Whether it is bash: it hands over what was typed with its backslashes.
     has_escapes: bool,
+    /// The commands that are shown.
+    commands: Arc<[Offer]>,
 }
 
 impl Asked {
-    fn of(words: &[OsString]) -> Self {
+    fn of(words: &[OsString], root: &Command) -> Self {
         let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
         let value = |flag: &str| {
             let of_word = |at: usize| match words[at].strip_prefix(flag)? {
@@ -83,6 +87,7 @@ impl Asked {
             mission: words.iter().find(is_mission).map(PathBuf::from),
             is_config: words.contains(&"config"),
             has_escapes: std::env::var(VARIABLE).is_ok_and(|shell| shell.ends_with("bash")),
+            commands: commands(root),
         }
     }
 
@@ -219,9 +224,14 @@ impl Asked {
             "CLASS" => OutcomeClass::BY_PRECEDENCE
                 .map(|class| Offer::plain(class.as_str()))
                 .into(),
-            "COMMAND" => commands(),
-            "COMMAND|TOPIC" => [commands(), topics().map(Offer::plain).collect()].concat(),
-            "KIND=PATH" => ["junit=", "markdown=", "html=", "json="].map(Offer::plain).into(),
+            "COMMAND" => self.commands.to_vec(),
+            "COMMAND|TOPIC" => [self.commands.to_vec(), topics().map(Offer::plain).collect()].concat(),
+            "KIND=PATH" => {
+                let kinds = ReportKind::value_variants().iter();
+                kinds
+                    .map(|kind| Offer::plain(&format!("{}=", kind.as_str())))
+                    .collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -266,8 +276,7 @@ fn explained() -> Vec<Offer> {
     words.chain(codes).collect()
 }
 
-fn commands() -> Vec<Offer> {
-    let root = command();
+fn commands(root: &Command) -> Arc<[Offer]> {
     let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
     let about = |command: &Command| command.get_about().map(ToString::to_string).unwrap_or_default();
     commands

@@ -18,9 +18,10 @@ use crate::runtime::{layers_of, user_settings};
 
 use super::args::{Output, SessionFlags};
 use super::failure::Failure;
+use super::load::mission_file;
+use super::options::{apply_flags, options_with_config};
 use super::project::{project_config_path, state_folder};
 use super::screen::Screen;
-use super::session::{lay_over, options_with_config};
 
 /// Show effective settings and their sources
 #[derive(Debug, Args)]
@@ -96,7 +97,7 @@ fn show(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Result<u8, F
     let mut options = options_with_config()?;
     let mission = mission_file(arguments.mission.as_deref());
     let files = files(mission.as_deref(), &options)?;
-    lay_over(&mut options, &arguments.flags, matches)?;
+    apply_flags(&mut options, &arguments.flags, matches)?;
     let mut rows = settings(&files, &options, matches);
     rows.extend(flags_alone(arguments, matches, screen)?);
     let paths = Paths {
@@ -110,14 +111,6 @@ fn show(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Result<u8, F
         screen.result(&table(&rows, arguments.origin, screen));
     }
     Ok(0)
-}
-
-/// The mission that was named, or `mission.yaml` if it is there.
-pub fn mission_file(named: Option<&Path>) -> Option<PathBuf> {
-    let usual = PathBuf::from("mission.yaml");
-    named
-        .map(Path::to_owned)
-        .or_else(|| usual.is_file().then_some(usual))
 }
 
 struct Paths {

@@ -5,20 +5,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use clap::Args;
 
+use crate::domain::RunId;
 use crate::mission::Plan;
 use crate::report::events::{Exploder, PublicEvent, human_line};
 use crate::runtime::Missions;
 use crate::store::{Reader, RunFolder};
 
-use super::args::Events;
 use super::failure::Failure;
 use super::project::{find_run, open_run, refuse, state_folder};
-use super::screen::{Screen, at_terminal, stdout};
-use super::status::has_writer;
+use super::screen::{Screen, at_terminal, not_printed, stdout};
+use super::writer::has_writer;
 
 /// How often a followed journal is looked at.
 const POLL: Duration = Duration::from_millis(200);
+
+#[derive(Debug, Args)]
+pub struct Events {
+    /// The run [default: the latest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<RunId>,
+    /// Follow new events until the session ends
+    #[arg(short, long)]
+    pub follow: bool,
+}
 
 pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
@@ -80,16 +91,6 @@ fn document(
         "events": events,
     }));
     Ok(0)
-}
-
-/// Whoever read us is gone, which is silent; or what was said is lost, which is not.
-pub fn not_printed(error: io::Error) -> Result<u8, Failure> {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe => Ok(0),
-        _ => Err(Failure::internal(anyhow!(
-            "the output cannot be written: {error}"
-        ))),
-    }
 }
 
 fn print(event: &PublicEvent, screen: &Screen) -> io::Result<()> {

@@ -8,7 +8,6 @@ use crate::mission::{Code, suggestion};
 use crate::report::words::{self, Word};
 use crate::report::{codes, sanitize};
 
-use super::command::command;
 use super::failure::Failure;
 use super::screen::Screen;
 
@@ -33,19 +32,19 @@ enum Found {
 }
 
 /// Prints one explanation, or all with a few words each.
-pub fn explain(arguments: &Explain, screen: &Screen) -> Result<u8, Failure> {
+pub fn explain(arguments: &Explain, root: &Command, screen: &Screen) -> Result<u8, Failure> {
     let mut text = arguments.word.clone().unwrap_or_default();
     for more in &arguments.more {
         text = format!("{text} {more}");
     }
     match arguments.word {
-        Some(_) => one(&text, &find(&text)?, screen),
+        Some(_) => one(&text, &find(&text, root)?, screen),
         None => all(screen),
     }
     Ok(0)
 }
 
-fn find(text: &str) -> Result<Found, Failure> {
+fn find(text: &str, root: &Command) -> Result<Found, Failure> {
     if let Ok(code) = text.parse() {
         return Ok(Found::Code(code));
     }
@@ -53,7 +52,7 @@ fn find(text: &str) -> Result<Found, Failure> {
         return Ok(Found::Word(word));
     }
     let long = text.trim_start_matches('-');
-    if let Some(help) = flag(&command(), long) {
+    if let Some(help) = flag(root, long) {
         return Ok(Found::Flag(format!("--{long}"), help));
     }
     let known = Code::ALL.iter().map(|code| code.as_str());

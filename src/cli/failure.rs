@@ -1,15 +1,12 @@
 //! Why a command could not do what it was asked: a message, what to do next, an exit code.
 
-use std::io::{self, Write};
-
 use anyhow::anyhow;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::domain::OutcomeClass;
-use crate::mission::Report;
+use crate::mission::{self, Report};
 use crate::report::failure as human;
-
-use super::screen::Screen;
+use crate::report::style::Screen;
 
 /// A command that ends without a result.
 #[derive(Debug)]
@@ -94,44 +91,44 @@ impl Failure {
         message
     }
 
-    /// Says it on stderr, and as a document on stdout where one was asked for. Returns the exit code.
-    pub fn report(self, screen: &Screen) -> u8 {
+    /// What is printed on stderr.
+    pub fn text(&self, diagnostics: mission::Style, screen: &Screen) -> String {
         let mut text = self.details.clone().unwrap_or_default();
         match &self.report {
             Some(report) => {
-                text.push_str(&report.render(screen.diagnostics()));
+                text.push_str(&report.render(diagnostics));
                 if let Some(help) = &self.help {
-                    text.push_str(&human::help(help, &screen.err()));
+                    text.push_str(&human::help(help, screen));
                 }
             }
-            None => text.push_str(&human::human(
-                &self.message(),
-                self.help.as_deref(),
-                &screen.err(),
-            )),
+            None => text.push_str(&human::human(&self.message(), self.help.as_deref(), screen)),
         }
-        screen.error(&text);
-        if screen.is_json() {
-            let mut document = serde_json::json!({
-                "schema": "quorum.error/v1",
-                "outcome": self.class.as_str(),
-                "exitCode": self.class.exit_code(),
-                "message": self.message(),
-                "help": self.help,
-            });
-            if let Some(details) = &self.details {
-                document["details"] = details.as_str().into();
-            }
-            if let Some(report) = &self.report {
-                document["diagnostics"] = report.to_json()["diagnostics"].clone();
-            }
-            if let Some(run) = self.run {
-                document["run"] = *run;
-            }
-            screen.document(&document);
+        text
+    }
+
+    /// `quorum.error/v1`.
+    pub fn into_document(self) -> Value {
+        let mut document = json!({
+            "schema": "quorum.error/v1",
+            "outcome": self.class.as_str(),
+            "exitCode": self.class.exit_code(),
+            "message": self.message(),
+            "help": self.help,
+        });
+        if let Some(details) = &self.details {
+            document["details"] = details.as_str().into();
         }
-        // Whoever reads us may be gone; there is nobody left to tell.
-        let _ = io::stdout().flush();
+        if let Some(report) = &self.report {
+            document["diagnostics"] = report.to_json()["diagnostics"].clone();
+        }
+        if let Some(run) = self.run {
+            document["run"] = *run;
+        }
+        document
+    }
+
+    /// The exit code of the process.
+    pub fn exit_code(&self) -> u8 {
         self.class.exit_code()
     }
 }

@@ -8,7 +8,6 @@ use clap::{ArgAction, Args, Command};
 use crate::mission::suggestion;
 use crate::report::sanitize;
 
-use super::command::command;
 use super::failure::Failure;
 use super::screen::Screen;
 
@@ -198,20 +197,20 @@ pub struct Help {
 }
 
 /// Prints it. What is the name of a command and of a page is both.
-pub fn help(arguments: &Help, screen: &Screen) -> Result<u8, Failure> {
-    let mut root = command();
+pub fn help(arguments: &Help, mut root: Command, screen: &Screen) -> Result<u8, Failure> {
     root.build();
     let words = &arguments.words;
     let topic = match words.as_slice() {
         [name] => TOPICS.iter().find(|topic| topic.name == name),
         _ => None,
     };
+    let find = |command: &Command, word: &String| command.find_subcommand(word).cloned();
     let found = words
         .iter()
-        .try_fold(&mut root, |command, word| command.find_subcommand_mut(word));
+        .try_fold(root.clone(), |command, word| find(&command, word));
     match (found, topic) {
-        (None, None) => return Err(unknown(words)),
-        (Some(command), topic) => {
+        (None, None) => return Err(unknown(words, &root)),
+        (Some(mut command), topic) => {
             let text = command.render_help();
             let colour = screen.out().style.color;
             screen.result(&if colour {
@@ -250,9 +249,8 @@ fn list_of_topics() -> String {
     )
 }
 
-fn unknown(words: &[String]) -> Failure {
+fn unknown(words: &[String], root: &Command) -> Failure {
     let text = words.join(" ");
-    let root = command();
     let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
     let mut known: Vec<String> = commands.map(|command| command.get_name().to_owned()).collect();
     known.extend(topics().map(str::to_owned));
@@ -264,10 +262,11 @@ fn unknown(words: &[String]) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command_line;
 
     #[test]
     fn every_visible_command_stands_in_exactly_one_group() {
-        let root = command();
+        let root = command_line();
         let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
         let mut visible: Vec<&str> = visible.map(Command::get_name).collect();
         let rows = GROUPS.iter().flat_map(|(_, rows)| rows.iter());
@@ -279,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_first_help_fits_a_screen() {
-        let help = command().render_help().to_string();
+        let help = command_line().render_help().to_string();
         assert!(help.lines().count() <= 45, "{}\n{help}", help.lines().count());
         for line in help.lines() {
             assert!(line.chars().count() <= 80, "{line}");
@@ -289,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_group_of_options_of_its_own_holds_the_global_ones() {
-        let mut root = command();
+        let mut root = command_line();
         root.build();
         for command in root.get_subcommands_mut() {
             let help = command.render_help().to_string();

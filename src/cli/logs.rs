@@ -16,13 +16,12 @@ use crate::report::{escape, sanitize};
 use crate::store::{JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, open_regular, read_regular};
 use crate::supervisor::{self, ProcessIdentity};
 
-use super::events::not_printed;
 use super::failure::Failure;
+use super::folded_task::{FoldedTask, check_attempt, fold_task};
 use super::harmless::Harmless;
 use super::project::{find_run, state_folder};
-use super::screen::{self, Screen};
-use super::show::{Told, check_attempt, tell};
-use super::status::has_writer;
+use super::screen::{self, Screen, not_printed};
+use super::writer::has_writer;
 
 /// How often a followed task is looked at.
 const POLL: Duration = Duration::from_millis(200);
@@ -74,7 +73,7 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
     let run = find_run(&folder, arguments.run.as_ref())?;
     // Before the reading: what a writer adds until it lets go is then read.
     let mut live = has_writer(&folder, &run);
-    let mut told = tell(&run, &arguments.task)?;
+    let mut told = fold_task(&run, &arguments.task)?;
     live = live || goes_on(&run, &told);
     if !arguments.follow {
         check_attempt(&told.history, arguments.attempt)?;
@@ -102,7 +101,7 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
 }
 
 /// Why there is no output: nobody has worked on the task.
-fn nothing_said(told: &Told) -> String {
+fn nothing_said(told: &FoldedTask) -> String {
     let id = told.history.task;
     let failure = told.view.task(id).failure.as_deref();
     let why = failure.map_or_else(
@@ -119,7 +118,7 @@ fn nothing_said(told: &Told) -> String {
 
 /// Whether the agent outlived the session that started it and still speaks, or has just ended and its supervisor has not yet
 /// put its output in its place.
-fn goes_on(run: &RunFolder, told: &Told) -> bool {
+fn goes_on(run: &RunFolder, told: &FoldedTask) -> bool {
     let last = told.history.turns().last();
     let Some(turn) = last.filter(|turn| matches!(turn.end, TurnStanding::Open)) else {
         return false;

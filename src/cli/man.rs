@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::{Args, Command};
 
-use super::command::command;
 use super::failure::Failure;
 use super::screen::Screen;
 
@@ -24,8 +23,8 @@ pub struct Man {
 }
 
 /// Prints one page, or writes all.
-pub fn man(arguments: &Man, screen: &Screen) -> Result<u8, Failure> {
-    let mut root = command().help_template("{all-args}");
+pub fn man(arguments: &Man, root: Command, screen: &Screen) -> Result<u8, Failure> {
+    let mut root = root.help_template("{all-args}");
     root.build();
     if let Some(folder) = &arguments.dir {
         let count = write_all(&root, folder).map_err(|error| {

@@ -1,40 +1,53 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 //!
+//! Here is the table of all commands, which no file below imports. A command imports no other one: what two of them need
+//! has a file of its own.
+//!
 //! | file | what |
 //! |---|---|
 //! | `agent_commands` | `quorum agent ask`, `delegate`, `progress` and `result`: what an agent says to its run while it works on a task |
 //! | `answer` | `quorum approve`, `quorum reject` and `quorum answer`: a person decides about what waits for one |
-//! | `args` | what can be typed |
+//! | `args` | what can be typed with several commands: flags of results and of sessions |
 //! | `calibrate` | `quorum calibrate`: judges, recorded or live, held against people |
 //! | `cancel` | `quorum cancel` and `quorum pause`: a person calls work off, or lets a session come to rest |
 //! | `changed_mission` | a mission file that was changed since its run froze it: `--accept-changed-mission` |
 //! | `clean` | `quorum clean`: removes runs that nobody needs any more |
-//! | `command` | the command line as one tree: what the structs of `args` declare, with what they cannot say |
+//! | `command` | the command line as one tree: what the structs declare, with what they cannot say |
 //! | `complete` | what a shell offers at the tab key |
 //! | `completions` | `quorum completions`: what a shell reads once, so that it asks `complete` at every key |
 //! | `config` | `quorum config show`: which settings hold, and which layer each of them comes from |
 //! | `confirm` | questions to a person |
+//! | `conflicts` | titles that are active in another unfinished run: what is in the way of a run is refused or cancelled |
+//! | `defined_agents` | the agents that a file defines, for judging without a run |
 //! | `dlq` | `quorum dlq`: what failed for good, and what becomes of it (13) |
 //! | `doctor` | `quorum doctor`: whether this machine can run the mission, before anything is spent |
 //! | `event_loop` | the event loop of a command: asynchronous work is waited for |
 //! | `events` | `quorum events`: what happened, under the public names |
 //! | `explain` | `quorum explain`: what a code, a flag or a word of a screen means |
 //! | `failure` | why a command could not do what it was asked: a message, what to do next, an exit code |
+//! | `file_view` | a file of a run as it is quoted: its beginning, if it is as records say |
 //! | `finish_gate` | what finish gates need from the disk before a run may start: lists of tests, and what says how to compile |
+//! | `folded_task` | one task of a run, as the run's journal tells it |
 //! | `gate` | `quorum gate`: gates from stored state; a person may let a failed one pass |
 //! | `harmless` | a writer to a terminal that shows what would move the cursor, turn the reading direction or stay unseen |
 //! | `help` | `quorum --help`, and `quorum help` with the pages of the documentation |
 //! | `inbox` | `quorum inbox`, `approvals` and `requests`: what waits for a person |
 //! | `init` | `quorum init`: a mission that runs as written, to be changed step by step |
+//! | `launch` | a run begins: its folder, its frozen mission, its journal, its first session |
+//! | `listing` | a run as a row of a list |
+//! | `load` | a mission for a run: where it is, its text checked, and the plan of what is selected of it |
+//! | `lock` | the lock of the state folder: taken, or named with who has it |
 //! | `logs` | `quorum logs`: what the agent of a task said, turn by turn, also while it is still saying it |
 //! | `man` | `quorum man`: manual pages, made from the same tree as the help |
 //! | `metrics` | `quorum metrics`: how tasks, agents and the mission of a run did |
 //! | `operator_client` | how a command from outside reaches its run, and what it says about it |
+//! | `options` | the options of a session: configuration files, and what flags and the environment say above them |
 //! | `panics` | what a bug of ours looks like to a user: exit code 1, and how the run goes on |
 //! | `plan` | `quorum plan` and `quorum run --dry-run`: what would happen |
 //! | `project` | where things are: the project's `quorum.yaml`, the user's, the state folder, the runs in it |
 //! | `reference` | the page `docs/reference/cli.md`: what `--help` says, command by command |
 //! | `report` | `quorum report`: the reports of a run, written again from its journal |
+//! | `report_kind` | the kinds of reports: their names, where one goes, and what each is made of |
 //! | `report_place` | where a report goes: a file is replaced whole, a FIFO or a device written to |
 //! | `reports` | reports that a session leaves behind: files that were asked for, GitHub's summary and annotations |
 //! | `request` | `quorum request`: work that somebody asks for from outside, and what becomes of it (16) |
@@ -44,11 +57,12 @@
 //! | `runs` | `quorum runs`: the runs of the state folder |
 //! | `schema` | `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key |
 //! | `screen` | what is printed where: results on stdout, progress and diagnostics on stderr |
-//! | `session` | what `run` and `resume` have in common: options, the session itself, the end |
+//! | `session` | what sessions have in common: the supervisor, programs and credentials, the session itself |
 //! | `show` | `quorum show`: everything about one task of a run |
 //! | `status` | `quorum status`: a run as its journal tells it, whether somebody works on it or not |
 //! | `validate` | `quorum validate`: everything that is wrong with mission files, without a network and without starting anything |
 //! | `variables` | variables that hold for a session and are no flag's |
+//! | `writer` | who works on a run now: a session, or agents that outlived one |
 
 mod agent_commands;
 mod answer;
@@ -62,27 +76,37 @@ mod complete;
 mod completions;
 mod config;
 mod confirm;
+mod conflicts;
+mod defined_agents;
 mod dlq;
 mod doctor;
 mod event_loop;
 mod events;
 mod explain;
 mod failure;
+mod file_view;
 mod finish_gate;
+mod folded_task;
 mod gate;
 mod harmless;
 mod help;
 mod inbox;
 mod init;
+mod launch;
+mod listing;
+mod load;
+mod lock;
 mod logs;
 mod man;
 mod metrics;
 mod operator_client;
+mod options;
 mod panics;
 mod plan;
 mod project;
 mod reference;
 mod report;
+mod report_kind;
 mod report_place;
 mod reports;
 mod request;
@@ -97,25 +121,203 @@ mod show;
 mod status;
 mod validate;
 mod variables;
+mod writer;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use args::{Arguments, Subcommand};
+use failure::Failure;
+use screen::Screen;
 
-pub use reference::reference_page;
+const AFTER_HELP: &str = "\
+Examples: quorum init && quorum
+          quorum run mission.yaml -j 4 --report junit=junit.xml";
+
+/// Run graphs of tasks with AI agents, judged by independent reviewers
+#[derive(Debug, Parser)]
+#[command(
+    name = "quorum",
+    version,
+    args_conflicts_with_subcommands = true,
+    disable_help_flag = true,
+    disable_help_subcommand = true,
+    after_help = AFTER_HELP
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Action>,
+    #[command(flatten)]
+    run: args::RunFlags,
+    #[command(flatten)]
+    output: args::Output,
+}
+
+// What can be done. Each command stands once: how it is called, what its help says, and below, what does it.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Run a mission: work, judge, gate, report
+    #[command(after_help = "Example: quorum run mission.yaml -j 4 --max-cost 5 --report junit=junit.xml")]
+    Run(args::Run),
+    /// Continue a run that was stopped or is waiting
+    #[command(after_help = "Example: quorum resume --retry-failed")]
+    Resume(resume::Resume),
+    /// Show what a run would do, without running it
+    #[command(after_help = "Example: quorum plan mission.yaml --format mermaid")]
+    Plan(plan::Plan),
+    /// Check mission files
+    #[command(after_help = "Example: quorum validate mission.yaml")]
+    Validate(validate::Validate),
+    /// Let running tasks finish, and start no more
+    #[command(after_help = "Example: quorum pause && quorum status")]
+    Pause(cancel::Pause),
+    /// Cancel a run or one of its tasks
+    #[command(after_help = "Example: quorum cancel 'write the docs'")]
+    Cancel(cancel::Cancel),
+    /// Show a run: tasks, scores, gates, what waits
+    #[command(after_help = "Example: quorum status --json | jq .outcome")]
+    Status(status::Status),
+    /// Print what the agent of a task wrote
+    #[command(after_help = "Example: quorum logs implement-api -f")]
+    Logs(logs::Logs),
+    /// Print the events of a run
+    #[command(
+        after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"
+    )]
+    Events(events::Events),
+    /// List what waits for a person
+    #[command(after_help = "Example: quorum inbox --json | jq -r '.approvals[].id'")]
+    Inbox(inbox::OfRun),
+    /// Approve what waits for a person
+    #[command(after_help = "Example: quorum approve 20261121-215900-123.0.1 --as ada")]
+    Approve(answer::Approve),
+    /// Send back what waits for a person, with a reason
+    #[command(after_help = "Example: quorum reject 20261121-215900-123.0.1 --reason 'the tests are missing'")]
+    Reject(answer::Reject),
+    /// Answer a question of an agent
+    #[command(after_help = "Example: quorum answer 20261121-215900-123.0.1 'Use the second one.'")]
+    Answer(answer::Answer),
+    /// Check gates, or override a failed one
+    #[command(
+        after_help = "Examples: quorum gate code-review --wait --timeout 5m\n          quorum gate code-review --override --reason 'accepted risk'"
+    )]
+    Gate(gate::Gate),
+    /// Submit new work, and decide about it
+    #[command(after_help = "Example: quorum request submit 'Fix the login' && quorum request approve req-1")]
+    Request(request::RequestArguments),
+    /// Judge a task again, or files, a diff, a pipe
+    #[command(
+        after_help = "Examples: quorum review 'Implement GET /users'\n          quorum review --replay\n          git diff main | quorum review --criteria 'No secrets, tests for every change' -"
+    )]
+    Review(review::Review),
+    Calibrate(calibrate::Calibrate),
+    /// Show a task: attempts, verdicts, findings
+    #[command(after_help = "Example: quorum show implement-api --attempt 2")]
+    Show(show::Show),
+    /// Show scores, fixes, retries of tasks and agents
+    #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
+    Metrics(metrics::Metrics),
+    /// List the runs, the newest last
+    #[command(after_help = "Example: quorum runs -n 5")]
+    Runs(runs::Runs),
+    /// Remove runs that have ended
+    #[command(after_help = "Example: quorum clean --older-than 30d")]
+    Clean(clean::Clean),
+    /// Write JUnit, Markdown, HTML or JSON reports
+    #[command(after_help = "Example: quorum report latest --to junit=junit.xml --to html=report.html")]
+    Report(report::Report),
+    /// Inspect and retry notifications that failed
+    #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
+    Dlq(dlq::Dlq),
+    Init(init::Init),
+    Doctor(doctor::Doctor),
+    Config(config::Config),
+    Schema(schema::Schema),
+    Explain(explain::Explain),
+    Man(man::Man),
+    Completions(completions::Completions),
+    Help(help::Help),
+    /// For agents inside a task: ask, delegate, progress, result
+    #[command(after_help = "Example: quorum agent ask 'Which of the two databases is meant?'")]
+    Agent(agent_commands::Agent),
+    /// List what waits for a person: the first half of `quorum inbox`
+    #[command(
+        hide = true,
+        after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'"
+    )]
+    Approvals(inbox::OfRun),
+    /// List work that was accepted below the bar: the second half of `quorum inbox`
+    #[command(hide = true, after_help = "Example: quorum requests")]
+    Requests(inbox::OfRun),
+    // The commands of `quorum agent` under the names that agents were told first.
+    #[command(flatten)]
+    OfAgents(agent_commands::AgentCommand),
+}
+
+/// Does what was asked for. Returns the exit code.
+fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+    match action {
+        Action::Run(arguments) if arguments.flags.dry_run => plan::plan(&arguments, matches, screen),
+        Action::Run(arguments) => run::run(arguments, matches, screen),
+        Action::Resume(arguments) => resume::resume(&arguments, matches, screen),
+        Action::Review(arguments) => review::review(&arguments, matches, screen),
+        Action::Plan(arguments) => plan::plan(&arguments.run, matches, screen),
+        Action::Validate(arguments) => validate::validate(&arguments, matches, screen),
+        Action::Status(arguments) => status::status(&arguments, screen),
+        Action::Show(arguments) => show::show(&arguments, screen),
+        Action::Logs(arguments) => logs::logs(&arguments, screen),
+        Action::Runs(arguments) => runs::runs(&arguments, screen),
+        Action::Clean(arguments) => clean::clean(&arguments, screen),
+        Action::Metrics(arguments) => metrics::metrics(&arguments, screen),
+        Action::Calibrate(arguments) => calibrate::calibrate(&arguments, screen),
+        Action::Report(arguments) => report::report(&arguments, screen),
+        Action::Gate(arguments) => gate::gate(&arguments, screen),
+        Action::Approve(arguments) => answer::approve(&arguments, screen),
+        Action::Reject(arguments) => answer::reject(&arguments, screen),
+        Action::Answer(arguments) => answer::answer_question(&arguments, screen),
+        Action::Agent(arguments) => agent_commands::agent(&arguments.command, screen),
+        Action::OfAgents(command) => agent_commands::agent(&command, screen),
+        Action::Inbox(arguments) => inbox::inbox(&arguments, screen),
+        Action::Approvals(arguments) => inbox::approvals(&arguments, screen),
+        Action::Requests(arguments) => inbox::requests(&arguments, screen),
+        Action::Request(arguments) => request::request(&arguments, screen),
+        Action::Dlq(arguments) => dlq::dlq(&arguments, screen),
+        Action::Cancel(arguments) => cancel::cancel(&arguments, screen),
+        Action::Pause(arguments) => cancel::pause(&arguments, screen),
+        Action::Events(arguments) => events::events(&arguments, screen),
+        Action::Explain(arguments) => explain::explain(&arguments, &command_line(), screen),
+        Action::Schema(arguments) => schema::schema(&arguments, screen),
+        Action::Config(arguments) => config::config(&arguments, matches, screen),
+        Action::Doctor(arguments) => doctor::doctor(&arguments, screen),
+        Action::Init(arguments) => init::init(&arguments, screen),
+        Action::Man(arguments) => man::man(&arguments, command_line(), screen),
+        Action::Help(arguments) => help::help(&arguments, command_line(), screen),
+        Action::Completions(arguments) => completions::completions(&arguments, screen),
+    }
+}
+
+/// The whole command line.
+fn command_line() -> Command {
+    let hide = |root: Command, name: String| root.mut_subcommand(name, |old| old.hide(true));
+    command::with_help(agent_commands::names().fold(Arguments::command(), hide))
+}
+
+/// The page `docs/reference/cli.md`.
+#[must_use]
+pub fn reference_page() -> String {
+    reference::reference_page(command_line())
+}
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = arguments.into_iter().collect();
-    if complete::answers_shell(&words) {
+    if complete::answers_shell(&words, command_line) {
         return ExitCode::SUCCESS;
     }
     panics::take_charge();
-    let matches = match command::parse(&words) {
+    let matches = match command::parse(&command_line(), &words) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to stdout and are no error; a broken pipe there is nobody's business.
@@ -131,50 +333,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let _ = crate::supervisor::survive_file_size_limit();
     let name = matches.subcommand_name().unwrap_or("run").to_owned();
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
-    let refused = command::refuse_format(&mut arguments, &name, matches);
+    let refused = command::refuse_format(&mut arguments.output, &name, matches);
     let log = variables::log(&arguments.output, matches);
-    let screen = screen::Screen::new(&arguments.output, log.as_ref().ok().copied().flatten());
+    let screen = Screen::new(&arguments.output, log.as_ref().ok().copied().flatten());
     if let Err(failure) = refused.and(log.map(drop)) {
-        return ExitCode::from(failure.report(&screen));
+        return ExitCode::from(screen.fail(failure));
     }
-    let result = match arguments.command {
-        None => run::run(arguments.run.bare(), matches, &screen),
-        Some(Subcommand::Run(arguments)) => run::run(arguments, matches, &screen),
-        Some(Subcommand::Resume(arguments)) => resume::resume(&arguments, matches, &screen),
-        Some(Subcommand::Review(arguments)) => review::review(&arguments, matches, &screen),
-        Some(Subcommand::Plan(arguments)) => plan::plan(&arguments.run, matches, &screen),
-        Some(Subcommand::Validate(arguments)) => validate::validate(&arguments, matches, &screen),
-        Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
-        Some(Subcommand::Show(arguments)) => show::show(&arguments, &screen),
-        Some(Subcommand::Logs(arguments)) => logs::logs(&arguments, &screen),
-        Some(Subcommand::Runs(arguments)) => runs::runs(&arguments, &screen),
-        Some(Subcommand::Clean(arguments)) => clean::clean(&arguments, &screen),
-        Some(Subcommand::Metrics(arguments)) => metrics::metrics(&arguments, &screen),
-        Some(Subcommand::Calibrate(arguments)) => calibrate::calibrate(&arguments, &screen),
-        Some(Subcommand::Report(arguments)) => report::report(&arguments, &screen),
-        Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
-        Some(Subcommand::Approve(arguments)) => answer::approve(&arguments, &screen),
-        Some(Subcommand::Reject(arguments)) => answer::reject(&arguments, &screen),
-        Some(Subcommand::Answer(arguments)) => answer::answer_question(&arguments, &screen),
-        Some(Subcommand::Agent(arguments)) => agent_commands::agent(&arguments.command, &screen),
-        Some(Subcommand::OfAgents(command)) => agent_commands::agent(&command, &screen),
-        Some(Subcommand::Inbox(arguments)) => inbox::inbox(&arguments, &screen),
-        Some(Subcommand::Approvals(arguments)) => inbox::approvals(&arguments, &screen),
-        Some(Subcommand::Requests(arguments)) => inbox::requests(&arguments, &screen),
-        Some(Subcommand::Request(arguments)) => request::request(&arguments, &screen),
-        Some(Subcommand::Dlq(arguments)) => dlq::dlq(&arguments, &screen),
-        Some(Subcommand::Cancel(arguments)) => cancel::cancel(&arguments, &screen),
-        Some(Subcommand::Pause(arguments)) => cancel::pause(&arguments, &screen),
-        Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
-        Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),
-        Some(Subcommand::Schema(arguments)) => schema::schema(&arguments, &screen),
-        Some(Subcommand::Config(arguments)) => config::config(&arguments, matches, &screen),
-        Some(Subcommand::Doctor(arguments)) => doctor::doctor(&arguments, &screen),
-        Some(Subcommand::Init(arguments)) => init::init(&arguments, &screen),
-        Some(Subcommand::Man(arguments)) => man::man(&arguments, &screen),
-        Some(Subcommand::Help(arguments)) => help::help(&arguments, &screen),
-        Some(Subcommand::Completions(arguments)) => completions::completions(&arguments, &screen),
-    };
-    let code = result.unwrap_or_else(|failure| failure.report(&screen));
+    let action = arguments.command.unwrap_or(Action::Run(arguments.run.bare()));
+    let result = perform(action, matches, &screen);
+    let code = result.unwrap_or_else(|failure| screen.fail(failure));
     ExitCode::from(screen.exit_code(code))
 }
+
+#[cfg(test)]
+#[path = "args_tests.rs"]
+mod tests;

@@ -10,9 +10,9 @@ use crate::report::plan::{PlanDocument, dot, human, mermaid};
 
 use super::args::{Format, Run};
 use super::failure::Failure;
-use super::run::{load, mission_folder, selected_plan};
+use super::load::{load, mission_folder, selected_plan};
+use super::options::{apply_flags, options_with_config};
 use super::screen::Screen;
-use super::session::{lay_over, options_with_config};
 
 /// The flags of `run`, so that one word changes a run into its plan.
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ pub struct Plan {
 
 pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let mut options = options_with_config()?;
-    lay_over(&mut options, &arguments.flags.session, matches)?;
+    apply_flags(&mut options, &arguments.flags.session, matches)?;
     options.mission_folder = mission_folder(&arguments.mission)?;
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;

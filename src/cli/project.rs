@@ -12,7 +12,7 @@ use crate::runtime::{
 };
 use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
 
-use super::args::Output;
+use super::args::{LATEST, Output};
 use super::failure::Failure;
 use super::variables::check_config;
 
@@ -109,9 +109,6 @@ fn unlisted(folder: &StateFolder, error: &std::io::Error) -> Failure {
         false => failure,
     }
 }
-
-/// The word for the run that began last.
-pub const LATEST: &str = "latest";
 
 /// The run that is meant: by its id, by a beginning or an end of one that no other run has, or the one that began last. What
 /// was passed over because nobody vouches for it is named on standard error.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction, Command};
 
-use super::command::{command, formats};
+use super::command::formats;
 use super::help::groups;
 use super::variables::VARIABLES;
 
@@ -52,8 +52,7 @@ const EXITS: [(&str, &str); 20] = [
 
 /// The page in Markdown.
 #[must_use]
-pub fn reference_page() -> String {
-    let mut root = command();
+pub fn reference_page(mut root: Command) -> String {
     root.build();
     let mut text = BEGINNING.to_owned();
     let global = root.get_arguments().filter(|argument| argument.is_global_set());

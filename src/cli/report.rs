@@ -13,9 +13,10 @@ use crate::report::markdown::markdown;
 use super::args::Json;
 use super::failure::Failure;
 use super::project::{find_run, open_run, state_folder};
-use super::reports::{ReportKind, ReportTarget, Reports, exit_code};
+use super::report_kind::{ReportKind, ReportTarget};
+use super::reports::{Reports, exit_code};
 use super::screen::{LiveView, Screen};
-use super::status::has_writer;
+use super::writer::has_writer;
 
 /// Without a file the report goes to stdout: Markdown, or the run's document with `--format json`.
 #[derive(Debug, Args)]
@@ -23,8 +24,11 @@ pub struct Report {
     /// The run [default: the latest]
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
-    /// Write a report (repeatable): junit, markdown, html, json; `-` is stdout
-    #[arg(long, value_name = "KIND=PATH")]
+    #[arg(
+        long,
+        value_name = "KIND=PATH",
+        help = format!("Write a report (repeatable): {}; `-` is stdout", ReportKind::names())
+    )]
     pub to: Vec<ReportTarget>,
     /// Write JUnit XML to this file (repeatable; `-` is stdout)
     #[arg(long, value_name = "FILE", hide = true)]

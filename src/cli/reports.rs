@@ -3,115 +3,30 @@
 //! They are written however the run ends. One that cannot be written never changes what the run found out, but it must
 //! not pass unnoticed either: an exit code of 0 becomes 1.
 
+use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::rc::Rc;
 
 use anyhow::anyhow;
 
 use crate::domain::OutcomeClass;
-use crate::engine::{Outcome, State};
+use crate::engine::{self, Outcome, State};
 use crate::report::annotations::annotations;
-use crate::report::history::Histories;
-use crate::report::html::{Told, html, told_in_full};
 use crate::report::json::{Standing, write_run};
-use crate::report::junit::junit;
 use crate::report::markdown::markdown;
 use crate::report::view::RunView;
-use crate::runtime::{RecoverError, Vouched, recover};
-use crate::store::{RunFolder, SpoolName};
+use crate::runtime::{Ending, RecoverError, recover};
+use crate::store::RunFolder;
 
 use super::failure::Failure;
+use super::report_kind::{ReportTarget, ReportTargets};
 use super::report_place::{ReportPlace, open_stream, write_stream};
 use super::screen::{LiveView, Screen};
-use super::show::file_view;
 
 /// What GitHub takes of a step's summary is 1 MiB; a longer one is dropped whole.
 const SUMMARY_BYTES: usize = 900 * 1024;
-
-/// `--report KIND=PATH`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReportTarget {
-    pub kind: ReportKind,
-    pub path: PathBuf,
-}
-
-/// `--report KIND=PATH,KIND=PATH`: several in one value, as one variable holds them. A comma in a path is a part of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReportTargets(pub Vec<ReportTarget>);
-
-impl FromStr for ReportTargets {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Self> {
-        let begins_target = |rest: &str| {
-            let kind = rest.split('=').next().unwrap_or_default();
-            rest.len() > kind.len() && !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphabetic())
-        };
-        let mut targets = Vec::new();
-        let mut from = 0;
-        for (at, _) in text
-            .match_indices(',')
-            .filter(|(at, _)| begins_target(&text[at + 1..]))
-        {
-            targets.push(text[from..at].parse()?);
-            from = at + 1;
-        }
-        targets.push(text[from..].parse()?);
-        Ok(Self(targets))
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReportKind {
-    Junit,
-    Markdown,
-    Html,
-    Json,
-}
-
-impl ReportKind {
-    /// As it is typed.
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Junit => "junit",
-            Self::Markdown => "markdown",
-            Self::Html => "html",
-            Self::Json => "json",
-        }
-    }
-}
-
-impl ReportTarget {
-    /// Whether `-` stands for its path.
-    pub fn is_stdout(&self) -> bool {
-        self.path.as_os_str() == "-"
-    }
-}
-
-impl FromStr for ReportTarget {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Self> {
-        let wrong = || anyhow!("'{text}' is not KIND=PATH; the kinds are: junit, markdown, html, json");
-        let (kind, path) = text.split_once('=').ok_or_else(wrong)?;
-        let kind = match kind {
-            "junit" => ReportKind::Junit,
-            "markdown" => ReportKind::Markdown,
-            "html" => ReportKind::Html,
-            "json" => ReportKind::Json,
-            _ => return Err(wrong()),
-        };
-        if path.is_empty() {
-            return Err(wrong());
-        }
-        Ok(Self {
-            kind,
-            path: PathBuf::from(path),
-        })
-    }
-}
 
 /// What a session has to write at its end.
 pub struct Reports {
@@ -202,7 +117,7 @@ impl Reports {
     ) -> bool {
         let mut all = true;
         for target in &self.targets {
-            let rendered = render(target.kind, run, state, view, outcome);
+            let rendered = target.kind.render(run, state, view, outcome);
             let written = rendered.and_then(|bytes| {
                 if target.is_stdout() {
                     screen.result(&String::from_utf8_lossy(&bytes));
@@ -232,6 +147,22 @@ impl Reports {
             screen.error(&annotations(state, view));
         }
         all
+    }
+
+    /// Reports the end of a session and returns its exit code.
+    pub fn finish(
+        &self,
+        run: &RunFolder,
+        ending: Ending,
+        view: Rc<RefCell<LiveView>>,
+        screen: &Screen,
+    ) -> u8 {
+        let view = view.take().into_view(&ending.state);
+        let outcome = engine::outcome(&ending.state);
+        screen.report(&ending.state, &view);
+        // Last, so that a report that could not be written is the last thing that is said.
+        let reported = self.write(run, &ending.state, &view, Some(&outcome), screen);
+        exit_code(ending.ended.outcome.exit_code(), reported)
     }
 
     /// Tells what can be told after a session that broke off: the state that was durable, and that it broke off. Returns
@@ -279,52 +210,6 @@ pub fn exit_code(code: u8, reported: bool) -> u8 {
         0 if !reported => OutcomeClass::Internal.exit_code(),
         code => code,
     }
-}
-
-fn render(
-    kind: ReportKind,
-    run: &RunFolder,
-    state: &State,
-    view: &RunView,
-    outcome: Option<&Outcome>,
-) -> io::Result<Vec<u8>> {
-    match kind {
-        ReportKind::Html => page(run, state, view, outcome),
-        ReportKind::Junit => {
-            let text = junit(state, view, outcome).map_err(io::Error::other)?;
-            Ok(text.into_bytes())
-        }
-        ReportKind::Markdown => Ok(markdown(state, view, outcome, usize::MAX).into_bytes()),
-        ReportKind::Json => {
-            let mut bytes = Vec::new();
-            write_run(&mut bytes, state, view, Standing::of(state, false))?;
-            Ok(bytes)
-        }
-    }
-}
-
-/// The HTML page. What was said in every attempt is in the journal only, so it is read once more.
-fn page(run: &RunFolder, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<Vec<u8>> {
-    let mut histories = Histories::of(told_in_full(state, view), view.seq);
-    let mut vouched = Vouched::default();
-    recover(run, |_, record| {
-        record.events.iter().for_each(|event| vouched.take(run, event));
-        histories.take(record.seq, record.at, &record.events)
-    })
-    .map_err(io::Error::other)?;
-    // What workers wrote is quoted; what they were told is in the mission, and replies are shown as they were read.
-    let quoted = |name: &SpoolName| {
-        let by_worker = matches!(name, SpoolName::Out(_) | SpoolName::Err(_) | SpoolName::Result(_));
-        by_worker.then(|| file_view(run, name, &vouched)).flatten()
-    };
-    let told = Told {
-        state,
-        view,
-        outcome,
-        histories: &histories,
-        files: &quoted,
-    };
-    html(&told).map(String::into_bytes).map_err(io::Error::other)
 }
 
 /// One write at the end of the file: other steps' words stay.

@@ -17,11 +17,11 @@ use crate::runtime::ask_about_request;
 use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
 use crate::supervisor;
 
+use super::conflicts::refuse_active_titles;
 use super::event_loop::block_on;
 use super::failure::Failure;
 use super::operator_client::{Given, Speaker, give, refuse_agents};
 use super::project::{find_run, open_run, state_folder};
-use super::resume::refuse_active_titles;
 use super::screen::Screen;
 use super::session::fork_supervisor;
 

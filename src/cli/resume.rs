@@ -1,28 +1,28 @@
 //! `quorum resume`: continue a run from its journal.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
 use crate::domain::{FailureMode, RunId, Status, TaskId, Timestamp, is_same_name};
 use crate::engine::{self, Fact, State};
-use crate::runtime::{
-    Recovered, TellError, adopt, missing_files, state_base, supervisors, tell, unfinished_with,
-};
+use crate::runtime::{Recovered, TellError, adopt, missing_files, state_base, supervisors, tell};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 use crate::supervisor;
 
 use super::args::SessionFlags;
 use super::changed_mission::ChangedMission;
+use super::conflicts::refuse_active_titles;
 use super::failure::Failure;
+use super::lock::lock;
 use super::operator_client::{refuse_agents, told};
+use super::options::apply_flags;
 use super::project::{find_run, open_run, refuse, state_folder};
 use super::reports::{Reports, exit_code};
-use super::run::lock;
 use super::screen::{LiveView, Screen};
 use super::session::{
-    drive, fork_supervisor, lay_over, make_workspace, refuse_unpriced, resolve_programs, supervisor_ref,
+    fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, run_session, supervisor_ref,
 };
 
 #[derive(Debug, Args)]
@@ -73,7 +73,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let mut options = recovered.state.options.clone();
     options.forget_session();
     options.state_base = state_base(&folder);
-    lay_over(&mut options, &arguments.flags, matches)?;
+    apply_flags(&mut options, &arguments.flags, matches)?;
     recovered.replan(&options).map_err(refuse)?;
     refuse_unpriced(&recovered.state)?;
     refuse_lost_folder(&recovered.state)?;
@@ -97,7 +97,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     };
     reports.clear()?;
     let watchers = screen.watch(&run, true, &arguments.flags, programs.places(&state), view);
-    let ending = drive(
+    let ending = run_session(
         &run,
         state,
         journal,
@@ -107,7 +107,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         (input, None, mission),
     )
     .map_err(|failure| reports.after_failure(&run, failure, screen))?;
-    Ok(screen.finish(&run, ending, watchers.view, &reports))
+    Ok(reports.finish(&run, ending, watchers.view, screen))
 }
 
 /// A run that has ended is reported once more.
@@ -277,24 +277,6 @@ fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
             "task '{title}' is {}; only done work can be redone",
             other.as_str()
         ))),
-    }
-}
-
-/// What becomes active again must not be active in another unfinished run.
-pub fn refuse_active_titles(
-    folder: &StateFolder,
-    run: &RunFolder,
-    titles: &HashSet<&str>,
-) -> Result<(), Failure> {
-    let in_the_way = unfinished_with(folder, titles).map_err(refuse)?;
-    match in_the_way.iter().find(|other| other.id() != run.id()) {
-        None => Ok(()),
-        Some(other) => Err(Failure::environment(anyhow!(
-            "task '{}' is active in the unfinished run {}",
-            other.title,
-            other.id()
-        ))
-        .help(format!("end that run first: `quorum resume {}`", other.id()))),
     }
 }
 

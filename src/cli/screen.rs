@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::rc::Rc;
 
+use anyhow::anyhow;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,13 +21,13 @@ use crate::report::status::StatusPage;
 use crate::report::style::{self, ColorChoice, Style};
 use crate::report::summary;
 use crate::report::view::RunView;
-use crate::runtime::{Ending, Observer};
+use crate::runtime::Observer;
 use crate::store::{Record, RunFolder, SpoolName};
 use crate::supervisor::{ProcessIdentity, open_output, stdout_was_closed, this_boot};
 
 use super::args::{Format, Json, Output, Progress, SessionFlags, When};
+use super::failure::Failure;
 use super::harmless::Harmless;
-use super::reports::{Reports, exit_code};
 use super::variables::Log;
 
 /// The two streams of this process and how to write to them.
@@ -89,6 +90,16 @@ pub fn at_terminal(out: &mut dyn Write) -> Box<dyn Write + '_> {
     match io::stdout().is_terminal() {
         true => Box::new(Harmless::new(out, escape_json)),
         false => Box::new(out),
+    }
+}
+
+/// Whoever read us is gone, which is silent; or what was said is lost, which is not.
+pub fn not_printed(error: io::Error) -> Result<u8, Failure> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(0),
+        _ => Err(Failure::internal(anyhow!(
+            "the output cannot be written: {error}"
+        ))),
     }
 }
 
@@ -191,6 +202,19 @@ impl Screen {
     /// Writes to stderr. Whoever read it may be gone: that is silent.
     pub fn error(&self, text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Says why a command ends without a result: on stderr, and as a document on stdout where one was asked for. Returns
+    /// the exit code.
+    pub fn fail(&self, failure: Failure) -> u8 {
+        self.error(&failure.text(self.diagnostics(), &self.err()));
+        let code = failure.exit_code();
+        if self.is_json() {
+            self.document(&failure.into_document());
+        }
+        // Whoever read us may be gone; there is nobody left to tell.
+        let _ = io::stdout().flush();
+        code
     }
 
     /// Writes to stdout. Whoever read it may be gone: that is silent.
@@ -311,22 +335,6 @@ impl Screen {
             }
         }
         Watchers { observers, view }
-    }
-
-    /// Reports the end of a session and returns its exit code.
-    pub fn finish(
-        &self,
-        run: &RunFolder,
-        ending: Ending,
-        view: Rc<RefCell<LiveView>>,
-        reports: &Reports,
-    ) -> u8 {
-        let view = view.take().into_view(&ending.state);
-        let outcome = outcome(&ending.state);
-        self.report(&ending.state, &view);
-        // Last, so that a report that could not be written is the last thing that is said.
-        let reported = reports.write(run, &ending.state, &view, Some(&outcome), self);
-        exit_code(ending.ended.outcome.exit_code(), reported)
     }
 
     /// Prints what a run is now: the final block, or the document.

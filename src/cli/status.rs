@@ -2,24 +2,38 @@
 
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use serde_json::from_value;
 
-use crate::domain::{TaskId, Timestamp};
+use crate::domain::{RunId, Timestamp};
 use crate::engine::outcome;
 use crate::report::json::Standing;
 use crate::report::status::{self as table, StatusPage};
-use crate::runtime::{Left, Recovered, told_by_snapshot};
-use crate::store::{Lock, RunFolder, StateFolder};
+use crate::runtime::{Recovered, told_by_snapshot};
+use crate::store::{RunFolder, StateFolder};
 
-use super::args::Status;
 use super::failure::Failure;
 use super::project::{find_run, open_run, state_folder};
 use super::screen::{LiveView, Screen, lines_of_stdout};
+use super::writer::{at_work, has_writer};
 
 /// How often a watched run is looked at.
 const LOOK: Duration = Duration::from_millis(500);
 /// How often its times are shown anew where nothing happens.
 const STILL: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Args)]
+pub struct Status {
+    /// The run [default: the latest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<RunId>,
+    /// Show it again whenever it changes, until the session ends
+    #[arg(short, long)]
+    pub watch: bool,
+    /// Exit with the run's own code
+    #[arg(long)]
+    pub exit_code: bool,
+}
 
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
@@ -114,22 +128,5 @@ fn exit_code(recovered: &Recovered) -> u8 {
     match recovered.finished {
         Some(_) => outcome(&recovered.state).class.exit_code(),
         None => crate::domain::OutcomeClass::Awaiting.exit_code(),
-    }
-}
-
-/// The tasks whose agents work on without a session.
-pub fn at_work(left: &Left, standing: Standing) -> Vec<TaskId> {
-    match standing {
-        Standing::Crashed => left.at_work().iter().map(|turn| turn.task).collect(),
-        // Those of a live session are its own, and an orderly end leaves none.
-        Standing::Running | Standing::Suspended | Standing::Ended => Vec::new(),
-    }
-}
-
-/// Whether a live process writes to this very run.
-pub fn has_writer(folder: &StateFolder, run: &RunFolder) -> bool {
-    match Lock::holder(&folder.lock_path()) {
-        Ok(Some(holder)) => holder.and_then(|holder| holder.run).as_ref() == Some(run.id()),
-        Ok(None) | Err(_) => false,
     }
 }

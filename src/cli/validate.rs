@@ -1,29 +1,37 @@
 //! `quorum validate`: everything that is wrong with mission files, without a network and without starting anything.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Args};
 use serde_json::json;
 
 use crate::engine::{State, judging_agents};
 use crate::judging::protected::judging_paths;
 use crate::mission::{self, Report, RunOptions, Source};
 use crate::report::forewarning::{forewarnings, loosened, unjudged};
-
 use crate::report::{count, sanitize};
+use crate::runtime::{layers_of, named_scripts};
 
-use super::args::Validate;
+use super::args::ReviewFlags;
 use super::failure::Failure;
 use super::finish_gate::freeze;
-use super::run::mission_folder;
+use super::load::mission_folder;
+use super::options::{apply_review_flags, options_with_config};
 use super::screen::Screen;
-use super::session::{lay_over_reviews, options_with_config};
-use crate::runtime::{layers_of, named_scripts};
+
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// Mission files; `-` is standard input
+    #[arg(value_name = "MISSION", default_value = "mission.yaml")]
+    pub missions: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reviews: ReviewFlags,
+}
 
 pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let mut options = options_with_config()?;
-    lay_over_reviews(&mut options, &arguments.reviews, matches)?;
+    apply_review_flags(&mut options, &arguments.reviews, matches)?;
     let layers = layers_of(&options).map_err(Failure::mission)?;
     let mut documents = Vec::new();
     let mut failed = false;

@@ -134,7 +134,7 @@ tasks: [{title: one}, {title: two}, {title: three}]
     let limited = workspace.quorum(&["resume", "--timeout", "4m", "-j", "2"]).exits(0);
     let resumed = limited.stderr.lines().find(|line| line.contains("RESUME"));
     let resumed = resumed.expect("the resumption is told");
-    assert!(resumed.contains("stops after 40s") && resumed.contains("2 at a time"), "{resumed}");
+    assert!(resumed.contains("stops after 4m") && resumed.contains("2 at a time"), "{resumed}");
 
     let workspace = Workspace::with(PLAIN).tap_mission("test ! -e broken", "test -e go || sleep 1");
     workspace.quorum(&["run", "mission.yaml", "--timeout", "200ms", "-j", "1", "--strict"]).exits(7);

@@ -19,7 +19,7 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("code lines: agents", 4_605),
-    ("code lines: cli", 8_835),
+    ("code lines: cli", 8_945),
     ("code lines: domain", 1_760),
     ("code lines: engine", 13_342),
     ("code lines: judging", 4_731),
@@ -34,10 +34,10 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_178),
     ("code lines: the core", 34_271),
-    ("code lines: all", 79_048),
-    ("files over 600 lines", 9),
+    ("code lines: all", 79_158),
+    ("files over 600 lines", 8),
     ("largest circle of imports: agents", 9),
-    ("largest circle of imports: cli", 44),
+    ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
     ("largest circle of imports: engine", 10),
     ("largest circle of imports: judging", 10),

@@ -14,13 +14,14 @@ use anyhow::anyhow;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::cli::defined_agents::defined_agents;
 use crate::cli::event_loop::block_on;
 use crate::cli::failure::Failure;
+use crate::cli::load::load;
+use crate::cli::options::options_with_config;
 use crate::cli::project::current_dir;
-use crate::cli::review::defined_agents;
-use crate::cli::run::load;
 use crate::cli::screen::Screen;
-use crate::cli::session::{fork_supervisor, options_with_config};
+use crate::cli::session::fork_supervisor;
 use crate::domain::AgentId;
 use crate::executor::error::WorkError;
 use crate::judging::calibration::{Collector, Shown, shown};

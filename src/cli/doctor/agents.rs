@@ -13,8 +13,8 @@ use crate::mission::{self, AgentPlan, Plan, Reviewers, Source};
 use crate::runtime::{layers_of, locate};
 
 use super::super::failure::Failure;
-use super::super::run::mission_folder;
-use super::super::session::options_with_config;
+use super::super::load::mission_folder;
+use super::super::options::options_with_config;
 use crate::report::doctor::{Check, Verdict};
 
 /// The checks of a mission; a mission that does not load is one failed check.

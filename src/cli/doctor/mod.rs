@@ -20,8 +20,8 @@ use clap::{Args, Subcommand};
 use crate::domain::OutcomeClass;
 use crate::report::doctor::{Check, Verdict, document, human};
 
-use super::config::mission_file;
 use super::failure::Failure;
+use super::load::mission_file;
 use super::project::unchecked_state_folder;
 use super::screen::Screen;
 

@@ -15,11 +15,11 @@ use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, Salvaged, Stat
 
 use super::super::confirm;
 use super::super::failure::Failure;
+use super::super::lock::lock;
 use super::super::operator_client::{Speaker, refuse_agents, told};
 use super::super::project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder};
-use super::super::run::lock;
 use super::super::screen::Screen;
-use super::super::status::has_writer;
+use super::super::writer::has_writer;
 use super::{machine, show};
 
 /// Check the records of every run, or of one

@@ -28,18 +28,22 @@ use crate::domain::{
 };
 use crate::engine::{Event, State, TaskEvent, outcome};
 use crate::executor::spool::read_output;
-use crate::mission::{self, ConfigLayer, Panel, Reviewers, RunOptions, Source};
+use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
 use crate::report::sanitize;
 use crate::runtime::Observer;
 use crate::store::{StateFolder, read_regular, replace_file};
 
-use crate::cli::args::SessionFlags;
+use crate::cli::args::{LATEST, SessionFlags};
+use crate::cli::defined_agents::defined_agents;
 use crate::cli::failure::Failure;
+use crate::cli::launch::{Launch, new_run_id};
+use crate::cli::load::load;
+use crate::cli::lock::lock;
+use crate::cli::options::{apply_flags, options_with_config};
 use crate::cli::project::{current_dir, find_run, open_run, state_folder};
-use crate::cli::run::{Launch, load, lock, new_run_id};
 use crate::cli::screen::{LiveView, Screen};
-use crate::cli::session::{fork_supervisor, lay_over, options_with_config, resolve_programs};
+use crate::cli::session::{fork_supervisor, resolve_programs};
 
 /// The author of work that came without one. No agent of a mission can be called so.
 const STRANGER: &str = "(the submitted work)";
@@ -81,7 +85,7 @@ pub struct Review {
         long,
         value_name = "RUN",
         num_args = 0..=1,
-        default_missing_value = replay::LATEST,
+        default_missing_value = LATEST,
         conflicts_with_all = ["criteria", "diff", "subjects", "run"]
     )]
     pub replay: Option<String>,
@@ -133,7 +137,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     }
     let supervisor = fork_supervisor()?;
     let mut options = options_with_config()?;
-    lay_over(&mut options, &arguments.session, matches)?;
+    apply_flags(&mut options, &arguments.session, matches)?;
     options.max_attempts = Some(1);
     let offline = arguments.grader == GraderChoice::Heuristic;
     if options.no_eval && !offline {
@@ -182,7 +186,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         supervisor,
         observers,
     };
-    let ending = launch.go()?;
+    let ending = launch.start()?;
     let view = watchers.view.take().into_view(&ending.state);
     let document = serde_json::to_value(run_document(&ending.state, &view, Standing::Ended))
         .map_err(Failure::internal)?;
@@ -486,49 +490,6 @@ fn refuse_strangers(reviewers: &[String], agents: &Value, options: &RunOptions) 
         .help(mission::suggestion(stranger, known.iter().copied(), "agents are"))),
         None => Ok(()),
     }
-}
-
-/// The agents of a mission file, and the folder that their programs are relative to.
-pub(in crate::cli) fn defined_agents(
-    named: Option<&Path>,
-    options: &RunOptions,
-    here: &Path,
-) -> Result<(Value, PathBuf), Failure> {
-    let default = here.join("mission.yaml");
-    let path = match named {
-        Some(path) => path.to_owned(),
-        None if default.is_file() => default,
-        None if options.project_config.is_some() || options.user_config.is_some() => {
-            return Ok((json!({}), here.to_owned()));
-        }
-        None => {
-            return Err(Failure::usage(anyhow!("no agents are defined that could judge"))
-                .help("define them in quorum.yaml, or name a mission that has some with --mission FILE"));
-        }
-    };
-    let source = Source::read(&path).map_err(Failure::mission)?;
-    let layers = crate::runtime::layers_of(options).map_err(Failure::mission)?;
-    if holds_only_agents(&source) {
-        mission::load_config(&source, ConfigLayer::Project).map_err(Failure::mission)?;
-    } else {
-        mission::load(&source, &layers).map_err(Failure::mission)?;
-    }
-    let folder = std::path::absolute(&path)
-        .ok()
-        .and_then(|path| path.parent().map(Path::to_owned));
-    Ok((
-        mission::agents_in(&String::from_utf8_lossy(&source.bytes)),
-        folder.unwrap_or_else(|| here.to_owned()),
-    ))
-}
-
-/// Whether it is no mission, but a file with agents and nothing to do for them, as `quorum.yaml` may be.
-fn holds_only_agents(source: &Source) -> bool {
-    let document = mission::plain(&String::from_utf8_lossy(&source.bytes));
-    document.is_some_and(|document| {
-        let is_there = |key: &str| document.get(key).is_some();
-        is_there("agents") && !is_there("tasks") && !is_there("name")
-    })
 }
 
 /// The difference to a revision: of these files, or of everything.

@@ -12,9 +12,6 @@ use crate::report::replay::{class, document, human};
 
 use super::Review;
 
-/// The word for the run that was started last.
-pub(super) const LATEST: &str = "latest";
-
 /// Refuses flags that a replay would leave aside. Variables hold for all commands of a pipeline, and are no such wish.
 ///
 /// # Errors

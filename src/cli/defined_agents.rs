@@ -1,0 +1,54 @@
+//! The agents that a file defines, for judging without a run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use serde_json::{Value, json};
+
+use crate::mission::{self, ConfigLayer, RunOptions, Source};
+use crate::runtime::layers_of;
+
+use super::failure::Failure;
+
+/// The agents of a mission file, and the folder that their programs are relative to.
+pub fn defined_agents(
+    named: Option<&Path>,
+    options: &RunOptions,
+    here: &Path,
+) -> Result<(Value, PathBuf), Failure> {
+    let default = here.join("mission.yaml");
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None if default.is_file() => default,
+        None if options.project_config.is_some() || options.user_config.is_some() => {
+            return Ok((json!({}), here.to_owned()));
+        }
+        None => {
+            return Err(Failure::usage(anyhow!("no agents are defined that could judge"))
+                .help("define them in quorum.yaml, or name a mission that has some with --mission FILE"));
+        }
+    };
+    let source = Source::read(&path).map_err(Failure::mission)?;
+    let layers = layers_of(options).map_err(Failure::mission)?;
+    if holds_only_agents(&source) {
+        mission::load_config(&source, ConfigLayer::Project).map_err(Failure::mission)?;
+    } else {
+        mission::load(&source, &layers).map_err(Failure::mission)?;
+    }
+    let folder = std::path::absolute(&path)
+        .ok()
+        .and_then(|path| path.parent().map(Path::to_owned));
+    Ok((
+        mission::agents_in(&String::from_utf8_lossy(&source.bytes)),
+        folder.unwrap_or_else(|| here.to_owned()),
+    ))
+}
+
+/// Whether it is no mission, but a file with agents and nothing to do for them, as `quorum.yaml` may be.
+fn holds_only_agents(source: &Source) -> bool {
+    let document = mission::plain(&String::from_utf8_lossy(&source.bytes));
+    document.is_some_and(|document| {
+        let is_there = |key: &str| document.get(key).is_some();
+        is_there("agents") && !is_there("tasks") && !is_there("name")
+    })
+}

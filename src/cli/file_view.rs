@@ -1,0 +1,32 @@
+//! A file of a run as it is quoted: its beginning, if it is as records say.
+
+use crate::executor::spool::preview;
+use crate::report::show::FileView;
+use crate::runtime::Vouched;
+use crate::store::{RunFolder, SpoolName};
+
+/// How much of a file is quoted, in bytes.
+const PREVIEW: u64 = 2_000;
+
+/// What is shown instead of a file that was changed since.
+const CHANGED: &str = "[changed since it was recorded, so it is not shown: `quorum doctor state` says more]";
+
+/// A file of the run, with its beginning, if it is as records say; `None` where there is none or it is empty.
+pub fn file_view(run: &RunFolder, name: &SpoolName, vouched: &Vouched) -> Option<FileView> {
+    let path = run.spool_file(name);
+    let (beginning, bytes) = preview(&path, PREVIEW)?;
+    if bytes > 0 && vouched.is_changed(&path) {
+        return Some(FileView {
+            path,
+            bytes,
+            cut: false,
+            preview: CHANGED.to_owned(),
+        });
+    }
+    (bytes > 0).then_some(FileView {
+        path,
+        bytes,
+        cut: bytes > PREVIEW,
+        preview: beginning,
+    })
+}

@@ -1,0 +1,102 @@
+//! A run begins: its folder, its frozen mission, its journal, its first session.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+
+use crate::domain::{Digest, RunId, Timestamp};
+use crate::engine::{FORMAT, Fact, RULES, RunStarted, State};
+use crate::mission::RunOptions;
+use crate::runtime::{Ending, Keeping, Observer, Programs, code_of_start, next_start};
+use crate::store::{
+    FsLog, Journal, JournalEnd, OperatorKey, RunFolder, StateFolder, replace_file, sync_parent,
+};
+use crate::supervisor;
+
+use super::failure::Failure;
+use super::project::WRITABLE;
+use super::reports::Reports;
+use super::session::{run_session, supervisor_ref};
+
+/// Ids sort by start time; the digits at the end keep apart what starts in the same second.
+pub fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
+    let now = Timestamp::now();
+    let seconds: String = now
+        .to_rfc3339()
+        .chars()
+        .take(19)
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    (0..1000)
+        .map(|n| (now.0 + n) % 1000)
+        .filter_map(|n| RunId::new(format!("{}-{}-{n:03}", &seconds[..8], &seconds[9..])).ok())
+        .find(|id| !folder.run(id).path().exists())
+        .ok_or_else(|| {
+            Failure::environment(anyhow!(
+                "no free run id: a thousand runs were started in this second"
+            ))
+        })
+}
+
+/// A run that is ready to begin, in a state folder that is locked and clear.
+pub struct Launch<'a> {
+    pub run: RunFolder,
+    /// The mission's bytes, to be frozen.
+    pub mission: &'a [u8],
+    /// Where they came from; `None` for standard input.
+    pub mission_path: Option<PathBuf>,
+    pub options: RunOptions,
+    pub state: State,
+    pub programs: Programs,
+    pub supervisor: supervisor::Handle,
+    pub observers: Vec<Box<dyn Observer>>,
+    /// Earlier ones are removed once nothing can refuse the run any more.
+    pub reports: Option<&'a Reports>,
+}
+
+impl Launch<'_> {
+    /// Makes the run's folder, freezes the mission, opens the journal and runs the first session.
+    pub fn start(self) -> Result<Ending, Failure> {
+        let run = self.run;
+        run.create().map_err(|error| {
+            let failure = Failure::environment(anyhow!("cannot make the run: {error}"));
+            match error.kind() {
+                std::io::ErrorKind::AlreadyExists => failure,
+                _ => failure.help(WRITABLE),
+            }
+        })?;
+        let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
+        replace_file(&run.mission(1), self.mission).map_err(io)?;
+        let key = OperatorKey::existing_or_new().ok();
+        let begins = next_start(&run.state_folder(), key.as_ref());
+        let mission_digest = Digest::of(self.mission);
+        let file = FsLog::open(&run.journal(), 0).map_err(io)?;
+        sync_parent(&run.journal()).map_err(io)?;
+        let journal = Journal::new(file, &run.journal(), JournalEnd::START);
+        if let Some(reports) = self.reports {
+            reports.clear()?;
+        }
+        let mission = self.mission_path.clone();
+        let started = RunStarted {
+            format: FORMAT,
+            rules: RULES,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            run_id: run.id().clone(),
+            mission_digest,
+            mission_path: self.mission_path,
+            options: self.options,
+            supervisor: supervisor_ref(&self.supervisor),
+            origin: key.map(|key| code_of_start(&key, run.id(), begins, mission_digest)),
+        };
+        let first = Fact::Start(Box::new(started));
+        run_session(
+            &run,
+            self.state,
+            journal,
+            Keeping::fresh(self.supervisor),
+            self.programs,
+            self.observers,
+            (first, Some(begins), mission),
+        )
+    }
+}

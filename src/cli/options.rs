@@ -1,0 +1,124 @@
+//! The options of a session: configuration files, and what flags and the environment say above them.
+
+use anyhow::anyhow;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use crate::domain::{Bar, BarOrigin, Points};
+use crate::mission::RunOptions;
+use crate::report::sanitize;
+
+use super::args::{ReviewFlags, SessionFlags};
+use super::failure::Failure;
+use super::project::settings_texts;
+use super::variables::refuse_sandbox;
+
+/// Options that hold nothing but the configuration files beneath a mission.
+pub fn options_with_config() -> Result<RunOptions, Failure> {
+    let [project, user] = settings_texts()?;
+    let (project_config_name, project_config) = project.unzip();
+    let (user_config_name, user_config) = user.unzip();
+    Ok(RunOptions {
+        project_config,
+        project_config_name,
+        user_config,
+        user_config_name,
+        ..RunOptions::default()
+    })
+}
+
+/// Applies flags and environment to options. What is not said stays as it is.
+pub fn apply_flags(
+    options: &mut RunOptions,
+    flags: &SessionFlags,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    refuse_sandbox()?;
+    apply_review_flags(options, &flags.reviews, matches)?;
+    options.max_attempts = flags.max_attempts.or(options.max_attempts);
+    options.jobs = flags.jobs.or(options.jobs);
+    options.max_cost = flags.max_cost.or(options.max_cost);
+    options.max_tokens = flags.max_tokens.or(options.max_tokens);
+    options.timeout = flags.timeout.or(options.timeout);
+    options.wait_approvals = flags.wait_approvals.or(options.wait_approvals);
+    options.strict |= flags.strict;
+    options.fail_fast |= flags.fail_fast;
+    options.offline |= flags.offline;
+    if let Some(folder) = &flags.record {
+        let folder = std::path::absolute(folder)
+            .map_err(|error| Failure::usage(anyhow!("--record {}: {error}", folder.display())))?;
+        options.record = Some(folder);
+    }
+    if matches.value_source("allow") == Some(ValueSource::EnvVariable) {
+        options.said_by.allow = Some("QUORUM_ALLOW".to_owned());
+    }
+    for class in &flags.allow {
+        if !options.allow.contains(class) {
+            options.allow.push(*class);
+        }
+    }
+    Ok(())
+}
+
+/// Applies to options what flags and environment say of reviews alone.
+///
+/// # Errors
+/// When a variable says something that it cannot mean.
+pub fn apply_review_flags(
+    options: &mut RunOptions,
+    flags: &ReviewFlags,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let by_variable = |id: &str| matches.value_source(id) == Some(ValueSource::EnvVariable);
+    let off_by = match (flags.no_eval, by_variable("no_eval")) {
+        (true, true) => Some("QUORUM_NO_EVAL"),
+        (true, false) => Some("--no-eval"),
+        (false, _) => eval_is_off()?.then_some("EVAL=off"),
+    };
+    options.no_eval |= off_by.is_some();
+    if let Some(by) = off_by {
+        options.said_by.no_eval = Some(by.to_owned());
+    }
+    if let Some(points) = flags.eval_threshold {
+        let by_variable = by_variable("eval_threshold");
+        options.said_by.eval_threshold = by_variable.then(|| "QUORUM_EVAL_THRESHOLD".to_owned());
+        let origin = if by_variable {
+            BarOrigin::Environment
+        } else {
+            BarOrigin::Flag
+        };
+        options.eval_threshold = Some(Bar { points, origin });
+    } else if let Some(text) = std::env::var_os("EVAL_THRESHOLD").filter(|text| !text.is_empty()) {
+        let points: Points = text
+            .to_string_lossy()
+            .parse()
+            .map_err(|error| Failure::usage(anyhow!("the environment variable EVAL_THRESHOLD: {error}")))?;
+        // A flag of an earlier session is a person's word: it stays.
+        if options
+            .eval_threshold
+            .is_none_or(|bar| bar.origin != BarOrigin::Flag)
+        {
+            options.said_by.eval_threshold = Some("EVAL_THRESHOLD".to_owned());
+            options.eval_threshold = Some(Bar {
+                points,
+                origin: BarOrigin::Environment,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether `EVAL` switches reviews off. A word that means neither is no guess: the wrong one would cost a review or money.
+fn eval_is_off() -> Result<bool, Failure> {
+    let value = std::env::var_os("EVAL").unwrap_or_default();
+    let value = value.to_string_lossy();
+    match value.trim().to_lowercase().as_str() {
+        "" | "on" | "true" | "1" | "yes" => Ok(false),
+        "off" | "false" | "0" | "no" => Ok(true),
+        _ => Err(Failure::usage(anyhow!(
+            "the environment variable EVAL: '{}' is neither on nor off",
+            sanitize(&value)
+        ))
+        .help("`EVAL=off` switches reviews off, `EVAL=on` (or unset) leaves them on")),
+    }
+}

@@ -1,0 +1,161 @@
+//! The kinds of reports: their names, where one goes, and what each is made of.
+
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::anyhow;
+use clap::ValueEnum;
+
+use crate::engine::{Outcome, State};
+use crate::report::history::Histories;
+use crate::report::html::{Told, html, told_in_full};
+use crate::report::json::{Standing, write_run};
+use crate::report::junit::junit;
+use crate::report::markdown::markdown;
+use crate::report::view::RunView;
+use crate::runtime::{Vouched, recover};
+use crate::store::{RunFolder, SpoolName};
+
+use super::file_view::file_view;
+
+/// `--report KIND=PATH`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportTarget {
+    pub kind: ReportKind,
+    pub path: PathBuf,
+}
+
+/// `--report KIND=PATH,KIND=PATH`: several in one value, as one variable holds them. A comma in a path is a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportTargets(pub Vec<ReportTarget>);
+
+impl FromStr for ReportTargets {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let begins_target = |rest: &str| {
+            let kind = rest.split('=').next().unwrap_or_default();
+            rest.len() > kind.len() && !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphabetic())
+        };
+        let mut targets = Vec::new();
+        let mut from = 0;
+        for (at, _) in text
+            .match_indices(',')
+            .filter(|(at, _)| begins_target(&text[at + 1..]))
+        {
+            targets.push(text[from..at].parse()?);
+            from = at + 1;
+        }
+        targets.push(text[from..].parse()?);
+        Ok(Self(targets))
+    }
+}
+
+/// What a run can be reported as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportKind {
+    Junit,
+    Markdown,
+    Html,
+    Json,
+}
+
+impl ReportKind {
+    /// As it is typed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Junit => "junit",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Json => "json",
+        }
+    }
+
+    /// All kinds as they are typed, for people.
+    pub fn names() -> String {
+        let names: Vec<&str> = Self::value_variants().iter().map(|kind| kind.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// The report of a run.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read again, or the format refuses what it holds.
+    pub fn render(
+        self,
+        run: &RunFolder,
+        state: &State,
+        view: &RunView,
+        outcome: Option<&Outcome>,
+    ) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Html => page(run, state, view, outcome),
+            Self::Junit => {
+                let text = junit(state, view, outcome).map_err(io::Error::other)?;
+                Ok(text.into_bytes())
+            }
+            Self::Markdown => Ok(markdown(state, view, outcome, usize::MAX).into_bytes()),
+            Self::Json => {
+                let mut bytes = Vec::new();
+                write_run(&mut bytes, state, view, Standing::of(state, false))?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+impl ReportTarget {
+    /// Whether `-` stands for its path.
+    pub fn is_stdout(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
+}
+
+impl FromStr for ReportTarget {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let wrong = || {
+            anyhow!(
+                "'{text}' is not KIND=PATH; the kinds are: {}",
+                ReportKind::names()
+            )
+        };
+        let (kind, path) = text.split_once('=').ok_or_else(wrong)?;
+        let kinds = ReportKind::value_variants();
+        let kind = kinds.iter().copied().find(|known| known.as_str() == kind);
+        let kind = kind.ok_or_else(wrong)?;
+        if path.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self {
+            kind,
+            path: PathBuf::from(path),
+        })
+    }
+}
+
+/// The HTML page. What was said in every attempt is in the journal only, so it is read once more.
+fn page(run: &RunFolder, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<Vec<u8>> {
+    let mut histories = Histories::of(told_in_full(state, view), view.seq);
+    let mut vouched = Vouched::default();
+    recover(run, |_, record| {
+        record.events.iter().for_each(|event| vouched.take(run, event));
+        histories.take(record.seq, record.at, &record.events)
+    })
+    .map_err(io::Error::other)?;
+    // What workers wrote is quoted; what they were told is in the mission, and replies are shown as they were read.
+    let quoted = |name: &SpoolName| {
+        let by_worker = matches!(name, SpoolName::Out(_) | SpoolName::Err(_) | SpoolName::Result(_));
+        by_worker.then(|| file_view(run, name, &vouched)).flatten()
+    };
+    let told = Told {
+        state,
+        view,
+        outcome,
+        histories: &histories,
+        files: &quoted,
+    };
+    html(&told).map(String::into_bytes).map_err(io::Error::other)
+}

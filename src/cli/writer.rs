@@ -1,0 +1,23 @@
+//! Who works on a run now: a session, or agents that outlived one.
+
+use crate::domain::TaskId;
+use crate::report::json::Standing;
+use crate::runtime::Left;
+use crate::store::{Lock, RunFolder, StateFolder};
+
+/// Whether a live process writes to this very run.
+pub fn has_writer(folder: &StateFolder, run: &RunFolder) -> bool {
+    match Lock::holder(&folder.lock_path()) {
+        Ok(Some(holder)) => holder.and_then(|holder| holder.run).as_ref() == Some(run.id()),
+        Ok(None) | Err(_) => false,
+    }
+}
+
+/// The tasks whose agents work on without a session.
+pub fn at_work(left: &Left, standing: Standing) -> Vec<TaskId> {
+    match standing {
+        Standing::Crashed => left.at_work().iter().map(|turn| turn.task).collect(),
+        // Those of a live session are its own, and an orderly end leaves none.
+        Standing::Running | Standing::Suspended | Standing::Ended => Vec::new(),
+    }
+}
