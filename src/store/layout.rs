@@ -497,14 +497,8 @@ impl AskFile {
 
 impl fmt::Display for SpoolName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Eight times for every task, so without the general way of numbers through padding and signs.
         let of_turn = |f: &mut fmt::Formatter<'_>, turn: &TurnId, kind: &str| {
-            let mut digits = itoa::Buffer::new();
-            for number in [turn.task.0, turn.attempt, turn.turn] {
-                f.write_str(digits.format(number))?;
-                f.write_str(".")?;
-            }
-            f.write_str(kind)
+            write!(f, "{}.{}.{}.{kind}", turn.task.0, turn.attempt, turn.turn)
         };
         match self {
             Self::Prompt(turn) => of_turn(f, turn, "prompt"),

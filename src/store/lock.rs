@@ -1,12 +1,11 @@
 //! The lock of the one writer: advisory, exclusive, released by the kernel when its holder dies.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fs2::FileExt;
 use rustix::fs::OFlags;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
@@ -106,20 +105,20 @@ impl Lock {
         };
         loop {
             let mut file = open_with(path, OFlags::RDWR | OFlags::CREATE).map_err(io)?;
-            match FileExt::try_lock(&file) {
+            match file.try_lock() {
                 Ok(()) => {}
                 // A reader that looks whether somebody writes holds the file for a moment; that is nobody's lock.
-                Err(fs2::TryLockError::WouldBlock) if only_readers(&file).map_err(io)? => {
+                Err(TryLockError::WouldBlock) if only_readers(&file).map_err(io)? => {
                     std::thread::sleep(PAUSE);
                     continue;
                 }
-                Err(fs2::TryLockError::WouldBlock) => {
+                Err(TryLockError::WouldBlock) => {
                     return Err(LockError::Held {
                         path: path.to_owned(),
                         holder: read_holder(&mut file).map(Box::new),
                     });
                 }
-                Err(fs2::TryLockError::Error(error)) => return Err(io(error)),
+                Err(TryLockError::Error(error)) => return Err(io(error)),
             }
             // Somebody may have deleted the file between our open and our lock: then we hold nothing that counts.
             let same = std::fs::symlink_metadata(path).is_ok_and(|there| {
@@ -143,20 +142,20 @@ impl Lock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        match FileExt::try_lock_shared(&file) {
+        match file.try_lock_shared() {
             Ok(()) => Ok(None),
-            Err(fs2::TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
-            Err(fs2::TryLockError::Error(error)) => Err(error),
+            Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
+            Err(TryLockError::Error(error)) => Err(error),
         }
     }
 }
 
 /// Whether a lock that could not be taken is held by readers alone, or not any more.
 fn only_readers(file: &File) -> io::Result<bool> {
-    match FileExt::try_lock_shared(file) {
-        Ok(()) => FileExt::unlock(file).map(|()| true),
-        Err(fs2::TryLockError::WouldBlock) => Ok(false),
-        Err(fs2::TryLockError::Error(error)) => Err(error),
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

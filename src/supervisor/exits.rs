@@ -4,7 +4,7 @@
 //! survive the death of both processes, and a power loss ends the children anyway. Each line carries its checksum; a
 //! torn or damaged one counts as no line.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -139,7 +139,7 @@ fn of_kind<'a>(log: &'a mut ExitsLog, record: &ExitRecord) -> &'a mut Vec<ExitRe
 /// namespace of processes. False where there is no record, or the file system has no locks.
 pub fn is_held(path: &Path) -> bool {
     let file = open_regular(OFlags::RDONLY, path, OFlags::empty());
-    file.is_ok_and(|file| matches!(fs2::FileExt::try_lock(&file), Err(fs2::TryLockError::WouldBlock)))
+    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 impl ExitsLog {
@@ -172,7 +172,7 @@ impl Writer {
     pub(super) fn open(path: &Path) -> io::Result<Writer> {
         let mut file = open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
         // Seen from everywhere as long as the supervisor lives, whoever may see its process. Where there are no locks, only that.
-        let _ = fs2::FileExt::try_lock_shared(&file);
+        let _ = file.try_lock_shared();
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;

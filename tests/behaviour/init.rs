@@ -93,7 +93,7 @@ fn pipelines_are_yaml_and_name_only_commands_that_exist() {
         let workspace = Workspace::new();
         init(&workspace, template);
         let text = workspace.read(file);
-        let _: Value = serde_yaml::from_str(&text).expect("the pipeline is YAML");
+        let _: Value = serde_saphyr::from_str(&text).expect("the pipeline is YAML");
         assert!(
             !text.contains("cargo install"),
             "nothing is installed that could be somebody else's:\n{text}"
@@ -111,7 +111,7 @@ fn pipelines_are_yaml_and_name_only_commands_that_exist() {
 #[test]
 fn pipelines_say_to_the_action_and_to_the_include_only_what_these_know() {
     let root = env!("CARGO_MANIFEST_DIR");
-    let yaml = |text: &str| -> Value { serde_yaml::from_str(text).expect("it is YAML") };
+    let yaml = |text: &str| -> Value { serde_saphyr::from_str(text).expect("it is YAML") };
     let own = |path: &str| std::fs::read_to_string(format!("{root}/{path}")).expect("the file is there");
     let workspace = Workspace::new();
     init(&workspace, "ci-github");

@@ -290,7 +290,7 @@ fn nothing_is_guessed() {
 /// A file of this project, as YAML.
 fn yaml(path: &str) -> Value {
     let text = fs::read_to_string(format!("{ROOT}/{path}")).expect("the file is there");
-    serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 #[test]

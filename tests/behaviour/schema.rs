@@ -29,7 +29,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 /// A document as an editor sees it; `None` if it is not YAML at all.
 fn document(path: &Path) -> Option<Value> {
-    serde_yaml::from_str(&fs::read_to_string(path).ok()?).ok()
+    serde_saphyr::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
 /// What the schema finds wrong.

@@ -159,7 +159,7 @@ proptest! {
     ) {
         let text = write_mission(&tasks, block);
         let loaded = load_text(&text).map_err(|report| TestCaseError::fail(report.render(Style::default())))?;
-        let plain: serde_json::Value = serde_yaml::from_str(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let plain: serde_json::Value = serde_saphyr::from_str(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let independent = Mission::read(Node::root(&Tree::of_plain(&plain)));
         let mut independent = independent.ok_or_else(|| TestCaseError::fail("it is no mission"))?;
         independent.own_agents = 1;
