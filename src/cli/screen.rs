@@ -241,8 +241,11 @@ impl Screen {
     /// The exit code of the process: 1 if what it had to say was lost. Whoever was stopped says so all the same: a terminal
     /// that is closed takes the words with it.
     pub fn exit_code(&self, code: u8) -> u8 {
-        let stopped = [OutcomeClass::Interrupted, OutcomeClass::Terminated].map(|class| class.exit_code());
-        match self.lost.get() && !stopped.contains(&code) {
+        let mut signals = OutcomeClass::BY_PRECEDENCE
+            .into_iter()
+            .filter(|class| class.is_signal());
+        let was_stopped = signals.any(|class| class.exit_code() == code);
+        match self.lost.get() && !was_stopped {
             true => OutcomeClass::Internal.exit_code(),
             false => code,
         }

@@ -55,7 +55,7 @@ pub use ids::{AgentId, GateId, HoldId, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
 pub use looks::{folded, invisible_in, is_invisible, is_misleading, is_same_name, look_alike, skeleton_of};
 pub use money::Money;
-pub use outcome::OutcomeClass;
+pub use outcome::{Gravity, OutcomeClass};
 pub use purpose::{AskId, Purpose, SeatPlace};
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, Points};

@@ -4,109 +4,128 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A condition that can hold at the end of a run. The one that weighs most is the run's outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutcomeClass {
-    /// Every selected task done, nothing below the bar, all gates and thresholds passed.
-    Ok,
-    /// Our bug or a state I/O error.
-    Internal,
-    /// Bad flag, config or mission; no agent was started.
-    Usage,
-    /// At least one task failed.
-    TaskFailed,
-    /// A gate failed; its blocked tasks did not run.
-    GateFailed,
-    /// A done task is below the bar, or the mission threshold was missed.
-    BelowThreshold,
-    /// A review that was asked for gave no trustworthy verdict.
-    Indeterminate,
-    /// Budget or time reached; resumable.
+/// How far a run came that ends with a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Nothing is left that could move without a person.
+    End,
+    /// A limit stopped it before.
     Limit,
-    /// Waiting for a person; resumable.
-    Awaiting,
-    /// Binary, credential, lock or an unfinished run in the way.
-    Environment,
-    /// SIGINT; state saved.
-    Interrupted,
-    /// SIGTERM, or a terminal that was closed (SIGHUP); state saved.
-    Terminated,
+    /// A signal stopped it before.
+    Signal,
+    /// It was refused, or quorum failed.
+    Broken,
+}
+
+/// How much there is to worry about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gravity {
+    /// Nothing.
+    Good,
+    /// Somebody should look.
+    Warning,
+    /// Something went wrong.
+    Bad,
+}
+
+/// The one table of outcomes: what each means, its exit code, its name, how far the run came, how grave that is, and whether
+/// `--allow` may take it out. The order is that of [`OutcomeClass::BY_PRECEDENCE`].
+macro_rules! outcome_classes {
+    ($($(#[doc = $doc:literal])+ $class:ident = $code:literal, $name:literal, $reach:ident, $gravity:ident, $allow:literal;)+) => {
+        /// A condition that can hold at the end of a run. The one that weighs most is the run's outcome.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum OutcomeClass {
+            $($(#[doc = $doc])+ $class,)+
+        }
+
+        impl OutcomeClass {
+            /// All classes, the one that weighs most first.
+            pub const BY_PRECEDENCE: [Self; [$($code),+].len()] = [$(Self::$class,)+];
+
+            /// The process's exit code.
+            #[must_use]
+            pub fn exit_code(self) -> u8 {
+                match self { $(Self::$class => $code,)+ }
+            }
+
+            /// The name as written in JSON. Both signals are `interrupted`; the exit code tells them apart.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$class => $name,)+ }
+            }
+
+            /// What it means, in a sentence or two.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$class => concat!($($doc),+).trim_ascii(),)+ }
+            }
+
+            fn reach(self) -> Reach {
+                match self { $(Self::$class => Reach::$reach,)+ }
+            }
+
+            /// How grave it is.
+            #[must_use]
+            pub fn gravity(self) -> Gravity {
+                match self { $(Self::$class => Gravity::$gravity,)+ }
+            }
+
+            /// Whether `--allow` may take this condition out. What says "the run did not get there" cannot be allowed away.
+            #[must_use]
+            pub fn may_be_allowed(self) -> bool {
+                match self { $(Self::$class => $allow,)+ }
+            }
+        }
+    };
+}
+
+outcome_classes! {
+    /// quorum itself or its state failed.
+    Internal = 1, "internal", Broken, Bad, false;
+    /// The run was interrupted. Its state is saved; it can be resumed.
+    Terminated = 143, "interrupted", Signal, Bad, false;
+    /// The run was interrupted. Its state is saved; it can be resumed.
+    Interrupted = 130, "interrupted", Signal, Bad, false;
+    /// A flag, the configuration or the mission is wrong.
+    Usage = 2, "usage", Broken, Bad, false;
+    /// Something was in the way before any work.
+    Environment = 9, "environment", Broken, Bad, false;
+    /// The budget or the time is used up. The run can be resumed.
+    Limit = 7, "limit", Limit, Warning, true;
+    /// At least one task failed.
+    TaskFailed = 3, "task_failed", End, Bad, true;
+    /// A gate failed; what it blocks did not run.
+    GateFailed = 4, "gate_failed", End, Bad, true;
+    /// A review that was asked for gave no trustworthy verdict.
+    Indeterminate = 6, "indeterminate", End, Warning, true;
+    /// Work was accepted below its bar, or the mission missed its own.
+    BelowThreshold = 5, "below_threshold", End, Warning, true;
+    /// The run waits for a person.
+    Awaiting = 8, "awaiting", End, Warning, true;
+    /// Every task is done, nothing is below the bar, all gates and thresholds passed.
+    Ok = 0, "ok", End, Good, false;
 }
 
 impl OutcomeClass {
-    /// All classes, the one that weighs most first: 1 > signal > 2 > 9 > 7 > 3 > 4 > 6 > 5 > 8 > 0.
-    pub const BY_PRECEDENCE: [Self; 12] = [
-        Self::Internal,
-        Self::Terminated,
-        Self::Interrupted,
-        Self::Usage,
-        Self::Environment,
-        Self::Limit,
-        Self::TaskFailed,
-        Self::GateFailed,
-        Self::Indeterminate,
-        Self::BelowThreshold,
-        Self::Awaiting,
-        Self::Ok,
-    ];
-
-    /// The process's exit code.
-    #[must_use]
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Ok => 0,
-            Self::Internal => 1,
-            Self::Usage => 2,
-            Self::TaskFailed => 3,
-            Self::GateFailed => 4,
-            Self::BelowThreshold => 5,
-            Self::Indeterminate => 6,
-            Self::Limit => 7,
-            Self::Awaiting => 8,
-            Self::Environment => 9,
-            Self::Interrupted => 130,
-            Self::Terminated => 143,
-        }
-    }
-
-    /// The name as written in JSON. Both signals are `interrupted`; the exit code tells them apart.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Internal => "internal",
-            Self::Usage => "usage",
-            Self::TaskFailed => "task_failed",
-            Self::GateFailed => "gate_failed",
-            Self::BelowThreshold => "below_threshold",
-            Self::Indeterminate => "indeterminate",
-            Self::Limit => "limit",
-            Self::Awaiting => "awaiting",
-            Self::Environment => "environment",
-            Self::Interrupted | Self::Terminated => "interrupted",
-        }
-    }
-
     /// Whether the session was stopped before its work had ended: by a signal or a limit. What it was at is not done, and
     /// `resume` alone goes on with it.
     #[must_use]
     pub fn is_stop(self) -> bool {
-        matches!(self, Self::Interrupted | Self::Terminated | Self::Limit)
+        matches!(self.reach(), Reach::Limit | Reach::Signal)
     }
 
-    /// Whether `--allow` may take this condition out. What says "the run did not get there" cannot be allowed away.
+    /// Whether a signal stopped the session.
     #[must_use]
-    pub fn may_be_allowed(self) -> bool {
-        matches!(
-            self,
-            Self::TaskFailed
-                | Self::GateFailed
-                | Self::BelowThreshold
-                | Self::Indeterminate
-                | Self::Limit
-                | Self::Awaiting
-        )
+    pub fn is_signal(self) -> bool {
+        self.reach() == Reach::Signal
+    }
+
+    /// Whether the run did not get to its end: it was stopped or refused, or quorum failed. What it skipped then says
+    /// nothing.
+    #[must_use]
+    pub fn is_cut_short(self) -> bool {
+        self.reach() != Reach::End
     }
 }
 

@@ -267,20 +267,8 @@ fn failure(ty: &str, message: &str) -> TestCaseStatus {
 fn cut_short(state: &State, outcome: Option<&Outcome>) -> Option<TestSuite> {
     let (ty, message) = match outcome {
         None => ("crashed", "the run has no end on record".to_owned()),
-        Some(outcome) => match outcome.class {
-            OutcomeClass::Internal
-            | OutcomeClass::Usage
-            | OutcomeClass::Environment
-            | OutcomeClass::Limit
-            | OutcomeClass::Interrupted
-            | OutcomeClass::Terminated => (outcome.class.as_str(), outcome_words(outcome)),
-            OutcomeClass::Ok
-            | OutcomeClass::TaskFailed
-            | OutcomeClass::GateFailed
-            | OutcomeClass::Indeterminate
-            | OutcomeClass::BelowThreshold
-            | OutcomeClass::Awaiting => return None,
-        },
+        Some(outcome) if outcome.class.is_cut_short() => (outcome.class.as_str(), outcome_words(outcome)),
+        Some(_) => return None,
     };
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_type(ty).set_message(message.as_str());

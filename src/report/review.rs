@@ -33,6 +33,7 @@ impl ReviewResult<'_> {
         match self.class {
             OutcomeClass::Ok => "pass",
             OutcomeClass::BelowThreshold => "fail",
+            // Whatever else there is says nothing of the work.
             _ => "indeterminate",
         }
     }
@@ -41,10 +42,8 @@ impl ReviewResult<'_> {
 /// The page, with a line feed at its end.
 #[must_use]
 pub fn human(result: &ReviewResult<'_>, screen: &Screen) -> String {
-    let role = match result.class {
-        OutcomeClass::Ok => Role::Good,
-        _ => Role::Bad,
-    };
+    let is_good = result.class == OutcomeClass::Ok;
+    let role = if is_good { Role::Good } else { Role::Bad };
     let verdict = screen.style.paint(role, result.verdict());
     let mut text = format!("{}: {verdict}", sanitize(result.subject));
     if let (Some(points), Some(bar)) = (result.points, result.bar) {

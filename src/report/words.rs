@@ -51,6 +51,7 @@ impl Word {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::OutcomeClass;
     use crate::report::progress::Verb;
 
     /// The words in the sources that decide what is printed: `Self::Done => "done"`.
@@ -58,7 +59,6 @@ mod tests {
         let sources = [
             include_str!("../domain/failure.rs"),
             include_str!("../domain/lifecycle.rs"),
-            include_str!("../domain/outcome.rs"),
             include_str!("../domain/verdict.rs"),
             include_str!("../domain/request.rs"),
             include_str!("../domain/dead_letter.rs"),
@@ -72,7 +72,10 @@ mod tests {
             include_str!("json.rs"),
             include_str!("asked.rs"),
         ];
-        let mut words = Vec::new();
+        let outcomes = OutcomeClass::BY_PRECEDENCE.into_iter();
+        let mut words: Vec<String> = outcomes
+            .flat_map(|class| [class.as_str().to_owned(), class.exit_code().to_string()])
+            .collect();
         for line in sources.iter().flat_map(|source| source.lines()) {
             let Some((_, word)) = line.trim_end_matches(',').split_once("=> \"") else {
                 continue;
@@ -111,6 +114,22 @@ mod tests {
             }
         }
         words
+    }
+
+    #[test]
+    fn outcomes_are_told_in_the_order_of_their_weight() {
+        let classes = OutcomeClass::BY_PRECEDENCE.into_iter();
+        let mut codes: Vec<String> = classes
+            .filter(|class| *class != OutcomeClass::Ok)
+            .map(|class| match class.is_signal() {
+                true => "signal".to_owned(),
+                false => class.exit_code().to_string(),
+            })
+            .collect();
+        codes.dedup();
+        let told = find("also").expect("it is a word of a screen").meaning;
+        let order = format!("Most severe first: {}.", codes.join(", "));
+        assert!(told.ends_with(&order), "{told} {order}");
     }
 
     #[test]

@@ -751,12 +751,7 @@ impl ReferenceModel {
                     self.tasks.iter().all(|seen| !seen.in_flight),
                     "ended with work in flight"
                 );
-                let stops = [
-                    OutcomeClass::Limit,
-                    OutcomeClass::Interrupted,
-                    OutcomeClass::Terminated,
-                ];
-                let stops = expected.iter().any(|class| stops.contains(class));
+                let stops = expected.iter().any(|class| class.is_stop());
                 if expected == [OutcomeClass::Ok] {
                     self.all_stands(state);
                 }

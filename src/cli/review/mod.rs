@@ -213,6 +213,7 @@ fn verdict(state: &State) -> OutcomeClass {
             Some(FailureMode::Quality | FailureMode::Hollow) => OutcomeClass::BelowThreshold,
             _ => OutcomeClass::Indeterminate,
         },
+        // Whatever else there is stays what it is.
         class => class,
     }
 }

@@ -23,7 +23,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_formatter};
 use serde::Serialize;
 
-use crate::domain::{Millis, OutcomeClass, TaskId};
+use crate::domain::{Gravity, Millis, TaskId};
 use crate::engine::{self, Outcome, State, gate_view};
 
 use super::history::Histories;
@@ -217,34 +217,14 @@ struct OutcomeRow {
 impl OutcomeRow {
     fn of(outcome: &Outcome) -> Self {
         let class = outcome.class;
-        let (tone, meaning) = match class {
+        let (tone, meaning) = match class.gravity() {
             // What was allowed makes the exit code 0, not the work good.
-            OutcomeClass::Ok if outcome.allowed.is_empty() => (
-                "good",
-                "Every task is done, nothing is below the bar, all gates and thresholds passed.",
-            ),
-            OutcomeClass::Ok => ("warn", "What was not good enough was allowed not to count."),
-            OutcomeClass::Internal => ("bad", "quorum itself or its state failed."),
-            OutcomeClass::Usage => ("bad", "A flag, the configuration or the mission is wrong."),
-            OutcomeClass::TaskFailed => ("bad", "At least one task failed."),
-            OutcomeClass::GateFailed => ("bad", "A gate failed; what it blocks did not run."),
-            OutcomeClass::BelowThreshold => (
-                "warn",
-                "Work was accepted below its bar, or the mission missed its own.",
-            ),
-            OutcomeClass::Indeterminate => {
-                ("warn", "A review that was asked for gave no trustworthy verdict.")
+            Gravity::Good if !outcome.allowed.is_empty() => {
+                ("warn", "What was not good enough was allowed not to count.")
             }
-            OutcomeClass::Limit => (
-                "warn",
-                "The budget or the time is used up. The run can be resumed.",
-            ),
-            OutcomeClass::Awaiting => ("warn", "The run waits for a person."),
-            OutcomeClass::Environment => ("bad", "Something was in the way before any work."),
-            OutcomeClass::Interrupted | OutcomeClass::Terminated => (
-                "bad",
-                "The run was interrupted. Its state is saved; it can be resumed.",
-            ),
+            Gravity::Good => ("good", class.meaning()),
+            Gravity::Warning => ("warn", class.meaning()),
+            Gravity::Bad => ("bad", class.meaning()),
         };
         Self {
             class: class.as_str(),

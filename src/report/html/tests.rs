@@ -1,3 +1,4 @@
+use crate::domain::OutcomeClass;
 use std::collections::BTreeSet;
 
 use super::super::testing::{Mission, Scene, eventful, play_eventful};
