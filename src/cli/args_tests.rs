@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Command;
 
 use super::args::switch;
-use super::command_line;
+use super::{EXITS, GROUPS, command_line};
 
 /// The flags that hold for a session, with their variables.
 const VARIABLES: [(&str, &str); 8] = [
@@ -195,5 +195,35 @@ fn every_command_and_flag_is_tested_through_the_binary() {
                 tests.contains(&format!("\"--{flag}\"")) || tests.contains(&format!("\"--{flag}="));
             assert!(!is_ours || is_tested, "no test uses {name} --{flag}");
         }
+    }
+}
+
+#[test]
+fn every_visible_command_stands_in_exactly_one_group() {
+    let root = command_line();
+    let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
+    let mut visible: Vec<&str> = visible.map(Command::get_name).collect();
+    let rows = GROUPS.iter().flat_map(|(_, rows)| rows.iter());
+    let mut grouped: Vec<&str> = rows.flat_map(|(names, _)| names.iter().copied()).collect();
+    visible.sort_unstable();
+    grouped.sort_unstable();
+    assert_eq!(grouped, visible);
+}
+
+#[test]
+fn every_command_that_does_something_has_its_exit_codes() {
+    let does_something = |command: &Command| !command.is_hide_set() && !command.has_subcommands();
+    let mut commands = commands();
+    commands.retain(|name, command| does_something(command) && !name.starts_with("quorum help "));
+    for (name, command) in &commands {
+        // What can be done without its subcommands has a row too.
+        let known = EXITS.iter().filter(|(known, _)| known == name).count();
+        assert_eq!(known, 1, "{name}: {:?}", command.get_about());
+    }
+    for (name, _) in EXITS {
+        assert!(
+            commands.contains_key(name) || name == "quorum doctor",
+            "there is no `{name}`"
+        );
     }
 }

@@ -10,20 +10,20 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::args::{Format, Json, Output, switch};
 use super::failure::Failure;
-use super::help::root_template;
+use super::help::{Groups, root_template};
 
 /// The whole command line, of what the structs declare.
 ///
 /// A switch whose variable is `1`, `yes` or `on` is on, as people and pipelines write it.
 #[must_use]
-pub fn with_help(declared: Command) -> Command {
+pub fn with_help(declared: Command, groups: &Groups) -> Command {
     let mut root = with_details(declared, None);
     // The flags of `run` are taken here too, but shown there.
     root = root.mut_args(|argument| match argument.is_global_set() {
         true => argument,
         false => argument.hide(true),
     });
-    let template = root_template(&root);
+    let template = root_template(&root, groups);
     root.help_template(template)
 }
 

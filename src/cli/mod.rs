@@ -129,6 +129,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
+use reference::USUAL;
 use screen::Screen;
 
 const AFTER_HELP: &str = "\
@@ -255,6 +256,144 @@ enum Action {
     OfAgents(agent_commands::AgentCommand),
 }
 
+/// The commands as the root's help shows them. Every visible command stands in exactly one group.
+const GROUPS: [(&str, &[help::Row]); 7] = [
+    (
+        "Run",
+        &[
+            (&["run"], None),
+            (&["resume"], None),
+            (&["plan"], None),
+            (&["validate"], None),
+            (
+                &["pause", "cancel"],
+                Some("Stop a session; cancel a run or a task"),
+            ),
+        ],
+    ),
+    (
+        "Watch",
+        &[
+            (&["status"], None),
+            (
+                &["logs", "events"],
+                Some("Print output of an agent; events of a run"),
+            ),
+        ],
+    ),
+    (
+        "Decide",
+        &[
+            (&["inbox"], None),
+            (
+                &["approve", "reject", "answer"],
+                Some("Decide about it, by its id"),
+            ),
+            (&["gate"], None),
+            (&["request"], None),
+        ],
+    ),
+    ("Judge", &[(&["review"], None), (&["calibrate"], None)]),
+    (
+        "Look",
+        &[
+            (&["show"], None),
+            (&["metrics"], None),
+            (
+                &["runs", "clean"],
+                Some("List runs; remove those that have ended"),
+            ),
+            (&["report"], None),
+            (&["dlq"], None),
+        ],
+    ),
+    (
+        "Set up",
+        &[
+            (&["init"], None),
+            (&["doctor"], None),
+            (&["config"], None),
+            (
+                &["schema", "explain"],
+                Some("Document a key of a file; a word on a screen"),
+            ),
+            (
+                &["man", "completions"],
+                Some("Print man pages; what completes in your shell"),
+            ),
+            (&["help"], None),
+        ],
+    ),
+    (
+        "Agents",
+        &[(&["agent"], Some("ask, delegate, progress, result: inside a task"))],
+    ),
+];
+
+/// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
+const EXITS: [(&str, &str); 45] = [
+    (
+        "quorum run",
+        "the outcome of the run; see [exit-codes.md](exit-codes.md)",
+    ),
+    (
+        "quorum resume",
+        "the outcome of the run; 9 where accepted work is gone or the mission was changed",
+    ),
+    ("quorum plan", "0, 2"),
+    ("quorum validate", "0 all are valid, 2 one is not"),
+    ("quorum cancel", "0, 2 unknown, 8 queued, 9 refused"),
+    ("quorum pause", "0, 2, 8 queued, 9 refused"),
+    ("quorum status", "0; with `--exit-code` the code of the run"),
+    ("quorum show", "0, 2 unknown"),
+    ("quorum logs", "0, 2 unknown"),
+    ("quorum events", "0, 2 unknown"),
+    (
+        "quorum approve",
+        "0 applied or already so, 2 unknown, 4 decided otherwise, 8 queued, 9 refused",
+    ),
+    ("quorum reject", "as `approve`"),
+    ("quorum answer", "as `approve`; 4 answered otherwise"),
+    (
+        "quorum gate",
+        "0 passed, 4 failed, 8 tasks not finished, 2 unknown",
+    ),
+    (
+        "quorum request approve",
+        "0, 2 unknown, 4 cancelled before, 8 queued",
+    ),
+    ("quorum review", "0 good enough, 5 not, 6 no trustworthy verdict"),
+    ("quorum calibrate", "0, 6 a judge could not be asked"),
+    ("quorum dlq retry", "0 done, 4 failed again"),
+    ("quorum doctor", "0, 9"),
+    ("quorum clean", "0, 9 a session is at work"),
+    ("quorum report", "0, 1 a report could not be written, 2 unknown"),
+    ("quorum inbox", USUAL),
+    ("quorum request submit", USUAL),
+    ("quorum request list", USUAL),
+    ("quorum request show", USUAL),
+    ("quorum request reject", USUAL),
+    ("quorum request cancel", USUAL),
+    ("quorum metrics", USUAL),
+    ("quorum runs", USUAL),
+    ("quorum dlq list", USUAL),
+    ("quorum dlq show", USUAL),
+    ("quorum dlq resolve", USUAL),
+    ("quorum dlq abandon", USUAL),
+    ("quorum init", USUAL),
+    ("quorum config show", USUAL),
+    ("quorum schema", USUAL),
+    ("quorum explain", USUAL),
+    ("quorum man", USUAL),
+    ("quorum completions", USUAL),
+    ("quorum help", USUAL),
+    ("quorum agent ask", USUAL),
+    ("quorum agent delegate", USUAL),
+    ("quorum agent progress", USUAL),
+    ("quorum agent result", USUAL),
+    ("quorum doctor state", "0 whole, 1 damaged"),
+];
+
 /// Does what was asked for. Returns the exit code.
 fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     match action {
@@ -300,13 +439,13 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 /// The whole command line.
 fn command_line() -> Command {
     let hide = |root: Command, name: String| root.mut_subcommand(name, |old| old.hide(true));
-    command::with_help(agent_commands::names().fold(Arguments::command(), hide))
+    command::with_help(agent_commands::names().fold(Arguments::command(), hide), &GROUPS)
 }
 
 /// The page `docs/reference/cli.md`.
 #[must_use]
 pub fn reference_page() -> String {
-    reference::reference_page(command_line())
+    reference::reference_page(command_line(), &GROUPS, &EXITS)
 }
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).

@@ -5,54 +5,21 @@ use std::fmt::Write as _;
 use clap::{Arg, ArgAction, Command};
 
 use super::command::formats;
-use super::help::groups;
+use super::help::Groups;
 use super::variables::VARIABLES;
 
 /// What stands before the tables; the mission and the commands in it are run by a test.
 const BEGINNING: &str = include_str!("reference.md");
 
-/// The exit codes of commands; every one has 2 for what is wrong with its arguments.
-const EXITS: [(&str, &str); 20] = [
-    (
-        "quorum run",
-        "the outcome of the run; see [exit-codes.md](exit-codes.md)",
-    ),
-    (
-        "quorum resume",
-        "the outcome of the run; 9 where accepted work is gone or the mission was changed",
-    ),
-    ("quorum plan", "0, 2"),
-    ("quorum validate", "0 all are valid, 2 one is not"),
-    ("quorum cancel", "0, 2 unknown, 8 queued, 9 refused"),
-    ("quorum pause", "0, 2, 8 queued, 9 refused"),
-    ("quorum status", "0; with `--exit-code` the code of the run"),
-    ("quorum show", "0, 2 unknown"),
-    ("quorum logs", "0, 2 unknown"),
-    ("quorum events", "0, 2 unknown"),
-    (
-        "quorum approve",
-        "0 applied or already so, 2 unknown, 4 decided otherwise, 8 queued, 9 refused",
-    ),
-    ("quorum reject", "as `approve`"),
-    ("quorum answer", "as `approve`; 4 answered otherwise"),
-    (
-        "quorum gate",
-        "0 passed, 4 failed, 8 tasks not finished, 2 unknown",
-    ),
-    (
-        "quorum request approve",
-        "0, 2 unknown, 4 cancelled before, 8 queued",
-    ),
-    ("quorum review", "0 good enough, 5 not, 6 no trustworthy verdict"),
-    ("quorum calibrate", "0, 6 a judge could not be asked"),
-    ("quorum dlq retry", "0 done, 4 failed again"),
-    ("quorum doctor", "0, 9"),
-    ("quorum doctor state", "0 whole, 1 damaged"),
-];
+/// The exit codes of a command that has only 0 beside 2.
+pub const USUAL: &str = "0";
+
+/// Commands with their exit codes.
+pub type Exits = [(&'static str, &'static str)];
 
 /// The page in Markdown.
 #[must_use]
-pub fn reference_page(mut root: Command) -> String {
+pub fn reference_page(mut root: Command, groups: &Groups, exits: &Exits) -> String {
     root.build();
     let mut text = BEGINNING.to_owned();
     let global = root.get_arguments().filter(|argument| argument.is_global_set());
@@ -65,11 +32,11 @@ pub fn reference_page(mut root: Command) -> String {
         // Writing to a text never fails.
         let _ = writeln!(text, "| `{name}` | {meaning} |");
     }
-    for (group, names) in groups() {
+    for (group, rows) in groups {
         let _ = write!(text, "\n## {group}\n");
-        for name in names {
+        for name in rows.iter().flat_map(|(names, _)| *names) {
             if let Some(command) = root.find_subcommand(name) {
-                section(&mut text, command, &format!("quorum {name}"), &root);
+                section(&mut text, command, &format!("quorum {name}"), &root, exits);
             }
         }
     }
@@ -77,7 +44,7 @@ pub fn reference_page(mut root: Command) -> String {
 }
 
 /// A command and its subcommands.
-fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
+fn section(text: &mut String, command: &Command, name: &str, root: &Command, exits: &Exits) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").replace("\n       ", "\n");
@@ -104,7 +71,10 @@ fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
         let flags: Vec<String> = flags.map(|flag| format!("`--{flag}`")).collect();
         let _ = write!(text, "\nAs of `quorum run`: {}.\n", flags.join(", "));
     }
-    if let Some((_, codes)) = EXITS.iter().find(|(known, _)| *known == name) {
+    if let Some((_, codes)) = exits
+        .iter()
+        .find(|(known, codes)| *known == name && *codes != USUAL)
+    {
         let _ = write!(text, "\nExit: {codes}.\n");
     }
     let formats = formats(command.get_name(), false);
@@ -124,7 +94,7 @@ fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
         let _ = write!(text, "\nFor example:\n\n```text\n{}\n```\n", lines.join("\n"));
     }
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        section(text, sub, &format!("{name} {}", sub.get_name()), root);
+        section(text, sub, &format!("{name} {}", sub.get_name()), root, exits);
     }
 }
 

@@ -19,7 +19,7 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("code lines: agents", 4_605),
-    ("code lines: cli", 8_945),
+    ("code lines: cli", 8_979),
     ("code lines: domain", 1_760),
     ("code lines: engine", 13_342),
     ("code lines: judging", 4_731),
