@@ -7,7 +7,7 @@ use crate::engine::Command;
 use crate::report::ids::{Waits, parse_approval};
 
 use super::failure::Failure;
-use super::operator_client::{Speaker, give, refuse_agents, say};
+use super::operator_client::{Actor, print_result, refuse_agents, submit_command};
 use super::project::{find_run, state_folder};
 use super::screen::Screen;
 
@@ -17,7 +17,7 @@ pub struct Approve {
     #[arg(value_name = "APPROVAL")]
     pub id: String,
     #[command(flatten)]
-    pub speaker: Speaker,
+    pub actor: Actor,
 }
 
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub struct Reject {
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
     #[command(flatten)]
-    pub speaker: Speaker,
+    pub actor: Actor,
 }
 
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub struct Answer {
     #[arg(value_name = "TEXT")]
     pub text: String,
     #[command(flatten)]
-    pub speaker: Speaker,
+    pub actor: Actor,
 }
 
 /// A longer answer is a file of the workspace.
@@ -62,7 +62,7 @@ pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failur
     decide(
         &arguments.id,
         "answer",
-        &arguments.speaker,
+        &arguments.actor,
         screen,
         |waits, number| match waits {
             Waits::Task(task) => Ok(Command::Answer {
@@ -77,7 +77,7 @@ pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failur
 }
 
 pub fn approve(arguments: &Approve, screen: &Screen) -> Result<u8, Failure> {
-    answer(&arguments.id, None, &arguments.speaker, screen)
+    answer(&arguments.id, None, &arguments.actor, screen)
 }
 
 pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
@@ -86,13 +86,13 @@ pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
             "a rejection needs a reason: it is what the worker is told"
         )));
     }
-    answer(&arguments.id, Some(&arguments.reason), &arguments.speaker, screen)
+    answer(&arguments.id, Some(&arguments.reason), &arguments.actor, screen)
 }
 
-fn answer(id: &str, rejected: Option<&str>, speaker: &Speaker, screen: &Screen) -> Result<u8, Failure> {
+fn answer(id: &str, rejected: Option<&str>, actor: &Actor, screen: &Screen) -> Result<u8, Failure> {
     let word = if rejected.is_some() { "reject" } else { "approve" };
     let reason = rejected.map(str::to_owned);
-    decide(id, word, speaker, screen, |waits, number| {
+    decide(id, word, actor, screen, |waits, number| {
         Ok(match (waits, reason) {
             (Waits::Task(task), None) => Command::Approve { task, number },
             (Waits::Task(task), Some(reason)) => Command::Reject { task, number, reason },
@@ -106,7 +106,7 @@ fn answer(id: &str, rejected: Option<&str>, speaker: &Speaker, screen: &Screen) 
 fn decide(
     id: &str,
     word: &str,
-    speaker: &Speaker,
+    actor: &Actor,
     screen: &Screen,
     command: impl FnOnce(Waits, u32) -> Result<Command, Failure>,
 ) -> Result<u8, Failure> {
@@ -117,6 +117,6 @@ fn decide(
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(&run))?;
-    let given = give(&folder, &run, command(waits, number)?, speaker)?;
-    Ok(say(screen, &run, given, &format!("{word} {id}")))
+    let given = submit_command(&folder, &run, command(waits, number)?, actor)?;
+    Ok(print_result(screen, &run, given, &format!("{word} {id}")))
 }

@@ -8,7 +8,7 @@ use crate::engine::Command;
 
 use super::confirm::confirm;
 use super::failure::Failure;
-use super::operator_client::{Speaker, give, refuse_agents, say};
+use super::operator_client::{Actor, print_result, refuse_agents, submit_command};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::Screen;
 use crate::store::{RunFolder, StateFolder};
@@ -22,7 +22,7 @@ pub struct Cancel {
     #[arg(long, value_name = "RUN")]
     pub run: Option<RunId>,
     #[command(flatten)]
-    pub speaker: Speaker,
+    pub actor: Actor,
 }
 
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub struct Pause {
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
     #[command(flatten)]
-    pub speaker: Speaker,
+    pub actor: Actor,
 }
 
 pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
@@ -41,8 +41,13 @@ pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
     refuse_agents()?;
     let question = format!("cancel {}?", arguments.target);
     confirm(screen, &question, "add --yes to cancel it without a question")?;
-    let given = give(&folder, &run, command, &arguments.speaker)?;
-    Ok(say(screen, &run, given, &format!("cancel {}", arguments.target)))
+    let given = submit_command(&folder, &run, command, &arguments.actor)?;
+    Ok(print_result(
+        screen,
+        &run,
+        given,
+        &format!("cancel {}", arguments.target),
+    ))
 }
 
 /// The run with this very id, else the task with this title, else the run that is meant by a part of its id.
@@ -74,6 +79,6 @@ fn meant(folder: &StateFolder, arguments: &Cancel) -> Result<(RunFolder, Command
 pub fn pause(arguments: &Pause, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
-    let given = give(&folder, &run, Command::Pause, &arguments.speaker)?;
-    Ok(say(screen, &run, given, &format!("pause {}", run.id())))
+    let given = submit_command(&folder, &run, Command::Pause, &arguments.actor)?;
+    Ok(print_result(screen, &run, given, &format!("pause {}", run.id())))
 }

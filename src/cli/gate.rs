@@ -14,7 +14,7 @@ use crate::store::RunFolder;
 
 use super::confirm::confirm;
 use super::failure::Failure;
-use super::operator_client::{Given, Speaker, give, refuse_agents};
+use super::operator_client::{Actor, Submitted, refuse_agents, submit_command};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::Screen;
 
@@ -42,7 +42,7 @@ pub struct Gate {
     #[arg(long, value_name = "TEXT", requires = "let_pass")]
     pub reason: Option<String>,
     #[command(flatten)]
-    pub speaker: Speaker,
+    pub actor: Actor,
 }
 
 /// What `quorum gate` exits with where a gate stands so.
@@ -75,7 +75,7 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
                 gate: *gate,
                 reason: reason.clone(),
             };
-            let met = give(&folder, &run, command, &arguments.speaker)?;
+            let met = submit_command(&folder, &run, command, &arguments.actor)?;
             tell_override(screen, met);
         }
         state = open_run(&run, |_, _| {})?.state;
@@ -114,13 +114,15 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
     Ok(worst.unwrap_or(OutcomeClass::Ok).exit_code())
 }
 
-fn tell_override(screen: &Screen, given: Given) {
+fn tell_override(screen: &Screen, given: Submitted) {
     let said = match given {
-        Given::Queued => "note: the session does not answer; the override is queued\n",
-        Given::Met(CommandResult::TooEarly) => {
+        Submitted::Queued => "note: the session does not answer; the override is queued\n",
+        Submitted::Decided(CommandResult::TooEarly) => {
             "note: the gate's tasks have not ended; it cannot be overridden yet\n"
         }
-        Given::Met(CommandResult::AlreadySo) => "note: the gate is open already; nothing was changed\n",
+        Submitted::Decided(CommandResult::AlreadySo) => {
+            "note: the gate is open already; nothing was changed\n"
+        }
         _ => return,
     };
     screen.error(said);

@@ -34,13 +34,13 @@ const LEFT_ALIVE: &str = "end that process, or say it at a terminal";
 
 /// Who speaks.
 #[derive(Debug, Clone, Args)]
-pub struct Speaker {
+pub struct Actor {
     /// The name that is recorded: a record, not a proof [default: the user's]
     #[arg(long = "as", value_name = "NAME")]
-    pub speaks_as: Option<String>,
+    pub acts_as: Option<String>,
 }
 
-impl Speaker {
+impl Actor {
     /// The name that is recorded.
     pub fn name(&self) -> String {
         let user = || {
@@ -49,7 +49,7 @@ impl Speaker {
                 .find_map(|name| std::env::var(name).ok())
         };
         let name = self
-            .speaks_as
+            .acts_as
             .clone()
             .or_else(user)
             .filter(|name| !name.trim().is_empty());
@@ -70,27 +70,27 @@ pub fn refuse_agents() -> Result<(), Failure> {
 
 /// What became of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
+pub enum Submitted {
     /// The writer decided about it, durably.
-    Met(CommandResult),
+    Decided(CommandResult),
     /// It waits in the inbox for a writer that did not answer.
     Queued,
 }
 
 /// Gives a command to a run. Without a live writer it is decided here, under the lock. A live one is asked through its
 /// socket; only one that was never reached there is asked through the inbox, and its answer is what it journaled.
-pub fn give(
+pub fn submit_command(
     folder: &StateFolder,
     run: &RunFolder,
     command: Command,
-    speaker: &Speaker,
-) -> Result<Given, Failure> {
+    actor: &Actor,
+) -> Result<Submitted, Failure> {
     refuse_agents()?;
     let queued = Queued {
         // Sorts by time; one process gives one command.
         id: format!("{:015}-{}", Timestamp::now().0, std::process::id()),
         run: run.id().clone(),
-        by: speaker.name(),
+        by: actor.name(),
         command,
     };
     let mut waiting: Option<PathBuf> = None;
@@ -113,10 +113,10 @@ pub fn give(
         }
         match &waiting {
             Some(path) if !path.exists() => return journaled(run, &queued.id),
-            Some(_) if begin.elapsed() > ANSWER_WITHIN => return Ok(Given::Queued),
+            Some(_) if begin.elapsed() > ANSWER_WITHIN => return Ok(Submitted::Queued),
             Some(_) => {}
             None => match ask(folder, &queued, SOCKET_WITHIN) {
-                Reply::Answer(Answer::Result(met)) => return Ok(Given::Met(met)),
+                Reply::Answer(Answer::Result(met)) => return Ok(Submitted::Decided(met)),
                 Reply::Answer(Answer::Error(why)) => {
                     return Err(Failure::environment(anyhow!("the live session refused: {why}")));
                 }
@@ -130,7 +130,7 @@ pub fn give(
                     met @ (CommandResult::Unknown
                     | CommandResult::DecidedOtherwise
                     | CommandResult::AlreadySo) => {
-                        return Ok(Given::Met(met));
+                        return Ok(Submitted::Decided(met));
                     }
                     CommandResult::Applied | CommandResult::TooEarly => {
                         waiting = Some(queue(folder, &queued)?);
@@ -158,7 +158,7 @@ fn queue(folder: &StateFolder, queued: &Queued) -> Result<PathBuf, Failure> {
 }
 
 /// What the writer journaled about a queued command.
-fn journaled(run: &RunFolder, wanted: &str) -> Result<Given, Failure> {
+fn journaled(run: &RunFolder, wanted: &str) -> Result<Submitted, Failure> {
     let mut met = None;
     open_run(run, |_, record| {
         for event in &record.events {
@@ -169,7 +169,7 @@ fn journaled(run: &RunFolder, wanted: &str) -> Result<Given, Failure> {
             }
         }
     })?;
-    met.map(Given::Met).ok_or_else(|| {
+    met.map(Submitted::Decided).ok_or_else(|| {
         Failure::environment(anyhow!(
             "the command was not accepted by the session of the state folder"
         ))
@@ -179,11 +179,11 @@ fn journaled(run: &RunFolder, wanted: &str) -> Result<Given, Failure> {
     })
 }
 
-fn decide_here(run: &RunFolder, queued: Queued) -> Result<Given, Failure> {
+fn decide_here(run: &RunFolder, queued: Queued) -> Result<Submitted, Failure> {
     let Queued { id, by, command, .. } = queued;
     // What nobody works on is paused already.
     if command == Command::Pause {
-        return Ok(Given::Met(CommandResult::AlreadySo));
+        return Ok(Submitted::Decided(CommandResult::AlreadySo));
     }
     let met = meets(&open_run(run, |_, _| {})?.state, &command);
     if met == CommandResult::Applied {
@@ -196,10 +196,10 @@ fn decide_here(run: &RunFolder, queued: Queued) -> Result<Given, Failure> {
         let state = tell(run, &[input]).map_err(told)?;
         // Its time was up before it came.
         if meets(&state, &command) == CommandResult::DecidedOtherwise {
-            return Ok(Given::Met(CommandResult::DecidedOtherwise));
+            return Ok(Submitted::Decided(CommandResult::DecidedOtherwise));
         }
     }
-    Ok(Given::Met(met))
+    Ok(Submitted::Decided(met))
 }
 
 /// What it means that a run could not be told.
@@ -221,14 +221,14 @@ pub fn told(error: TellError) -> Failure {
 }
 
 /// Says what became of a command. Returns the exit code.
-pub fn say(screen: &Screen, run: &RunFolder, given: Given, what: &str) -> u8 {
+pub fn print_result(screen: &Screen, run: &RunFolder, given: Submitted, what: &str) -> u8 {
     let (word, code) = match given {
-        Given::Met(CommandResult::Applied) => ("applied", 0),
-        Given::Met(CommandResult::AlreadySo) => ("already-so", 0),
-        Given::Met(CommandResult::Unknown) => ("unknown", 2),
-        Given::Met(CommandResult::DecidedOtherwise) => ("decided-otherwise", 4),
-        Given::Met(CommandResult::TooEarly) => ("too-early", 8),
-        Given::Queued => ("queued", 8),
+        Submitted::Decided(CommandResult::Applied) => ("applied", 0),
+        Submitted::Decided(CommandResult::AlreadySo) => ("already-so", 0),
+        Submitted::Decided(CommandResult::Unknown) => ("unknown", 2),
+        Submitted::Decided(CommandResult::DecidedOtherwise) => ("decided-otherwise", 4),
+        Submitted::Decided(CommandResult::TooEarly) => ("too-early", 8),
+        Submitted::Queued => ("queued", 8),
     };
     if screen.is_json() {
         screen.document(&json!({

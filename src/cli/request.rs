@@ -20,7 +20,7 @@ use crate::supervisor;
 use super::conflicts::refuse_active_titles;
 use super::event_loop::block_on;
 use super::failure::Failure;
-use super::operator_client::{Given, Speaker, give, refuse_agents};
+use super::operator_client::{Actor, Submitted, refuse_agents, submit_command};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::Screen;
 use super::session::fork_supervisor;
@@ -79,7 +79,7 @@ struct Submit {
     #[arg(long, value_name = "PATH")]
     target_file: Vec<String>,
     #[command(flatten)]
-    speaker: Speaker,
+    actor: Actor,
 }
 
 #[derive(Debug, Args)]
@@ -104,7 +104,7 @@ struct Approve {
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     #[command(flatten)]
-    speaker: Speaker,
+    actor: Actor,
 }
 
 /// How a request is looked at.
@@ -123,7 +123,7 @@ struct Reject {
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
-    speaker: Speaker,
+    actor: Actor,
 }
 
 #[derive(Debug, Args)]
@@ -135,7 +135,7 @@ struct Cancel {
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
-    speaker: Speaker,
+    actor: Actor,
 }
 
 pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Failure> {
@@ -168,11 +168,11 @@ pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Fail
             if reject.reason.trim().is_empty() {
                 return Err(Failure::usage(anyhow!("a request is rejected with a reason")));
             }
-            let by = reject.speaker.name();
+            let by = reject.actor.name();
             close(&folder, &requests, &reject.id, Some(&reject.reason), &by, screen)
         }
         RequestCommand::Cancel(cancel) => {
-            let by = cancel.speaker.name();
+            let by = cancel.actor.name();
             close(
                 &folder,
                 &requests,
@@ -211,7 +211,7 @@ fn submit(
     }
     let task = read_sub_task(&wanted).map_err(|why| Failure::usage(anyhow!("{why}")))?;
     folder.create().map_err(Failure::environment)?;
-    let request = requests.submit(task, Timestamp::now(), &submit.speaker.name());
+    let request = requests.submit(task, Timestamp::now(), &submit.actor.name());
     say(&request.map_err(unusable)?, screen);
     Ok(0)
 }
@@ -248,7 +248,7 @@ fn approve(
     let wanted = found.run.as_ref().or(approve.run.as_ref());
     let run = find_run(folder, wanted)?;
     fits(folder, &run, &found)?;
-    let by = approve.speaker.name();
+    let by = approve.actor.name();
     let mut known = found;
     if let Some(supervisor) = supervisor.filter(|_| asks_agent(&known)) {
         known = triaged(requests, &run, known, approve, supervisor)?;
@@ -270,13 +270,13 @@ fn approve(
         request: known.id(),
         task: Box::new(known.task.clone()),
     };
-    match give(folder, &run, command, &approve.speaker)? {
-        Given::Met(CommandResult::Applied | CommandResult::AlreadySo) => {
+    match submit_command(folder, &run, command, &approve.actor)? {
+        Submitted::Decided(CommandResult::Applied | CommandResult::AlreadySo) => {
             let known = created(requests, &known, &by)?;
             Ok(ended(&known, screen, 0))
         }
-        Given::Queued => Ok(ended(&known, screen, 8)),
-        Given::Met(_) => {
+        Submitted::Queued => Ok(ended(&known, screen, 8)),
+        Submitted::Decided(_) => {
             fits(folder, &run, &known)?;
             Err(
                 Failure::environment(anyhow!("run {} did not take the task", run.id())).help(format!(
@@ -331,7 +331,7 @@ fn triaged(
             .help("name an agent of the run with --agent, or use --strategy direct")
     })?;
     let name = state.plan.agent(agent).name.to_string();
-    let (by, now) = (approve.speaker.name(), Timestamp::now());
+    let (by, now) = (approve.actor.name(), Timestamp::now());
     let why = format!("strategy: agent ({name})");
     let begin = |request: &mut Request| {
         // Asked again, it is being looked at already.

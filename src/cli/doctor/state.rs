@@ -16,7 +16,7 @@ use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, Salvaged, Stat
 use super::super::confirm;
 use super::super::failure::Failure;
 use super::super::lock::lock;
-use super::super::operator_client::{Speaker, refuse_agents, told};
+use super::super::operator_client::{Actor, refuse_agents, told};
 use super::super::project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder};
 use super::super::screen::Screen;
 use super::super::writer::has_writer;
@@ -35,7 +35,7 @@ pub struct State {
     #[arg(long, value_name = "RUN", conflicts_with = "run")]
     pub keep_good_prefix: Option<RunId>,
     #[command(flatten)]
-    pub speaker: Speaker,
+    pub actor: Actor,
 }
 
 pub fn state(arguments: &State, screen: &Screen) -> Result<u8, Failure> {
@@ -268,7 +268,7 @@ fn keep_good_prefix(id: &RunId, arguments: &State, screen: &Screen) -> Result<u8
         (Ok(_), Some(Err(RecoverError::Journal(damage)))) => return Err(nothing_good(&run, damage)),
         (Ok(_), _) => return Ok(said(screen, &run, None)),
     }
-    let salvaged = salvage(&run, &arguments.speaker.name()).map_err(|error| match error {
+    let salvaged = salvage(&run, &arguments.actor.name()).map_err(|error| match error {
         SalvageError::Tell(error) => told(error),
         SalvageError::NothingGood(damage) => nothing_good(&run, damage),
         error @ SalvageError::Io { .. } => Failure::internal(error),

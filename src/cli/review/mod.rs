@@ -28,7 +28,7 @@ use crate::domain::{
 };
 use crate::engine::{Event, State, TaskEvent, outcome};
 use crate::executor::spool::read_output;
-use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
+use crate::mission::{self, Panel, Reviewers, RunOptions, Source, TaskPlan};
 use crate::report::json::{Standing, run_document};
 use crate::report::sanitize;
 use crate::runtime::Observer;
@@ -149,12 +149,10 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     if !arguments.session.reports.is_empty() {
         return Err(Failure::usage(anyhow!("a review has no run to report on")).help("use --json"));
     }
-    let subject = if offline {
-        submitted_facts(arguments)?
-    } else if arguments.criteria.is_empty() {
-        recorded_task(arguments, &mut options, screen)?
-    } else {
-        submitted_work(arguments, &options)?
+    let subject = match arguments.criteria.is_empty() {
+        _ if offline => submitted_facts(arguments)?,
+        true => recorded_task(arguments, &mut options, screen)?,
+        false => submitted_work(arguments, &options)?,
     };
     options.mission_folder.clone_from(&subject.mission_folder);
 
@@ -389,14 +387,6 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     )
     .map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut document = json!({
-        "description": plan.description.as_deref().unwrap_or_default(),
-        "targetFiles": plan.target_files.iter().map(AsRef::as_ref).collect::<Vec<&str>>(),
-    });
-    match plan.panel() {
-        Some(panel) => document["expectations"] = json!([panel_document(state, panel)]),
-        None => document["review"] = json!("required"),
-    }
     let bar = state.plan.rules.eval_bar.points.value();
     let workspace = plan.workspace.as_deref().map_or_else(
         || state.plan.rules.workspace.clone(),
@@ -406,7 +396,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
         title: title.clone(),
         agents: mission::agents_in(&text),
         author: state.plan.agent(plan.agent).name.to_string(),
-        task: document,
+        task: task_document(state, plan),
         settings: json!({"evalThreshold": format!("{bar}/100")}),
         work: work.head.into_bytes(),
         mission_folder: state.options.mission_folder.clone(),
@@ -431,6 +421,19 @@ fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
             None => failure,
         }
     })
+}
+
+/// What is to be judged of a task, as a mission says it.
+fn task_document(state: &State, plan: &TaskPlan) -> Value {
+    let mut document = json!({
+        "description": plan.description.as_deref().unwrap_or_default(),
+        "targetFiles": plan.target_files.iter().map(AsRef::as_ref).collect::<Vec<&str>>(),
+    });
+    match plan.panel() {
+        Some(panel) => document["expectations"] = json!([panel_document(state, panel)]),
+        None => document["review"] = json!("required"),
+    }
+    document
 }
 
 fn panel_document(state: &State, panel: &Panel) -> Value {
