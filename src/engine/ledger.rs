@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{AgentId, FailureClass, Millis, Money, TaskId, Timestamp};
+use crate::domain::{AgentId, FailureClass, Millis, Money, TaskId, Timestamp, TurnId};
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
@@ -327,32 +327,7 @@ impl Ledger {
                     self.uncounted += 1;
                 }
             }
-            Event::Turn(
-                turn,
-                TurnEvent::Finished {
-                    usage, exit, tools, ..
-                },
-            ) => {
-                let (agent, call) = (plan.task(turn.task).agent, WorkId::turn(*turn));
-                if let Some(tools) = tools.as_deref().filter(|_| self.is_open(call)) {
-                    self.spent.requests += u64::from(tools.more_requests());
-                }
-                // Whoever was answered in the middle of its work used something, though nobody may know how much.
-                let answered = tools.as_deref().is_some_and(|tools| tools.requests > 0);
-                let unreached = self.open.get(&call).is_some_and(|open| !open.counted);
-                let refused = exit.failure.filter(|class| {
-                    usage.is_none() && !answered && (unreached || used_nothing(plan, agent, *class))
-                });
-                let how = match refused {
-                    Some(_) => Close::Nothing,
-                    None => Close::Told(usage, is_claim(plan, agent)),
-                };
-                // Its end may be on record though its beginning is not.
-                if unreached && refused.is_none() {
-                    self.reach(call);
-                }
-                self.close(plan, call, &how);
-            }
+            Event::Turn(turn, ended @ TurnEvent::Finished { .. }) => self.close_turn(plan, *turn, ended),
             Event::Turn(turn, TurnEvent::Lost) => self.drop_call(plan, WorkId::turn(*turn)),
             Event::Ask(id, AskEvent::Replied { reply, .. }) => {
                 self.close_replied(plan, WorkId::ask(*id), reply);
@@ -373,6 +348,34 @@ impl Ledger {
             }
             _ => {}
         }
+    }
+
+    fn close_turn(&mut self, plan: &Plan, turn: TurnId, ended: &TurnEvent) {
+        let TurnEvent::Finished {
+            usage, exit, tools, ..
+        } = ended
+        else {
+            return;
+        };
+        let (agent, call) = (plan.task(turn.task).agent, WorkId::turn(turn));
+        if let Some(tools) = tools.as_deref().filter(|_| self.is_open(call)) {
+            self.spent.requests += u64::from(tools.more_requests());
+        }
+        // Whoever was answered in the middle of its work used something, though nobody may know how much.
+        let answered = tools.as_deref().is_some_and(|tools| tools.requests > 0);
+        let unreached = self.open.get(&call).is_some_and(|open| !open.counted);
+        let refused = exit
+            .failure
+            .filter(|class| usage.is_none() && !answered && (unreached || used_nothing(plan, agent, *class)));
+        let how = match refused {
+            Some(_) => Close::Nothing,
+            None => Close::Told(usage, is_claim(plan, agent)),
+        };
+        // Its end may be on record though its beginning is not.
+        if unreached && refused.is_none() {
+            self.reach(call);
+        }
+        self.close(plan, call, &how);
     }
 
     /// A later session. What was out and is no turn is made again; what was lost of it stays charged.

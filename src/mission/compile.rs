@@ -21,6 +21,7 @@ use rust_decimal::Decimal;
 
 use super::defaults;
 use super::growth::AddedTask;
+use super::keys::Named;
 use super::model::{self, Autonomy, Expectation, FailToPass, Grader, LlmReview, Mission, Settings, Stakes};
 use super::pipeline::{
     FinishCommand, FinishGate, Judge, Panel, Requirement, Reviewers, StagePlan, Verification,
@@ -62,12 +63,6 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         .iter()
         .map(|(_, agent)| Times::of(agent))
         .collect();
-    let reports_to: Vec<Option<AgentId>> = mission
-        .agents
-        .0
-        .iter()
-        .map(|(_, agent)| agent.reports_to.as_deref().map(|name| compiler.agent(name)))
-        .collect();
     let names_bar: Vec<bool> = mission.tasks.iter().map(names_bar).collect();
     let tasks = mission
         .tasks
@@ -83,18 +78,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
             }
         })
         .collect::<Vec<_>>();
-    let agents = mission
-        .agents
-        .0
-        .into_iter()
-        .zip(reports_to)
-        .map(|((name, spec), reports_to)| AgentPlan {
-            name: Arc::from(name),
-            removed: false,
-            reports_to,
-            spec,
-        })
-        .collect();
+    let agents = agents(mission.agents, &compiler);
     let channels = mission.channels.0.into_iter();
     let channels = channels.map(|(name, spec)| ChannelPlan { name, spec }).collect();
     let is_named = mission.settings.middleware.coordination.is_some();
@@ -114,6 +98,16 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     super::foundation::mark(&mut plan, &names_bar);
     super::selection::select(&mut plan, &options.only);
     plan
+}
+
+fn agents(agents: Named<model::Agent>, compiler: &Compiler<'_>) -> Vec<AgentPlan> {
+    let plan = |(name, spec): (Box<str>, model::Agent)| AgentPlan {
+        name: Arc::from(name),
+        removed: false,
+        reports_to: spec.reports_to.as_deref().map(|name| compiler.agent(name)),
+        spec,
+    };
+    agents.0.into_iter().map(plan).collect()
 }
 
 /// Whether a task says itself what a score of its work must reach.

@@ -111,6 +111,27 @@ pub(super) struct Material {
     said: Quoted,
 }
 
+/// The files of the work: what is known of each, and those of which something is shown.
+fn shown_files(
+    plan: &Plan,
+    task: TaskId,
+    task_state: &TaskState,
+    judged: &[Judged],
+) -> (Vec<FileFact>, Vec<(Artifact, InputFile)>) {
+    let (mut facts, mut shown) = if plan.route(task).is_some() {
+        target_files(plan, judged)
+    } else {
+        let judging = task_state.judging();
+        let files = judging.map_or(&[][..], |judging| &judging.files);
+        (files.to_vec(), artifacts(&workspace(plan, task), files))
+    };
+    // Whoever looks at pictures is shown pictures; as text they say nothing.
+    let is_picture = |path: &str| plan.task(task).screenshots().any(|shot| shot == path);
+    shown.retain(|(artifact, _)| !is_picture(&artifact.path));
+    facts.retain(|fact| !is_picture(&fact.path));
+    (facts, shown)
+}
+
 impl Material {
     /// Reads the work's output and files, without what nobody may read in them. Blocks.
     ///
@@ -128,17 +149,7 @@ impl Material {
         let mut output = outputs(folder, plan, judged)?;
         secrets.blot_out_of(&mut output.head);
         secrets.blot_out_of(&mut output.tail);
-        let (mut facts, mut shown) = if is_node {
-            target_files(plan, judged)
-        } else {
-            let judging = task_state.judging();
-            let files = judging.map_or(&[][..], |judging| &judging.files);
-            (files.to_vec(), artifacts(&workspace(plan, task), files))
-        };
-        // Whoever looks at pictures is shown pictures; as text they say nothing.
-        let is_picture = |path: &str| plan.task(task).screenshots().any(|shot| shot == path);
-        shown.retain(|(artifact, _)| !is_picture(&artifact.path));
-        facts.retain(|fact| !is_picture(&fact.path));
+        let (facts, shown) = shown_files(plan, task, task_state, judged);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let checks = check_reports(task_state, secrets);
         let course = match judged {

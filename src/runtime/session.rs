@@ -243,20 +243,8 @@ impl Session {
                 said = self.others.next() => inputs.extend(said.map(Fact::Warn)),
                 moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
                 timer = clock.next_scaled() => inputs.extend(clock.hand_in(timer)),
-                _ = looks.tick() => {
-                    self.look_into_inbox(&mut inputs, &mut taken);
-                    inputs.extend(self.foreign_runs.look());
-                    self.world.listen(&mut inputs);
-                    self.world.look_for_silence(&self.state, &mut inputs);
-                }
-                _ = heartbeat.tick() => {
-                    for observer in &mut self.observers {
-                        observer.on_heartbeat(&self.state, Timestamp::now());
-                    }
-                    if self.snapshots.is_behind(&self.journal) {
-                        self.write_snapshot(None);
-                    }
-                }
+                _ = looks.tick() => self.look(&mut inputs, &mut taken),
+                _ = heartbeat.tick() => self.beat(),
             }
             self.drain(&mut inputs, &mut due).await?;
             self.turn(inputs, due)?;
@@ -268,6 +256,24 @@ impl Session {
             self.remove(taken)?;
         }
         Ok(())
+    }
+
+    /// Looks at what tells nobody that it changed: the inbox, runs beside this one, what agents say in mid-turn.
+    fn look(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) {
+        self.look_into_inbox(inputs, taken);
+        inputs.extend(self.foreign_runs.look());
+        self.world.listen(inputs);
+        self.world.look_for_silence(&self.state, inputs);
+    }
+
+    /// What is done now and then, whatever happens.
+    fn beat(&mut self) {
+        for observer in &mut self.observers {
+            observer.on_heartbeat(&self.state, Timestamp::now());
+        }
+        if self.snapshots.is_behind(&self.journal) {
+            self.write_snapshot(None);
+        }
     }
 
     /// Records what the session begins with and what it finds, and performs what is due by that.

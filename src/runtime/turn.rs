@@ -269,20 +269,7 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
         failure_of(&files.plan, turn.task, exit, &stdout, &stderr)
     };
     let mut end = turn_end(turn, exit, limit, failure);
-    match seal(&err) {
-        Ok(file) => end.stderr = file,
-        Err(why) => inputs.push(Fact::Warn(format!("{}: {why}", err.display()))),
-    }
-    match seal(&out) {
-        Ok(file) => end.output = file,
-        Err(why) => lose_output(&mut end.exit, &why.to_string()),
-    }
-    // It may have grown since, but what is gone of it may have been the work.
-    let found = end.output.as_ref().map_or(0, |out| out.len);
-    if found < exit.stdout_len && end.exit.message.is_none() {
-        let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
-        lose_output(&mut end.exit, &why);
-    }
+    inputs.extend(seal_outputs(&mut end, exit, &out, &err));
     let (mut claimed, mut said) = (None, None);
     let mut handed_down = serde_json::Value::Null;
     match left.claims() {
@@ -314,6 +301,26 @@ fn seal_turn(turn: TurnId, exit: supervisor::Exit, limit: &str, mut files: Ended
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Fact::TurnEnded(Box::new(end)));
     inputs
+}
+
+/// Makes what a turn printed durable. An output that is lost or cut is a failure of the turn; lost errors are worth a warning.
+fn seal_outputs(end: &mut TurnEnd, exit: &supervisor::Exit, out: &Path, err: &Path) -> Option<Fact> {
+    let mut warning = None;
+    match seal(err) {
+        Ok(file) => end.stderr = file,
+        Err(why) => warning = Some(Fact::Warn(format!("{}: {why}", err.display()))),
+    }
+    match seal(out) {
+        Ok(file) => end.output = file,
+        Err(why) => lose_output(&mut end.exit, &why.to_string()),
+    }
+    // It may have grown since, but what is gone of it may have been the work.
+    let found = end.output.as_ref().map_or(0, |out| out.len);
+    if found < exit.stdout_len && end.exit.message.is_none() {
+        let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
+        lose_output(&mut end.exit, &why);
+    }
+    warning
 }
 
 /// What is heard in the last message of a turn: what it claims to have said, else the end of what it printed. What a person

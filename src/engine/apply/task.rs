@@ -57,11 +57,7 @@ impl TaskState {
                 compilation,
                 others,
                 missing,
-            } => {
-                self.attempt.nudged.compilation += u32::from(*compilation);
-                self.attempt.nudged.others += u32::from(*others);
-                self.attempt.missing.clone_from(missing);
-            }
+            } => self.attempt.nudge(*compilation, *others, missing),
             // No reviewer is waited for any more.
             TaskEvent::StageOpened { .. } => self.keep_asks(|purpose| purpose.seat().is_none()),
             TaskEvent::StageVerdict(report) => self.take_verdict(report),

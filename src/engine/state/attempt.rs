@@ -34,6 +34,13 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// The agent goes on in the same attempt, told what its finish gate misses.
+    pub(crate) fn nudge(&mut self, compilation: bool, others: bool, missing: &[Finding]) {
+        self.nudged.compilation += u32::from(compilation);
+        self.nudged.others += u32::from(others);
+        self.missing = missing.to_vec();
+    }
+
     /// Whether its verdicts so far leave that to be known.
     pub(crate) fn has(&self, mark: Mark) -> bool {
         self.marks.contains(&mark)
