@@ -6,6 +6,8 @@ use crate::engine::{
     may_be_made,
 };
 
+use crate::engine::audit::AuditStanding;
+
 use super::operator::says;
 use super::simulation::{Response, Simulation, good, inputs, options, statuses};
 
@@ -340,4 +342,15 @@ tasks:
     assert_eq!(may_be_noted(&simulation), 1);
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
+}
+
+#[test]
+fn what_was_accepted_is_open_until_one_audit_was_held() {
+    let always = MISSION.replace("concurrency: 1", "concurrency: 1, finalChecks: always");
+    let mut simulation = Simulation::new(&always, options());
+    run_until(&mut simulation, |effect| matches!(effect, Effect::Audit { .. }));
+    assert_eq!(simulation.state.audit_standing(), AuditStanding::Open);
+    simulation.run(good);
+    assert_eq!(simulation.state.audit.number, 1);
+    assert_eq!(simulation.state.audit_standing(), AuditStanding::Held);
 }

@@ -11,7 +11,7 @@ use crate::engine::signature::signature;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
     AfterScan, BudgetEvent, Effect, Event, Exit, FileFact, Job, JobEnd, StageReport, TaskEvent, TurnEvent,
-    Usage, WorkEvent, WorkId, apply, effects, may_be_made, pending_effects,
+    Usage, WorkEvent, WorkId, apply, effects, may_be_made, members_only, pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -403,4 +403,15 @@ fn work_that_different_stages_send_back_does_not_look_the_same() {
     let all = [looks(None), looks(Some("legal")), looks(Some("lint"))];
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 3);
     assert_eq!(looks(Some("lint")), all[2]);
+}
+
+#[test]
+fn a_record_counts_to_nothing_that_no_run_reaches() {
+    let simulation = Simulation::new(GRADED, options());
+    for (attempt, is_known) in [(1, true), (3, true), (1 << 31, false), (u32::MAX, false)] {
+        let kind = AttemptKind::Execute;
+        let planned = Event::Task(TASK, TaskEvent::AttemptPlanned { attempt, kind });
+        let found = members_only(&simulation.state.plan, &[planned]);
+        assert_eq!(found.is_ok(), is_known, "{attempt}");
+    }
 }

@@ -4,7 +4,8 @@ use crate::domain::{
     Digest, FailureClass, FailureMode, Millis, OutcomeClass, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::{
-    DeadlineEvent, DeadlineStep, Effect, Event, Fact, Job, RunEvent, State, StopCause, Timer, outcome,
+    DeadlineEvent, DeadlineStep, Deferral, DeferralReason, Effect, Event, Fact, Job, RunEvent, State,
+    StopCause, Timer, outcome,
 };
 use crate::mission::Part;
 
@@ -388,4 +389,20 @@ fn a_second_try_after_a_crash_begins_no_second_time() {
     use DeadlineStep::{Met, Set};
     assert_eq!(steps(&simulation, None), [Set, Met]);
     assert_eq!(steps(&simulation, TASK), [Set, Met]);
+}
+
+#[test]
+fn a_wait_may_last_until_the_deadline_and_not_beyond_it() {
+    let simulation = at_work(&mission("", "tasks: [{title: a, deadline: 1h}]"));
+    let due = simulation.state.deadlines.of(TASK).expect("it has one").due;
+    for (until, may) in [(due, true), (Timestamp(due.0 + 1), false)] {
+        let deferral = Deferral {
+            why: DeferralReason::Window,
+            until,
+            since: Timestamp(simulation.now),
+            message: String::new(),
+            stage: None,
+        };
+        assert_eq!(simulation.state.may_wait(TaskId(0), &deferral), may);
+    }
 }

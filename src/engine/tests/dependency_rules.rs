@@ -1,8 +1,9 @@
 //! Dependencies that failed, as tables.
 
 use crate::domain::{FailureClass, FailureMode, Status, TaskId};
+use crate::engine::rounds::stall_before;
 use crate::engine::state::Lifecycle;
-use crate::engine::tests::simulation::{Response, Simulation, options};
+use crate::engine::tests::simulation::{Response, Simulation, good, options};
 use crate::engine::{AskEvent, Effect, Event, Fact, FileFact, Job, JobEnd, TaskEvent, Way, decide};
 use crate::mission::RunOptions;
 
@@ -187,4 +188,19 @@ fn nothing_more_is_tried_about_a_dependency_once_a_failure_is_the_last_start() {
         0
     );
     assert_eq!(simulation.state.tasks[1].mode(), Some(FailureMode::Cascade));
+}
+
+#[test]
+fn a_wave_that_brought_nothing_is_a_stall() {
+    let yaml = "name: m\nagents: {w: {run: [/bin/true]}}\nsettings: {evaluate: false}\ntasks:
+  - {title: a, assignTo: w, maxAttempts: 1}
+  - {title: b, assignTo: w, dependsOn: [a]}\n";
+    for (fails, stalled) in [(true, 1), (false, 0)] {
+        let mut simulation = Simulation::new(yaml, options());
+        simulation.run(|state, effect| match effect {
+            Effect::RunTurn { .. } if fails => Response::AgentFailed(FailureClass::Unknown),
+            _ => good(state, effect),
+        });
+        assert_eq!(stall_before(&simulation.state, 1), stalled);
+    }
 }

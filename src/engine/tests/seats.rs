@@ -162,3 +162,49 @@ fn where_nobody_may_review_the_first_who_would_is_named() {
         "nobody may review this work: nobody independent is able to judge: 'i': uses the author's model, small"
     );
 }
+
+/// The seats of an adaptive panel that were asked, when they answer so one after the other.
+fn asked_of(panel: &str, seats: &str, answers: &[Response]) -> Vec<String> {
+    let reviewers = [("i", "big"), ("j", "large"), ("k", "huge"), ("l", "vast")];
+    let task = format!(
+        ", expectations: [{{type: llm_review, criteria: c, reviewers: [{seats}], panel: adaptive{panel}}}]"
+    );
+    let mut simulation = Simulation::new(&mission(&reviewers, &task), options());
+    let mut asked = Vec::new();
+    simulation.run(|state, effect| match effect {
+        Effect::Ask {
+            purpose: Purpose::Score(_),
+            agent,
+            ..
+        } => {
+            asked.push(state.plan.agent(*agent).name.to_string());
+            answers[asked.len() - 1].clone()
+        }
+        _ => good(state, effect),
+    });
+    asked
+}
+
+#[test]
+fn the_seats_of_an_adaptive_panel_are_asked_in_their_order() {
+    let torn = [
+        Response::Score(100),
+        Response::Score(20),
+        Response::Score(100),
+        Response::Score(100),
+    ];
+    assert_eq!(asked_of("", "i, j, k, l", &torn)[..3], ["i", "j", "k"]);
+}
+
+#[test]
+fn one_reply_alone_decides_nothing_while_a_seat_is_left() {
+    let one = [
+        Response::Unreachable(FailureClass::ProviderAuth),
+        Response::Score(100),
+        Response::Score(100),
+    ];
+    // With two replies no third one could push the work below such a bar.
+    assert_eq!(asked_of(", threshold: 21", "i, j, k", &one), ["i", "j", "k"]);
+    let two = [Response::Score(100), Response::Score(100)];
+    assert_eq!(asked_of(", threshold: 21", "i, j, k", &two), ["i", "j"]);
+}

@@ -214,3 +214,23 @@ fn what_calls_of_reviewers_and_of_others_who_are_asked_leave_in_the_ledger() {
         "8 requests, 4 untold, 65+14 tokens, $0.20, $1.25 charged, $0.00 claimed; requests -/-; tokens -/-; quarters -/-; 1 known, maxTime, 7 ms since 5",
     );
 }
+
+#[test]
+fn what_a_lost_call_was_charged_is_given_back_when_it_is_settled() {
+    let mut book = Book::with(Budget::default());
+    for event in [starts(M), spawned(M), lost(M)] {
+        book.ledger.follow(&book.plan, &event);
+    }
+    assert_eq!(
+        book.ledger.spent().charged,
+        money("0.5"),
+        "the most that it may cost"
+    );
+    let settled = BudgetEvent::Settled {
+        call: WorkId::turn(turn_id(M)),
+        usage: used(Some(3), Some(4), Some("0.1")),
+        requests: 0,
+    };
+    book.ledger.follow(&book.plan, &Event::Budget(settled));
+    assert_eq!(book.ledger.spent().charged, Money::ZERO);
+}
