@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::operator::{on_record, only_approval, waits};
-use crate::support::{Running, Workspace, standing, wait_for};
+use crate::support::{Mission, Running, Workspace, standing, wait_for};
 
 /// Work that only a person can review, with a stage behind it, and other work that goes on until there is a file `go`.
 fn beside(other: &str, settings: &str) -> Workspace {
@@ -80,15 +80,15 @@ fn a_yes_that_waits_for_a_slot_outlives_the_session() {
 
 #[test]
 fn approved_work_is_judged_though_what_it_was_built_on_does_not_stand_any_more() {
-    let workspace = Workspace::with(
-        "
-name: built on sand
-agents: {worker: {run: 'echo $QUORUM_TASK > $QUORUM_TASK.txt'}}
-tasks:
-  - {title: sand, assignTo: worker, expectations: [{type: script, command: grep -q sand sand.txt}]}
-  - {title: house, assignTo: worker, dependsOn: [sand], review: required, stages: [{name: look, command: 'true'}]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo $QUORUM_TASK > $QUORUM_TASK.txt")
+        .task("sand", |t| t.expects(json!({"type": "script", "command": "grep -q sand sand.txt"})))
+        .task("house", |t| {
+            t.needs("sand")
+                .set("review", "required")
+                .set("stages", json!([{"name": "look", "command": "true"}]))
+        })
+        .workspace();
     workspace.run_json(6, &[]);
     workspace.write("sand.txt", "water");
     workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Workspace, attempts, gate, standing, task};
+use crate::support::{Mission, Workspace, attempts, gate, standing, task};
 
 fn score(workspace: &Workspace, judge: &str, scores: &[u8]) {
     let reply = |score: &u8| format!(r#"{{"scores": {{"x": {{"reasoning": "r", "score": {score}}}}}}}"#);
@@ -66,17 +66,11 @@ fn a_person_lets_a_failed_gate_pass_and_it_stays_visible() {
 
 #[test]
 fn a_gate_that_is_not_there_yet_can_be_waited_for_but_not_overridden() {
-    let workspace = Workspace::with(
-        "
-name: slow
-agents: {worker: {run: 'while ! test -e go; do sleep 0.05; done'}}
-tasks:
-  - {title: before}
-  - {title: behind}
-qualityGates:
-  - {name: door, afterTasks: [before], blocksTasks: [behind]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("while ! test -e go; do sleep 0.05; done")
+        .key("qualityGates", json!([{"name": "door", "afterTasks": ["before"], "blocksTasks": ["behind"]}]))
+        .tasks(["before", "behind"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     // A journal that is there may still be empty; a run whose first turn is on record can be looked into.
     crate::support::wait_for("the run", || crate::operator::on_record(&workspace, "agent:spawned") == 1);
@@ -89,17 +83,12 @@ qualityGates:
 
 #[test]
 fn failed_work_is_tried_again_and_done_work_is_not_repeated() {
-    let workspace = Workspace::with(
-        "
-name: repaired later
-agents:
-  worker: {run: 'echo $QUORUM_TASK $QUORUM_ATTEMPT >> log; test $QUORUM_TASK != weak || test -e repaired'}
-tasks:
-  - {title: weak, maxAttempts: 1}
-  - {title: next, dependsOn: [weak]}
-  - {title: beside, dependsOn: []}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo $QUORUM_TASK $QUORUM_ATTEMPT >> log; test $QUORUM_TASK != weak || test -e repaired")
+        .task("weak", |t| t.attempts(1))
+        .task("next", |t| t.needs("weak"))
+        .task("beside", |t| t.set("dependsOn", json!([])))
+        .workspace();
     workspace.run_json(3, &[]);
     // Without the flag nothing happens to what has ended.
     workspace.quorum(&["resume"]).exits(3).says(&["nothing to resume"]);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::operator::{on_record, only_approval};
 use crate::support::events::named;
-use crate::support::{Workspace, standing, task, wait_for};
+use crate::support::{Mission, Workspace, standing, task, wait_for};
 
 /// One task that `asks` so, behind another, and one that hangs on it.
 fn asking(asks: &str, settings: &str) -> Workspace {
@@ -43,7 +43,7 @@ fn false_green_22_an_approval_nobody_answers_is_exit_8_and_resumable() {
     assert_eq!(task(&document, "work")["waiting"]["id"], asked["id"]);
     // It was asked for once what it depends on was done, and not before.
     let events = workspace.events();
-    assert_eq!(named(&events, "approval:requested").len(), 1);
+    assert_eq!(events.count("approval:requested"), 1);
 
     workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     let document = workspace.resume_json(0, &[]);
@@ -215,7 +215,7 @@ fn an_agent_agrees_refuses_or_leaves_it_open_and_never_about_its_own_task() {
     let agreed = workspace("{\"decision\": \"approve\"}");
     agreed.run_json(0, &[]);
     assert!(agreed.read("asked").contains("may it go?"));
-    assert_eq!(named(&agreed.events(), "approval:resolved")[0]["resolvedBy"], "boss");
+    assert_eq!(agreed.events().first_named("approval:resolved")["resolvedBy"], "boss");
 
     let refused = workspace("{\"decision\": \"reject\", \"reason\": \"nothing was tested\"}");
     let document = refused.run_json(3, &[]);
@@ -274,21 +274,16 @@ tasks:
 
 #[test]
 fn an_agent_that_is_still_asked_holds_up_no_approval_that_comes_behind() {
-    let workspace = Workspace::with(
-        "
-name: two
-agents:
-  worker: {run: 'echo done >> done.log'}
-  slow: {run: 'touch asked; while [ ! -e told ]; do sleep 0.1; done; exit 1', role: reviewer}
-settings:
-  evaluate: false
-  approvalGates:
-    - {name: one, when: task.priority > 0, approvers: [slow, ada]}
-    - {name: two, when: task.priority > 0, approvers: [{command: 'touch told; echo ran >> ran.log'}]}
-tasks:
-  - {title: work, assignTo: worker, priority: 3}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo done >> done.log")
+        .reviewer("slow", "touch asked; while [ ! -e told ]; do sleep 0.1; done; exit 1")
+        .setting("evaluate", false)
+        .setting("approvalGates", json!([
+            {"name": "one", "when": "task.priority > 0", "approvers": ["slow", "ada"]},
+            {"name": "two", "when": "task.priority > 0", "approvers": [{"command": "touch told; echo ran >> ran.log"}]},
+        ]))
+        .task("work", |t| t.set("priority", 3))
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);
     wait_for("the agent", || workspace.exists("asked"));
     workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);

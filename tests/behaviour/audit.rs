@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, attempts, gate, standing, task, wait_for_file};
+use crate::support::{Mission, Workspace, attempts, gate, standing, task, wait_for_file};
 
 /// One task writes `a.txt`, one behind it does something to it.
 fn changed_later(more: &str, script: &str) -> Workspace {
@@ -27,14 +27,7 @@ fn names(events: &[Value]) -> Vec<&str> {
 
 #[test]
 fn work_that_names_no_file_and_has_no_check_leaves_no_record() {
-    let workspace = Workspace::with(
-        "
-name: nothing to look at
-agents:
-  worker: {run: 'true'}
-tasks: [{title: a}, {title: b, dependsOn: [a]}]
-",
-    );
+    let workspace = Mission::new().worker("true").tasks(["a"]).task("b", |t| t.needs("a")).workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!((&document["audit"], &document["resumable"]), (&json!("none"), &json!(false)));
     let events = workspace.events();
@@ -83,18 +76,13 @@ fn a_file_that_was_emptied_does_not_stand_and_one_that_was_empty_does() {
     let regressed = events.iter().find(|event| event["event"] == "task:regressed");
     assert_eq!(regressed.expect("it is told")["reason"], "a.txt was emptied after it was accepted");
 
-    let workspace = Workspace::with(
-        "
-name: a marker
-agents:
-  worker: {run: 'touch marker'}
-  other: {run: 'true'}
-settings: {evaluate: false}
-tasks:
-  - {title: a, assignTo: worker, expectations: [{type: file_exists, paths: [marker]}]}
-  - {title: b, assignTo: other, dependsOn: [a]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("touch marker")
+        .agent("other", "true")
+        .setting("evaluate", false)
+        .task("a", |t| t.expects(json!({"type": "file_exists", "paths": ["marker"]})))
+        .task("b", |t| t.by("other").needs("a"))
+        .workspace();
     workspace.run_json(0, &[]);
 }
 
@@ -161,20 +149,19 @@ fn with_final_checks_never_nothing_is_looked_at_and_every_output_says_so() {
 
 #[test]
 fn a_gate_over_regressed_work_is_taken_again_and_fails() {
-    let workspace = Workspace::with(
-        "
-name: a gate that let pass
-agents:
-  writer: {run: 'test $QUORUM_ATTEMPT = 2 || echo one > a.txt'}
-  tidy: {run: 'rm a.txt'}
-settings: {evaluate: false}
-tasks:
-  - {title: a, assignTo: writer, targetFiles: [a.txt]}
-  - {title: b, assignTo: tidy}
-qualityGates:
-  - {name: g, afterTasks: [a], blocksTasks: [b], requireAllPassed: true}
-",
-    );
+    let workspace = Mission::new()
+        .agent("writer", "test $QUORUM_ATTEMPT = 2 || echo one > a.txt")
+        .agent("tidy", "rm a.txt")
+        .key(
+            "qualityGates",
+            json!([
+                {"name": "g", "afterTasks": ["a"], "blocksTasks": ["b"], "requireAllPassed": true},
+            ]),
+        )
+        .setting("evaluate", false)
+        .task("a", |t| t.files(["a.txt"]))
+        .task("b", |t| t.by("tidy"))
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "b").0, "done", "what ran stays");
     assert_eq!(gate(&document, "g")["state"], "failed");
@@ -246,21 +233,17 @@ fn with_side_effects_reopened_work_waits_for_a_person() {
 
 #[test]
 fn a_session_that_was_stopped_during_its_audit_leaves_it_to_the_next_one() {
-    let workspace = Workspace::with(
-        "
-name: an audit that takes long
-agents:
-  worker: {run: 'true'}
-settings: {evaluate: false, finalChecks: always}
-tasks:
-  - title: a
-    expectations:
-      - type: test
-        command: |
-          if test -e ran; then echo x >> again; until test -e go; do sleep 0.02; done; fi
-          touch ran
-",
-    );
+    let workspace = Mission::new()
+        .worker("true")
+        .setting("evaluate", false)
+        .setting("finalChecks", "always")
+        .task("a", |t| {
+            t.check(
+                "if test -e ran; then echo x >> again; until test -e go; do sleep 0.02; done; fi\n\
+            touch ran\n",
+            )
+        })
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("again"));
     running.signal(Signal::INT);
@@ -278,16 +261,11 @@ tasks:
 
 #[test]
 fn files_that_change_whenever_they_are_judged_are_put_to_a_person() {
-    let workspace = Workspace::with(
-        "
-name: restless
-agents:
-  worker: {run: 'echo good > out.txt'}
-  judge: {role: reviewer, run: 'cat > /dev/null; echo x >> out.txt; echo x >> calls; echo SCORE: 95'}
-tasks:
-  - {title: work, assignTo: worker, targetFiles: [out.txt]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo good > out.txt")
+        .reviewer("judge", "cat > /dev/null; echo x >> out.txt; echo x >> calls; echo SCORE: 95")
+        .task("work", |t| t.files(["out.txt"]))
+        .workspace();
     let document = workspace.run_json(6, &[]);
     assert_eq!(workspace.lines("calls").len(), 2);
     let work = task(&document, "work");

@@ -66,9 +66,7 @@ fn sorted_log(workspace: &Workspace) -> Vec<String> {
 }
 
 fn changes(workspace: &Workspace) -> Vec<Value> {
-    let mut events = workspace.events();
-    events.retain(|event| event["event"] == "mission:changed");
-    events
+    workspace.events().named("mission:changed")
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{Workspace, standing, task};
+use crate::support::{Mission, Workspace, standing, task};
 
 /// The names of the variables in the output of `env`, without those that a shell sets by itself and the mark by which
 /// the supervisor recognises what an agent started.
@@ -16,17 +16,20 @@ fn names(env: &str) -> Vec<&str> {
 
 #[test]
 fn every_child_gets_a_clean_environment() {
-    let workspace = Workspace::with(
-        "
-name: clean
-agents:
-  worker: {run: 'env | sort > worker.env', env: {OWN: 'mine', COPIED: 'x${SECRET}y'}}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: 'a task', assignTo: worker, review: required, expectations: [{type: script, command: 'env | sort > check.env'}]}
-",
-    );
-    workspace.judge("judge", &["SCORE: 90"]);
+    let workspace = Mission::new()
+        .agent_with(
+            "worker",
+            json!({
+                "run": "env | sort > worker.env",
+                "env": {"OWN": "mine", "COPIED": "x${SECRET}y"},
+            }),
+        )
+        .judge("judge", &["SCORE: 90"])
+        .task("a task", |t| {
+            t.set("review", "required")
+                .expects(json!({"type": "script", "command": "env | sort > check.env"}))
+        })
+        .workspace();
     let secrets = [
         ("SECRET", "hunter2"),
         ("OPENAI_API_KEY", "sk-secret"),
@@ -78,15 +81,12 @@ tasks:
 
 #[test]
 fn a_variable_that_is_not_set_is_found_before_anything_starts() {
-    let workspace = Workspace::with(
-        "
-name: unset
-agents:
-  first: {run: touch touched}
-  worker: {run: 'true', env: {KEY: '${NOT_SET_ANYWHERE}'}}
-tasks: [{title: one, assignTo: first}, {title: two, assignTo: worker}]
-",
-    );
+    let workspace = Mission::new()
+        .agent("first", "touch touched")
+        .agent_with("worker", json!({"run": "true", "env": {"KEY": "${NOT_SET_ANYWHERE}"}}))
+        .tasks(["one"])
+        .task("two", |t| t.by("worker"))
+        .workspace();
     let finished = workspace.quorum(&["run", "mission.yaml"]).says(&["NOT_SET_ANYWHERE"]);
     assert!(matches!(finished.code(), Some(2 | 9)), "{:?}", finished.code());
     workspace.assert_nothing_started();
@@ -94,19 +94,20 @@ tasks: [{title: one, assignTo: first}, {title: two, assignTo: worker}]
 
 #[test]
 fn the_prompt_comes_the_way_the_agent_wants_it() {
-    let workspace = Workspace::with(
-        r#"
-name: inputs
-agents:
-  stdin: {run: 'cat > stdin.txt; cat "$QUORUM_PROMPT_FILE" > stdin-file.txt'}
-  file: {run: 'cat > file-stdin.txt; cat "$QUORUM_PROMPT_FILE" > file.txt; cat {promptFile} > placeholder.txt', input: file}
-  none: {run: 'cat > none-stdin.txt; echo "[${QUORUM_PROMPT_FILE-unset}]" > none.txt', input: none}
-tasks:
-  - {title: s, assignTo: stdin, description: words for s}
-  - {title: f, assignTo: file, description: words for f}
-  - {title: n, assignTo: none, description: words for n}
-"#,
-    );
+    let workspace = Mission::new()
+        .agent("stdin", r#"cat > stdin.txt; cat "$QUORUM_PROMPT_FILE" > stdin-file.txt"#)
+        .agent_with("file", json!({
+            "run": r#"cat > file-stdin.txt; cat "$QUORUM_PROMPT_FILE" > file.txt; cat {promptFile} > placeholder.txt"#,
+            "input": "file",
+        }))
+        .agent_with("none", json!({
+            "run": r#"cat > none-stdin.txt; echo "[${QUORUM_PROMPT_FILE-unset}]" > none.txt"#,
+            "input": "none",
+        }))
+        .task("s", |t| t.set("description", "words for s"))
+        .task("f", |t| t.by("file").set("description", "words for f"))
+        .task("n", |t| t.by("none").set("description", "words for n"))
+        .workspace();
     workspace.run_json(0, &[]);
     assert!(workspace.read("stdin.txt").contains("words for s"));
     assert_eq!(workspace.read("stdin.txt"), workspace.read("stdin-file.txt"));
@@ -156,20 +157,13 @@ tasks:
 
 /// A worker that leaves this as its result file, and a reader that keeps what it is told of it.
 fn with_result(script: &str) -> Workspace {
-    Workspace::with(&format!(
-        r#"
-name: result
-agents:
-  worker:
-    run: |
-      echo from stdout
-      {script}
-  reader: {{run: [/bin/sh, '@agents/keep-prompt.sh', read]}}
-tasks:
-  - {{title: work, assignTo: worker}}
-  - {{title: next, assignTo: reader, dependsOn: [work]}}
-"#
-    ))
+    Mission::new()
+        .key("name", "result")
+        .worker(format!("echo from stdout\n{script}\n"))
+        .keeps_prompts("reader", "read")
+        .tasks(["work"])
+        .task("next", |t| t.by("reader").needs("work"))
+        .workspace()
 }
 
 #[test]
@@ -230,13 +224,7 @@ fn every_end_but_exit_0_is_a_failure() {
         ("kill -TERM $$", "signal 15"),
         ("echo the-reason >&2; exit 3", "the-reason"),
     ] {
-        let workspace = Workspace::with(&format!(
-            "
-name: ends
-agents: {{worker: {{run: '{end}'}}}}
-tasks: [{{title: work, maxAttempts: 1}}]
-"
-        ));
+        let workspace = Mission::new().worker(end).task("work", |t| t.attempts(1)).workspace();
         let document = workspace.run_json(3, &[]);
         let failure = &task(&document, "work")["failure"];
         assert_eq!(failure["mode"], "error", "{end}");
@@ -246,19 +234,13 @@ tasks: [{{title: work, maxAttempts: 1}}]
 
 #[test]
 fn ten_megabytes_of_output_do_not_fill_memory_and_are_cut_for_the_judge() {
-    let workspace = Workspace::with(
-        "
-name: talkative
-agents:
-  worker: {run: 'echo the-beginning; yes 0123456789012345678901234567890123456789012345678 | head -c 10000000; echo the-end'}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-  reader: {run: [/bin/sh, '@agents/keep-prompt.sh', read]}
-tasks:
-  - {title: work, assignTo: worker}
-  - {title: next, assignTo: reader, dependsOn: [work], review: none}
-",
-    );
-    workspace.judge("judge", &["SCORE: 90"]);
+    let workspace = Mission::new()
+        .worker("echo the-beginning; yes 0123456789012345678901234567890123456789012345678 | head -c 10000000; echo the-end")
+        .judge("judge", &["SCORE: 90"])
+        .keeps_prompts("reader", "read")
+        .tasks(["work"])
+        .task("next", |t| t.by("reader").needs("work").unreviewed())
+        .workspace();
     workspace.bash("ulimit -v 400000; exec \"$0\" run mission.yaml").exits(0);
     let asked = workspace.asked("judge", 1);
     assert!(asked.len() < 40_000, "{}", asked.len());
@@ -269,16 +251,11 @@ tasks:
 
 #[test]
 fn the_judge_of_a_long_output_sees_its_end_and_how_much_was_cut() {
-    let workspace = Workspace::with(
-        "
-name: talkative
-agents:
-  worker: {run: 'yes 0123456789012345678901234567890123456789012345678 | head -c 1000000; echo the-end'}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks: [{title: work, assignTo: worker}]
-",
-    );
-    workspace.judge("judge", &["SCORE: 90"]);
+    let workspace = Mission::new()
+        .worker("yes 0123456789012345678901234567890123456789012345678 | head -c 1000000; echo the-end")
+        .judge("judge", &["SCORE: 90"])
+        .tasks(["work"])
+        .workspace();
     workspace.run_json(0, &[]);
     let asked = workspace.asked("judge", 1);
     assert!(asked.contains("the-end"));
@@ -287,16 +264,11 @@ tasks: [{title: work, assignTo: worker}]
 
 #[test]
 fn output_that_is_not_text_does_no_harm() {
-    let workspace = Workspace::with(
-        r#"
-name: binary
-agents:
-  worker: {run: "head -c 5000 /dev/urandom; printf '\\000\\033[31mred\\377'"}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks: [{title: work, assignTo: worker}]
-"#,
-    );
-    workspace.judge("judge", &["SCORE: 90"]);
+    let workspace = Mission::new()
+        .worker(r"head -c 5000 /dev/urandom; printf '\000\033[31mred\377'")
+        .judge("judge", &["SCORE: 90"])
+        .tasks(["work"])
+        .workspace();
     workspace.run_json(0, &[]);
     assert!(!workspace.asked("judge", 1).contains('\u{1b}'));
 }
@@ -329,13 +301,10 @@ tasks:
 
 #[test]
 fn secrets_of_the_environment_are_not_kept_in_the_state() {
-    let workspace = Workspace::with(
-        "
-name: secret
-agents: {worker: {run: 'true', env: {KEY: '${SECRET}'}}}
-tasks: [{title: one}]
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": "true", "env": {"KEY": "${SECRET}"}}))
+        .tasks(["one"])
+        .workspace();
     workspace.quorum_with(&[("SECRET", "hunter2-in-the-state")], &["run", "mission.yaml"]).exits(0);
     let found = std::process::Command::new("grep")
         .args(["-r", "hunter2-in-the-state", "."])

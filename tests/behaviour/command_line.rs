@@ -1,6 +1,8 @@
 //! The command line as a whole: help, manual pages, pages of the docs, variables, names that commands had.
 
-use crate::support::Workspace;
+use serde_json::json;
+
+use crate::support::{Mission, Workspace};
 
 const ONE: &str =
     "{name: m, agents: {a: {run: 'true'}}, settings: {evaluate: false}, tasks: [{title: t, assignTo: a}]}";
@@ -174,10 +176,13 @@ fn a_file_with_agents_alone_may_say_who_reviews() {
 
 #[test]
 fn a_script_that_its_interpreter_will_not_find_is_named_beforehand() {
-    let workspace = Workspace::with(
-        "{name: m, workspace: work, agents: {a: {run: [sh, agents/x.sh]}}, settings: {evaluate: false, maxRetries: 0}, \
-         tasks: [{title: t, assignTo: a}]}",
-    );
+    let workspace = Mission::new()
+        .agent_with("a", json!({"run": ["sh", "agents/x.sh"]}))
+        .key("workspace", "work")
+        .setting("evaluate", false)
+        .setting("maxRetries", 0)
+        .tasks(["t"])
+        .workspace();
     workspace.quorum(&["run"]).exits(3).says(&["agent 'a': there is no `agents/x.sh` in the workspace"]);
     workspace.write("agents/x.sh", "true\n");
     workspace.quorum(&["run"]).exits(3).says(&["`run: [agents/x.sh]` finds it"]);

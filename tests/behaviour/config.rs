@@ -1,8 +1,8 @@
 //! `quorum config show`: every layer is named, and the strongest wins.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::Workspace;
+use crate::support::{Mission, Workspace};
 
 const MISSION: &str = "name: m\nagents: {a: {run: 'true'}}\nsettings: {maxRetries: 5, evalThreshold: 70}\n\
                        tasks: [{title: one}]\n";
@@ -101,10 +101,14 @@ fn a_mission_that_is_wrong_is_said() {
 
 #[test]
 fn every_key_has_a_row_with_its_value_and_where_it_comes_from() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {a: {run: 'true'}}\nbudget: {maxTokens: 9}\nsettings: {protect: [a], sla: {warningThreshold: 0.5}}\n\
-         tasks: [{title: one}]\n",
-    );
+    let workspace = Mission::new()
+        .key("name", "m")
+        .agent("a", "true")
+        .key("budget", json!({"maxTokens": 9}))
+        .setting("protect", ["a"])
+        .setting("sla", json!({"warningThreshold": 0.5}))
+        .tasks(["one"])
+        .workspace();
     workspace.write(
         "quorum.yaml",
         "settings: {protect: [b], budget: {maxTokens: 7, maxTime: 2h}, prices: {m: {input: 1, output: 2}}, \

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::operator::on_record;
-use crate::support::{Workspace, attempts, standing, task, wait_for};
+use crate::support::{Mission, Workspace, attempts, standing, task, wait_for};
 
 fn failure<'a>(document: &'a Value, title: &str) -> &'a Value {
     &task(document, title)["failure"]
@@ -117,15 +117,13 @@ fn retries_are_counted_behind_the_first_attempt() {
 #[test]
 fn a_judge_that_throws_costs_no_attempt() {
     // polpo 50, with the opposite result: the work is not done again because nobody could judge it.
-    let workspace = Workspace::with(
-        "
-name: a judge that throws
-agents:
-  worker: {run: echo x >> acts}
-  judge: {run: 'cat > /dev/null; exit 1', role: reviewer}
-tasks: [{title: work, assignTo: worker, expectations: [{type: llm_review, criteria: good, reviewers: [judge]}]}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo x >> acts")
+        .reviewer("judge", "cat > /dev/null; exit 1")
+        .task("work", |t| {
+            t.expects(json!({"type": "llm_review", "criteria": "good", "reviewers": ["judge"]}))
+        })
+        .workspace();
     let document = workspace.run_json(6, &[]);
     assert_eq!(attempts(&document, "work"), ["execute"]);
     assert_eq!(workspace.lines("acts").len(), 1);
@@ -134,16 +132,14 @@ tasks: [{title: work, assignTo: worker, expectations: [{type: llm_review, criter
 #[test]
 fn a_time_limit_of_a_task_is_held() {
     // polpo 55
-    let workspace = Workspace::with(
-        "
-name: limits
-agents: {slow: {run: 'exec sleep 100', input: none}}
-settings: {maxRetries: 0, taskTimeout: 250}
-tasks:
-  - {title: by itself, maxDuration: 100, review: none}
-  - {title: by the settings, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "limits")
+        .agent_with("slow", json!({"run": "exec sleep 100", "input": "none"}))
+        .setting("maxRetries", 0)
+        .setting("taskTimeout", 250)
+        .task("by itself", |t| t.set("maxDuration", 100).unreviewed())
+        .task("by the settings", |t| t.unreviewed())
+        .workspace();
     let document = workspace.run_json(3, &[]);
     for title in ["by itself", "by the settings"] {
         assert_eq!(failure(&document, title)["mode"], "timeout", "{title}");
@@ -160,20 +156,15 @@ tasks:
 #[test]
 fn what_is_called_off_ends_what_is_done_stays_and_nothing_is_tried_again() {
     // polpo 53, 58, 85
-    let workspace = Workspace::with(
-        "
-name: called off
-agents:
-  quick: {run: 'true', input: none}
-  slow: {run: 'echo yes > there; exec sleep 100', input: none}
-settings: {concurrency: 1}
-tasks:
-  - {title: first, assignTo: quick, review: none}
-  - {title: second, assignTo: slow, review: none, dependsOn: [first]}
-  - {title: third, assignTo: quick, review: none, dependsOn: [first], priority: 0.1}
-  - {title: fourth, assignTo: quick, review: none, dependsOn: [third]}
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("quick", json!({"run": "true", "input": "none"}))
+        .agent_with("slow", json!({"run": "echo yes > there; exec sleep 100", "input": "none"}))
+        .setting("concurrency", 1)
+        .task("first", |t| t.unreviewed())
+        .task("second", |t| t.by("slow").unreviewed().needs("first"))
+        .task("third", |t| t.unreviewed().needs("first").set("priority", 0.1))
+        .task("fourth", |t| t.unreviewed().needs("third"))
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
     wait_for("the slow one", || workspace.exists("there"));
     workspace.quorum(&["cancel", "nobody", "--yes"]).exits(2);
@@ -209,20 +200,17 @@ fn a_mission_without_tasks_is_refused() {
 #[test]
 fn a_gate_speaks_once_and_what_it_said_holds() {
     // polpo 69, 71, 72
-    let workspace = Workspace::with(
-        "
-name: once
-agents:
-  bad: {run: 'exit 1', input: none}
-  good: {run: 'true', input: none}
-settings: {maxRetries: 0}
-tasks:
-  - {title: before, assignTo: bad, review: none}
-  - {title: behind, assignTo: good, review: none}
-  - {title: beside, assignTo: good, review: none}
-qualityGates: [{name: door, afterTasks: [before], blocksTasks: [behind], requireAllPassed: true}]
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("bad", json!({"run": "exit 1", "input": "none"}))
+        .agent_with("good", json!({"run": "true", "input": "none"}))
+        .key("qualityGates", json!([
+            {"name": "door", "afterTasks": ["before"], "blocksTasks": ["behind"], "requireAllPassed": true},
+        ]))
+        .setting("maxRetries", 0)
+        .task("before", |t| t.unreviewed())
+        .task("behind", |t| t.by("good").unreviewed())
+        .task("beside", |t| t.by("good").unreviewed())
+        .workspace();
     workspace.run_json(3, &[]);
     for _ in 0..3 {
         workspace.resume_json(3, &[]);

@@ -6,11 +6,6 @@ use serde_json::{Value, json};
 use crate::operator::only_approval;
 use crate::support::{Workspace, attempts, standing, task};
 
-fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
-    let events = workspace.events().into_iter();
-    events.filter(|event| event["event"] == name).collect()
-}
-
 /// Two tasks, one behind the other, of an agent that keeps a note of each.
 fn two(top: &str, settings: &str, second: &str) -> Workspace {
     Workspace::with(&format!(
@@ -30,7 +25,7 @@ tasks:
 fn each_wave_has_its_plan_before_it_and_what_it_brought_behind_it() {
     let workspace = two("", "", "");
     workspace.run_json(0, &[]);
-    let plans = named(&workspace, "ledger:plan");
+    let plans = workspace.events().named("ledger:plan");
     let numbers: Vec<_> = plans.iter().map(|plan| (&plan["version"], &plan["wave"])).collect();
     assert_eq!(numbers, [(&json!(1), &json!(1)), (&json!(2), &json!(2))]);
     assert_eq!(
@@ -38,7 +33,7 @@ fn each_wave_has_its_plan_before_it_and_what_it_brought_behind_it() {
         json!([{"title": "a", "agent": "w", "description": "The first part.",
                 "acceptance": ["The first part is there."]}])
     );
-    let brought = named(&workspace, "ledger:progress");
+    let brought = workspace.events().named("ledger:progress");
     let of = |key: &str| brought.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
     assert_eq!(of("completed"), [1, 2]);
     assert_eq!(of("stall"), [0, 0]);
@@ -55,7 +50,10 @@ fn each_wave_has_its_plan_before_it_and_what_it_brought_behind_it() {
 fn ledgers_that_a_chain_leaves_out_are_not_kept() {
     let workspace = two("", "middleware: {coordination: [clarification_gate]}", "");
     workspace.run_json(0, &[]);
-    assert!(named(&workspace, "ledger:plan").is_empty() && named(&workspace, "ledger:progress").is_empty());
+    assert!(
+        workspace.events().named("ledger:plan").is_empty()
+            && workspace.events().named("ledger:progress").is_empty()
+    );
 }
 
 #[test]
@@ -137,12 +135,12 @@ fn after_three_waves_that_brought_nothing_a_person_is_told_and_no_agent_asked() 
     let workspace = in_vain("");
     let document = workspace.run_json(3, &[]);
     assert_eq!(workspace.lines("asked.txt").len(), 2);
-    let escalated = named(&workspace, "task:escalated");
+    let escalated = workspace.events().named("task:escalated");
     assert_eq!(escalated.len(), 1, "{escalated:?}");
     assert_eq!((&escalated[0]["title"], &escalated[0]["kind"]), (&json!("t3"), &json!("no_progress")));
     assert!(escalated[0]["evidence"].as_str().unwrap().contains("3 waves in a row brought nothing"));
     assert_eq!(task(&document, "t3")["failure"]["mode"], "cascade");
-    let brought = named(&workspace, "ledger:progress");
+    let brought = workspace.events().named("ledger:progress");
     let told: Vec<_> = brought.iter().map(|row| (&row["stall"], &row["action"])).collect();
     assert_eq!(
         told,
@@ -155,7 +153,7 @@ fn without_the_ledger_the_orchestrator_is_asked_as_long_as_work_fails() {
     let workspace = in_vain(", middleware: {coordination: [coordination_replan]}");
     workspace.run_json(3, &[]);
     assert_eq!(workspace.lines("asked.txt").len(), 5);
-    assert!(named(&workspace, "task:escalated").is_empty());
+    assert!(workspace.events().named("task:escalated").is_empty());
 }
 
 #[test]
@@ -181,10 +179,10 @@ tasks: [{{title: whole, assignTo: lead, expectations: [{{type: test, command: 't
     let workspace = mission("");
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "part"), ["execute"]);
-    let cues = named(&workspace, "authority:cues");
+    let cues = workspace.events().named("authority:cues");
     let cues: Vec<_> = cues.iter().map(|row| (&row["title"], &row["in"], &row["cues"])).collect();
     assert_eq!(cues, [(&json!("part"), &json!("result"), &json!(2))]);
     let workspace = mission("middleware: {coordination: []}");
     workspace.run_json(0, &[]);
-    assert!(named(&workspace, "authority:cues").is_empty());
+    assert!(workspace.events().named("authority:cues").is_empty());
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Workspace, task, wait_for};
+use crate::support::{Mission, Workspace, task, wait_for};
 
 const MISSION: &str = "
 name: handed down
@@ -174,15 +174,12 @@ fn false_green_34_the_gate_of_delegated_work_rests_on_no_file_that_nobody_protec
         (json!({"requireCompilation": true}), "compileCommand"),
     ];
     for (verify, words) in refused {
-        let workspace = Workspace::with(
-            "name: handed down
-agents:
-  lead: {run: 'cp delegate.json \"$QUORUM_TASK_DIR\"/delegate.json; echo planned'}
-  worker: {run: 'echo exit 0 > check.sh; echo work'}
-settings: {evaluate: false}
-tasks: [{title: plan, assignTo: lead}]
-",
-        );
+        let workspace = Mission::new()
+            .agent("lead", r#"cp delegate.json "$QUORUM_TASK_DIR"/delegate.json; echo planned"#)
+            .worker("echo exit 0 > check.sh; echo work")
+            .setting("evaluate", false)
+            .tasks(["plan"])
+            .workspace();
         workspace.write("check.sh", "exit 1");
         let sub_task = json!({"title": "part", "assignTo": "worker", "verify": verify});
         workspace.write("delegate.json", sub_task.to_string());
@@ -195,16 +192,15 @@ tasks: [{title: plan, assignTo: lead}]
 
 #[test]
 fn a_turn_may_end_beside_work_that_was_handed_down_since_it_began() {
-    let workspace = Workspace::with(
-        "name: beside
-agents:
-  early: {run: 'until test -e began; do sleep 0.02; done; touch mission.yaml; echo work'}
-  lead: {run: 'cp delegate.json \"$QUORUM_TASK_DIR\"/delegate.json; echo planned'}
-  late: {run: 'echo > began; until test -e go; do sleep 0.02; done; echo work'}
-settings: {evaluate: false, concurrency: 3}
-tasks: [{title: first, assignTo: early}, {title: plan, assignTo: lead, expectations: [{type: script, command: 'true'}]}]
-",
-    );
+    let workspace = Mission::new()
+        .agent("early", "until test -e began; do sleep 0.02; done; touch mission.yaml; echo work")
+        .agent("lead", r#"cp delegate.json "$QUORUM_TASK_DIR"/delegate.json; echo planned"#)
+        .agent("late", "echo > began; until test -e go; do sleep 0.02; done; echo work")
+        .setting("evaluate", false)
+        .setting("concurrency", 3)
+        .tasks(["first"])
+        .task("plan", |t| t.by("lead").expects(json!({"type": "script", "command": "true"})))
+        .workspace();
     workspace.write("delegate.json", json!({"title": "part", "assignTo": "late"}).to_string());
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the first", || {

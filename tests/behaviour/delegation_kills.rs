@@ -5,22 +5,17 @@ use serde_json::{Value, json};
 
 use crate::operator::on_record;
 use crate::support::{
-    BINARY, Workspace, attempts, is_alive, parent, read_pid, standing, task, wait_for, wait_for_file,
+    BINARY, Mission, Workspace, attempts, is_alive, parent, read_pid, standing, task, wait_for, wait_for_file,
 };
 
 /// A lead that hands two tasks down, a worker that does them, and what waits for all of it. Everybody notes each turn.
 fn handed_down(lead: &str, check: &str, worker: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: handed down
-agents:
-  lead: {{run: [/bin/sh, lead.sh]}}
-  worker: {{run: [/bin/sh, worker.sh]}}
-tasks:
-  - {{title: plan, assignTo: lead, review: none, expectations: [{{type: script, command: '{check}'}}]}}
-  - {{title: ship, assignTo: worker, dependsOn: [plan], review: none}}
-"
-    ));
+    let workspace = Mission::new()
+        .agent_with("lead", json!({"run": ["/bin/sh", "lead.sh"]}))
+        .agent_with("worker", json!({"run": ["/bin/sh", "worker.sh"]}))
+        .task("plan", |t| t.unreviewed().expects(json!({"type": "script", "command": check})))
+        .task("ship", |t| t.by("worker").needs("plan").unreviewed())
+        .workspace();
     let script = |what: &str| {
         format!("echo \"$QUORUM_TASK $QUORUM_ATTEMPT $QUORUM_TURN\" >> log\n{what}\n")
             .replace("@quorum", BINARY)

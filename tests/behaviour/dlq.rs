@@ -1,9 +1,9 @@
 //! `quorum dlq`: what failed for good, tried again by itself and by hand.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::Workspace;
 use crate::support::journal;
+use crate::support::{Mission, Workspace};
 
 /// A mission whose channel works once a file is there.
 const MISSION: &str = "name: m
@@ -145,10 +145,11 @@ fn a_damaged_queue_is_said_and_stops_no_run() {
 
 #[test]
 fn a_judge_that_cannot_be_asked_is_a_letter_that_its_run_asks_again() {
-    let workspace = Workspace::with(
-        "name: m\nagents:\n  w: {run: 'true'}\n  j: {run: 'echo HTTP 401 Unauthorized >&2; exit 1', role: reviewer}\n\
-         tasks: [{title: t, assignTo: w, expectations: [{type: llm_review, criteria: good, reviewers: [j]}]}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("w", "true")
+        .reviewer("j", "echo HTTP 401 Unauthorized >&2; exit 1")
+        .task("t", |t| t.expects(json!({"type": "llm_review", "criteria": "good", "reviewers": ["j"]})))
+        .workspace();
     workspace.quorum(&["run", "mission.yaml"]).exits(6);
     let letter = only(&workspace);
     assert_eq!(letter["operation"], "judge:j");
@@ -163,10 +164,16 @@ fn a_judge_that_cannot_be_asked_is_a_letter_that_its_run_asks_again() {
 
 #[test]
 fn an_agent_changes_no_letter() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {w: {run: '\"$QUORUM_BINARY\" dlq resolve x 2> said; test $? = 9', env: {QUORUM_BINARY: '${QUORUM_BINARY}'}}}\n\
-         tasks: [{title: t}]\n",
-    );
+    let workspace = Mission::new()
+        .agent_with(
+            "w",
+            json!({
+                "run": r#""$QUORUM_BINARY" dlq resolve x 2> said; test $? = 9"#,
+                "env": {"QUORUM_BINARY": "${QUORUM_BINARY}"},
+            }),
+        )
+        .tasks(["t"])
+        .workspace();
     let binary = env!("CARGO_BIN_EXE_quorum");
     workspace.quorum_with(&[("QUORUM_BINARY", binary)], &["run", "mission.yaml"]).exits(0);
     assert!(workspace.read("said").contains("refused to agents"), "{}", workspace.read("said"));
@@ -209,8 +216,6 @@ fn a_letter_that_no_journal_tells_of_is_delivered_to_nobody() {
 #[test]
 fn a_tool_call_that_timed_out_for_good_is_a_dead_letter() {
     use crate::support::model::{Model, results, says, wants};
-    use serde_json::json;
-
     let model = Model::new(|body| match results(body).len() {
         // The first runs out of its time and is made again, which goes well; the second never does.
         0 | 2 => wants(&[(
@@ -220,11 +225,13 @@ fn a_tool_call_that_timed_out_for_good_is_a_dead_letter() {
         1 => wants(&[("run", json!({"shell": "sleep 61", "timeoutSeconds": 1}))]),
         _ => says("I tried."),
     });
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents: {{w: {{adapter: openai, model: m, baseUrl: '{}', tools: [run]}}}}\n\
-         tasks: [{{title: work, review: none}}]\n",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .agent_with(
+            "w",
+            json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": ["run"]}),
+        )
+        .task("work", |t| t.unreviewed())
+        .workspace();
     workspace.run_json(0, &[]);
     let letter = only(&workspace);
     assert_eq!(

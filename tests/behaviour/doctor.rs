@@ -1,8 +1,8 @@
 //! `quorum doctor`: what is missing is found before anything is spent.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Running, Workspace, wait_for_file};
+use crate::support::{Mission, Running, Workspace, wait_for_file};
 
 const FIT: &str = "name: m\nagents:\n  worker: {run: [sh, -c, 'true'], env: {TOKEN: '${MY_TOKEN}'}}\n  \
                    judge: {adapter: openai, baseUrl: 'http://127.0.0.1:9/v1', model: m, role: reviewer}\n\
@@ -50,10 +50,11 @@ fn what_is_missing_is_named_all_at_once() {
 
 #[test]
 fn an_agent_that_no_task_needs_is_only_a_warning() {
-    let workspace = Workspace::with(
-        "name: m\nagents:\n  a: {run: 'true'}\n  idle: {run: [no-such-program]}\n\
-         tasks: [{title: one, assignTo: a}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("a", "true")
+        .agent_with("idle", json!({"run": ["no-such-program"]}))
+        .tasks(["one"])
+        .workspace();
     let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
     assert_eq!(check(&document, "agent idle").0, "warn", "{document:#}");
 }

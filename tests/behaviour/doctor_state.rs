@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::storage::interrupted;
 use crate::support::journal;
-use crate::support::{Workspace, standing, wait_for_file};
+use crate::support::{Mission, Workspace, standing, wait_for_file};
 
 /// The journal with one changed byte in its `line`-th line, from 1; and what stands before that line.
 fn damage(workspace: &Workspace, line: usize) -> (Vec<u8>, Vec<u8>) {
@@ -172,8 +172,7 @@ fn assert_told(workspace: &Workspace, line: usize) {
 #[test]
 fn an_outcome_before_the_damage_is_not_the_outcome() {
     // All is done and the session has ended with ok; what came behind it, an operator's redo say, is unreadable.
-    let workspace =
-        Workspace::with("name: x\nagents: {worker: {run: 'echo x >> log'}}\ntasks: [{title: one}]\n");
+    let workspace = Mission::new().worker("echo x >> log").tasks(["one"]).workspace();
     workspace.run_json(0, &["--run-id", "r1"]);
     let lines = fs::read_to_string(workspace.journal()).expect("it is there").lines().count();
     workspace.quorum(&["resume", "r1", "--redo", "one"]).exits(0);
@@ -203,9 +202,10 @@ fn what_cannot_be_kept_is_refused() {
     assert_eq!(fs::read(workspace.journal()).expect("it is there"), bad);
 
     // Nor is a run at work.
-    let workspace = Workspace::with(
-        "name: x\nagents: {worker: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}}\ntasks: [{title: one}]\n",
-    );
+    let workspace = Mission::new()
+        .worker("echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .tasks(["one"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
     wait_for_file(&workspace.path("started"));
     workspace.quorum(&keep).exits(9).says(&["held by process"]);

@@ -3,19 +3,15 @@
 use serde_json::json;
 
 use crate::support::journal;
-use crate::support::{Workspace, standing, task};
+use crate::support::{Mission, Workspace, standing, task};
 
 #[test]
 fn an_echo_worker_answers_with_its_prompt_and_needs_nothing() {
-    let workspace = Workspace::with(
-        "
-name: echoes
-agents: {parrot: {adapter: echo}}
-tasks:
-  - {title: one, assignTo: parrot, description: Say after me.}
-  - {title: two, assignTo: parrot, dependsOn: [one]}
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("parrot", json!({"adapter": "echo"}))
+        .task("one", |t| t.set("description", "Say after me."))
+        .task("two", |t| t.needs("one"))
+        .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "one"), ("done", "unreviewed"));
     assert_eq!(standing(&document, "two"), ("done", "unreviewed"));
@@ -33,13 +29,11 @@ tasks:
 
 #[test]
 fn an_echo_agent_is_not_asked_to_judge_unless_named_or_by_role() {
-    let workspace = Workspace::with(
-        "
-name: not a judge
-agents: {worker: {run: echo 'SCORE 100'}, parrot: {adapter: echo}}
-tasks: [{title: work, assignTo: worker}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo 'SCORE 100'")
+        .agent_with("parrot", json!({"adapter": "echo"}))
+        .tasks(["work"])
+        .workspace();
     assert_eq!(standing(&workspace.run_json(0, &[]), "work"), ("done", "unreviewed"));
 }
 

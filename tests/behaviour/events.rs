@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::events::{assert_work_is_whole, is};
-use crate::support::{Workspace, wait_for_file};
+use crate::support::{Mission, Workspace, wait_for_file};
 
 /// The table of the life cycle (semantics, section 5). Written down again on purpose.
 const LEGAL: [(&str, &[&str]); 7] = [
@@ -66,30 +66,25 @@ fn names(events: &[Value]) -> Vec<&str> {
 
 #[test]
 fn a_run_with_everything_in_it_is_lawful_and_told_by_its_public_names() {
-    let workspace = Workspace::with(
-        "
-name: everything
-qualityThreshold: 95
-agents:
-  worker: {run: echo work}
-  breaker: {run: exit 1}
-  slow: {run: sleep 60}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-  mute: {run: 'true'}
-settings: {concurrency: 2}
-tasks:
-  - {title: reworked, assignTo: worker, review: required, expectations: [{type: test, command: 'true'}, {type: file_exists, paths: [mission.yaml]}]}
-  - {title: broken, assignTo: breaker, maxAttempts: 2}
-  - {title: late, assignTo: slow, maxDuration: 200, maxAttempts: 1}
-  - {title: after, assignTo: worker, dependsOn: [broken]}
-  - {title: referred, assignTo: worker, maxAttempts: 1, expectations: [{type: llm_review, criteria: x, reviewers: [mute]}]}
-  - {title: behind, assignTo: worker, review: none}
-qualityGates:
-  - {name: open, afterTasks: [reworked], blocksTasks: [behind]}
-  - {name: shut, afterTasks: [broken], blocksTasks: [behind], requireAllPassed: true}
-",
-    );
-    workspace.judge("judge", &["SCORE: 10", "SCORE: 11"]);
+    let workspace = Mission::new()
+        .worker("echo work")
+        .agent("breaker", "exit 1")
+        .agent("slow", "sleep 60")
+        .judge("judge", &["SCORE: 10", "SCORE: 11"])
+        .agent("mute", "true")
+        .key("qualityThreshold", 95)
+        .key("qualityGates", json!([
+            {"name": "open", "afterTasks": ["reworked"], "blocksTasks": ["behind"]},
+            {"name": "shut", "afterTasks": ["broken"], "blocksTasks": ["behind"], "requireAllPassed": true},
+        ]))
+        .setting("concurrency", 2)
+        .task("reworked", |t| t.set("review", "required").check("true").expects(json!({"type": "file_exists", "paths": ["mission.yaml"]})))
+        .task("broken", |t| t.by("breaker").attempts(2))
+        .task("late", |t| t.by("slow").set("maxDuration", 200).attempts(1))
+        .task("after", |t| t.needs("broken"))
+        .task("referred", |t| t.attempts(1).expects(json!({"type": "llm_review", "criteria": "x", "reviewers": ["mute"]})))
+        .task("behind", |t| t.unreviewed())
+        .workspace();
     workspace.run_json(3, &[]);
     let events = workspace.events();
     assert_lawful(&events, false);
@@ -124,14 +119,11 @@ qualityGates:
 
 #[test]
 fn the_last_event_of_every_session_is_its_end() {
-    let workspace = Workspace::with(
-        "
-name: sessions
-agents:
-  worker: {run: 'echo $QUORUM_TURN > turn; while [ ! -e go ]; do sleep 0.02; done'}
-tasks: [{title: one}, {title: two, dependsOn: [one]}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo $QUORUM_TURN > turn; while [ ! -e go ]; do sleep 0.02; done")
+        .tasks(["one"])
+        .task("two", |t| t.needs("one"))
+        .workspace();
     let mut sessions = 0;
     for (command, signal) in [(&["run", "mission.yaml"][..], Signal::INT), (&["resume"], Signal::TERM)] {
         let running = workspace.start(command);
@@ -156,14 +148,10 @@ tasks: [{title: one}, {title: two, dependsOn: [one]}]
 
 #[test]
 fn followed_events_end_with_the_session_and_miss_nothing() {
-    let workspace = Workspace::with(
-        "
-name: followed
-agents:
-  worker: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
-tasks: [{title: one}, {title: two}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .tasks(["one", "two"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "-j", "1"]);
     wait_for_file(&workspace.path("started"));
     let follower = workspace.start(&["events", "--follow", "--format", "jsonl"]);

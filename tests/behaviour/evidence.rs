@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::events::is;
-use crate::support::{RUN_AS_R1, Workspace, attempts, gate, standing, task, wait_for_file};
+use crate::support::{Mission, RUN_AS_R1, Workspace, attempts, gate, standing, task, wait_for_file};
 
 /// One task with these keys, whose agent is this shell script.
 fn one_task(script: &str, keys: &str) -> Workspace {
@@ -137,17 +137,12 @@ fn a_test_that_only_claims_to_be_green_is_not() {
 
 #[test]
 fn a_gate_over_work_that_was_not_verified_fails() {
-    let workspace = Workspace::with(
-        "
-name: gated
-agents: {worker: {run: 'true'}}
-tasks:
-  - {title: work, verify: {commands: ['false'], maxAttempts: 0}}
-  - {title: next}
-qualityGates:
-  - {name: door, afterTasks: [work], blocksTasks: [next]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("true")
+        .key("qualityGates", json!([{"name": "door", "afterTasks": ["work"], "blocksTasks": ["next"]}]))
+        .task("work", |t| t.set("verify", json!({"commands": ["false"], "maxAttempts": 0})))
+        .tasks(["next"])
+        .workspace();
     let document = workspace.run_json(4, &[]);
     assert_eq!(gate(&document, "door")["state"], "failed");
     assert_eq!(standing(&document, "next"), ("pending", ""));
@@ -235,18 +230,13 @@ fn a_run_that_is_killed_in_the_middle_of_a_gate_goes_on_with_it() {
 
 #[test]
 fn changes_by_somebody_else_are_nobodys() {
-    let workspace = Workspace::with(
-        "
-name: two at once
-agents:
-  idler: {run: 'echo yes > begun; while ! test -e a; do sleep 0.02; done'}
-  writer: {run: 'while ! test -e begun; do sleep 0.02; done; echo x > a'}
-settings: {concurrency: 2}
-tasks:
-  - {title: idle, assignTo: idler, targetFiles: [a], verify: {requireFileChanges: true}}
-  - {title: write, assignTo: writer}
-",
-    );
+    let workspace = Mission::new()
+        .agent("idler", "echo yes > begun; while ! test -e a; do sleep 0.02; done")
+        .agent("writer", "while ! test -e begun; do sleep 0.02; done; echo x > a")
+        .setting("concurrency", 2)
+        .task("idle", |t| t.files(["a"]).set("verify", json!({"requireFileChanges": true})))
+        .task("write", |t| t.by("writer"))
+        .workspace();
     let document = workspace.run_json(5, &[]);
     assert_eq!(standing(&document, "idle"), ("done", "unverified"), "{document:#}");
     assert_eq!(of_kind(&workspace, "task:nudge").len(), 0, "there is nothing to tell it");

@@ -1,7 +1,8 @@
 //! Declared checks: commands, files, metrics, and the files a task promises.
 
-use crate::support::events::is;
-use crate::support::{Workspace, attempts, standing, task};
+use serde_json::json;
+
+use crate::support::{Mission, Workspace, attempts, standing, task};
 
 /// One attempt at a task whose worker is this script and that expects this.
 fn expecting(worker: &str, expectations: &str) -> Workspace {
@@ -106,31 +107,24 @@ fn a_check_that_takes_too_long_fails_and_is_killed() {
     assert_eq!(standing(&document, "work"), ("failed", ""));
     let pid = crate::support::read_pid(&workspace.path("check.pid"));
     assert!(!crate::support::is_alive(pid));
-    let events = workspace.events();
-    let finished = events.iter().find(|event| is(event, "work:ended check")).unwrap();
+    let finished = workspace.events().first_named("work:ended check");
     let message = finished["message"].to_string();
     assert!(message.contains("time-out") && message.contains("so far"), "{message}");
 }
 
 #[test]
 fn all_failed_checks_are_told_and_no_judge_is_asked() {
-    let workspace = Workspace::with(
-        "
-name: all of them
-agents:
-  worker: {run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}
-  judge: {run: 'touch touched', role: reviewer}
-tasks:
-  - title: work
-    assignTo: worker
-    maxAttempts: 2
-    expectations:
-      - {type: test, command: 'echo first-output; exit 7'}
-      - {type: script, command: 'true'}
-      - {type: file_exists, paths: [nowhere.txt]}
-      - {type: llm_review, criteria: good}
-",
-    );
+    let workspace = Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .reviewer("judge", "touch touched")
+        .task("work", |t| {
+            t.attempts(2)
+                .check("echo first-output; exit 7")
+                .expects(json!({"type": "script", "command": "true"}))
+                .expects(json!({"type": "file_exists", "paths": ["nowhere.txt"]}))
+                .expects(json!({"type": "llm_review", "criteria": "good"}))
+        })
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert!(!workspace.exists("touched"));
     assert_eq!(task(&document, "work")["points"], serde_json::json!(null));
@@ -142,18 +136,21 @@ tasks:
 
 #[test]
 fn checks_run_where_they_are_told_to() {
-    let workspace = Workspace::with(
-        "
-name: places
-workspace: work
-agents: {worker: {run: mkdir -p sub}}
-tasks:
-  - title: one
-    expectations:
-      - {type: script, command: 'pwd > /dev/null; test \"$(basename \"$PWD\")\" = work'}
-      - {type: script, command: 'test \"$(basename \"$PWD\")\" = sub', cwd: sub}
-",
-    );
+    let workspace = Mission::new()
+        .worker("mkdir -p sub")
+        .key("workspace", "work")
+        .task("one", |t| {
+            t.expects(json!({
+                "type": "script",
+                "command": r#"pwd > /dev/null; test "$(basename "$PWD")" = work"#,
+            }))
+            .expects(json!({
+                "type": "script",
+                "command": r#"test "$(basename "$PWD")" = sub"#,
+                "cwd": "sub",
+            }))
+        })
+        .workspace();
     workspace.run_json(0, &[]);
 }
 
@@ -167,18 +164,11 @@ fn a_check_cannot_outlive_the_run() {
 
 /// A task that promises two files and has a judge that would pass anything.
 fn promising(worker: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: promises
-agents:
-  worker: {{run: '{worker}'}}
-  judge: {{run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}}
-tasks:
-  - {{title: work, assignTo: worker, targetFiles: [one.txt, two.txt]}}
-"
-    ));
-    workspace.judge("judge", &["SCORE: 100"]);
-    workspace
+    Mission::new()
+        .worker(worker)
+        .judge("judge", &["SCORE: 100"])
+        .task("work", |t| t.files(["one.txt", "two.txt"]))
+        .workspace()
 }
 
 #[test]
@@ -199,17 +189,13 @@ fn promised_files_that_are_all_missing_or_empty_spend_no_judge() {
 #[test]
 fn a_metric_that_prints_more_than_a_number_is_a_failed_check_however_much_it_prints() {
     for command in ["echo 95; yes 99 | head -c 20000", "echo 95; yes '' | head -c 20000; echo 10"] {
-        let workspace = Workspace::with(&format!(
-            "
-name: long metric
-agents: {{worker: {{run: echo work}}}}
-tasks:
-  - title: work
-    maxAttempts: 1
-    expectations:
-      - {{type: metric, name: coverage, min: 80, command: \"{command}\"}}
-"
-        ));
+        let workspace = Mission::new()
+            .worker("echo work")
+            .task("work", |t| {
+                t.attempts(1)
+                    .expects(json!({"type": "metric", "name": "coverage", "min": 80, "command": command}))
+            })
+            .workspace();
         workspace.run_json(3, &[]);
         let told =
             workspace.events().iter().any(|event| event.to_string().contains("one number and nothing else"));

@@ -27,11 +27,6 @@ tasks:
     workspace
 }
 
-fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
-    let events = workspace.events().into_iter();
-    events.filter(|event| event["event"] == name).collect()
-}
-
 #[test]
 fn without_an_orchestrator_it_is_skipped_and_so_is_what_hangs_on_it() {
     let workspace = failing("exit 1", "", "first");
@@ -39,9 +34,9 @@ fn without_an_orchestrator_it_is_skipped_and_so_is_what_hangs_on_it() {
     for title in ["second", "third"] {
         assert_eq!(task(&document, title)["failure"]["mode"], "cascade");
     }
-    assert_eq!(named(&workspace, "deadlock:detected")[0]["title"], "second");
-    assert_eq!(named(&workspace, "deadlock:unresolvable").len(), 2);
-    assert_eq!(named(&workspace, "deadlock:resolving"), Vec::<Value>::new());
+    assert_eq!(workspace.events().named("deadlock:detected")[0]["title"], "second");
+    assert_eq!(workspace.events().count("deadlock:unresolvable"), 2);
+    assert_eq!(workspace.events().named("deadlock:resolving"), Vec::<Value>::new());
 }
 
 #[test]
@@ -58,7 +53,7 @@ fn half_of_the_files_are_enough_and_the_work_is_degraded() {
         prompt.contains("The task 'first' failed. Of its files these are there, perhaps unfinished: a."),
         "{prompt}"
     );
-    assert_eq!(named(&workspace, "deadlock:resolved")[0]["action"], "artifacts");
+    assert_eq!(workspace.events().named("deadlock:resolved")[0]["action"], "artifacts");
 
     // None, or only empty ones, are not.
     let workspace = failing(": > a; : > b; exit 1", order, "first");

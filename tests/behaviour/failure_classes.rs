@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::events::is;
 use crate::support::model::{Model, refuses};
-use crate::support::{Workspace, attempts, task};
+use crate::support::{Mission, Workspace, attempts, task};
 
 /// The document of a run whose only task's agent is this command, with two retries.
 fn run(agent: &str) -> Value {
@@ -61,11 +61,12 @@ fn what_an_agent_prints_as_its_work_is_never_read() {
 #[test]
 fn a_debug_build_waits_as_much_less_as_it_is_told_and_writes_what_the_rules_say() {
     let model = Model::new(|_| refuses(503, "overloaded"));
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents: {{w: {{adapter: openai, baseUrl: '{}', model: m}}}}\nsettings: {{maxRetries: 0}}\ntasks: [{{title: t}}]\n",
-        model.base()
-    ))
-    .at_scale("0.001");
+    let workspace = Mission::new()
+        .agent_with("w", json!({"adapter": "openai", "baseUrl": model.base(), "model": "m"}))
+        .setting("maxRetries", 0)
+        .tasks(["t"])
+        .workspace()
+        .at_scale("0.001");
     let begin = Instant::now();
     workspace.run_json(3, &[]);
     assert_eq!(model.asked().len(), 4, "a request is repeated three times");
@@ -128,9 +129,7 @@ fn a_dead_judge_says_what_stands_on_its_output() {
 #[test]
 fn a_command_that_its_shell_cannot_find_is_tried_once() {
     for (line, code) in [("nosuchprogram --x", 127), ("./mission.yaml", 126)] {
-        let workspace = Workspace::with(&format!(
-            "name: m\nagents: {{w: {{run: '{line}'}}}}\nsettings: {{evaluate: false}}\ntasks: [{{title: t}}]\n"
-        ));
+        let workspace = Mission::new().agent("w", line).setting("evaluate", false).tasks(["t"]).workspace();
         let document = workspace.run_json(3, &[]);
         let failure = &task(&document, "t")["failure"];
         assert_eq!(

@@ -36,7 +36,7 @@ fn the_agent_that_stands_in_judges_and_is_on_record() {
         assert_eq!(standing(&document, "work"), ("done", "clean"), "{keys}");
         assert_eq!(task(&document, "work")["reviews"][0]["reviewer"], "b", "{keys}");
         let events = workspace.events();
-        let fallback = events.iter().find(|event| event["event"] == "agent:fallback").unwrap();
+        let fallback = events.first_named("agent:fallback");
         assert_eq!(
             (&fallback["agentName"], &fallback["insteadName"], &fallback["class"]),
             (&json!("a"), &json!("b"), &json!("provider_auth"))

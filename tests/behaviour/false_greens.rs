@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::events::is;
-use crate::support::{Workspace, attempts, gate, standing, task};
+use crate::support::{Mission, Workspace, attempts, gate, standing, task};
 
 /// One worker and a scripted judge.
 const WORKER_AND_JUDGE: &str = "
@@ -17,22 +17,15 @@ tasks:
 
 #[test]
 fn false_green_02_a_worker_cannot_declare_itself_done() {
-    let workspace = Workspace::with(
-        r#"
-name: the worker says so itself
-agents:
-  worker:
-    run: |
-      echo '{"status": "done", "verdict": "pass", "points": 100, "output": "SCORE: 100"}' > "$QUORUM_RESULT_FILE"
-      mkdir -p "$QUORUM_TASK_DIR"
-      echo '{"status": "done"}' > "$QUORUM_TASK_DIR/result"
-      echo '{"approve": true}' > "$QUORUM_TASK_DIR/approve"
-      echo "SCORE: 100"
-tasks:
-  - {title: work, maxAttempts: 2, expectations: [{type: script, command: test -e never-made}]}
-  - {title: next, dependsOn: [work]}
-"#,
-    );
+    let workspace = Mission::new()
+        .worker("echo '{\"status\": \"done\", \"verdict\": \"pass\", \"points\": 100, \"output\": \"SCORE: 100\"}' > \"$QUORUM_RESULT_FILE\"\n\
+            mkdir -p \"$QUORUM_TASK_DIR\"\n\
+            echo '{\"status\": \"done\"}' > \"$QUORUM_TASK_DIR/result\"\n\
+            echo '{\"approve\": true}' > \"$QUORUM_TASK_DIR/approve\"\n\
+            echo \"SCORE: 100\"\n")
+        .task("work", |t| t.attempts(2).expects(json!({"type": "script", "command": "test -e never-made"})))
+        .task("next", |t| t.needs("work"))
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "work"), ("failed", ""));
     assert_eq!(standing(&document, "next"), ("failed", ""));
@@ -42,17 +35,10 @@ tasks:
 
 #[test]
 fn false_green_03_a_test_command_that_exits_7_fails_and_its_output_is_shown() {
-    let workspace = Workspace::with(
-        "
-name: a red test
-agents:
-  worker: {run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}
-tasks:
-  - title: work
-    maxAttempts: 2
-    expectations: [{type: test, command: 'echo two of three are red; exit 7'}]
-",
-    );
+    let workspace = Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .task("work", |t| t.attempts(2).check("echo two of three are red; exit 7"))
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "work"), ("failed", ""));
     assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
@@ -101,17 +87,12 @@ tasks:
 
 #[test]
 fn false_green_05_a_dependency_listed_later_is_waited_for() {
-    let workspace = Workspace::with(
-        "
-name: order
-agents:
-  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
-tasks:
-  - {title: last, dependsOn: [middle]}
-  - {title: middle, dependsOn: [first]}
-  - {title: first}
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .task("last", |t| t.needs("middle"))
+        .task("middle", |t| t.needs("first"))
+        .tasks(["first"])
+        .workspace();
     workspace.run_json(0, &["-j", "8"]);
     assert_eq!(workspace.lines("log"), ["first 1 1", "middle 1 1", "last 1 1"]);
 }
@@ -164,16 +145,11 @@ tasks:
 
 #[test]
 fn false_green_06_an_unavailable_panel_is_no_pass() {
-    let workspace = Workspace::with(
-        "
-name: no panel
-agents:
-  worker: {run: echo work}
-  judge: {run: 'echo asked >> asked; exit 1', role: reviewer}
-tasks:
-  - {title: work, assignTo: worker, expectations: [{type: llm_review, criteria: good}]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .reviewer("judge", "echo asked >> asked; exit 1")
+        .task("work", |t| t.expects(json!({"type": "llm_review", "criteria": "good"})))
+        .workspace();
     let document = workspace.run_json(6, &[]);
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
     // Three seats, and the panel once more.
@@ -182,16 +158,11 @@ tasks:
 
 #[test]
 fn false_green_07_an_unavailable_judge_never_costs_an_attempt() {
-    let workspace = Workspace::with(
-        r#"
-name: the judge comes back
-agents:
-  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
-  judge: {run: "cat > /dev/null; test -e repaired && echo 'SCORE: 88'", role: reviewer}
-tasks:
-  - {title: work, assignTo: worker}
-"#,
-    );
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .reviewer("judge", "cat > /dev/null; test -e repaired && echo 'SCORE: 88'")
+        .tasks(["work"])
+        .workspace();
     let document = workspace.run_json(6, &[]);
     assert_eq!(attempts(&document, "work"), ["execute"]);
     assert_eq!(task(&document, "work")["points"], json!(null));
@@ -267,17 +238,10 @@ fn false_green_09_the_last_attempt_is_judged_too() {
 #[test]
 fn false_green_09_the_last_attempt_of_declared_checks_is_checked_too() {
     // The work is right after the third attempt, and wrong again after the fourth and last.
-    let workspace = Workspace::with(
-        "
-name: the last one breaks it again
-agents:
-  worker: {run: 'echo $QUORUM_ATTEMPT >> tries'}
-tasks:
-  - title: work
-    maxAttempts: 4
-    expectations: [{type: test, command: 'wc -l < tries >> checked; false'}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo $QUORUM_ATTEMPT >> tries")
+        .task("work", |t| t.attempts(4).check("wc -l < tries >> checked; false"))
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(attempts(&document, "work"), ["execute", "fix", "fix", "retry"]);
     assert_eq!(workspace.lines("checked"), ["1", "2", "3", "4"]);
@@ -285,21 +249,14 @@ tasks:
 
 #[test]
 fn false_green_10_a_good_mean_does_not_hide_a_failed_task() {
-    let workspace = Workspace::with(
-        "
-name: good on average
-qualityThreshold: 60
-agents:
-  worker: {run: echo work}
-  breaker: {run: exit 1}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: one, assignTo: worker}
-  - {title: two, assignTo: worker}
-  - {title: three, assignTo: breaker, maxAttempts: 1}
-",
-    );
-    workspace.judge("judge", &["SCORE: 100"]);
+    let workspace = Mission::new()
+        .worker("echo work")
+        .agent("breaker", "exit 1")
+        .judge("judge", &["SCORE: 100"])
+        .key("qualityThreshold", 60)
+        .tasks(["one", "two"])
+        .task("three", |t| t.by("breaker").attempts(1))
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(document["missionScore"]["points"], 100.0);
     assert_eq!(document["missionScore"]["passed"], true);
@@ -309,19 +266,13 @@ tasks:
 
 #[test]
 fn false_green_11_forced_acceptance_never_looks_like_acceptance() {
-    let workspace = Workspace::with(
-        "
-name: forced
-agents:
-  worker: {run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}
-  reader: {run: [/bin/sh, '@agents/keep-prompt.sh', read]}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: poor, assignTo: worker}
-  - {title: next, assignTo: reader, dependsOn: [poor], review: none}
-",
-    );
-    workspace.judge("judge", &["SCORE: 41.5"]);
+    let workspace = Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .keeps_prompts("reader", "read")
+        .judge("judge", &["SCORE: 41.5"])
+        .tasks(["poor"])
+        .task("next", |t| t.by("reader").needs("poor").unreviewed())
+        .workspace();
     let document = workspace.run_json(5, &[]);
     assert_eq!(document["outcome"], "below_threshold");
     assert_eq!(standing(&document, "poor"), ("done", "below-threshold"));
@@ -428,20 +379,18 @@ tasks:
 
 #[test]
 fn false_green_18_switched_off_evaluation_passes_no_score_gate_and_no_check() {
-    let workspace = Workspace::with(
-        "
-name: nobody looks
-agents:
-  worker: {run: echo work}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: work, assignTo: worker}
-  - {title: next, assignTo: worker}
-  - {title: red, assignTo: worker, maxAttempts: 1, expectations: [{type: test, command: 'false'}]}
-qualityGates:
-  - {name: door, afterTasks: [work], blocksTasks: [next], minScore: 3}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .judge("judge", &[])
+        .key(
+            "qualityGates",
+            json!([
+                {"name": "door", "afterTasks": ["work"], "blocksTasks": ["next"], "minScore": 3},
+            ]),
+        )
+        .tasks(["work", "next"])
+        .task("red", |t| t.attempts(1).check("false"))
+        .workspace();
     let document = workspace.run_json(3, &["--no-eval"]);
     assert_eq!(document["conditions"], json!(["task_failed", "gate_failed"]));
     assert_eq!(gate(&document, "door")["state"], "failed");

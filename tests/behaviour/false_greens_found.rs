@@ -4,7 +4,7 @@
 use crate::supervision::{burgled, orphaned};
 use crate::support::journal;
 use crate::support::model::{Model, says};
-use crate::support::{RUN_AS_R1, Workspace, attempts, gate, is_alive, read_pid, standing, task};
+use crate::support::{Mission, RUN_AS_R1, Workspace, attempts, gate, is_alive, read_pid, standing, task};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -181,20 +181,16 @@ fn false_green_38_a_gate_opens_over_failed_tasks_only_where_that_is_written() {
 
 #[test]
 fn false_green_38_a_gate_does_not_open_over_tasks_that_were_called_off() {
-    let workspace = Workspace::with(
-        "
-name: called off
-agents:
-  ok: {run: echo work}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: good, assignTo: ok}
-  - {title: rest, assignTo: ok, requiresApproval: true}
-  - {title: deploy, assignTo: ok}
-qualityGates: [{name: halfway, afterTasks: [good, rest], blocksTasks: [deploy], minScore: 60}]
-",
-    );
-    workspace.judge("judge", &["SCORE: 90"]);
+    let workspace = Mission::new()
+        .agent("ok", "echo work")
+        .judge("judge", &["SCORE: 90"])
+        .key("qualityGates", json!([
+            {"name": "halfway", "afterTasks": ["good", "rest"], "blocksTasks": ["deploy"], "minScore": 60},
+        ]))
+        .tasks(["good"])
+        .task("rest", |t| t.approved())
+        .tasks(["deploy"])
+        .workspace();
     workspace.run_json(8, &[]);
     workspace.quorum(&["cancel", "rest", "--yes"]).exits(0);
     let document = workspace.resume_json(3, &[]);
@@ -358,32 +354,27 @@ fn false_green_31_tests_that_the_authors_code_rewrites_while_they_run() {
 
 #[test]
 fn false_green_31_tests_that_another_turn_swaps_and_restores() {
-    let workspace = Workspace::with(
-        "
-name: swapped while they run
-agents:
-  worker: {run: 'true'}
-  vandal:
-    run: |
-      until test -e checking; do sleep 0.01; done
-      cp -p tests/check.sh kept; echo exit 0 > tests/check.sh; touch swapped
-      until test -e tried; do sleep 0.01; done
-      cp -p kept tests/check.sh; touch restored
-settings: {protect: [tests/check.sh], concurrency: 2}
-tasks:
-  - title: work
-    assignTo: worker
-    maxAttempts: 1
-    expectations:
-      - type: test
-        command: |
-          touch checking; until test -e swapped; do sleep 0.01; done
-          code=0; sh tests/check.sh || code=$?
-          touch tried; until test -e restored; do sleep 0.01; done
-          exit $code
-  - {title: beside, assignTo: vandal, review: none, maxAttempts: 1}
-",
-    );
+    let workspace = Mission::new()
+        .worker("true")
+        .agent(
+            "vandal",
+            "until test -e checking; do sleep 0.01; done\n\
+            cp -p tests/check.sh kept; echo exit 0 > tests/check.sh; touch swapped\n\
+            until test -e tried; do sleep 0.01; done\n\
+            cp -p kept tests/check.sh; touch restored\n",
+        )
+        .setting("protect", ["tests/check.sh"])
+        .setting("concurrency", 2)
+        .task("work", |t| {
+            t.attempts(1).check(
+                "touch checking; until test -e swapped; do sleep 0.01; done\n\
+            code=0; sh tests/check.sh || code=$?\n\
+            touch tried; until test -e restored; do sleep 0.01; done\n\
+            exit $code\n",
+            )
+        })
+        .task("beside", |t| t.by("vandal").unreviewed().attempts(1))
+        .workspace();
     workspace.write("tests/check.sh", "test -e right");
     let finished =
         workspace.start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"]).finish().exits(3);
@@ -423,15 +414,15 @@ tasks:
         assert_protected(&workspace, "work", &format!("{script} was changed"));
     }
     // An approver's, for the task that is approved next.
-    let workspace = Workspace::with(
-        "
-name: who approves
-agents: {worker: {run: 'echo exit 0 > approve.sh'}}
-tasks:
-  - {title: work, review: none}
-  - {title: next, review: none, dependsOn: [work], requiresApproval: {approvers: [{command: sh approve.sh}]}}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo exit 0 > approve.sh")
+        .task("work", |t| t.unreviewed())
+        .task("next", |t| {
+            t.unreviewed()
+                .needs("work")
+                .set("requiresApproval", json!({"approvers": [{"command": "sh approve.sh"}]}))
+        })
+        .workspace();
     workspace.write("approve.sh", "exit 1");
     assert_protected(&workspace, "work", "approve.sh was changed");
 }
@@ -439,17 +430,19 @@ tasks:
 #[test]
 fn false_green_35_a_recording_that_the_worker_edits() {
     let model = Model::new(|_| says("Thin work.\nSCORE: 10"));
-    let workspace = Workspace::with(&format!(
-        "
-name: judged from a recording
-agents:
-  worker: {{run: 'test -d forged && cp forged/* tape/replies/; echo work'}}
-  judge: {{adapter: openai, baseUrl: '{}', model: m, role: reviewer}}
-tasks:
-  - {{title: work, assignTo: worker, maxAttempts: 1, review: required}}
-",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .worker("test -d forged && cp forged/* tape/replies/; echo work")
+        .agent_with(
+            "judge",
+            json!({
+                "adapter": "openai",
+                "baseUrl": model.base(),
+                "model": "m",
+                "role": "reviewer",
+            }),
+        )
+        .task("work", |t| t.attempts(1).set("review", "required"))
+        .workspace();
     let document = workspace.run_json(5, &["--record", "tape"]);
     assert_eq!(task(&document, "work")["points"], 10.0);
     let replies = std::fs::read_dir(workspace.path("tape/replies")).expect("replies were recorded");
@@ -560,18 +553,13 @@ fn false_green_26_what_a_parallel_task_overwrote_does_not_stand() {
 
 #[test]
 fn false_green_26_what_a_later_task_removed_does_not_stand() {
-    let workspace = Workspace::with(
-        "
-name: a later task tidies up
-agents:
-  writer: {run: 'echo done > calc.py'}
-  tidy: {run: 'rm calc.py'}
-settings: {evaluate: false}
-tasks:
-  - {title: a, assignTo: writer, targetFiles: [calc.py]}
-  - {title: b, assignTo: tidy, dependsOn: [a]}
-",
-    );
+    let workspace = Mission::new()
+        .agent("writer", "echo done > calc.py")
+        .agent("tidy", "rm calc.py")
+        .setting("evaluate", false)
+        .task("a", |t| t.files(["calc.py"]))
+        .task("b", |t| t.by("tidy").needs("a"))
+        .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "a"), ["execute", "fix"], "it is done again");
     assert_eq!(attempts(&document, "b"), ["execute"]);
@@ -583,18 +571,13 @@ tasks:
 
 #[test]
 fn false_green_26_a_fresh_checkout_without_the_work_is_not_resumed() {
-    let workspace = Workspace::with(
-        "
-name: the state alone was kept
-agents:
-  writer: {run: 'echo x >> turns; echo one > One.txt'}
-  other: {run: 'touch touched'}
-settings: {evaluate: false}
-tasks:
-  - {title: One, assignTo: writer, targetFiles: [One.txt]}
-  - {title: Two, assignTo: other, dependsOn: [One], requiresApproval: true}
-",
-    );
+    let workspace = Mission::new()
+        .agent("writer", "echo x >> turns; echo one > One.txt")
+        .agent("other", "touch touched")
+        .setting("evaluate", false)
+        .task("One", |t| t.files(["One.txt"]))
+        .task("Two", |t| t.by("other").needs("One").approved())
+        .workspace();
     let document = workspace.run_json(8, &[]);
     let id = document["approvals"][0]["id"].as_str().expect("it has an id").to_owned();
     std::fs::remove_file(workspace.path("One.txt")).expect("it is there");
@@ -640,24 +623,19 @@ tasks:
 
 #[test]
 fn false_green_26_a_verdict_about_other_files_does_not_count() {
-    let workspace = Workspace::with(
-        "
-name: files change while they are judged
-agents:
-  worker: {run: 'echo good > out.txt'}
-  other: {run: 'until test -e asked; do sleep 0.02; done; echo evil > out.txt; touch changed'}
-  judge:
-    role: reviewer
-    run: |
-      prompt=$(cat); echo x >> calls; touch asked
-      until test -e changed; do sleep 0.02; done
-      case $prompt in *evil*) echo 'SCORE: 10' ;; *) echo 'SCORE: 95' ;; esac
-settings: {concurrency: 2}
-tasks:
-  - {title: work, assignTo: worker, targetFiles: [out.txt], maxAttempts: 1, onExhausted: fail}
-  - {title: beside, assignTo: other, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo good > out.txt")
+        .agent("other", "until test -e asked; do sleep 0.02; done; echo evil > out.txt; touch changed")
+        .reviewer(
+            "judge",
+            "prompt=$(cat); echo x >> calls; touch asked\n\
+            until test -e changed; do sleep 0.02; done\n\
+            case $prompt in *evil*) echo 'SCORE: 10' ;; *) echo 'SCORE: 95' ;; esac\n",
+        )
+        .setting("concurrency", 2)
+        .task("work", |t| t.files(["out.txt"]).attempts(1).set("onExhausted", "fail"))
+        .task("beside", |t| t.by("other").unreviewed())
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(workspace.lines("calls").len(), 2, "it is judged once more");
     assert_eq!(standing(&document, "work"), ("failed", ""));

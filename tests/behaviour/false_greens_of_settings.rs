@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Finished, Workspace, standing, task};
+use crate::support::{Finished, Mission, Workspace, standing, task};
 
 const MISSION: &str = "
 name: judged
@@ -186,9 +186,12 @@ fn a_later_session_with_reviews_off_says_so_for_the_whole_run() {
 
 #[test]
 fn false_green_36_a_chain_that_asks_no_person_is_told_where_only_settings_say_so() {
-    let workspace = Workspace::with(
-        "name: m\nautonomy: locked\nagents: {w: {run: 'echo done'}}\nsettings: {evaluate: false}\ntasks: [{title: a}, {title: b}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("w", "echo done")
+        .key("autonomy", "locked")
+        .setting("evaluate", false)
+        .tasks(["a", "b"])
+        .workspace();
     workspace.run_json(8, &["--run-id", "asked"]);
     workspace.write("quorum.yaml", "settings:\n  middleware: {agent: [], coordination: []}\n");
     let document = workspace.quorum(&["run", "mission.yaml", "--json", "--fresh", "--yes"]).json();

@@ -1,25 +1,23 @@
 //! What was found is told: causes of failures and findings of accepted work, in every output.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Workspace, junit, task};
+use crate::support::{Mission, Workspace, junit, task};
 
 /// Work that two reviewers accept at the bar, with a finding that nobody should miss.
 fn accepted_with_a_finding() -> Workspace {
-    let workspace = Workspace::with(
-        "
-name: accepted with a finding
-agents:
-  worker: {run: 'cat > /dev/null; echo done'}
-  alice: {run: [/bin/sh, '@agents/judge.sh', alice], role: reviewer}
-  bob: {run: [/bin/sh, '@agents/judge.sh', bob], role: reviewer}
-tasks:
-  - title: work
-    assignTo: worker
-    expectations:
-      - {type: llm_review, reviewers: [alice, bob], dimensions: [{name: security, weight: 1}]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("cat > /dev/null; echo done")
+        .judge("alice", &[])
+        .judge("bob", &[])
+        .task("work", |t| {
+            t.expects(json!({
+                "type": "llm_review",
+                "reviewers": ["alice", "bob"],
+                "dimensions": [{"name": "security", "weight": 1}],
+            }))
+        })
+        .workspace();
     let reply = r#"{"dimensions": [{"dimension": "security", "score": 3, "reasoning": "so so"}],
         "findings": [{"severity": "high", "description": "A password is committed", "evidence": "app.py:1"}]}"#;
     workspace.judge("alice", &[reply]);
@@ -60,16 +58,13 @@ fn a_severe_finding_of_accepted_work_is_in_every_output() {
 
 #[test]
 fn a_failed_check_says_why_on_the_screen_and_in_the_document() {
-    let workspace = Workspace::with(
-        "
-name: a secret
-agents: {worker: {run: 'true'}}
-settings: {maxRetries: 0, maxFixAttempts: 0}
-tasks:
-  - title: decide
-    expectations: [{type: test, command: 'echo \"app.py:1 looks like a secret\"; exit 1'}]
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "a secret")
+        .worker("true")
+        .setting("maxRetries", 0)
+        .setting("maxFixAttempts", 0)
+        .task("decide", |t| t.check(r#"echo "app.py:1 looks like a secret"; exit 1"#))
+        .workspace();
     let finished = workspace.quorum(&["run", "mission.yaml"]).exits(3);
     let block = finished.stdout;
     assert!(block.contains("decide: quality: a check failed"), "{block}");
@@ -82,16 +77,7 @@ tasks:
 
 #[test]
 fn a_score_alone_is_no_finding() {
-    let workspace = Workspace::with(
-        "
-name: a score alone
-agents:
-  worker: {run: 'true'}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks: [{title: work, assignTo: worker}]
-",
-    );
-    workspace.judge("judge", &["SCORE: 41"]);
+    let workspace = Mission::new().worker("true").judge("judge", &["SCORE: 41"]).tasks(["work"]).workspace();
     workspace.quorum(&["run", "mission.yaml"]).exits(5);
     let document = workspace.status();
     assert_eq!(task(&document, "work")["findings"], serde_json::json!([]));
@@ -99,14 +85,7 @@ tasks: [{title: work, assignTo: worker}]
 
 #[test]
 fn a_run_that_was_called_off_is_cancelled_and_one_that_was_stopped_interrupted() {
-    let workspace = Workspace::with(
-        "
-name: called off
-agents: {worker: {run: 'true'}}
-tasks:
-  - {title: first, assignTo: worker, requiresApproval: true}
-",
-    );
+    let workspace = Mission::new().worker("true").task("first", |t| t.approved()).workspace();
     workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(8);
     workspace.quorum(&["cancel", "r1", "--yes"]).exits(0);
     let document = workspace.status();
@@ -126,15 +105,11 @@ fn a_finding_beside_a_score_is_told() {
         format!("It is good.\n\n```json\n{finding}\n```\n\nSCORE: 80"),
         format!("{finding}\nSCORE: 80"),
     ] {
-        let workspace = Workspace::with(
-            "name: beside a score
-agents:
-  worker: {run: 'cat > /dev/null; echo done'}
-  alice: {run: [/bin/sh, '@agents/judge.sh', alice], role: reviewer}
-tasks: [{title: work, assignTo: worker, review: required}]
-",
-        );
-        workspace.judge("alice", &[&reply]);
+        let workspace = Mission::new()
+            .worker("cat > /dev/null; echo done")
+            .judge("alice", &[&reply])
+            .task("work", |t| t.set("review", "required"))
+            .workspace();
         let document = workspace.run_json(0, &[]);
         let found = &task(&document, "work")["findings"];
         assert_eq!(found[0]["severity"], "high", "{reply}: {document:#}");

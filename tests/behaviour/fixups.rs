@@ -66,8 +66,7 @@ fn a_clean_fixup_makes_up_for_the_failure() {
     assert!(seen.stdout.contains("3 of 4 done, 1 superseded"), "{}", seen.stdout);
     workspace.quorum(&["status", "--exit-code"]).exits(0);
     assert_eq!(workspace.status()["tasks"], document["tasks"]);
-    let events = workspace.events();
-    let superseded = events.iter().find(|event| event["event"] == "task:superseded").unwrap();
+    let superseded = workspace.events().first_named("task:superseded");
     assert_eq!((&superseded["title"], &superseded["by"]), (&json!("work"), &json!("work (fixup)")));
 }
 

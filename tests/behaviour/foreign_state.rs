@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::storage::without_privileges;
 use crate::support::journal;
-use crate::support::{Workspace, standing, wait_for};
+use crate::support::{Mission, Workspace, standing, wait_for};
 
 /// A place in the state folder, what is made there, and what that is called.
 type Case<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
@@ -209,25 +209,13 @@ fn a_folder_that_becomes_a_link_in_mid_session_leads_nowhere() {
         ("runs", 1, "runs"),
     ] {
         let (place, words) = (&journal::with_names(place), &journal::with_names(words));
-        let workspace = Workspace::with(&format!(
-            "
-name: swapped
-agents:
-  vandal:
-    run: |
-      mkdir -p .polpo/@inbox
-      echo noise > .polpo/@inbox/noise.json
-      mkdir -p $(dirname .polpo/{place})
-      rm -rf .polpo/{place}; ln -s $PWD/decoy .polpo/{place}
-      echo noise > .polpo/@inbox/more.json
-      echo swapped > swapped
-      i=0; while [ ! -e go ] && [ $i -lt 400 ]; do sleep 0.02; i=$((i+1)); done
-  other: {{run: echo said}}
-tasks:
-  - {{title: one, assignTo: vandal, maxAttempts: 1}}
-  - {{title: two, assignTo: other, dependsOn: [one], maxAttempts: 1}}
-"
-        ));
+        let workspace = Mission::new()
+            .key("name", "swapped")
+            .agent("vandal", format!("mkdir -p .polpo/@inbox\necho noise > .polpo/@inbox/noise.json\nmkdir -p $(dirname .polpo/{place})\nrm -rf .polpo/{place}; ln -s $PWD/decoy .polpo/{place}\necho noise > .polpo/@inbox/more.json\necho swapped > swapped\ni=0; while [ ! -e go ] && [ $i -lt 400 ]; do sleep 0.02; i=$((i+1)); done\n"))
+            .agent("other", "echo said")
+            .task("one", |t| t.attempts(1))
+            .task("two", |t| t.by("other").needs("one").attempts(1))
+            .workspace();
         decoy(&workspace);
         let extra = |workspace: &Workspace| {
             // What the vandal itself wrote through its link.

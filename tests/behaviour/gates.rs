@@ -1,7 +1,9 @@
 //! Gates between tasks, the mission's own threshold, and `quorum gate`.
 
+use serde_json::json;
+
 use crate::support::journal;
-use crate::support::{Workspace, gate, standing, task};
+use crate::support::{Mission, Workspace, gate, standing, task};
 
 /// Two tasks before a door and one behind it, and one that has nothing to do with it.
 fn gated(gate: &str, settings: &str) -> Workspace {
@@ -106,24 +108,24 @@ fn a_halting_gate_lets_nothing_more_start() {
 
 #[test]
 fn quorum_gate_tells_what_the_state_says_and_changes_nothing() {
-    let workspace = Workspace::with(
-        "
-name: gates
-agents:
-  worker: {run: 'true'}
-  breaker: {run: exit 1}
-  slow: {run: 'sleep 60'}
-tasks:
-  - {title: good, assignTo: worker}
-  - {title: bad, assignTo: breaker, maxAttempts: 1}
-  - {title: slow, assignTo: slow, dependsOn: [good]}
-  - {title: last, assignTo: worker}
-qualityGates:
-  - {name: passes, afterTasks: [good], blocksTasks: [slow]}
-  - {name: fails, afterTasks: [bad], blocksTasks: [slow], requireAllPassed: true}
-  - {name: waits, afterTasks: [slow], blocksTasks: [last]}
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "gates")
+        .worker("true")
+        .agent("breaker", "exit 1")
+        .agent("slow", "sleep 60")
+        .key(
+            "qualityGates",
+            json!([
+                {"name": "passes", "afterTasks": ["good"], "blocksTasks": ["slow"]},
+                {"name": "fails", "afterTasks": ["bad"], "blocksTasks": ["slow"], "requireAllPassed": true},
+                {"name": "waits", "afterTasks": ["slow"], "blocksTasks": ["last"]},
+            ]),
+        )
+        .tasks(["good"])
+        .task("bad", |t| t.by("breaker").attempts(1))
+        .task("slow", |t| t.by("slow").needs("good"))
+        .tasks(["last"])
+        .workspace();
     workspace.run_json(3, &[]);
     let before = std::fs::read(workspace.journal()).unwrap();
     workspace.quorum(&["gate", "passes"]).exits(0);
@@ -172,14 +174,7 @@ fn the_missions_threshold_weighs_by_priority() {
 
 #[test]
 fn a_threshold_over_unscored_work_passes_without_points() {
-    let workspace = Workspace::with(
-        "
-name: unscored
-qualityThreshold: 5
-agents: {worker: {run: 'true'}}
-tasks: [{title: one}]
-",
-    );
+    let workspace = Mission::new().worker("true").key("qualityThreshold", 5).tasks(["one"]).workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(document["missionScore"]["points"], serde_json::json!(null));
     assert_eq!(document["missionScore"]["passed"], true);
@@ -214,16 +209,12 @@ qualityGates: [{{name: door, afterTasks: [a], blocksTasks: [b]{rule}}}]
 
 #[test]
 fn a_gate_that_waits_names_what_it_waits_for_in_every_document() {
-    let workspace = Workspace::with(
-        "
-name: waits
-agents: {worker: {run: echo work}}
-tasks:
-  - {title: a, requiresApproval: true}
-  - {title: b}
-qualityGates: [{name: door, afterTasks: [a], blocksTasks: [b]}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .key("qualityGates", json!([{"name": "door", "afterTasks": ["a"], "blocksTasks": ["b"]}]))
+        .task("a", |t| t.approved())
+        .tasks(["b"])
+        .workspace();
     let document = workspace.run_json(8, &[]);
     assert_eq!(gate(&document, "door")["state"], "waiting");
     assert_eq!(gate(&document, "door")["reason"], "not finished: a");
@@ -233,20 +224,16 @@ qualityGates: [{name: door, afterTasks: [a], blocksTasks: [b]}]
 
 #[test]
 fn what_would_mend_a_failed_gate_is_advised_before_its_override() {
-    let workspace = Workspace::with(
-        "
-name: shut
-agents:
-  worker: {run: echo work}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: good, assignTo: worker}
-  - {title: not so good, assignTo: worker, dependsOn: [good]}
-  - {title: later, assignTo: worker}
-qualityGates: [{name: door, afterTasks: [good, not so good], blocksTasks: [later], minScore: 90}]
-",
-    );
-    workspace.judge("judge", &["SCORE: 80", "SCORE: 70", "SCORE: 100"]);
+    let workspace = Mission::new()
+        .worker("echo work")
+        .judge("judge", &["SCORE: 80", "SCORE: 70", "SCORE: 100"])
+        .key("qualityGates", json!([
+            {"name": "door", "afterTasks": ["good", "not so good"], "blocksTasks": ["later"], "minScore": 90},
+        ]))
+        .tasks(["good"])
+        .task("not so good", |t| t.needs("good"))
+        .tasks(["later"])
+        .workspace();
     let shown = workspace.quorum(&["run", "--run-id", "r1"]).exits(4).stdout;
     let place = |words: &str| shown.find(words).unwrap_or_else(|| panic!("no '{words}' in {shown}"));
     let redo = place("quorum resume r1 --redo 'not so good'");

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::operator::{on_record, only_approval};
-use crate::support::events::is;
-use crate::support::{Running, Workspace, standing, task, wait_for};
+use crate::support::{Mission, Running, Workspace, standing, task, wait_for};
 
 fn held(by: &str) -> Workspace {
     Workspace::with(&format!(
@@ -27,11 +26,6 @@ tasks:
 const CHECKPOINT: &str =
     "checkpoints: [{name: go, afterTasks: [build], blocksTasks: [ship], message: look at staging}]";
 
-fn events(workspace: &Workspace, name: &str) -> Vec<Value> {
-    let all = workspace.events().into_iter();
-    all.filter(|event| is(event, name)).collect()
-}
-
 #[test]
 fn a_checkpoint_waits_for_a_person_once() {
     let workspace = held(CHECKPOINT);
@@ -46,7 +40,7 @@ fn a_checkpoint_waits_for_a_person_once() {
         (&json!("go"), &json!("checkpoint"), &json!("look at staging"), &Value::Null)
     );
     workspace.resume_json(8, &[]);
-    assert_eq!(events(&workspace, "hold:opened checkpoint").len(), 1);
+    assert_eq!(workspace.events().count("hold:opened checkpoint"), 1);
     assert_eq!(workspace.lines("done.log"), ["build"]);
     let page = workspace.quorum(&["status"]).exits(0).stdout;
     assert!(page.contains("checkpoint go: reached"), "{page}");
@@ -59,11 +53,11 @@ fn a_checkpoint_waits_for_a_person_once() {
     let document = workspace.resume_json(0, &[]);
     assert_eq!(document["checkpoints"][0]["state"], "passed");
     assert_eq!(workspace.lines("done.log"), ["build", "ship", "tell"]);
-    assert_eq!(events(&workspace, "hold:closed checkpoint yes")[0]["resolvedBy"], "ada");
+    assert_eq!(workspace.events().named("hold:closed checkpoint yes")[0]["resolvedBy"], "ada");
     // What was behind it is done again, and it is asked about again.
     let document = workspace.resume_json(8, &["--redo", "build"]);
     assert_eq!(document["checkpoints"][0]["state"], "reached");
-    assert_eq!(events(&workspace, "hold:opened checkpoint").len(), 2);
+    assert_eq!(workspace.events().count("hold:opened checkpoint"), 2);
 }
 
 #[test]
@@ -111,8 +105,8 @@ fn a_delay_waits_and_keeps_the_session_alive() {
     assert_eq!(workspace.lines("done.log"), ["build", "ship", "tell"]);
     assert_eq!(
         (
-            events(&workspace, "hold:opened delay").len(),
-            events(&workspace, "hold:closed delay expired").len()
+            workspace.events().count("hold:opened delay"),
+            workspace.events().count("hold:closed delay expired")
         ),
         (1, 1)
     );
@@ -133,15 +127,15 @@ fn a_kill_does_not_begin_a_delay_anew() {
     let until = document["delays"][0]["until"].clone();
     running.kill();
     let resumed = workspace.start(&["resume", "--json"]);
-    wait_for("the second session", || events(&workspace, "run:resumed").len() == 1);
+    wait_for("the second session", || workspace.events().count("run:resumed") == 1);
     // The same moment, not as much time once more.
     let document = workspace.status();
     if document["delays"][0]["state"] == "running" {
         assert_eq!(document["delays"][0]["until"], until);
     }
     resumed.finish().exits(0);
-    assert_eq!(events(&workspace, "hold:opened delay").len(), 1);
-    let over = events(&workspace, "hold:closed delay expired")[0]["at"].clone();
+    assert_eq!(workspace.events().count("hold:opened delay"), 1);
+    let over = workspace.events().named("hold:closed delay expired")[0]["at"].clone();
     assert!(over.as_str() >= until.as_str(), "{over} {until}");
 }
 
@@ -156,7 +150,7 @@ fn a_delay_that_passed_while_nobody_looked_is_over() {
         until.as_str().is_some_and(|until| *until < *now)
     });
     workspace.resume_json(0, &[]);
-    assert_eq!(events(&workspace, "hold:opened delay").len(), 1);
+    assert_eq!(workspace.events().count("hold:opened delay"), 1);
 }
 
 #[test]
@@ -168,16 +162,23 @@ fn a_delay_does_not_outlast_the_time_limit() {
 
 #[test]
 fn checkpoints_and_delays_tell_their_channels() {
-    let workspace = Workspace::with(
-        "name: told\nagents: {worker: {run: 'echo worked'}}\n\
-         channels: {ops: {type: file, path: ops.jsonl}, all: {type: file, path: all.jsonl}}\n\
-         settings: {evaluate: false, defaultChannels: [all]}\n\
-         tasks: [{title: a}, {title: b}, {title: c}]\n\
-         checkpoints:\n\
-         \x20 - {name: look, afterTasks: [a], blocksTasks: [b], message: have a look, notifyChannels: [ops]}\n\
-         \x20 - {name: again, afterTasks: [a], blocksTasks: [c]}\n\
-         delays: [{name: settle, afterTasks: [a], blocksTasks: [b], duration: 1, notifyChannels: [ops]}]\n",
-    );
+    let workspace = Mission::new()
+        .worker("echo worked")
+        .key("channels", json!({
+            "ops": {"type": "file", "path": "ops.jsonl"},
+            "all": {"type": "file", "path": "all.jsonl"},
+        }))
+        .key("checkpoints", json!([
+            {"name": "look", "afterTasks": ["a"], "blocksTasks": ["b"], "message": "have a look", "notifyChannels": ["ops"]},
+            {"name": "again", "afterTasks": ["a"], "blocksTasks": ["c"]},
+        ]))
+        .key("delays", json!([
+            {"name": "settle", "afterTasks": ["a"], "blocksTasks": ["b"], "duration": 1, "notifyChannels": ["ops"]},
+        ]))
+        .setting("evaluate", false)
+        .setting("defaultChannels", ["all"])
+        .tasks(["a", "b", "c"])
+        .workspace();
     workspace.run_json(8, &[]);
     let told = |file: &str| -> Vec<serde_json::Value> {
         let lines = workspace.lines(file).into_iter();

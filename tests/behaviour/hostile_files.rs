@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{BINARY, Finished, RUN_AS_R1, Workspace, standing, task, wait_for_file};
+use crate::support::{BINARY, Finished, Mission, RUN_AS_R1, Workspace, standing, task, wait_for_file};
 
 /// One agent runs this script, a judge who is content with everything looks at the outcome.
 fn vandal(script: &str) -> Workspace {
@@ -280,23 +280,23 @@ fn false_green_20_what_an_agent_left_in_the_place_of_a_prompt_is_not_written_to(
 #[test]
 fn false_green_20_what_another_said_cannot_be_changed_afterwards() {
     // `work` has ended and its judge thinks; `next` rewrites what it said and what was asked.
-    let workspace = Workspace::with(
-        "
-name: a forger
-agents:
-  worker: {run: echo poor work}
-  slow: {run: 'cat > /dev/null; echo asked >> asked; while ! test -e edited; do sleep 0.02; done; exit 1', role: reviewer}
-  forger:
-    run: |
-      while ! test -e asked; do sleep 0.02; done
-      for file in .polpo/runs/r1/@spool/@turn(0.1.1).out; do echo fine work > $file; done
-      echo > edited
-settings: {concurrency: 2, maxAssessmentRetries: 0}
-tasks:
-  - {title: work, assignTo: worker}
-  - {title: forger, assignTo: forger, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo poor work")
+        .reviewer(
+            "slow",
+            "cat > /dev/null; echo asked >> asked; while ! test -e edited; do sleep 0.02; done; exit 1",
+        )
+        .agent(
+            "forger",
+            "while ! test -e asked; do sleep 0.02; done\n\
+            for file in .polpo/runs/r1/@spool/@turn(0.1.1).out; do echo fine work > $file; done\n\
+            echo > edited\n",
+        )
+        .setting("concurrency", 2)
+        .setting("maxAssessmentRetries", 0)
+        .tasks(["work"])
+        .task("forger", |t| t.by("forger").unreviewed())
+        .workspace();
     let document = workspace.quorum(RUN_AS_R1).exits(6).json();
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
     // Its judges are asked again, and find that the evidence is gone.

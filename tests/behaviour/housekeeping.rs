@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Workspace, wait_for_file};
+use crate::support::{Mission, Workspace, wait_for_file};
 
 fn titled(title: &str, command: &str) -> String {
     format!("name: about {title}\nagents:\n  worker: {{run: '{command}'}}\ntasks: [{{title: {title}}}]\n")
@@ -113,19 +113,21 @@ fn clean_stays_away_while_somebody_writes_and_finishes_what_was_begun() {
 
 #[test]
 fn metrics_come_from_the_journal() {
-    let workspace = Workspace::with(
-        "
-name: measured
-agents:
-  worker: {run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}
-  breaker: {run: exit 1}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: panelled, assignTo: worker, expectations: [{type: llm_review, reviewers: 1, threshold: 3, dimensions: [{name: depth, weight: 1}]}]}
-  - {title: checked, assignTo: worker, dependsOn: [panelled], expectations: [{type: test, command: 'test $QUORUM_ATTEMPT -gt 1'}]}
-  - {title: broken, assignTo: breaker, maxAttempts: 2, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .agent("breaker", "exit 1")
+        .judge("judge", &[])
+        .task("panelled", |t| {
+            t.expects(json!({
+                "type": "llm_review",
+                "reviewers": 1,
+                "threshold": 3,
+                "dimensions": [{"name": "depth", "weight": 1}],
+            }))
+        })
+        .task("checked", |t| t.needs("panelled").check("test $QUORUM_ATTEMPT -gt 1"))
+        .task("broken", |t| t.by("breaker").attempts(2).unreviewed())
+        .workspace();
     let depth = |score: &str| {
         format!(r#"{{"scores": {{"depth": {{"reasoning": "so", "score": {score}}}}}, "findings": []}}"#)
     };

@@ -1,9 +1,9 @@
 //! The page for browsers, and `report` with all its kinds.
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Workspace, junit, wait_for_file};
+use crate::support::{Mission, Workspace, junit, wait_for_file};
 
 /// What a browser must never take for markup.
 const HOSTILE: &str = "</script></pre><img src=x onerror=alert(1)>";
@@ -95,16 +95,13 @@ fn the_page_tells_everything_and_takes_nobodys_words_for_markup() {
 
 #[test]
 fn a_good_run_has_a_green_page_and_writing_it_again_gives_the_same() {
-    let workspace = Workspace::with(
-        "
-name: good
-agents:
-  worker: {run: echo work}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks: [{title: one, assignTo: worker}, {title: two, assignTo: worker, dependsOn: [one]}]
-",
-    );
-    workspace.judge("judge", &["SCORE: 80"]);
+    let workspace = Mission::new()
+        .key("name", "good")
+        .worker("echo work")
+        .judge("judge", &["SCORE: 80"])
+        .tasks(["one"])
+        .task("two", |t| t.needs("one"))
+        .workspace();
     workspace.run_json(0, &["--report", "html=first.html"]);
     let page = workspace.read("first.html");
     assert_sound(&page);
@@ -120,14 +117,12 @@ tasks: [{title: one, assignTo: worker}, {title: two, assignTo: worker, dependsOn
 
 #[test]
 fn an_interrupted_run_leaves_a_page_that_is_not_green() {
-    let workspace = Workspace::with(
-        "
-name: interrupted
-agents:
-  worker: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
-tasks: [{title: one, review: none}, {title: two, review: none, dependsOn: [one]}]
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "interrupted")
+        .worker("echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .task("one", |t| t.unreviewed())
+        .task("two", |t| t.unreviewed().needs("one"))
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "--report", "html=report.html"]);
     wait_for_file(&workspace.path("started"));
     running.signal(Signal::INT);
@@ -145,9 +140,10 @@ tasks: [{title: one, review: none}, {title: two, review: none, dependsOn: [one]}
 
 #[test]
 fn a_killed_run_has_a_page_that_says_so() {
-    let workspace = Workspace::with(
-        "name: killed\nagents: {a: {run: 'echo > started; while :; do sleep 0.02; done'}}\ntasks: [{title: one, review: none}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("a", "echo > started; while :; do sleep 0.02; done")
+        .task("one", |t| t.unreviewed())
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
     running.kill();
@@ -203,8 +199,7 @@ fn report_writes_all_kinds_at_once_and_each_of_them_more_than_once() {
 
 #[test]
 fn stdout_holds_one_thing() {
-    let workspace =
-        Workspace::with("name: m\nagents: {a: {run: 'true'}}\ntasks: [{title: one, review: none}]\n");
+    let workspace = Mission::new().agent("a", "true").task("one", |t| t.unreviewed()).workspace();
     workspace.run_json(0, &[]);
     for (arguments, words) in [
         (&["report", "--html", "-", "--junit", "-"][..], "only one report can go to stdout"),
@@ -217,20 +212,18 @@ fn stdout_holds_one_thing() {
 
 #[test]
 fn the_page_tells_of_criteria_that_facts_graded_also_when_they_passed() {
-    let workspace = Workspace::with(
-        "
-name: verified
-agents: {worker: {run: 'echo \"<img src=x> wrote it\" > guide.md'}}
-tasks:
-  - title: good
-    acceptance: ['`guide.md` contains `<img src=x>`']
-    verification: {grader: heuristic}
-  - title: bad
-    maxAttempts: 1
-    acceptance: ['`guide.md` contains `missing words`']
-    verification: {grader: heuristic}
-",
-    );
+    let workspace = Mission::new()
+        .worker(r#"echo "<img src=x> wrote it" > guide.md"#)
+        .task("good", |t| {
+            t.set("acceptance", ["`guide.md` contains `<img src=x>`"])
+                .set("verification", json!({"grader": "heuristic"}))
+        })
+        .task("bad", |t| {
+            t.attempts(1)
+                .set("acceptance", ["`guide.md` contains `missing words`"])
+                .set("verification", json!({"grader": "heuristic"}))
+        })
+        .workspace();
     workspace.quorum(&["run", "mission.yaml", "--report", "html=report.html"]);
     let page = workspace.read("report.html");
     assert_sound(&page);
@@ -246,9 +239,8 @@ tasks:
 
 #[test]
 fn a_page_that_cannot_be_written_is_never_0() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {a: {run: 'rm -rf out; echo > out'}}\ntasks: [{title: one, review: none}]\n",
-    );
+    let workspace =
+        Mission::new().agent("a", "rm -rf out; echo > out").task("one", |t| t.unreviewed()).workspace();
     workspace
         .quorum(&["run", "mission.yaml", "--report", "html=out/report.html"])
         .exits(1)

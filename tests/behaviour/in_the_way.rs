@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Signal;
 
-use crate::support::{Running, Workspace, standing, task, wait_for_file};
+use serde_json::json;
+
+use crate::support::{Mission, Running, Workspace, standing, task, wait_for_file};
 
 const WAITS: &str = "
 name: waits
@@ -29,33 +31,23 @@ fn interrupt(workspace: &Workspace) {
 
 #[test]
 fn a_missing_program_is_found_before_anything_starts() {
-    let workspace = Workspace::with(
-        "
-name: half there
-agents:
-  here: {run: touch touched}
-  gone: {run: [no-such-program-anywhere, '{task}']}
-tasks:
-  - {title: one, assignTo: here}
-  - {title: two, assignTo: gone, dependsOn: [one]}
-",
-    );
+    let workspace = Mission::new()
+        .agent("here", "touch touched")
+        .agent_with("gone", json!({"run": ["no-such-program-anywhere", "{task}"]}))
+        .tasks(["one"])
+        .task("two", |t| t.by("gone").needs("one"))
+        .workspace();
     workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["gone", "no-such-program-anywhere"]);
     workspace.assert_nothing_started();
 }
 
 #[test]
 fn a_missing_judge_is_found_before_anything_starts() {
-    let workspace = Workspace::with(
-        "
-name: no judge
-agents:
-  here: {run: touch touched}
-  judge: {run: [./judge.sh], role: qa}
-tasks:
-  - {title: one, assignTo: here}
-",
-    );
+    let workspace = Mission::new()
+        .agent("here", "touch touched")
+        .agent_with("judge", json!({"run": ["./judge.sh"], "role": "qa"}))
+        .tasks(["one"])
+        .workspace();
     workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["judge", "judge.sh"]);
     workspace.assert_nothing_started();
     // Where nobody would ask it, it is not missed.
@@ -65,13 +57,8 @@ tasks:
 
 #[test]
 fn a_file_that_cannot_be_executed_is_not_a_program() {
-    let workspace = Workspace::with(
-        "
-name: not executable
-agents: {worker: {run: [./worker.sh]}}
-tasks: [{title: one}]
-",
-    );
+    let workspace =
+        Mission::new().agent_with("worker", json!({"run": ["./worker.sh"]})).tasks(["one"]).workspace();
     workspace.write("worker.sh", "#!/bin/sh\ntouch touched\n");
     workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["worker.sh"]);
     workspace.assert_nothing_started();
@@ -97,13 +84,7 @@ fn a_second_writer_is_told_who_the_first_one_is() {
 
 #[test]
 fn readers_never_keep_a_writer_out() {
-    let workspace = Workspace::with(
-        "
-name: watched
-agents: {worker: {run: 'true'}}
-tasks: [{title: one}]
-",
-    );
+    let workspace = Mission::new().worker("true").tasks(["one"]).workspace();
     workspace.run_json(0, &["--run-id", "r0"]);
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -174,14 +155,10 @@ fn fresh_cancels_just_what_is_in_the_way() {
 
 #[test]
 fn fresh_ends_the_agents_of_a_crashed_run() {
-    let workspace = Workspace::with(
-        "
-name: still there
-agents:
-  worker: {run: 'echo $$ > pid.$QUORUM_RUN_ID; test $QUORUM_RUN_ID = younger || sleep 60'}
-tasks: [{title: work}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo $$ > pid.$QUORUM_RUN_ID; test $QUORUM_RUN_ID = younger || sleep 60")
+        .tasks(["work"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "older"]);
     let agent = crate::support::read_pid(&workspace.path("pid.older"));
     running.kill();
@@ -191,8 +168,7 @@ tasks: [{title: work}]
 
 #[test]
 fn a_run_id_that_is_taken_is_refused() {
-    let workspace =
-        Workspace::with("name: twice\nagents: {worker: {run: 'echo x >> log'}}\ntasks: [{title: one}]\n");
+    let workspace = Mission::new().worker("echo x >> log").tasks(["one"]).workspace();
     workspace.run_json(0, &["--run-id", "mine"]);
     workspace.quorum(&["run", "mission.yaml", "--run-id", "mine"]).exits(9).says(&["mine", "exists"]);
     assert_eq!(workspace.lines("log").len(), 1);

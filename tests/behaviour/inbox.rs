@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::operator::on_record;
-use crate::support::{Workspace, wait_for};
+use crate::support::{Mission, Workspace, wait_for};
 
 fn inbox(workspace: &Workspace) -> Value {
     let document = workspace.quorum(&["inbox", "--json"]).exits(0).json();
@@ -47,15 +47,17 @@ checkpoints: [{name: go, blocksTasks: [later], afterTasks: [weak], message: look
 
 #[test]
 fn a_delay_is_listed_with_the_moment_that_ends_it() {
-    let workspace = Workspace::with(
-        "
-name: m
-agents: {worker: {run: 'true'}}
-settings: {evaluate: false}
-tasks: [{title: build, assignTo: worker}, {title: ship, assignTo: worker}]
-delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 60s}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("true")
+        .key(
+            "delays",
+            json!([
+                {"name": "cool", "afterTasks": ["build"], "blocksTasks": ["ship"], "duration": "60s"},
+            ]),
+        )
+        .setting("evaluate", false)
+        .tasks(["build", "ship"])
+        .workspace();
     let running = workspace.start(&["run", "--run-id", "r1"]);
     wait_for("the delay", || on_record(&workspace, "hold:opened delay") == 1);
     let document = inbox(&workspace);
@@ -74,9 +76,7 @@ delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 60s}]
 
 #[test]
 fn nothing_that_waits_is_said() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {a: {run: 'true'}}\nsettings: {evaluate: false}\ntasks: [{title: t}]\n",
-    );
+    let workspace = Mission::new().agent("a", "true").setting("evaluate", false).tasks(["t"]).workspace();
     workspace.quorum(&["run", "--run-id", "r1"]).exits(0);
     assert_eq!(inbox(&workspace)["approvals"], json!([]));
     let text = workspace.quorum(&["inbox"]).exits(0).stdout;

@@ -60,8 +60,7 @@ fn an_approved_request_becomes_a_task_that_is_judged_like_every_other() {
     let second = task(&status, "second");
     assert_eq!(second["added"], json!({"origin": "request", "source": null, "request": "req-1"}));
     assert_eq!(second["dependsOn"], json!(["first"]));
-    let events = workspace.events();
-    let command = events.iter().find(|event| event["event"] == "operator:command").expect("it is on record");
+    let command = workspace.events().first_named("operator:command");
     assert_eq!((&command["by"], &command["result"]), (&json!("ada"), &json!("applied")));
 
     let document = workspace.resume_json(0, &[]);

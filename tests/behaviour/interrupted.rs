@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::support::events::is;
 use crate::support::journal;
 use crate::support::{
-    AtTerminal, Running, Workspace, attempts, gate, is_alive, parent, read_pid, standing, task, wait_for,
-    wait_for_file,
+    AtTerminal, Mission, Running, Workspace, attempts, gate, is_alive, parent, read_pid, standing, task,
+    wait_for, wait_for_file,
 };
 
 /// `quick` is done and `slow` works until the file `go` is there.
@@ -76,15 +76,10 @@ fn false_green_16_a_signal_ends_the_run_as_interrupted_and_resumable() {
 
 #[test]
 fn false_green_16_a_second_signal_does_not_wait_for_an_agent_that_will_not_go() {
-    let workspace = Workspace::with(
-        "
-name: stubborn
-agents:
-  worker: {run: [/bin/sh, '@agents/stubborn.sh', '{workspace}']}
-tasks:
-  - {title: work}
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "@agents/stubborn.sh", "{workspace}"]}))
+        .tasks(["work"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     let pids = ["agent.pid", "escaped.pid"].map(|name| read_pid(&workspace.path(name)));
     running.signal(Signal::INT);
@@ -149,21 +144,16 @@ fn false_green_16_a_killed_run_is_crashed_and_resumable_and_not_a_success() {
 #[test]
 fn resume_ends_what_a_session_killed_with_its_supervisor_left_running() {
     // It does not mind being told.
-    let workspace = Workspace::with(
-        r#"
-name: left running
-agents:
-  worker:
-    run: |
-      trap '' TERM HUP
-      echo $$ > "pid.$QUORUM_TURN"
-      n=0
-      while [ ! -e go ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n + 1)); done
-      echo "$QUORUM_TURN" >> finished
-tasks:
-  - {title: work}
-"#,
-    );
+    let workspace = Mission::new()
+        .worker(
+            "trap '' TERM HUP\n\
+            echo $$ > \"pid.$QUORUM_TURN\"\n\
+            n=0\n\
+            while [ ! -e go ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n + 1)); done\n\
+            echo \"$QUORUM_TURN\" >> finished\n",
+        )
+        .tasks(["work"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     let first = read_pid(&workspace.path("pid.1"));
     let supervisor = parent(first);
@@ -217,18 +207,13 @@ fn a_live_run_is_running_and_not_resumed_twice() {
 #[test]
 fn false_green_15_resume_ends_with_the_outcome_of_the_whole_run() {
     // One task has failed before the interrupt; what is resumed succeeds.
-    let workspace = Workspace::with(
-        "
-name: a failure long ago
-agents:
-  breaker: {run: exit 1}
-  slow: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
-tasks:
-  - {title: broken, assignTo: breaker, maxAttempts: 1}
-  - {title: slow, assignTo: slow}
-settings: {concurrency: 1}
-",
-    );
+    let workspace = Mission::new()
+        .agent("breaker", "exit 1")
+        .agent("slow", "echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .setting("concurrency", 1)
+        .task("broken", |t| t.attempts(1))
+        .task("slow", |t| t.by("slow"))
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
     running.signal(Signal::INT);
@@ -244,15 +229,10 @@ settings: {concurrency: 1}
 
 #[test]
 fn false_green_15_resume_fails_when_the_resumed_task_fails() {
-    let workspace = Workspace::with(
-        "
-name: fails after all
-agents:
-  worker: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done; exit 4'}
-tasks:
-  - {title: work, maxAttempts: 1}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo > started; while [ ! -e go ]; do sleep 0.02; done; exit 4")
+        .task("work", |t| t.attempts(1))
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
     running.kill();
@@ -277,15 +257,11 @@ fn false_green_17_a_time_limit_suspends_the_run_and_resume_finishes_it() {
 
 #[test]
 fn a_time_limit_does_not_wait_for_a_judge_that_hangs() {
-    let workspace = Workspace::with(
-        "
-name: a slow judge
-agents:
-  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
-  judge: {run: 'trap \"\" TERM; while [ ! -e go ]; do sleep 0.02; done; echo SCORE: 90', role: reviewer}
-tasks: [{title: work, assignTo: worker}]
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .reviewer("judge", r#"trap "" TERM; while [ ! -e go ]; do sleep 0.02; done; echo SCORE: 90"#)
+        .tasks(["work"])
+        .workspace();
     let begin = Instant::now();
     let document = workspace.run_json(7, &["--timeout", "500"]);
     assert!(begin.elapsed() < Duration::from_secs(20));
@@ -298,21 +274,18 @@ tasks: [{title: work, assignTo: worker}]
 
 #[test]
 fn judging_that_was_interrupted_is_done_again() {
-    let workspace = Workspace::with(
-        r#"
-name: while they judge
-agents:
-  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
-  first: {run: [/bin/sh, '@agents/judge.sh', first], role: reviewer}
-  second: {run: 'echo asked >> asked; while [ ! -e go ]; do sleep 0.02; done; cat first/reply.1', role: reviewer}
-tasks:
-  - title: work
-    assignTo: worker
-    expectations:
-      - {type: script, command: 'echo checked >> checked'}
-      - {type: llm_review, reviewers: [first, second], dimensions: [{name: depth, weight: 1}]}
-"#,
-    );
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .judge("first", &[])
+        .reviewer("second", "echo asked >> asked; while [ ! -e go ]; do sleep 0.02; done; cat first/reply.1")
+        .task("work", |t| {
+            t.expects(json!({"type": "script", "command": "echo checked >> checked"})).expects(json!({
+                "type": "llm_review",
+                "reviewers": ["first", "second"],
+                "dimensions": [{"name": "depth", "weight": 1}],
+            }))
+        })
+        .workspace();
     workspace
         .judge("first", &[r#"{"scores": {"depth": {"reasoning": "deep", "score": 4}}, "findings": []}"#]);
     let running = workspace.start(&["run", "mission.yaml"]);
@@ -366,21 +339,19 @@ fn false_green_13_a_failed_gate_stays_failed_after_a_restart() {
 
 #[test]
 fn false_green_13_a_passed_gate_stays_passed_and_is_not_evaluated_again() {
-    let workspace = Workspace::with(
-        "
-name: gated and slow
-agents:
-  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
-  slow: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: good, assignTo: worker}
-  - {title: next, assignTo: slow, review: none}
-qualityGates:
-  - {name: door, afterTasks: [good], blocksTasks: [next], minScore: 4}
-",
-    );
-    workspace.judge("judge", &["SCORE: 90"]);
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .agent("slow", "echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .judge("judge", &["SCORE: 90"])
+        .key(
+            "qualityGates",
+            json!([
+                {"name": "door", "afterTasks": ["good"], "blocksTasks": ["next"], "minScore": 4},
+            ]),
+        )
+        .tasks(["good"])
+        .task("next", |t| t.by("slow").unreviewed())
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
     running.kill();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, gate, task};
+use crate::support::{Mission, Workspace, gate, task};
 
 /// The keys of the contract; a document may have more, never fewer.
 const RUN: &str = "schema runId mission state live resumable outcome exitCode conditions allowed startedAt finishedAt \
@@ -19,28 +19,23 @@ fn assert_keys(value: &Value, keys: &str) {
 }
 
 fn some_of_everything() -> Workspace {
-    let workspace = Workspace::with(
-        r#"
-name: some of everything
-qualityThreshold: 3
-agents:
-  worker: {run: echo work}
-  breaker: {run: exit 1}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: panelled, assignTo: worker, expectations: [{type: llm_review, reviewers: [judge], dimensions: [{name: x, weight: 0.5, rubric: {1: bad, 5: good}}, {name: y, weight: 0.25}]}]}
-  - {title: broken, assignTo: breaker, maxAttempts: 2}
-  - {title: after, assignTo: worker, dependsOn: [broken]}
-  - {title: behind, assignTo: worker}
-qualityGates:
-  - {name: door, afterTasks: [panelled, broken], blocksTasks: [behind], requireAllPassed: true}
-"#,
-    );
-    workspace.judge(
-        "judge",
-        &[r#"{"scores": {"x": {"reasoning": "why x", "score": 4}, "y": {"reasoning": "why y", "score": 5}}, "findings": []}"#],
-    );
-    workspace
+    Mission::new()
+        .worker("echo work")
+        .agent("breaker", "exit 1")
+        .judge("judge", &[r#"{"scores": {"x": {"reasoning": "why x", "score": 4}, "y": {"reasoning": "why y", "score": 5}}, "findings": []}"#])
+        .key("qualityThreshold", 3)
+        .key("qualityGates", json!([
+            {"name": "door", "afterTasks": ["panelled", "broken"], "blocksTasks": ["behind"], "requireAllPassed": true},
+        ]))
+        .task("panelled", |t| t.expects(json!({
+            "type": "llm_review",
+            "reviewers": ["judge"],
+            "dimensions": [{"name": "x", "weight": 0.5, "rubric": {"1": "bad", "5": "good"}}, {"name": "y", "weight": 0.25}],
+        })))
+        .task("broken", |t| t.by("breaker").attempts(2))
+        .task("after", |t| t.needs("broken"))
+        .tasks(["behind"])
+        .workspace()
 }
 
 #[test]
@@ -112,7 +107,7 @@ fn stdout_holds_the_document_and_nothing_else() {
 #[test]
 fn failures_are_documents_too() {
     let workspace =
-        Workspace::with("name: x\nagents: {worker: {run: [no-such-program]}}\ntasks: [{title: one}]\n");
+        Mission::new().agent_with("worker", json!({"run": ["no-such-program"]})).tasks(["one"]).workspace();
     let refused = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(9).json();
     assert_eq!(refused["schema"], "quorum.error/v1");
     assert_eq!((&refused["exitCode"], &refused["outcome"]), (&json!(9), &json!("environment")));

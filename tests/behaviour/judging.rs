@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Workspace, attempts, standing, task};
+use crate::support::{Mission, Workspace, attempts, standing, task};
 
 /// A panel's reply with one dimension, `depth`.
 fn depth(score: &str, reasoning: &str) -> String {
@@ -64,16 +64,14 @@ fn a_panel_of_three_takes_the_median_and_marks_the_outlier() {
 
 #[test]
 fn a_score_that_meets_the_bar_exactly_passes() {
-    let workspace = Workspace::with(
-        "
-name: exactly three
-agents:
-  worker: {run: echo work}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: work, assignTo: worker, maxAttempts: 1, expectations: [{type: llm_review, criteria: good, reviewers: 1, threshold: 3}]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .judge("judge", &[])
+        .task("work", |t| {
+            t.attempts(1)
+                .expects(json!({"type": "llm_review", "criteria": "good", "reviewers": 1, "threshold": 3}))
+        })
+        .workspace();
     // 4 × .35 + 3 × .30 + 2 × .20 + 2 × .15 = 3
     workspace.judge(
         "judge",
@@ -192,22 +190,17 @@ fn a_fix_is_told_all_that_was_found_and_the_judge_what_it_said_before() {
 
 #[test]
 fn the_judge_is_shown_the_work_and_not_more() {
-    let workspace = Workspace::with(
-        "
-name: shown
-agents:
-  worker: {run: 'echo the answer; echo private thoughts >&2; echo the content > made.txt'}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - title: work
-    assignTo: worker
-    description: the order
-    targetFiles: [made.txt, missing.txt]
-    review: required
-    expectations: [{type: test, command: 'echo the check; true'}]
-",
-    );
-    workspace.judge("judge", &["SCORE: 90"]);
+    let workspace = Mission::new()
+        .key("name", "shown")
+        .worker("echo the answer; echo private thoughts >&2; echo the content > made.txt")
+        .judge("judge", &["SCORE: 90"])
+        .task("work", |t| {
+            t.set("description", "the order")
+                .files(["made.txt", "missing.txt"])
+                .set("review", "required")
+                .check("echo the check; true")
+        })
+        .workspace();
     workspace.run_json(0, &[]);
     let asked = workspace.asked("judge", 1);
     for shown in
@@ -220,17 +213,12 @@ tasks:
 
 #[test]
 fn a_required_review_without_a_reviewer_is_indeterminate() {
-    let workspace = Workspace::with(
-        "
-name: nobody
-agents:
-  worker: {run: echo work}
-  other: {run: 'touch touched'}
-tasks:
-  - {title: work, assignTo: worker, review: required}
-  - {title: free, assignTo: worker}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .agent("other", "touch touched")
+        .task("work", |t| t.set("review", "required"))
+        .tasks(["free"])
+        .workspace();
     let document = workspace.run_json(6, &[]);
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
     assert_eq!(standing(&document, "free"), ("done", "unreviewed"));
@@ -241,17 +229,11 @@ tasks:
 
 #[test]
 fn an_attempt_that_crashes_is_retried_and_never_fixed_or_judged() {
-    let workspace = Workspace::with(
-        "
-name: crashes
-agents:
-  worker: {run: 'echo $QUORUM_ATTEMPT >> log; test $QUORUM_ATTEMPT -ge 3 || { sleep 1.1; exit 1; }'}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: work, assignTo: worker, maxAttempts: 5}
-",
-    );
-    workspace.judge("judge", &["SCORE: 90"]);
+    let workspace = Mission::new()
+        .worker("echo $QUORUM_ATTEMPT >> log; test $QUORUM_ATTEMPT -ge 3 || { sleep 1.1; exit 1; }")
+        .judge("judge", &["SCORE: 90"])
+        .task("work", |t| t.attempts(5))
+        .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "work"), ["execute", "retry", "retry"]);
     assert_eq!(workspace.calls("judge"), 1);
@@ -260,17 +242,11 @@ tasks:
 
 #[test]
 fn a_crash_is_final_even_where_poor_work_would_be_accepted() {
-    let workspace = Workspace::with(
-        "
-name: crashes at last
-agents:
-  worker: {run: 'echo work; test $QUORUM_ATTEMPT -lt 2'}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: work, assignTo: worker, onExhausted: accept}
-",
-    );
-    workspace.judge("judge", &["SCORE: 50"]);
+    let workspace = Mission::new()
+        .worker("echo work; test $QUORUM_ATTEMPT -lt 2")
+        .judge("judge", &["SCORE: 50"])
+        .task("work", |t| t.set("onExhausted", "accept"))
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "work"), ("failed", ""));
     assert_eq!(task(&document, "work")["failure"]["mode"], "error");
@@ -278,15 +254,11 @@ tasks:
 
 #[test]
 fn no_progress_ends_the_attempts_early() {
-    let workspace = Workspace::with(
-        "
-name: no progress
-agents:
-  worker: {run: 'echo same > made.txt; echo x >> log'}
-tasks:
-  - {title: work, targetFiles: [made.txt], expectations: [{type: test, command: 'false'}]}
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "no progress")
+        .worker("echo same > made.txt; echo x >> log")
+        .task("work", |t| t.files(["made.txt"]).check("false"))
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(workspace.lines("log").len(), 2);
     let why = task(&document, "work")["failure"]["message"].to_string();
@@ -295,16 +267,12 @@ tasks:
 
 #[test]
 fn an_unparsed_evaluation_may_be_waved_through_only_where_the_mission_says_so() {
-    let workspace = Workspace::with(
-        "
-name: fail open
-agents:
-  worker: {run: echo work}
-  judge: {run: cat, role: reviewer}
-settings: {failOpenOnUnparsedEval: true}
-tasks: [{title: work, assignTo: worker}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .reviewer("judge", "cat")
+        .setting("failOpenOnUnparsedEval", true)
+        .tasks(["work"])
+        .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     assert!(workspace.events().iter().any(|event| event["event"] == "task.eval.unparsed"));
@@ -312,18 +280,14 @@ tasks: [{title: work, assignTo: worker}]
 
 #[test]
 fn the_missing_score_is_named_to_dependents() {
-    let workspace = Workspace::with(
-        "
-name: unknown
-agents:
-  worker: {run: echo work}
-  reader: {run: [/bin/sh, '@agents/keep-prompt.sh', read]}
-  judge: {run: echo no idea, role: reviewer}
-tasks:
-  - {title: work, assignTo: worker}
-  - {title: next, assignTo: reader, dependsOn: [work], review: none}
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "unknown")
+        .worker("echo work")
+        .keeps_prompts("reader", "read")
+        .reviewer("judge", "echo no idea")
+        .tasks(["work"])
+        .task("next", |t| t.by("reader").needs("work").unreviewed())
+        .workspace();
     workspace.run_json(6, &[]);
     let told = workspace.read("read/prompt.1.1");
     assert!(told.contains("[ACCEPTED BELOW QUALITY BAR, score unknown]"), "{told}");
@@ -332,15 +296,11 @@ tasks:
 #[test]
 fn a_reply_too_long_to_be_read_whole_is_not_read_at_all() {
     // What comes behind the part that could be read might take it back.
-    let workspace = Workspace::with(
-        "
-name: endless
-agents:
-  worker: {run: echo work}
-  judge: {run: 'echo SCORE: 90; yes so it is, or is it not | head -c 9000000; echo SCORE: 10', role: reviewer}
-tasks: [{title: work, assignTo: worker}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .reviewer("judge", "echo SCORE: 90; yes so it is, or is it not | head -c 9000000; echo SCORE: 10")
+        .tasks(["work"])
+        .workspace();
     let document = workspace.run_json(6, &[]);
     assert_eq!(standing(&document, "work"), ("done", "below-threshold"));
     assert_eq!(task(&document, "work")["points"], json!(null));
@@ -349,21 +309,17 @@ tasks: [{title: work, assignTo: worker}]
 #[test]
 fn work_whose_output_was_exchanged_is_not_judged_by_what_is_left() {
     // The output is on record; what lies there now is something else, so nobody can say what was done.
-    let workspace = Workspace::with(
-        "
-name: exchanged
-agents:
-  worker: {run: echo the real output}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - title: work
-    assignTo: worker
-    expectations:
-      - {type: script, command: 'echo forged > .polpo/runs/r1/@spool/@turn(0.1.1).out'}
-      - {type: llm_review, criteria: good, reviewers: 1}
-",
-    );
-    workspace.judge("judge", &[r#"{"correctness":1,"completeness":1,"code_quality":1,"edge_cases":1}"#]);
+    let workspace = Mission::new()
+        .worker("echo the real output")
+        .judge("judge", &[r#"{"correctness":1,"completeness":1,"code_quality":1,"edge_cases":1}"#])
+        .task("work", |t| {
+            t.expects(json!({
+                "type": "script",
+                "command": "echo forged > .polpo/runs/r1/@spool/@turn(0.1.1).out",
+            }))
+            .expects(json!({"type": "llm_review", "criteria": "good", "reviewers": 1}))
+        })
+        .workspace();
     let document = workspace.run_json(6, &["--run-id", "r1"]);
     let work = task(&document, "work");
     assert_eq!((work["status"].as_str(), work["points"].as_f64()), (Some("awaiting_approval"), None));
@@ -393,15 +349,11 @@ tasks: [{{title: work, assignTo: w, targetFiles: [{}]}}]
 
 #[test]
 fn work_that_is_built_on_what_cannot_be_shown_is_warned_about() {
-    let workspace = Workspace::with(
-        "
-name: built on lost words
-agents: {w: {run: 'cat > /dev/null; echo said'}}
-tasks:
-  - {title: first, review: none}
-  - {title: second, review: none, dependsOn: [first], requiresApproval: true}
-",
-    );
+    let workspace = Mission::new()
+        .agent("w", "cat > /dev/null; echo said")
+        .task("first", |t| t.unreviewed())
+        .task("second", |t| t.unreviewed().needs("first").approved())
+        .workspace();
     workspace.run_json(8, &[]);
     std::fs::write(workspace.run_folder().join(journal::turn_file(0, 1, 1, "out")), "forged\n").unwrap();
     workspace.quorum(&["approve", &crate::operator::only_approval(&workspace)]).exits(0);

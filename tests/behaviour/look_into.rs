@@ -5,31 +5,22 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Workspace, wait_for, wait_for_file};
+use crate::support::{Mission, Workspace, wait_for, wait_for_file};
 
 fn reworked() -> Workspace {
-    let workspace = Workspace::with(
-        "
-name: looked into
-agents:
-  worker: {run: 'echo attempt $QUORUM_ATTEMPT; echo grumble $QUORUM_ATTEMPT >&2'}
-  breaker: {run: 'exit 3'}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - title: write the page
-    description: A page about bees.
-    assignTo: worker
-    expectations:
-      - {type: test, command: 'test $QUORUM_ATTEMPT -gt 1 || { echo too early; exit 1; }'}
-      - {type: llm_review, criteria: bees are praised, reviewers: 1, dimensions: [{name: depth, weight: 1}]}
-  - {title: broken, assignTo: breaker, maxAttempts: 1}
-  - {title: behind, assignTo: worker, dependsOn: [broken]}
-",
-    );
-    workspace.judge(
-        "judge",
-        &[r#"{"scores": {"depth": {"reasoning": "bees buzz", "score": 4}}, "findings": [{"severity": "low", "description": "one typo"}]}"#],
-    );
+    let workspace = Mission::new()
+        .worker("echo attempt $QUORUM_ATTEMPT; echo grumble $QUORUM_ATTEMPT >&2")
+        .agent("breaker", "exit 3")
+        .judge("judge", &[r#"{"scores": {"depth": {"reasoning": "bees buzz", "score": 4}}, "findings": [{"severity": "low", "description": "one typo"}]}"#])
+        .task("write the page", |t| t.set("description", "A page about bees.").check("test $QUORUM_ATTEMPT -gt 1 || { echo too early; exit 1; }").expects(json!({
+            "type": "llm_review",
+            "criteria": "bees are praised",
+            "reviewers": 1,
+            "dimensions": [{"name": "depth", "weight": 1}],
+        })))
+        .task("broken", |t| t.by("breaker").attempts(1))
+        .task("behind", |t| t.needs("broken"))
+        .workspace();
     workspace.run_json(3, &[]);
     workspace
 }
@@ -138,15 +129,13 @@ fn logs_are_what_the_agent_said_and_nothing_else() {
 
 #[test]
 fn followed_logs_come_while_the_agent_speaks_and_end_with_the_task() {
-    let workspace = Workspace::with(
-        "
-name: followed
-agents:
-  worker: {run: 'echo early; echo > started; while [ ! -e go ]; do sleep 0.02; done; echo late'}
-  slow: {run: 'while [ ! -e end ]; do sleep 0.02; done'}
-tasks: [{title: one, assignTo: worker}, {title: two, assignTo: slow}]
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "followed")
+        .worker("echo early; echo > started; while [ ! -e go ]; do sleep 0.02; done; echo late")
+        .agent("slow", "while [ ! -e end ]; do sleep 0.02; done")
+        .tasks(["one"])
+        .task("two", |t| t.by("slow"))
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
     let follower = workspace
@@ -166,14 +155,10 @@ tasks: [{title: one, assignTo: worker}, {title: two, assignTo: slow}]
 
 #[test]
 fn a_running_turns_output_is_found_even_if_it_has_no_name() {
-    let workspace = Workspace::with(
-        "
-name: nameless
-agents:
-  worker: {run: 'echo early; echo > started; while [ ! -e go ]; do sleep 0.02; done'}
-tasks: [{title: one}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo early; echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .tasks(["one"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
     let named = workspace.run_folder().join(journal::turn_file(0, 1, 1, "out"));
@@ -190,14 +175,11 @@ tasks: [{title: one}]
 
 #[test]
 fn a_watched_status_shows_changes_until_the_session_ends() {
-    let workspace = Workspace::with(
-        "
-name: watched
-agents:
-  a: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
-tasks: [{title: one, review: none}, {title: two, review: none, dependsOn: [one]}]
-",
-    );
+    let workspace = Mission::new()
+        .agent("a", "echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .task("one", |t| t.unreviewed())
+        .task("two", |t| t.unreviewed().needs("one"))
+        .workspace();
     let run = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
     let watch = workspace.start(&["status", "--watch"]);

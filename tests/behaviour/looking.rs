@@ -56,8 +56,7 @@ fn a_stub_is_found_by_a_reviewer_that_reads_the_file() {
         assert!(result.starts_with("<untrusted label=\"") && result.ends_with("</untrusted>\n"));
     }
     // Every call is on record, and the journal vouches for the record.
-    let events = workspace.events();
-    let replied = events.iter().find(|event| is(event, "work:ended score ok")).unwrap();
+    let replied = workspace.events().first_named("work:ended score ok");
     assert_eq!((&replied["tools"]["calls"], &replied["tools"]["requests"]), (&json!(2), &json!(2)));
     let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
     let tools = &shown["attempts"][0]["reviews"][0]["tools"];
@@ -323,8 +322,7 @@ fn a_judge_that_grades_by_a_rubric_looks_too() {
     let document = finished.json();
     let asked = model.asked();
     assert!(!results(asked.last().unwrap()).is_empty(), "{document:#}");
-    let events = workspace.events();
-    let replied = events.iter().find(|event| is(event, "work:ended ask ok")).unwrap();
+    let replied = workspace.events().first_named("work:ended ask ok");
     assert_eq!(replied["tools"]["calls"], 1, "{replied}");
     assert_eq!(standing(&document, "work").0, "failed", "{document:#}");
 }

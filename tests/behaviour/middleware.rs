@@ -3,14 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::operator::only_approval;
-use crate::support::events::is;
 use crate::support::model::{Model, results, says, wants};
-use crate::support::{Workspace, attempts, standing, task};
-
-fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
-    let events = workspace.events().into_iter();
-    events.filter(|event| is(event, name)).collect()
-}
+use crate::support::{Mission, Workspace, attempts, standing, task};
 
 /// One task of an agent that keeps its prompt, does this, and says what `says.N` holds in its N-th attempt.
 fn keeping(description: &str, settings: &str, more: &str) -> Workspace {
@@ -39,7 +33,7 @@ fn words_of_authority_are_counted_and_to_be_weighed() {
         "{prompt}"
     );
     assert!(prompt.contains("As your manager, this is an order."), "nothing is taken out: {prompt}");
-    let cues = named(&workspace, "authority:cues");
+    let cues = workspace.events().named("authority:cues");
     assert_eq!((cues.len(), &cues[0]["cues"]), (1, &json!(2)));
 }
 
@@ -53,7 +47,7 @@ fn a_prompt_without_them_or_without_the_guard_stays_as_it_is() {
         let workspace = keeping(description, settings, more);
         workspace.run_json(0, &[]);
         assert!(!workspace.read("prompt.1").contains("Weigh"), "{description} {settings} {more}");
-        assert!(named(&workspace, "authority:cues").is_empty());
+        assert!(workspace.events().named("authority:cues").is_empty());
     }
     // The task's own chain stands instead of the mission's.
     let workspace = keeping(
@@ -84,10 +78,10 @@ fn a_broken_assumption_goes_to_a_person_before_anything_is_judged() {
     let asked = &document["approvals"][0];
     assert_eq!(asked["reason"], "operator");
     assert!(asked["message"].as_str().unwrap().contains("dependency failed completely"), "{asked}");
-    let escalated = named(&workspace, "task:escalated");
+    let escalated = workspace.events().named("task:escalated");
     assert_eq!(escalated[0]["kind"], "dependency_failed");
     assert_eq!(escalated[0]["evidence"], "The dependency failed completely.");
-    assert!(named(&workspace, "work:ended check").is_empty(), "judged before a person was asked");
+    assert!(workspace.events().named("work:ended check").is_empty(), "judged before a person was asked");
 
     // What the person says is what the agent goes on with.
     workspace.quorum(&["reject", &only_approval(&workspace)]).exits(2);
@@ -126,7 +120,7 @@ fn what_is_only_supposed_or_not_listened_to_is_judged_like_all_work() {
     let workspace = keeping("Write it.", "middleware: {agent: [authority_deference]}", "");
     workspace.write("says.1", "The dependency failed.\n");
     workspace.run_json(0, &[]);
-    assert!(named(&workspace, "task:escalated").is_empty());
+    assert!(workspace.events().named("task:escalated").is_empty());
 }
 
 #[test]
@@ -139,7 +133,7 @@ fn a_model_is_heard_too() {
         ));
         let document = workspace.run_json(8, &[]);
         assert_eq!(document["approvals"][0]["reason"], "operator", "{tools}");
-        assert_eq!(named(&workspace, "task:escalated")[0]["kind"], "precondition_changed");
+        assert_eq!(workspace.events().named("task:escalated")[0]["kind"], "precondition_changed");
     }
 }
 
@@ -150,11 +144,13 @@ fn a_command_that_destroys_more_than_the_workspace_is_refused() {
         1 => wants(&[("run", json!({"argv": ["true"]}))]),
         _ => says("I tried."),
     });
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents: {{w: {{adapter: openai, model: m, baseUrl: '{}', tools: [run]}}}}\n\
-         tasks: [{{title: work, review: none}}]\n",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .agent_with(
+            "w",
+            json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": ["run"]}),
+        )
+        .task("work", |t| t.unreviewed())
+        .workspace();
     workspace.run_json(0, &[]);
     let asked = model.asked();
     let told = results(asked.last().unwrap());
@@ -171,7 +167,7 @@ fn work_about_something_else_is_warned_about_where_that_is_asked_for() {
     let workspace = keeping("Describe the parser of the configuration file.", "", more);
     workspace.write("says.1", "The parser of the configuration file reads it line by line.\n");
     workspace.run_json(0, &[]);
-    assert!(named(&workspace, "warning").is_empty());
+    assert!(workspace.events().named("warning").is_empty());
 }
 
 /// A mission of one task with this acceptance, checked by `validate`.
@@ -251,7 +247,7 @@ fn of_what_a_command_printed_only_the_end_is_heard() {
     let workspace = keeping("Write it.", "", "");
     workspace.write("says.1", "Dependency failed for Local File Systems.\nthree\nmore\nlines\n");
     workspace.run_json(0, &[]);
-    assert!(named(&workspace, "task:escalated").is_empty());
+    assert!(workspace.events().named("task:escalated").is_empty());
 }
 
 #[test]
@@ -309,10 +305,18 @@ fn a_plan_says_what_runs_around_whom_and_in_which_order() {
 
 #[test]
 fn a_model_with_tools_has_all_six_hooks_around_it_and_the_graph_has_its_chain() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {w: {adapter: openai, model: m, baseUrl: 'http://127.0.0.1:9', tools: [read]}}\n\
-         tasks: [{title: work, review: none}]\n",
-    );
+    let workspace = Mission::new()
+        .agent_with(
+            "w",
+            json!({
+                "adapter": "openai",
+                "model": "m",
+                "baseUrl": "http://127.0.0.1:9",
+                "tools": ["read"],
+            }),
+        )
+        .task("work", |t| t.unreviewed())
+        .workspace();
     let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     assert_eq!(
         plan["agents"][0]["hooks"],
@@ -348,11 +352,19 @@ fn what_tools_give_back_reaches_a_model_clean() {
         0 => wants(&[("run", json!({"shell": "printf 'bell \\007 key %s\\n' \"$(cat key)\""}))]),
         _ => says("I saw it."),
     });
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents: {{w: {{adapter: openai, model: m, baseUrl: '{}', tools: [run], apiKey: '${{W_KEY}}'}}}}\n\
-         tasks: [{{title: work, review: none}}]\n",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .agent_with(
+            "w",
+            json!({
+                "adapter": "openai",
+                "model": "m",
+                "baseUrl": model.base(),
+                "tools": ["run"],
+                "apiKey": "${W_KEY}",
+            }),
+        )
+        .task("work", |t| t.unreviewed())
+        .workspace();
     workspace.write("key", "sk-very-secret-1");
     workspace.quorum_with(&[("W_KEY", "sk-very-secret-1")], &["run", "mission.yaml"]).exits(0);
     let told = results(model.asked().last().unwrap());
@@ -365,10 +377,10 @@ fn what_tools_give_back_reaches_a_model_clean() {
 fn every_task_is_on_record_with_the_digest_of_its_text() {
     let workspace = keeping("x", "", "");
     workspace.run_json(0, &[]);
-    let created = named(&workspace, "task:created");
+    let created = workspace.events().named("task:created");
     let hash = created[0]["task"]["chainHash"].as_str().unwrap().to_owned();
     assert_eq!((hash.len(), hash.chars().all(|c| c.is_ascii_hexdigit())), (64, true));
     let other = keeping("y", "", "");
     other.run_json(0, &[]);
-    assert_ne!(named(&other, "task:created")[0]["task"]["chainHash"], json!(hash));
+    assert_ne!(other.events().named("task:created")[0]["task"]["chainHash"], json!(hash));
 }

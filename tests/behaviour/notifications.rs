@@ -4,11 +4,11 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Workspace;
 use crate::support::events::named;
-use crate::support::{DEADLINE, poll};
+use crate::support::{DEADLINE, Mission, poll};
 
 /// What a receiver does with a request.
 #[derive(Clone, Copy)]
@@ -149,8 +149,8 @@ fn a_webhook_is_told_of_gates_failures_and_the_end() {
     assert!(head.starts_with("POST /hook ") && head.to_lowercase().contains("x-team: blue team"), "{head}");
     // All of it stands in the events, and the end of the run is the last of them.
     let events = workspace.events();
-    assert_eq!(named(&events, "work:requested notify").len(), 3);
-    assert_eq!(named(&events, "work:ended notify ok").len(), 3);
+    assert_eq!(events.count("work:requested notify"), 3);
+    assert_eq!(events.count("work:ended notify ok"), 3);
     assert_eq!(events.last().expect("there are events")["event"], "run:finished");
     let none = workspace.quorum(&["dlq", "list"]).exits(0).stdout;
     assert_eq!(none, "there are no dead letters\n");
@@ -206,8 +206,7 @@ fn after_three_tries_it_is_a_dead_letter_and_no_task_failed() {
         (&0.into(), Some("run:finished"))
     );
     assert_eq!(workspace.status()["outcome"], "ok");
-    let events = workspace.events();
-    assert_eq!(named(&events, "work:ended notify failed").len(), 1);
+    assert_eq!(workspace.events().count("work:ended notify failed"), 1);
     // An address may be a secret as a whole: it stands in the frozen mission and nowhere else.
     let letters = workspace.read(".polpo/dead-letters.jsonl");
     let journal = std::fs::read_to_string(workspace.journal()).expect("there is a journal");
@@ -344,10 +343,12 @@ fn a_signal_waits_for_no_channel_and_loses_nothing() {
 
 #[test]
 fn work_that_waits_for_a_person_is_told_of_with_the_id_to_answer() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {w: {run: 'true'}}\nchannels: {ops: {type: file, path: notes}}\n\
-         settings: {defaultChannels: [ops]}\ntasks: [{title: t, review: required}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("w", "true")
+        .key("channels", json!({"ops": {"type": "file", "path": "notes"}}))
+        .setting("defaultChannels", ["ops"])
+        .task("t", |t| t.set("review", "required"))
+        .workspace();
     workspace.quorum(&["run", "mission.yaml"]).exits(6);
     let lines = workspace.lines("notes");
     let note: Value = serde_json::from_str(&lines[0]).expect("a line is JSON");
@@ -368,11 +369,13 @@ fn an_unknown_channel_is_a_load_error() {
 
 #[test]
 fn what_could_not_be_delivered_is_pointed_to_and_a_kill_leaves_nothing_behind() {
-    let workspace = Workspace::with(
-        "name: lost\nagents: {worker: {run: 'echo worked'}}\n\
-         channels: {ops: {type: command, run: 'exit 3'}}\n\
-         settings: {evaluate: false, defaultChannels: [ops]}\ntasks: [{title: a}]\n",
-    );
+    let workspace = Mission::new()
+        .worker("echo worked")
+        .key("channels", json!({"ops": {"type": "command", "run": "exit 3"}}))
+        .setting("evaluate", false)
+        .setting("defaultChannels", ["ops"])
+        .tasks(["a"])
+        .workspace();
     // Left by a process that was killed while it delivered; no such process lives any more.
     let left = [".polpo/.notify-999999999-abcdef", ".polpo/.notify-abcdef"];
     for folder in left {

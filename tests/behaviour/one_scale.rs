@@ -1,6 +1,8 @@
 //! Every figure that people see is in points of 100, and says who stands behind it.
 
-use crate::support::{Workspace, standing};
+use serde_json::json;
+
+use crate::support::{Mission, Workspace, standing};
 
 const PANEL: &str = "
 name: scaled
@@ -45,15 +47,11 @@ fn scores_are_points_on_every_screen() {
 
 #[test]
 fn who_accepted_the_work_is_said() {
-    let workspace = Workspace::with(
-        "
-name: by a person
-agents:
-  worker: {run: echo work}
-  boss: {adapter: human}
-tasks: [{title: work, assignTo: worker, expectations: [{type: llm_review, criteria: good, reviewers: [boss]}]}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .agent_with("boss", json!({"adapter": "human"}))
+        .task("work", |t| t.expects(json!({"type": "llm_review", "criteria": "good", "reviewers": ["boss"]})))
+        .workspace();
     let document = workspace.run_json(8, &["--run-id", "r1"]);
     let id = document["approvals"][0]["id"].as_str().expect("it waits").to_owned();
     for screen in [&["status"][..], &["show", "work"]] {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, gate, standing, wait_for_file};
+use crate::support::{Mission, Workspace, gate, standing, wait_for_file};
 
 /// Two chains, a gate between them, a task with a comma in its title, and one that would fail.
 const MISSION: &str = "
@@ -100,18 +100,12 @@ fn only_what_is_selected_decides_the_outcome() {
 
 #[test]
 fn the_mission_threshold_counts_what_is_selected() {
-    let workspace = Workspace::with(
-        "
-name: scored
-qualityThreshold: 4
-agents:
-  worker: {run: 'true'}
-  judge: {run: 'case $(cat) in *zebra*) echo SCORE: 90;; *) echo SCORE: 60;; esac', role: reviewer}
-tasks:
-  - {title: zebra, assignTo: worker}
-  - {title: bad, assignTo: worker}
-",
-    );
+    let workspace = Mission::new()
+        .worker("true")
+        .reviewer("judge", "case $(cat) in *zebra*) echo SCORE: 90;; *) echo SCORE: 60;; esac")
+        .key("qualityThreshold", 4)
+        .tasks(["zebra", "bad"])
+        .workspace();
     let document = workspace.run_json(0, &["--only", "zebra"]);
     assert_eq!(document["missionScore"]["points"], 90.0);
     workspace.run_json(5, &[]);

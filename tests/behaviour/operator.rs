@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::support::events::is;
 use crate::support::journal;
-use crate::support::{BINARY, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file};
+use crate::support::{
+    BINARY, Mission, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file,
+};
 
 /// One task that nobody may review, one that hangs on it, and more tasks.
 pub fn parked(more: &str) -> Workspace {
@@ -77,9 +79,7 @@ fn a_person_accepts_the_work_and_is_its_reviewer() {
 
 #[test]
 fn the_last_answer_ends_the_run() {
-    let workspace = Workspace::with(
-        "name: one\nagents: {worker: {run: 'true'}}\ntasks: [{title: work, review: required}]\n",
-    );
+    let workspace = Mission::new().worker("true").task("work", |t| t.set("review", "required")).workspace();
     workspace.run_json(6, &[]);
     workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     let document = workspace.status();
@@ -279,15 +279,10 @@ tasks:
 
 #[test]
 fn false_green_20_a_foreign_line_in_the_journal_stops_the_run() {
-    let workspace = Workspace::with(
-        "
-name: a forger
-agents:
-  forger: {run: 'for journal in .polpo/runs/*/@journal; do tail -n 1 $journal >> $journal; done'}
-tasks:
-  - {title: work, assignTo: forger, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .agent("forger", "for journal in .polpo/runs/*/@journal; do tail -n 1 $journal >> $journal; done")
+        .task("work", |t| t.unreviewed())
+        .workspace();
     workspace.quorum(&["run", "mission.yaml"]).exits(1).says(&["changed by somebody else"]);
 }
 

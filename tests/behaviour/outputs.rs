@@ -3,14 +3,16 @@
 use std::os::unix::fs::MetadataExt;
 
 use crate::support::journal;
-use crate::support::{Workspace, standing};
+use crate::support::{Mission, standing};
 
 #[test]
 fn what_is_more_than_max_output_is_cut_and_said_and_the_agent_goes_on() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {w: {run: 'head -c 30000000 /dev/zero | tr \"\\0\" x; echo end >&2; echo done > out.txt'}}\n\
-         settings: {evaluate: false, maxOutput: 1 MiB}\ntasks: [{title: t, targetFiles: [out.txt]}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("w", r#"head -c 30000000 /dev/zero | tr "\0" x; echo end >&2; echo done > out.txt"#)
+        .setting("evaluate", false)
+        .setting("maxOutput", "1 MiB")
+        .task("t", |t| t.files(["out.txt"]))
+        .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "t").0, "done");
     assert!(document["warnings"].to_string().contains("maxOutput"), "{document:#}");
@@ -24,10 +26,15 @@ fn what_is_more_than_max_output_is_cut_and_said_and_the_agent_goes_on() {
 
 #[test]
 fn a_flood_does_not_fill_the_disk_while_it_lasts() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {w: {run: 'trap \"\" TERM; for i in $(seq 400); do head -c 5000000 /dev/zero; done; echo done > out.txt'}}\n\
-         settings: {evaluate: false, maxOutput: 1 MiB}\ntasks: [{title: t, targetFiles: [out.txt]}]\n",
-    );
+    let workspace = Mission::new()
+        .agent(
+            "w",
+            r#"trap "" TERM; for i in $(seq 400); do head -c 5000000 /dev/zero; done; echo done > out.txt"#,
+        )
+        .setting("evaluate", false)
+        .setting("maxOutput", "1 MiB")
+        .task("t", |t| t.files(["out.txt"]))
+        .workspace();
     // 2 GB are printed in all.
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "t").0, "done");
@@ -35,10 +42,13 @@ fn a_flood_does_not_fill_the_disk_while_it_lasts() {
 
 #[test]
 fn the_cut_reply_of_a_judge_is_not_read() {
-    let workspace = Workspace::with(
-        "name: m\nagents:\n  w: {run: echo done}\n  j: {run: 'head -c 3000 /dev/zero | tr \"\\0\" x; echo; echo SCORE: 95', role: reviewer}\n\
-         settings: {maxAttempts: 1, maxOutput: 1 KiB}\ntasks: [{title: t, assignTo: w, review: required}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("w", "echo done")
+        .reviewer("j", r#"head -c 3000 /dev/zero | tr "\0" x; echo; echo SCORE: 95"#)
+        .setting("maxAttempts", 1)
+        .setting("maxOutput", "1 KiB")
+        .task("t", |t| t.set("review", "required"))
+        .workspace();
     let document = workspace.quorum(&["run", "mission.yaml", "--json"]).json();
     assert_ne!(document["exitCode"], 0, "{document:#}");
     assert!(document["tasks"][0]["points"].is_null(), "{document:#}");
@@ -46,9 +56,12 @@ fn the_cut_reply_of_a_judge_is_not_read() {
 
 #[test]
 fn a_turn_finds_its_folder_which_is_gone_where_it_stayed_empty() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {w: {run: 'test -d \"$QUORUM_TASK_DIR\" && echo \"$QUORUM_TASK_DIR\" > ../dir.txt'}}\nworkspace: work\nsettings: {evaluate: false}\ntasks: [{title: t}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("w", r#"test -d "$QUORUM_TASK_DIR" && echo "$QUORUM_TASK_DIR" > ../dir.txt"#)
+        .key("workspace", "work")
+        .setting("evaluate", false)
+        .tasks(["t"])
+        .workspace();
     workspace.run_json(0, &[]);
     let folder = workspace.read("dir.txt");
     assert!(!folder.trim().is_empty() && !std::path::Path::new(folder.trim()).exists(), "{folder}");
@@ -56,10 +69,11 @@ fn a_turn_finds_its_folder_which_is_gone_where_it_stayed_empty() {
 
 #[test]
 fn a_command_judge_may_say_which_model_it_is_and_what_it_used() {
-    let workspace = Workspace::with(
-        "name: m\nagents:\n  w: {run: echo done}\n  j: {run: 'echo \"{\\\"model\\\": \\\"judge-model-7\\\", \\\"usage\\\": {\\\"inputTokens\\\": 120, \\\"outputTokens\\\": 30}}\" > \"$QUORUM_RESULT_FILE\"; echo SCORE: 95', role: reviewer}\n\
-         tasks: [{title: t, assignTo: w, review: required}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("w", "echo done")
+        .reviewer("j", r#"echo "{\"model\": \"judge-model-7\", \"usage\": {\"inputTokens\": 120, \"outputTokens\": 30}}" > "$QUORUM_RESULT_FILE"; echo SCORE: 95"#)
+        .task("t", |t| t.set("review", "required"))
+        .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(document["tasks"][0]["reviews"][0]["model"], "judge-model-7", "{document:#}");
     assert_eq!(document["usage"]["inputTokens"], 120);
@@ -70,11 +84,14 @@ fn a_command_judge_may_say_which_model_it_is_and_what_it_used() {
 fn each_dependent_is_shown_the_beginning_and_the_end_of_a_long_output() {
     // One that is read at once, and one that is read beside the loop.
     for bytes in [100_000, 3_000_000] {
-        let workspace = Workspace::with(&format!(
-            "name: m\nagents:\n  long: {{run: 'echo begins; head -c {bytes} /dev/zero | tr \"\\0\" x; echo; echo ends'}}\n  \
-             next: {{run: 'cat > prompt.$$'}}\nsettings: {{evaluate: false}}\ntasks:\n  - {{title: a, assignTo: long}}\n  \
-             - {{title: b, assignTo: next, dependsOn: [a]}}\n  - {{title: c, assignTo: next, dependsOn: [a]}}\n"
-        ));
+        let workspace = Mission::new()
+            .agent("long", format!("echo begins; head -c {bytes} /dev/zero | tr \"\\0\" x; echo; echo ends"))
+            .agent("next", "cat > prompt.$$")
+            .setting("evaluate", false)
+            .tasks(["a"])
+            .task("b", |t| t.by("next").needs("a"))
+            .task("c", |t| t.by("next").needs("a"))
+            .workspace();
         workspace.run_json(0, &[]);
         let prompts = workspace.bash("cat prompt.*").stdout;
         assert_eq!(prompts.matches("begins\n").count(), 2, "{bytes}");
@@ -86,12 +103,15 @@ fn each_dependent_is_shown_the_beginning_and_the_end_of_a_long_output() {
 #[test]
 fn what_was_changed_since_is_not_shown_to_a_dependent() {
     for bytes in [100, 3_000_000] {
-        let workspace = Workspace::with(&format!(
-            "name: m\nagents:\n  long: {{run: 'head -c {bytes} /dev/zero | tr \"\\0\" x'}}\n  \
-             swap: {{run: 'for out in \"$QUORUM_TASK_DIR\"/../*.out; do sed -i s/x/y/ \"$out\"; done; true'}}\n  \
-             next: {{run: 'cat > prompt'}}\nsettings: {{evaluate: false}}\ntasks:\n  - {{title: a, assignTo: long}}\n  \
-             - {{title: b, assignTo: swap, dependsOn: [a]}}\n  - {{title: c, assignTo: next, dependsOn: [a, b]}}\n"
-        ));
+        let workspace = Mission::new()
+            .agent("long", format!("head -c {bytes} /dev/zero | tr \"\\0\" x"))
+            .agent("swap", r#"for out in "$QUORUM_TASK_DIR"/../*.out; do sed -i s/x/y/ "$out"; done; true"#)
+            .agent("next", "cat > prompt")
+            .setting("evaluate", false)
+            .tasks(["a"])
+            .task("b", |t| t.by("swap").needs("a"))
+            .task("c", |t| t.by("next").needs("a").needs("b"))
+            .workspace();
         let document = workspace.run_json(0, &[]);
         let prompt = workspace.read("prompt");
         assert!(!prompt.contains("yx"), "{bytes}");

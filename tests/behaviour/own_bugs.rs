@@ -1,17 +1,11 @@
 //! A bug of quorum's own: exit code 1, never a signal, with what to do next. (The bug is asked for by a variable that only
 //! builds with debug assertions know.)
 
-use crate::support::Workspace;
+use crate::support::Mission;
 
 #[test]
 fn a_bug_ends_with_exit_code_1_and_the_command_that_goes_on() {
-    let workspace = Workspace::with(
-        "
-name: bug
-agents: {worker: {run: touch touched}}
-tasks: [{title: one}]
-",
-    );
+    let workspace = Mission::new().key("name", "bug").worker("touch touched").tasks(["one"]).workspace();
     if !cfg!(debug_assertions) {
         return;
     }

@@ -2,25 +2,20 @@
 
 use serde_json::json;
 
-use crate::support::{Workspace, standing};
+use crate::support::{Mission, Workspace, standing};
 
 #[test]
 fn checks_stages_and_reviewers_find_a_workspace_that_no_process_has_made() {
-    let workspace = Workspace::with(
-        r#"
-name: an echo in a folder of its own
-agents:
-  echo: {adapter: echo}
-  judge: {run: 'cat > /dev/null; pwd > seen; echo SCORE: 90', role: reviewer}
-tasks:
-  - title: checked
-    assignTo: echo
-    workspace: one
-    expectations: [{type: test, command: 'test -d .'}]
-    stages: [{name: place, command: 'pwd > stage'}]
-  - {title: judged, assignTo: echo, workspace: two}
-"#,
-    );
+    let workspace = Mission::new()
+        .agent_with("echo", json!({"adapter": "echo"}))
+        .reviewer("judge", "cat > /dev/null; pwd > seen; echo SCORE: 90")
+        .task("checked", |t| {
+            t.set("workspace", "one")
+                .check("test -d .")
+                .set("stages", json!([{"name": "place", "command": "pwd > stage"}]))
+        })
+        .task("judged", |t| t.set("workspace", "two"))
+        .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "checked"), ("done", "clean"));
     assert_eq!(standing(&document, "judged"), ("done", "clean"));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, attempts, standing, task, wait_for};
+use crate::support::{Mission, Workspace, attempts, standing, task, wait_for};
 
 /// Two scripted judges and a person, who are all named.
 const MIXED: &str = "
@@ -253,21 +253,24 @@ fn false_green_22_an_approval_that_nobody_answers_is_never_skipped() {
 #[test]
 fn a_person_who_accepted_a_panels_work_is_asked_only_about_what_is_still_open() {
     // Nobody may grade by the rubric: the only other agent is of the author's family.
-    let workspace = Workspace::with(
-        "
-name: accepted once
-agents:
-  worker: {run: 'echo n >> acts; echo done', family: one}
-  other: {run: [/bin/sh, '@agents/judge.sh', other], role: reviewer, family: one}
-  boss: {adapter: human}
-settings: {independence: family}
-tasks:
-  - title: work
-    assignTo: worker
-    expectations: [{type: script, command: echo n >> checks}, {type: llm_review, criteria: good, reviewers: [boss]}]
-    verification: {rubric: default-task}
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": "echo n >> acts; echo done", "family": "one"}))
+        .agent_with(
+            "other",
+            json!({
+                "run": ["/bin/sh", "@agents/judge.sh", "other"],
+                "role": "reviewer",
+                "family": "one",
+            }),
+        )
+        .agent_with("boss", json!({"adapter": "human"}))
+        .setting("independence", "family")
+        .task("work", |t| {
+            t.expects(json!({"type": "script", "command": "echo n >> checks"}))
+                .expects(json!({"type": "llm_review", "criteria": "good", "reviewers": ["boss"]}))
+                .set("verification", json!({"rubric": "default-task"}))
+        })
+        .workspace();
     let open = |document: &Value| {
         let approvals = document["approvals"].as_array().expect("it is a list");
         let one = approvals.first().expect("a person is asked").clone();

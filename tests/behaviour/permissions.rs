@@ -218,8 +218,7 @@ fn a_tool_call_that_nobody_allows_in_time_is_denied() {
         "{failure}"
     );
     assert!(!workspace.exists("published"));
-    let events = workspace.events();
-    let resolved = events.iter().find(|event| event["event"] == "approval:resolved").unwrap();
+    let resolved = workspace.events().first_named("approval:resolved");
     assert_eq!((&resolved["status"], &resolved["resolvedBy"]), (&json!("timeout"), &json!("quorum")));
     // One whose session has ended meanwhile is denied when the next begins.
     let workspace = mission(", permissions: {timeout: 1}");

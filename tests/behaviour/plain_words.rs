@@ -2,8 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::json;
+
 use crate::support::model::{Model, refuses};
-use crate::support::{AtTerminal, Workspace};
+use crate::support::{AtTerminal, Mission, Workspace};
 
 #[test]
 fn a_call_that_is_repeated_says_which_of_how_many_it_is() {
@@ -39,17 +41,12 @@ tasks:
 
 #[test]
 fn a_reply_that_cannot_be_read_is_shown_with_who_gave_it() {
-    let workspace = Workspace::with(
-        "
-name: unread
-agents:
-  worker: {run: echo work}
-  alice: {run: [/bin/sh, '@agents/judge.sh', alice], role: reviewer}
-settings: {maxAssessmentRetries: 0}
-tasks: [{title: t, assignTo: worker, expectations: [{type: llm_review, criteria: good, reviewers: [alice]}]}]
-",
-    );
-    workspace.judge("alice", &["PONG, says the model"]);
+    let workspace = Mission::new()
+        .worker("echo work")
+        .judge("alice", &["PONG, says the model"])
+        .setting("maxAssessmentRetries", 0)
+        .task("t", |t| t.expects(json!({"type": "llm_review", "criteria": "good", "reviewers": ["alice"]})))
+        .workspace();
     let finished = workspace.quorum(&["run"]).exits(6);
     assert!(
         finished.stderr.contains("alice: the reply contains no JSON object")
@@ -61,12 +58,18 @@ tasks: [{title: t, assignTo: worker, expectations: [{type: llm_review, criteria:
 
 #[test]
 fn what_is_wrong_before_a_run_is_named_once_with_what_to_type() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {alice: {adapter: openai, model: m, apiKey: '${NO_SUCH_KEY}'}}\ntasks: [{title: t}]\n",
-    );
+    let workspace = Mission::new()
+        .key("name", "m")
+        .agent_with("alice", json!({"adapter": "openai", "model": "m", "apiKey": "${NO_SUCH_KEY}"}))
+        .tasks(["t"])
+        .workspace();
     let refused = workspace.quorum(&["run"]);
     assert_eq!(refused.stderr.matches("'alice'").count(), 1, "{}", refused.stderr);
-    let workspace = Workspace::with("name: m\nagents: {a: {run: [./work.sh]}}\ntasks: [{title: t}]\n");
+    let workspace = Mission::new()
+        .key("name", "m")
+        .agent_with("a", json!({"run": ["./work.sh"]}))
+        .tasks(["t"])
+        .workspace();
     workspace.write("work.sh", "#!/bin/sh\n");
     std::fs::set_permissions(workspace.path("work.sh"), std::fs::Permissions::from_mode(0o644))
         .expect("it is ours");
@@ -87,10 +90,12 @@ fn what_is_wrong_before_a_run_is_named_once_with_what_to_type() {
 
 #[test]
 fn a_task_that_nobody_worked_on_has_no_output_and_that_is_said() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {a: {run: exit 1}}\nsettings: {maxRetries: 0}\n\
-         tasks: [{title: one, maxAttempts: 1}, {title: two, dependsOn: [one]}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("a", "exit 1")
+        .setting("maxRetries", 0)
+        .task("one", |t| t.attempts(1))
+        .task("two", |t| t.needs("one"))
+        .workspace();
     workspace.quorum(&["run"]).exits(3);
     for flags in [&["logs", "two"][..], &["logs", "-f", "two"]] {
         workspace.quorum(flags).exits(0).says(&["no agent has worked on 'two': cascade"]);
@@ -109,9 +114,7 @@ fn what_init_writes_is_listed_and_quiet_is_quiet() {
 
 #[test]
 fn a_review_of_work_without_a_run_names_no_ids_that_nobody_can_use() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {w: {run: 'true'}, alice: {run: 'echo PONG', role: reviewer}}\ntasks: [{title: t, assignTo: w}]\n",
-    );
+    let workspace = Mission::new().agent("w", "true").reviewer("alice", "echo PONG").tasks(["t"]).workspace();
     workspace.write("a.txt", "work");
     let finished =
         workspace.quorum(&["review", "--criteria", "good", "--reviewer", "alice", "a.txt"]).exits(6);
@@ -123,18 +126,19 @@ fn a_review_of_work_without_a_run_names_no_ids_that_nobody_can_use() {
 #[test]
 fn several_who_find_the_same_are_shown_as_one_finding_of_the_panel() {
     let reply = r#"{"scores": [{"dimension": "d", "score": 2, "reasoning": "r"}], "findings": [{"severity": "high", "description": "same thing", "evidence": "x"}]}"#;
-    let workspace = Workspace::with(
-        "
-name: p
-agents:
-  w: {run: echo work}
-  a: {run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}
-  b: {run: [/bin/sh, '@agents/judge.sh', b], role: reviewer}
-tasks: [{title: t, assignTo: w, maxAttempts: 1, expectations: [{type: llm_review, criteria: good, reviewers: [a, b], dimensions: [{name: d, weight: 1}]}]}]
-",
-    );
-    workspace.judge("a", &[reply]);
-    workspace.judge("b", &[reply]);
+    let workspace = Mission::new()
+        .agent("w", "echo work")
+        .judge("a", &[reply])
+        .judge("b", &[reply])
+        .task("t", |t| {
+            t.attempts(1).expects(json!({
+                "type": "llm_review",
+                "criteria": "good",
+                "reviewers": ["a", "b"],
+                "dimensions": [{"name": "d", "weight": 1}],
+            }))
+        })
+        .workspace();
     workspace.quorum(&["run"]).exits(3);
     let shown = workspace.quorum(&["show", "t"]).exits(0).stdout;
     let (_, panel) = shown.rsplit_once("judge: fail").expect("the panel's verdict");
@@ -143,7 +147,7 @@ tasks: [{title: t, assignTo: w, maxAttempts: 1, expectations: [{type: llm_review
 
 #[test]
 fn nothing_live_is_left_where_the_terminal_shows_an_interrupt() {
-    let workspace = Workspace::with("name: m\nagents: {a: {run: sleep 60}}\ntasks: [{title: t}]\n");
+    let workspace = Mission::new().agent("a", "sleep 60").tasks(["t"]).workspace();
     let mut command = workspace.command(&["run"]);
     command.env("TERM", "xterm");
     let mut terminal = AtTerminal::start(command);

@@ -2,26 +2,28 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, gate, task};
+use crate::support::{Mission, Workspace, gate, task};
 
 fn planned() -> Workspace {
-    Workspace::with(
-        r#"
-name: to be planned
-settings: {maxAttempts: 3}
-agents:
-  worker: {run: 'touch touched', reportsTo: boss}
-  boss: {run: [/bin/sh, '@agents/judge.sh', boss], role: reviewer}
-  critic: {run: [/bin/sh, '@agents/judge.sh', critic]}
-tasks:
-  - {title: design, assignTo: worker, expectations: [{type: llm_review, criteria: good, reviewers: [critic, boss]}]}
-  - {title: "say \"build\" #1", assignTo: worker, dependsOn: [design]}
-  - {title: ship, assignTo: worker, review: none, maxRetries: 1}
-  - {title: checked, assignTo: worker, maxAttempts: 1, expectations: [{type: test, command: 'true'}]}
-qualityGates:
-  - {name: door, afterTasks: [design], blocksTasks: [ship], minScore: 4}
-"#,
-    )
+    Mission::new()
+        .key("name", "to be planned")
+        .agent_with("worker", json!({"run": "touch touched", "reportsTo": "boss"}))
+        .judge("boss", &[])
+        .agent_with("critic", json!({"run": ["/bin/sh", "@agents/judge.sh", "critic"]}))
+        .key(
+            "qualityGates",
+            json!([
+                {"name": "door", "afterTasks": ["design"], "blocksTasks": ["ship"], "minScore": 4},
+            ]),
+        )
+        .setting("maxAttempts", 3)
+        .task("design", |t| {
+            t.expects(json!({"type": "llm_review", "criteria": "good", "reviewers": ["critic", "boss"]}))
+        })
+        .task(r#"say "build" #1"#, |t| t.needs("design"))
+        .task("ship", |t| t.unreviewed().set("maxRetries", 1))
+        .task("checked", |t| t.attempts(1).check("true"))
+        .workspace()
 }
 
 #[test]
@@ -111,29 +113,47 @@ fn a_wrong_mission_has_no_plan() {
 
 #[test]
 fn a_plan_says_who_has_which_tools() {
-    let workspace = Workspace::with(
-        "
-name: tools
-agents:
-  coder: {adapter: openai, model: c, tools: {read: allow, write: allow, run: deny}}
-  talker: {adapter: openai, model: t}
-  script: {run: 'true'}
-  eye: {adapter: openai, model: e, role: reviewer}
-  blind: {adapter: openai, model: b, role: qa, tools: []}
-stages: [{name: licence, command: 'true'}, {name: legal, agent: eye}]
-redTeam: {agent: blind}
-rubrics: {usable: {criteria: [{name: runs, weight: 1, grade: binary}]}}
-tasks:
-  - {title: build, assignTo: coder, targetFiles: [a.rs], expectations: [{type: llm_review, criteria: c, reviewers: [eye, blind]}]}
-  - {title: say, assignTo: talker}
-  - {title: grade, assignTo: script, review: none, acceptance: [it runs], verification: {rubric: usable}}
-  - {title: check, type: verification, assignTo: eye, dependsOn: [build], verification: {rubric: usable},
-     onPass: good, onFail: bad, onRefer: ask}
-  - {title: good, assignTo: talker, review: none}
-  - {title: bad, assignTo: talker, review: none}
-  - {title: ask, assignTo: talker, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "tools")
+        .agent_with(
+            "coder",
+            json!({
+                "adapter": "openai",
+                "model": "c",
+                "tools": {"read": "allow", "write": "allow", "run": "deny"},
+            }),
+        )
+        .agent_with("talker", json!({"adapter": "openai", "model": "t"}))
+        .agent("script", "true")
+        .agent_with("eye", json!({"adapter": "openai", "model": "e", "role": "reviewer"}))
+        .agent_with("blind", json!({"adapter": "openai", "model": "b", "role": "qa", "tools": []}))
+        .key("stages", json!([{"name": "licence", "command": "true"}, {"name": "legal", "agent": "eye"}]))
+        .key("redTeam", json!({"agent": "blind"}))
+        .key("rubrics", json!({"usable": {"criteria": [{"name": "runs", "weight": 1, "grade": "binary"}]}}))
+        .task("build", |t| {
+            t.files(["a.rs"])
+                .expects(json!({"type": "llm_review", "criteria": "c", "reviewers": ["eye", "blind"]}))
+        })
+        .task("say", |t| t.by("talker"))
+        .task("grade", |t| {
+            t.by("script")
+                .unreviewed()
+                .set("acceptance", ["it runs"])
+                .set("verification", json!({"rubric": "usable"}))
+        })
+        .task("check", |t| {
+            t.set("type", "verification")
+                .by("eye")
+                .needs("build")
+                .set("verification", json!({"rubric": "usable"}))
+                .set("onPass", "good")
+                .set("onFail", "bad")
+                .set("onRefer", "ask")
+        })
+        .task("good", |t| t.by("talker").unreviewed())
+        .task("bad", |t| t.by("talker").unreviewed())
+        .task("ask", |t| t.by("talker").unreviewed())
+        .workspace();
     let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let looks = json!(["list", "read", "search"]);
     let build = task(&plan, "build");

@@ -42,11 +42,6 @@ fn graded(correctness: u8) -> Value {
 const CUT: &str = r#"echo '{"probes": [{"criterion": 1, "probe": "Is it one page?"}, {"criterion": 2, "probe": "Is there
 an example?"}, {"criterion": 2, "probe": "Does the example run?"}]}' | tr '\n' ' '"#;
 
-fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
-    let events = workspace.events().into_iter();
-    events.filter(|event| event["event"] == name).collect()
-}
-
 #[test]
 fn the_judge_is_told_the_probes_and_they_are_cut_once() {
     let workspace = workspace(CUT, &[graded(0), graded(1)]);
@@ -67,7 +62,7 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
             "{told}"
         );
     }
-    let made = named(&workspace, "probes:made");
+    let made = workspace.events().named("probes:made");
     assert_eq!(made.len(), 1);
     assert_eq!(made[0]["probes"][2], json!({"criterion": 2, "probe": "Does the example run?"}));
     let run = made[0]["runId"].as_str().expect("every event names its run");
@@ -81,7 +76,7 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
 fn what_was_handed_over_is_on_record_with_its_digest() {
     let workspace = workspace(CUT, &[graded(1)]);
     workspace.run_json(0, &[]);
-    let recorded = named(&workspace, "handoff:recorded");
+    let recorded = workspace.events().named("handoff:recorded");
     assert_eq!(recorded.len(), 1);
     assert_eq!(recorded[0]["agentName"], "j");
     let show = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
@@ -179,7 +174,7 @@ fn a_runner_that_dies_while_they_are_cut_has_them_cut_again_and_nothing_else() {
     assert_eq!(attempts(&document, "work"), ["execute"]);
     assert_eq!(workspace.lines("cuts").len(), 2, "a lost call is made again");
     assert!(!workspace.exists("prompts/2"), "the work is not done again");
-    assert_eq!(named(&workspace, "probes:made").len(), 1);
+    assert_eq!(workspace.events().count("probes:made"), 1);
     assert_eq!(workspace.calls("j"), 1);
 }
 

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::operator::on_record;
-use crate::support::{RUN_AS_R1, Workspace, attempts, standing, task, wait_for, wait_for_file};
+use crate::support::{Mission, RUN_AS_R1, Workspace, attempts, standing, task, wait_for, wait_for_file};
 
 /// One worker with this script, whose tests are protected and decide.
 fn with_tests(script: &str) -> Workspace {
@@ -92,20 +92,16 @@ fn a_check_may_change_what_the_mission_says_and_nothing_else() {
 
 #[test]
 fn every_turn_that_overlapped_a_change_has_failed() {
-    let workspace = Workspace::with(
-        "
-name: two at once
-agents:
-  vandal: {run: 'touch begun; while ! test -e watching; do sleep 0.02; done; echo x > tests/a'}
-  other: {run: 'touch watching; while ! grep -q x tests/a; do sleep 0.02; done'}
-  later: {run: 'true'}
-settings: {protect: [tests], concurrency: 2}
-tasks:
-  - {title: one, assignTo: vandal, review: none}
-  - {title: two, assignTo: other, review: none}
-  - {title: three, assignTo: later, priority: 0.1, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .agent("vandal", "touch begun; while ! test -e watching; do sleep 0.02; done; echo x > tests/a")
+        .agent("other", "touch watching; while ! grep -q x tests/a; do sleep 0.02; done")
+        .agent("later", "true")
+        .setting("protect", ["tests"])
+        .setting("concurrency", 2)
+        .task("one", |t| t.unreviewed())
+        .task("two", |t| t.by("other").unreviewed())
+        .task("three", |t| t.by("later").set("priority", 0.1).unreviewed())
+        .workspace();
     workspace.write("tests/a", "a");
     let document = workspace.run_json(3, &[]);
     for title in ["one", "two"] {
@@ -116,17 +112,12 @@ tasks:
 
 #[test]
 fn a_task_protects_files_of_its_own_workspace_for_itself() {
-    let workspace = Workspace::with(
-        "
-name: one may, one may not
-agents:
-  worker: {run: 'echo new > data.txt'}
-tasks:
-  - {title: may not, workspace: inner, protect: ['*.txt']}
-  - {title: may, workspace: inner, dependsOn: [may not], review: none}
-  - {title: may too, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo new > data.txt")
+        .task("may not", |t| t.set("workspace", "inner").set("protect", ["*.txt"]))
+        .task("may", |t| t.set("workspace", "inner").needs("may not").unreviewed())
+        .task("may too", |t| t.unreviewed())
+        .workspace();
     workspace.write("inner/data.txt", "old");
     let document = workspace.run_json(3, &[]);
     assert_eq!(failure(&document, "may not")["mode"], "protected");
@@ -236,13 +227,6 @@ tasks: [{{title: work}}]
 #[test]
 fn an_honest_run_leaves_the_journal_and_its_folder_unwatched_by_globs() {
     // `**` means everything that is the user's: the run's own records change all the time.
-    let workspace = Workspace::with(
-        "
-name: everything
-agents: {worker: {run: echo said}}
-settings: {protect: ['**']}
-tasks: [{title: work}]
-",
-    );
+    let workspace = Mission::new().worker("echo said").setting("protect", ["**"]).tasks(["work"]).workspace();
     workspace.quorum(RUN_AS_R1).exits(0);
 }

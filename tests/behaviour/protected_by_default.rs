@@ -3,8 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::operator::{on_record, only_approval};
+use serde_json::json;
+
 use crate::support::events::is;
-use crate::support::{Workspace, standing, task, wait_for, wait_for_file};
+use crate::support::{Mission, Workspace, standing, task, wait_for, wait_for_file};
 
 fn mission(worker: &str, task: &str) -> Workspace {
     let workspace = Workspace::with(&format!(
@@ -122,21 +124,22 @@ fn what_an_adopted_turn_did_to_its_judge_before_the_session_began_is_found() {
 
 #[test]
 fn an_approver_whose_script_was_swapped_meanwhile_has_not_agreed() {
-    let workspace = Workspace::with(
-        "name: swapped
-agents:
-  worker: {run: 'echo work'}
-  vandal:
-    run: |
-      until test -e asked; do sleep 0.02; done
-      mv agree.sh keep; echo exit 0 > agree.sh; mv keep agree.sh
-      echo > swapped
-settings: {evaluate: false, concurrency: 2}
-tasks:
-  - {title: guarded, assignTo: worker, requiresApproval: {approvers: [{command: sh agree.sh}, ada]}}
-  - {title: other, assignTo: vandal, maxAttempts: 1}
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "swapped")
+        .worker("echo work")
+        .agent(
+            "vandal",
+            "until test -e asked; do sleep 0.02; done\n\
+            mv agree.sh keep; echo exit 0 > agree.sh; mv keep agree.sh\n\
+            echo > swapped\n",
+        )
+        .setting("evaluate", false)
+        .setting("concurrency", 2)
+        .task("guarded", |t| {
+            t.set("requiresApproval", json!({"approvers": [{"command": "sh agree.sh"}, "ada"]}))
+        })
+        .task("other", |t| t.by("vandal").attempts(1))
+        .workspace();
     workspace.write("agree.sh", "echo > asked; until test -e swapped; do sleep 0.02; done; exit 0\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("its word", || on_record(&workspace, "work:ended approver") == 1);
@@ -175,13 +178,14 @@ fn what_a_check_changes_that_it_names_is_told_with_the_way_out() {
 
 #[test]
 fn an_approver_that_writes_what_it_names_fails_its_own_task_with_the_way_out() {
-    let workspace = Workspace::with(
-        "name: m
-agents: {worker: {run: 'echo work'}}
-settings: {evaluate: false, concurrency: 1}
-tasks: [{title: work, requiresApproval: {approvers: [{command: 'echo asked >> log.txt'}]}}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .setting("evaluate", false)
+        .setting("concurrency", 1)
+        .task("work", |t| {
+            t.set("requiresApproval", json!({"approvers": [{"command": "echo asked >> log.txt"}]}))
+        })
+        .workspace();
     workspace.write("log.txt", "before\n");
     let document = workspace.run_json(3, &[]);
     let failure = &task(&document, "work")["failure"];

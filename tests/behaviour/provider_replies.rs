@@ -4,9 +4,8 @@
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
-use crate::support::events::is;
 use crate::support::model::{Model, says};
-use crate::support::{Workspace, attempts, standing, task};
+use crate::support::{Mission, Workspace, attempts, standing, task};
 
 fn judged(model: &Model, more: &str) -> Workspace {
     Workspace::with(&format!(
@@ -41,8 +40,7 @@ fn what_is_not_plainly_a_reply_is_a_fault_and_never_a_verdict() {
         let document = finished.json();
         assert_eq!(attempts(&document, "t"), ["execute"], "a judge's fault spends no attempt");
         let events = workspace.events();
-        let failed =
-            events.iter().find(|event| is(event, "work:ended score failed")).expect("the seat failed");
+        let failed = events.first_named("work:ended score failed");
         assert!(failed["error"].to_string().contains(said) || failed.to_string().contains(said), "{failed}");
     }
 }
@@ -74,9 +72,17 @@ fn a_provider_that_repeats_the_key_does_not_get_it_onto_the_disk() {
 #[test]
 fn lines_of_a_secret_of_several_lines_are_taken_out_and_short_ones_are_named() {
     let pem = "-----BEGIN-----\nMIIEpAIBAAKCAQEA7\nshort\n-----END-----";
-    let workspace = Workspace::with(
-        "name: m\nagents: {w: {run: 'printf \"%s\\n\" \"$PEM\" | sed -n 2p; echo \"$PIN\"', env: {PEM: '${PEM}', PIN: '${PIN}'}}}\nsettings: {evaluate: false}\ntasks: [{title: t}]\n",
-    );
+    let workspace = Mission::new()
+        .agent_with(
+            "w",
+            json!({
+                "run": r#"printf "%s\n" "$PEM" | sed -n 2p; echo "$PIN""#,
+                "env": {"PEM": "${PEM}", "PIN": "${PIN}"},
+            }),
+        )
+        .setting("evaluate", false)
+        .tasks(["t"])
+        .workspace();
     let finished =
         workspace.quorum_with(&[("PEM", pem), ("PIN", "1234")], &["run", "mission.yaml", "--json"]).exits(0);
     let warnings = finished.json()["warnings"].to_string();

@@ -31,11 +31,6 @@ tasks:
 
 const LEAD: &str = "  lead: {run: [/bin/sh, lead.sh]}\nsettings: {orchestrator: lead}";
 
-fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
-    let events = workspace.events().into_iter();
-    events.filter(|event| is(event, name)).collect()
-}
-
 #[test]
 fn a_person_answers_what_the_agent_asked() {
     let workspace = asking("quorum ask 'Which database?'", "");
@@ -60,8 +55,8 @@ fn a_person_answers_what_the_agent_asked() {
     assert_eq!(attempts(&document, "work"), ["execute"], "an answer spends no attempt");
     let prompt = workspace.read("prompt.2");
     assert!(prompt.contains("Which database?") && prompt.contains("Answer: The second."), "{prompt}");
-    assert_eq!(named(&workspace, "task:question")[0]["question"], "Which database?");
-    assert_eq!(named(&workspace, "task:answered")[0]["by"], "ada");
+    assert_eq!(workspace.events().named("task:question")[0]["question"], "Which database?");
+    assert_eq!(workspace.events().named("task:answered")[0]["by"], "ada");
 }
 
 #[test]
@@ -78,7 +73,7 @@ fn a_live_session_takes_the_answer_and_goes_on() {
     workspace.quorum(&["answer", &only_approval(&workspace), "The second."]).exits(0);
     let document = running.finish().exits(0).json();
     assert_eq!(attempts(&document, "work"), ["execute"]);
-    let moves = named(&workspace, "task:transition");
+    let moves = workspace.events().named("task:transition");
     let back = moves.iter().find(|event| event["from"] == "awaiting_approval");
     assert_eq!(back.expect("it went back")["to"], "in_progress");
 }
@@ -95,8 +90,8 @@ fn the_orchestrator_answers_before_any_person_is_asked() {
     assert!(workspace.read("prompt.2").contains("Answer: The third."));
     assert!(workspace.read("asked.txt").contains("Which database?"));
     assert_eq!(workspace.lines("purposes"), ["answer"]);
-    assert_eq!(named(&workspace, "task:answered")[0]["by"], "lead");
-    assert_eq!(named(&workspace, "work:ended ask ok").len(), 1);
+    assert_eq!(workspace.events().named("task:answered")[0]["by"], "lead");
+    assert_eq!(workspace.events().count("work:ended ask ok"), 1);
 }
 
 #[test]
@@ -122,7 +117,7 @@ fn what_looks_like_a_question_counts_once_the_orchestrator_says_so() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "work"), ["execute"]);
     assert_eq!(workspace.lines("purposes"), ["confirm", "answer"]);
-    assert_eq!(named(&workspace, "task:question")[0]["detected"], true);
+    assert_eq!(workspace.events().named("task:question")[0]["detected"], true);
 
     // It said no, and without anybody to say so what was not asked is judged as it is.
     let workspace =
@@ -133,7 +128,7 @@ fn what_looks_like_a_question_counts_once_the_orchestrator_says_so() {
     let workspace =
         asking("echo 'Tabs or spaces?'", "").tap_mission("review: none", "review: none, maxAttempts: 1");
     workspace.run_json(3, &[]);
-    assert_eq!(named(&workspace, "task:question"), Vec::<Value>::new());
+    assert_eq!(workspace.events().named("task:question"), Vec::<Value>::new());
 }
 
 #[test]
@@ -143,8 +138,8 @@ fn after_so_many_questions_the_output_is_judged_as_it_is() {
     workspace.write("lead.sh", "cat > /dev/null; echo 'Go on.'\n");
     let document = workspace.run_json(3, &[]);
     assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
-    assert_eq!(named(&workspace, "task:question").len(), 2);
-    assert_eq!(named(&workspace, "work:started turn").len(), 3);
+    assert_eq!(workspace.events().count("task:question"), 2);
+    assert_eq!(workspace.events().count("work:started turn"), 3);
 }
 
 #[test]
@@ -158,7 +153,7 @@ fn a_runner_that_dies_while_the_orchestrator_thinks_asks_it_again() {
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(attempts(&document, "work"), ["execute"]);
-    assert_eq!(named(&workspace, "task:question").len(), 1);
+    assert_eq!(workspace.events().count("task:question"), 1);
     assert_eq!(workspace.lines("calls").len(), 2);
 }
 
@@ -171,7 +166,7 @@ fn hostile_messages_are_no_questions_and_stop_nothing() {
     );
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
-    assert_eq!(named(&workspace, "task:question"), Vec::<Value>::new());
+    assert_eq!(workspace.events().named("task:question"), Vec::<Value>::new());
 }
 
 #[test]
@@ -183,7 +178,7 @@ fn a_message_of_another_turn_is_not_heard() {
     );
     workspace.write("lead.sh", "cat > /dev/null; echo 'The third.'\n");
     workspace.run_json(0, &[]);
-    assert_eq!(named(&workspace, "task:question").len(), 1);
+    assert_eq!(workspace.events().count("task:question"), 1);
 }
 
 #[test]
@@ -197,8 +192,8 @@ fn progress_is_told_while_the_agent_works_and_the_result_is_what_it_says() {
     workspace.write("worker.sh", script.replace("read -t 1 x < /dev/null", "/bin/sleep 0.05"));
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the agent", || workspace.exists("prompt.1"));
-    wait_for("the progress", || !named(&workspace, "agent:activity").is_empty());
-    assert_eq!(named(&workspace, "agent:activity")[0]["summary"], "1 of 2");
+    wait_for("the progress", || !workspace.events().named("agent:activity").is_empty());
+    assert_eq!(workspace.events().named("agent:activity")[0]["summary"], "1 of 2");
     workspace.write("go", "");
     let document = running.finish().exits(0).json();
     let usage = &task(&document, "work")["usage"];
@@ -228,7 +223,7 @@ fn the_mission_with_a_coordinator_runs_as_it_stands() {
     workspace.mission(&std::fs::read_to_string(folder.join("coordinator.yaml")).expect("it is there"));
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "Write release notes").0, "done");
-    let asks = named(&workspace, "work:requested ask");
+    let asks = workspace.events().named("work:requested ask");
     let purposes: Vec<&Value> = asks.iter().map(|event| &event["purpose"]).collect();
     assert_eq!(purposes, ["resolve", "confirm", "answer"]);
 }
@@ -268,7 +263,7 @@ fn an_agent_with_side_effects_goes_on_after_an_answer_only_by_a_persons_word() {
 fn the_last_word_of_progress_is_kept_however_soon_the_agent_ends_after_it() {
     let workspace = asking("echo done > result.txt; quorum progress 'almost there'", "");
     workspace.run_json(0, &[]);
-    let activity = named(&workspace, "agent:activity");
+    let activity = workspace.events().named("agent:activity");
     let told: Vec<_> = activity.iter().map(|event| &event["summary"]).collect();
     assert_eq!(told, ["almost there"]);
     // Before the end of its turn.
@@ -283,7 +278,7 @@ fn moves_into_clarification_and_out_of_it_carry_the_phase() {
     workspace.run_json(8, &[]);
     workspace.quorum(&["answer", &only_approval(&workspace), "The second."]).exits(0);
     workspace.resume_json(0, &[]);
-    let moves = named(&workspace, "task:transition");
+    let moves = workspace.events().named("task:transition");
     let phases: Vec<_> = moves
         .iter()
         .filter(|event| event["to"] == "awaiting_approval" || event["from"] == "awaiting_approval")

@@ -7,7 +7,7 @@ use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::support::model::{Model, offered, refuses, scores as score};
-use crate::support::{Finished, Workspace, attempts, standing, task};
+use crate::support::{Finished, Mission, Workspace, attempts, standing, task};
 
 const KEY: &str = "sk-0123456789abcdef";
 
@@ -178,18 +178,21 @@ fn a_recording_can_be_read_by_people_and_holds_no_key() {
 
 #[test]
 fn offline_nobody_is_asked_who_is_not_on_record() {
-    let workspace = Workspace::with(
-        "
-name: online
-agents:
-  w: {adapter: ollama, model: m}
-  j: {adapter: openai, model: m, role: reviewer}
-  c: {run: touch touched}
-channels: {hook: {type: webhook, url: 'http://127.0.0.1:9/x'}, log: {type: file, path: log}}
-settings: {defaultChannels: [hook, log]}
-tasks: [{title: work, assignTo: w}, {title: other, assignTo: c, review: none}]
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("w", json!({"adapter": "ollama", "model": "m"}))
+        .agent_with("j", json!({"adapter": "openai", "model": "m", "role": "reviewer"}))
+        .agent("c", "touch touched")
+        .key(
+            "channels",
+            json!({
+                "hook": {"type": "webhook", "url": "http://127.0.0.1:9/x"},
+                "log": {"type": "file", "path": "log"},
+            }),
+        )
+        .setting("defaultChannels", ["hook", "log"])
+        .tasks(["work"])
+        .task("other", |t| t.by("c").unreviewed())
+        .workspace();
     let refused = workspace.quorum(&["run", "mission.yaml", "--offline"]).exits(9);
     refused.says(&[
         "agent 'w': needs the network, and the run is offline",
@@ -202,9 +205,8 @@ tasks: [{title: work, assignTo: w}, {title: other, assignTo: c, review: none}]
     missing.exits(9).says(&["tape holds no recording"]);
     workspace.assert_nothing_started();
 
-    let commands = Workspace::with(
-        "name: here\nagents: {c: {run: echo done}}\nsettings: {evaluate: false}\ntasks: [{title: work}]\n",
-    );
+    let commands =
+        Mission::new().agent("c", "echo done").setting("evaluate", false).tasks(["work"]).workspace();
     let document = commands.run_json(0, &["--offline"]);
     assert_eq!(standing(&document, "work").0, "done");
     // Nothing was asked, and that is a recording too.

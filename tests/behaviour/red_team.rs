@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::operator::only_approval;
-use crate::stages::{named_events, verdicts};
+use crate::stages::verdicts;
 use crate::support::{Workspace, standing, task, wait_for_file};
 
 /// A task without other judging, attacked by the scripted agent `mallet`.
@@ -198,7 +198,7 @@ fn a_block_never_makes_an_agent_act_again_that_acts_on_the_world() {
     workspace.judge("mallet", &[&report(&[finding("critical", "line 1")]), &report(&[])]);
     let document = workspace.run_json(8, &[]);
     assert_eq!(document["approvals"][0]["reason"], "side-effects");
-    let blocked = named_events(&workspace, "task:retry:blocked");
+    let blocked = workspace.events().named("task:retry:blocked");
     assert!(blocked[0]["reason"].as_str().unwrap_or_default().contains("red-team"));
     assert_eq!(workspace.lines("acts").len(), 1);
     workspace.resume_json(8, &[]);

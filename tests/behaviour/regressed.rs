@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::events::named;
-use crate::support::{Workspace, attempts, gate, standing, task, wait_for_file};
+use crate::support::{Mission, Workspace, attempts, gate, standing, task, wait_for_file};
 
 /// `a` writes a line that its check wants, `b` behind it does something to the file. Each turn is logged.
 fn broken_later(more: &str, writer: &str, changer: &str) -> Workspace {
@@ -59,18 +59,14 @@ fn what_a_later_task_broke_is_mended_and_both_hold() {
 
 #[test]
 fn two_that_break_each_other_for_ever_end_with_the_third_audit() {
-    let workspace = Workspace::with(
-        "
-name: both own a file
-agents:
-  alpha: {run: 'echo alpha > f'}
-  beta: {run: 'until test -e checked; do sleep 0.02; done; echo beta > f'}
-settings: {evaluate: false, concurrency: 2}
-tasks:
-  - {title: a, assignTo: alpha, onExhausted: fixup, targetFiles: [f], expectations: [{type: test, command: 'grep -q alpha f && touch checked'}]}
-  - {title: b, assignTo: beta, targetFiles: [f], expectations: [{type: test, command: 'grep -q beta f'}]}
-",
-    );
+    let workspace = Mission::new()
+        .agent("alpha", "echo alpha > f")
+        .agent("beta", "until test -e checked; do sleep 0.02; done; echo beta > f")
+        .setting("evaluate", false)
+        .setting("concurrency", 2)
+        .task("a", |t| t.set("onExhausted", "fixup").files(["f"]).check("grep -q alpha f && touch checked"))
+        .task("b", |t| t.by("beta").files(["f"]).check("grep -q beta f"))
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(audits(&workspace), 3);
     assert_eq!(document["counts"]["total"], 2, "nobody gets a fixup");
@@ -115,18 +111,13 @@ fn an_agent_that_fails_at_it_has_not_mended_it() {
 #[test]
 fn files_that_were_lost_must_be_there_again() {
     let mission = |again: &str| {
-        Workspace::with(&format!(
-            "
-name: one of two files is removed
-agents:
-  writer: {{run: 'test -e one || {{ echo 1 > one; echo 2 > two; exit 0; }}; {again}'}}
-  tidy: {{run: 'rm two'}}
-settings: {{evaluate: false}}
-tasks:
-  - {{title: a, assignTo: writer, targetFiles: [one, two]}}
-  - {{title: b, assignTo: tidy, dependsOn: [a]}}
-"
-        ))
+        Mission::new()
+            .agent("writer", format!("test -e one || {{ echo 1 > one; echo 2 > two; exit 0; }}; {again}"))
+            .agent("tidy", "rm two")
+            .setting("evaluate", false)
+            .task("a", |t| t.files(["one", "two"]))
+            .task("b", |t| t.by("tidy").needs("a"))
+            .workspace()
     };
     let document = mission("echo 3 > two").run_json(0, &[]);
     assert_eq!(attempts(&document, "a"), ["execute", "fix"]);
@@ -157,28 +148,27 @@ fn with_side_effects_a_person_is_asked_first() {
 
 #[test]
 fn gates_over_it_are_withdrawn_and_told_anew() {
-    let workspace = Workspace::with(
-        "
-name: a gate over what did not stand
-agents:
-  writer: {run: 'echo alpha >> f'}
-  tidy: {run: 'rm f'}
-channels: {ops: {type: file, path: told.jsonl}}
-settings: {evaluate: false}
-tasks:
-  - {title: a, assignTo: writer, targetFiles: [f], deadline: 1h}
-  - {title: b, assignTo: tidy}
-qualityGates:
-  - {name: g, afterTasks: [a], blocksTasks: [b], notifyChannels: [ops]}
-",
-    );
+    let workspace = Mission::new()
+        .agent("writer", "echo alpha >> f")
+        .agent("tidy", "rm f")
+        .key("channels", json!({"ops": {"type": "file", "path": "told.jsonl"}}))
+        .key(
+            "qualityGates",
+            json!([
+                {"name": "g", "afterTasks": ["a"], "blocksTasks": ["b"], "notifyChannels": ["ops"]},
+            ]),
+        )
+        .setting("evaluate", false)
+        .task("a", |t| t.files(["f"]).set("deadline", "1h"))
+        .task("b", |t| t.by("tidy"))
+        .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "b"), ["execute"]);
     assert_eq!(gate(&document, "g")["state"], "passed");
     let events = workspace.events();
-    assert_eq!(named(&events, "quality:gate:passed").len(), 2);
+    assert_eq!(events.count("quality:gate:passed"), 2);
     assert_eq!(workspace.lines("told.jsonl").len(), 2, "each time it is told");
-    assert_eq!(named(&events, "sla:met").len(), 1, "a deadline once told stays told");
+    assert_eq!(events.count("sla:met"), 1, "a deadline once told stays told");
 }
 
 /// `a` was judged and accepted, and `b` behind it waits for a person, who has agreed; meanwhile somebody emptied the file.
@@ -227,20 +217,16 @@ fn switches_of_the_session_hold_for_it() {
 #[test]
 fn tasks_that_name_a_common_file_are_mended_one_after_the_other() {
     let work = "echo + $QUORUM_TASK >> log; echo $QUORUM_TASK >> f; echo - $QUORUM_TASK >> log";
-    let workspace = Workspace::with(&format!(
-        "
-name: three of one file
-agents:
-  writer: {{run: '{work}'}}
-  tidy: {{run: 'rm f; : > log'}}
-settings: {{evaluate: false, concurrency: 3}}
-tasks:
-  - {{title: c, assignTo: writer, priority: 1, targetFiles: [f]}}
-  - {{title: a, assignTo: writer, priority: 3, targetFiles: [f]}}
-  - {{title: b, assignTo: writer, priority: 2, expectations: [{{type: file_exists, paths: ['f*']}}]}}
-  - {{title: d, assignTo: tidy, dependsOn: [a, b, c]}}
-"
-    ));
+    let workspace = Mission::new()
+        .agent("writer", work)
+        .agent("tidy", "rm f; : > log")
+        .setting("evaluate", false)
+        .setting("concurrency", 3)
+        .task("c", |t| t.set("priority", 1).files(["f"]))
+        .task("a", |t| t.set("priority", 3).files(["f"]))
+        .task("b", |t| t.set("priority", 2).expects(json!({"type": "file_exists", "paths": ["f*"]})))
+        .task("d", |t| t.by("tidy").needs("a").needs("b").needs("c"))
+        .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(workspace.lines("log"), ["+ c", "- c", "+ a", "- a", "+ b", "- b"], "in file order");
     assert_eq!(document["counts"]["regressed"], 3);
@@ -315,18 +301,13 @@ fn a_verification_that_judges_otherwise_has_regressed() {
 fn a_kill_while_it_is_done_again_costs_nothing() {
     let script =
         "if test -e b; then echo x >> again; until test -e go; do sleep 0.02; done; fi; echo alpha > f";
-    let workspace = Workspace::with(&format!(
-        "
-name: killed while it mends
-agents:
-  writer: {{run: '{script}'}}
-  tidy: {{run: 'touch b; rm f'}}
-settings: {{evaluate: false}}
-tasks:
-  - {{title: a, assignTo: writer, targetFiles: [f]}}
-  - {{title: b, assignTo: tidy, dependsOn: [a]}}
-"
-    ));
+    let workspace = Mission::new()
+        .agent("writer", script)
+        .agent("tidy", "touch b; rm f")
+        .setting("evaluate", false)
+        .task("a", |t| t.files(["f"]))
+        .task("b", |t| t.by("tidy").needs("a"))
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("again"));
     running.kill();

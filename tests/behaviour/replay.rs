@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::journal;
 use crate::support::model::{Model, offered, results, scores as score, wants};
-use crate::support::{Workspace, standing, task};
+use crate::support::{Mission, Workspace, standing, task};
 
 /// A panel whose first judge is read at the second try, an evaluation that goes back once, a rubric, plain facts, a check.
 const MISSION: &str = "
@@ -218,14 +218,12 @@ fn a_verdict_that_nothing_leads_to_is_found() {
 
 #[test]
 fn a_run_of_several_sessions_is_derived_with_the_options_of_each() {
-    let workspace = Workspace::with(
-        "
-name: two sessions
-agents: {w: {run: echo done}, j: {run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}}
-tasks: [{title: first, assignTo: w, maxAttempts: 1}, {title: second, assignTo: w, maxAttempts: 1, dependsOn: [first], requiresApproval: true}]
-",
-    );
-    workspace.judge("j", &["SCORE: 70"]);
+    let workspace = Mission::new()
+        .agent("w", "echo done")
+        .judge("j", &["SCORE: 70"])
+        .task("first", |t| t.attempts(1))
+        .task("second", |t| t.attempts(1).needs("first").approved())
+        .workspace();
     let waits = workspace.run_json(8, &["--run-id", "r1", "--eval-threshold", "60"]);
     let id = waits["approvals"][0]["id"].as_str().expect("it waits");
     workspace.quorum(&["approve", id]).exits(0);
@@ -250,10 +248,17 @@ fn what_is_not_there_cannot_be_replayed() {
 
 #[test]
 fn an_echo_says_nothing_now_as_then() {
-    let workspace = Workspace::with(
-        "name: echo\nagents: {w: {run: echo done}, e: {adapter: echo, role: reviewer}}
-tasks: [{title: t, assignTo: w, expectations: [{type: llm_review, reviewers: [e], dimensions: [{name: d, weight: 1}]}]}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("w", "echo done")
+        .agent_with("e", json!({"adapter": "echo", "role": "reviewer"}))
+        .task("t", |t| {
+            t.expects(json!({
+                "type": "llm_review",
+                "reviewers": ["e"],
+                "dimensions": [{"name": "d", "weight": 1}],
+            }))
+        })
+        .workspace();
     workspace.run_json(6, &["--run-id", "r1"]);
     let document = replay(&workspace, 0);
     assert_eq!(document["judgements"][0]["derived"]["result"], "unparsed");
@@ -357,18 +362,25 @@ fn what_a_judge_did_with_its_tools_is_vouched_for_too() {
             false => score("depth", 4),
         }
     });
-    let workspace = Workspace::with(&format!(
-        "
-name: looked
-agents:
-  worker: {{run: 'echo work > out.txt; echo done', input: none}}
-  j: {{adapter: openai, model: m, baseUrl: '{}', role: reviewer}}
-tasks:
-  - {{title: work, assignTo: worker, targetFiles: [out.txt], expectations: [
-      {{type: llm_review, reviewers: [j], dimensions: [{{name: depth, weight: 1}}]}}]}}
-",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": "echo work > out.txt; echo done", "input": "none"}))
+        .agent_with(
+            "j",
+            json!({
+                "adapter": "openai",
+                "model": "m",
+                "baseUrl": model.base(),
+                "role": "reviewer",
+            }),
+        )
+        .task("work", |t| {
+            t.files(["out.txt"]).expects(json!({
+                "type": "llm_review",
+                "reviewers": ["j"],
+                "dimensions": [{"name": "depth", "weight": 1}],
+            }))
+        })
+        .workspace();
     workspace.run_json(0, &["--run-id", "r1"]);
     replay(&workspace, 0);
     let ledger = spooled(&workspace, ".tools");

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::os::unix::net::UnixListener;
 
-use crate::support::Workspace;
+use crate::support::{Mission, Workspace};
 
 const MISSION: &str = "
 name: reported
@@ -114,7 +114,7 @@ tasks: [{title: one, requiresApproval: true}]
 
 #[test]
 fn a_report_is_asked_for_by_kind_and_path_and_a_comma_is_a_part_of_it() {
-    let workspace = Workspace::with("name: m\nagents: {a: {run: 'true'}}\ntasks: [{title: one}]\n");
+    let workspace = Mission::new().key("name", "m").agent("a", "true").tasks(["one"]).workspace();
     std::fs::create_dir(workspace.path("out,1")).expect("a folder can be made");
     workspace.quorum(&["run", "--run-id", "r1", "--report", "junit=out,1/j.xml,html=a.html"]).exits(0);
     assert!(workspace.exists("out,1/j.xml") && workspace.exists("a.html"));

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Workspace, junit, wait_for_file};
+use crate::support::{Mission, Workspace, junit, wait_for_file};
 
 /// One task of every kind that a report tells apart, and titles that are hard to write.
 fn every_kind() -> Workspace {
@@ -77,16 +77,8 @@ fn junit_tells_every_kind_of_task_apart() {
 
 #[test]
 fn false_green_11_forced_acceptance_is_a_failure_in_junit() {
-    let workspace = Workspace::with(
-        "
-name: forced
-agents:
-  worker: {run: echo work}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks: [{title: poor, assignTo: worker}]
-",
-    );
-    workspace.judge("judge", &["SCORE: 41.5"]);
+    let workspace =
+        Mission::new().worker("echo work").judge("judge", &["SCORE: 41.5"]).tasks(["poor"]).workspace();
     for (code, flags) in [
         (5, &["--report", "junit=junit.xml"][..]),
         // Allowed is not the same as good.
@@ -107,17 +99,12 @@ tasks: [{title: poor, assignTo: worker}]
 
 #[test]
 fn a_mission_below_its_own_bar_is_not_green_in_junit() {
-    let workspace = Workspace::with(
-        "
-name: high bar
-qualityThreshold: 4.5
-agents:
-  worker: {run: echo work}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks: [{title: fair, assignTo: worker}]
-",
-    );
-    workspace.judge("judge", &["SCORE: 70"]);
+    let workspace = Mission::new()
+        .worker("echo work")
+        .judge("judge", &["SCORE: 70"])
+        .key("qualityThreshold", 4.5)
+        .tasks(["fair"])
+        .workspace();
     workspace.run_json(5, &["--report", "junit=junit.xml"]);
     let root = junit::read(&workspace.read("junit.xml"));
     assert_eq!(kind(root.case("fair")), ("passed", ""));
@@ -126,14 +113,12 @@ tasks: [{title: fair, assignTo: worker}]
 
 #[test]
 fn an_interrupted_run_is_reported_and_not_green() {
-    let workspace = Workspace::with(
-        "
-name: interrupted
-agents:
-  worker: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
-tasks: [{title: one, review: none}, {title: two, review: none, dependsOn: [one]}]
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "interrupted")
+        .worker("echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .task("one", |t| t.unreviewed())
+        .task("two", |t| t.unreviewed().needs("one"))
+        .workspace();
     let running = workspace.start(&[
         "run",
         "mission.yaml",
@@ -246,7 +231,7 @@ fn the_summary_stays_below_githubs_limit() {
 
 #[test]
 fn a_report_that_cannot_be_written_is_found_before_the_run_starts() {
-    let workspace = Workspace::with("name: m\nagents: {a: {run: 'touch touched'}}\ntasks: [{title: one}]\n");
+    let workspace = Mission::new().agent("a", "touch touched").tasks(["one"]).workspace();
     workspace.write("file", "");
     for (report, words) in [
         ("junit=file/junit.xml", "file/junit.xml"),
@@ -280,11 +265,8 @@ fn a_report_that_cannot_be_written_at_the_end_is_never_0() {
 
 #[test]
 fn a_run_that_breaks_off_leaves_no_green_report() {
-    let mission = |command: &str| {
-        Workspace::with(&format!(
-            "name: broken off\nagents: {{a: {{run: '{command}'}}}}\ntasks: [{{title: one, review: none}}]\n"
-        ))
-    };
+    let mission =
+        |command: &str| Mission::new().agent("a", command).task("one", |t| t.unreviewed()).workspace();
     let green = r#"<testsuites tests="1"/>"#;
     let flags = ["run", "mission.yaml", "--run-id", "r1", "--report", "junit=junit.xml"];
 

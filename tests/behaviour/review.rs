@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::Workspace;
+use crate::support::{Mission, Workspace};
 
 const REVIEWERS: &str = "
 name: reviewers
@@ -122,14 +122,7 @@ fn a_task_of_a_run_is_judged_again_and_nothing_changes() {
 
 #[test]
 fn the_author_never_judges_its_own_work_again() {
-    let workspace = Workspace::with(
-        "
-name: alone
-agents:
-  worker: {run: 'echo SCORE: 100', role: reviewer}
-tasks: [{title: write it, assignTo: worker}]
-",
-    );
+    let workspace = Mission::new().reviewer("worker", "echo SCORE: 100").tasks(["write it"]).workspace();
     workspace.run_json(0, &[]);
     reviewed(&workspace, 6, &["write it"]);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, standing, task};
+use crate::support::{Mission, Workspace, standing, task};
 
 /// A task that is verified by `more` and judged by the scripted judge `j`; `rest` goes to the top level.
 fn workspace(more: &str, rest: &str, replies: &[Value]) -> Workspace {
@@ -174,9 +174,10 @@ fn a_key_that_nobody_asked_for_and_an_empty_finding_are_no_reason_to_ask_again()
 
 #[test]
 fn a_plan_says_that_nobody_may_grade() {
-    let workspace = Workspace::with(
-        "name: m\nagents: {w: {run: 'true'}}\ntasks: [{title: work, verification: {rubric: default-task}, review: none}]\n",
-    );
+    let workspace = Mission::new()
+        .agent("w", "true")
+        .task("work", |t| t.set("verification", json!({"rubric": "default-task"})).unreviewed())
+        .workspace();
     let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     assert_eq!(task(&plan, "work")["note"], "nobody may grade its criteria: a person will be asked");
     let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::journal;
 use crate::support::model::{Model, results, says, scores, wants};
-use crate::support::{Workspace, standing, task};
+use crate::support::{Mission, Workspace, standing, task};
 
 const KEY: &str = "sk-of-a-command-0815";
 
@@ -17,26 +17,44 @@ fn holding(workspace: &Workspace, text: &str) -> Vec<String> {
 
 /// A worker that says its key wherever it can, a command judge that does, and a model that is shown the work.
 fn leaky(model: &Model) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: leaky
-settings: {{maxAttempts: 1}}
-agents:
-  worker: {{run: [/bin/sh, work.sh], env: {{TOKEN: 'Bearer ${{THE_KEY}}', PLACE: '${{HOME}}', SHORT: '${{SHORT}}'}}}}
-  critic: {{run: [/bin/sh, critic.sh], role: reviewer, env: {{TOKEN: '${{THE_KEY}}'}}}}
-  model: {{adapter: openai, model: m, baseUrl: '{}', role: reviewer}}
-tasks:
-  - title: work
-    assignTo: worker
-    targetFiles: [config.ini]
-    expectations:
-      - {{type: script, command: 'cat config.ini'}}
-      - {{type: llm_review, reviewers: [critic, model], dimensions: [{{name: depth, weight: 1}}]}}
-  - {{title: fails, assignTo: worker, review: none, maxRetries: 0}}
-  - {{title: asks, assignTo: worker, review: none}}
-",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .agent_with(
+            "worker",
+            json!({
+                "run": ["/bin/sh", "work.sh"],
+                "env": {"TOKEN": "Bearer ${THE_KEY}", "PLACE": "${HOME}", "SHORT": "${SHORT}"},
+            }),
+        )
+        .agent_with(
+            "critic",
+            json!({
+                "run": ["/bin/sh", "critic.sh"],
+                "role": "reviewer",
+                "env": {"TOKEN": "${THE_KEY}"},
+            }),
+        )
+        .agent_with(
+            "model",
+            json!({
+                "adapter": "openai",
+                "model": "m",
+                "baseUrl": model.base(),
+                "role": "reviewer",
+            }),
+        )
+        .setting("maxAttempts", 1)
+        .task("work", |t| {
+            t.files(["config.ini"]).expects(json!({"type": "script", "command": "cat config.ini"})).expects(
+                json!({
+                    "type": "llm_review",
+                    "reviewers": ["critic", "model"],
+                    "dimensions": [{"name": "depth", "weight": 1}],
+                }),
+            )
+        })
+        .task("fails", |t| t.unreviewed().set("maxRetries", 0))
+        .task("asks", |t| t.unreviewed())
+        .workspace();
     workspace.write(
         "work.sh",
         "
@@ -125,18 +143,15 @@ fn what_agents_are_handed_stands_in_no_record_no_report_and_no_prompt() {
 #[test]
 fn a_recording_holds_no_key_of_a_command_that_a_model_repeats() {
     let model = Model::new(|_| says(format!("So it is {KEY}.")));
-    let workspace = Workspace::with(&format!(
-        "
-name: told
-agents:
-  writer: {{run: 'echo \"$KEY\" > note; echo done', env: {{KEY: '${{THE_KEY}}'}}}}
-  model: {{adapter: openai, model: m, baseUrl: '{}'}}
-tasks:
-  - {{title: write, assignTo: writer, review: none}}
-  - {{title: read, assignTo: model, review: none, dependsOn: [write]}}
-",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .agent_with(
+            "writer",
+            json!({"run": r#"echo "$KEY" > note; echo done"#, "env": {"KEY": "${THE_KEY}"}}),
+        )
+        .agent_with("model", json!({"adapter": "openai", "model": "m", "baseUrl": model.base()}))
+        .task("write", |t| t.unreviewed())
+        .task("read", |t| t.by("model").unreviewed().needs("write"))
+        .workspace();
     let run = ["run", "mission.yaml", "--json", "--record", "rec"];
     workspace.quorum_with(&[("THE_KEY", KEY)], &run).exits(0);
     assert_eq!(workspace.bash(&format!("grep -rl {KEY} rec || true")).stdout, "");
@@ -147,13 +162,16 @@ tasks:
 #[test]
 fn what_cannot_be_cleaned_is_not_taken() {
     // The result file is a second name of a file that is not ours to change.
-    let workspace = Workspace::with(
-        "
-name: linked
-agents: {worker: {run: 'ln credentials \"$QUORUM_RESULT_FILE\"; echo done', env: {KEY: '${THE_KEY}'}}}
-tasks: [{title: work, review: none}]
-",
-    );
+    let workspace = Mission::new()
+        .agent_with(
+            "worker",
+            json!({
+                "run": r#"ln credentials "$QUORUM_RESULT_FILE"; echo done"#,
+                "env": {"KEY": "${THE_KEY}"},
+            }),
+        )
+        .task("work", |t| t.unreviewed())
+        .workspace();
     let credentials = json!({"output": format!("my {KEY}")}).to_string();
     workspace.write("credentials", &credentials);
     let run = workspace.quorum_with(&[("THE_KEY", KEY)], &["run", "mission.yaml", "--json"]);
@@ -169,15 +187,19 @@ const LEAK: &str = "supersecretvalue123";
 
 #[test]
 fn an_approvers_words_are_redacted_everywhere() {
-    let workspace = Workspace::with(
-        "
-name: an approver that prints a secret
-agents: {worker: {run: 'printf %s \"$API_TOKEN\" > out.txt', env: {API_TOKEN: '${API_TOKEN}'}}}
-tasks:
-  - {title: a, assignTo: worker}
-  - {title: b, assignTo: worker, dependsOn: [a], requiresApproval: {approvers: [{command: 'cat out.txt; exit 1'}]}}
-",
-    );
+    let workspace = Mission::new()
+        .agent_with(
+            "worker",
+            json!({
+                "run": r#"printf %s "$API_TOKEN" > out.txt"#,
+                "env": {"API_TOKEN": "${API_TOKEN}"},
+            }),
+        )
+        .tasks(["a"])
+        .task("b", |t| {
+            t.needs("a").set("requiresApproval", json!({"approvers": [{"command": "cat out.txt; exit 1"}]}))
+        })
+        .workspace();
     let finished = workspace.quorum_with(&[("API_TOKEN", LEAK)], &["run", "mission.yaml"]);
     let finished = finished.exits(3);
     assert!(finished.stdout.contains("b: rejected"), "{}", finished.stdout);
@@ -186,15 +208,19 @@ tasks:
 
 #[test]
 fn what_a_channels_command_prints_is_redacted_everywhere() {
-    let workspace = Workspace::with(
-        "
-name: a channel that prints a secret
-agents: {worker: {run: 'printf %s \"$API_TOKEN\" > out.txt; exit 1', env: {API_TOKEN: '${API_TOKEN}'}}}
-channels: {ops: {type: command, run: 'cat out.txt >&2; exit 1'}}
-settings: {defaultChannels: [ops], maxRetries: 0}
-tasks: [{title: a, assignTo: worker}]
-",
-    );
+    let workspace = Mission::new()
+        .agent_with(
+            "worker",
+            json!({
+                "run": r#"printf %s "$API_TOKEN" > out.txt; exit 1"#,
+                "env": {"API_TOKEN": "${API_TOKEN}"},
+            }),
+        )
+        .key("channels", json!({"ops": {"type": "command", "run": "cat out.txt >&2; exit 1"}}))
+        .setting("defaultChannels", ["ops"])
+        .setting("maxRetries", 0)
+        .tasks(["a"])
+        .workspace();
     let finished = workspace.quorum_with(&[("API_TOKEN", LEAK)], &["run", "mission.yaml"]);
     let finished = finished.exits(3);
     assert_no_leak(&workspace, &finished.stdout, &finished.stderr);
@@ -206,30 +232,33 @@ fn no_kind_of_command_leaves_a_secret_behind() {
         0 => wants(&[("run", json!({"argv": ["cat", "out.txt"]}))]),
         _ => says("I have read it."),
     });
-    let workspace = Workspace::with(&format!(
-        "
-name: every kind of command
-settings: {{finalChecks: always, concurrency: 1}}
-agents:
-  worker: {{run: 'printf %s \"$API_TOKEN\" | tee out.txt; cat out.txt >&2', env: {{API_TOKEN: '${{API_TOKEN}}'}}}}
-  model: {{adapter: openai, model: m, baseUrl: '{}', tools: [run]}}
-  judge: {{run: 'cat out.txt >&2; echo \"it is $(cat out.txt)\"; echo SCORE: 90', role: reviewer}}
-tasks:
-  - title: made
-    assignTo: worker
-    acceptance: ['`cat out.txt` exits 0']
-    verification: {{grader: heuristic}}
-    verify: {{commands: ['cat out.txt']}}
-    expectations: [{{type: script, command: 'cat out.txt'}}]
-    stages: [{{name: look, command: 'cat out.txt'}}]
-  - title: allowed
-    assignTo: worker
-    dependsOn: [made]
-    requiresApproval: {{approvers: [{{command: 'cat out.txt'}}]}}
-  - {{title: read, assignTo: model, dependsOn: [allowed], review: none}}
-",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .agent_with(
+            "worker",
+            json!({
+                "run": r#"printf %s "$API_TOKEN" | tee out.txt; cat out.txt >&2"#,
+                "env": {"API_TOKEN": "${API_TOKEN}"},
+            }),
+        )
+        .agent_with(
+            "model",
+            json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": ["run"]}),
+        )
+        .reviewer("judge", r#"cat out.txt >&2; echo "it is $(cat out.txt)"; echo SCORE: 90"#)
+        .setting("finalChecks", "always")
+        .setting("concurrency", 1)
+        .task("made", |t| {
+            t.set("acceptance", ["`cat out.txt` exits 0"])
+                .set("verification", json!({"grader": "heuristic"}))
+                .set("verify", json!({"commands": ["cat out.txt"]}))
+                .expects(json!({"type": "script", "command": "cat out.txt"}))
+                .set("stages", json!([{"name": "look", "command": "cat out.txt"}]))
+        })
+        .task("allowed", |t| {
+            t.needs("made").set("requiresApproval", json!({"approvers": [{"command": "cat out.txt"}]}))
+        })
+        .task("read", |t| t.by("model").needs("allowed").unreviewed())
+        .workspace();
     let finished = workspace.quorum_with(&[("API_TOKEN", LEAK)], &["run", "mission.yaml"]);
     let finished = finished.exits(0);
     assert_no_leak(&workspace, &finished.stdout, &finished.stderr);

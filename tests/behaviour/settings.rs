@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Running, Workspace, attempts, standing, task};
+use crate::support::{Mission, Running, Workspace, attempts, standing, task};
 
 const EVALUATED: &str = "
 name: evaluated
@@ -116,7 +116,7 @@ tasks:
 
 #[test]
 fn unreviewed_work_is_indeterminate_when_strict() {
-    let workspace = Workspace::with("name: alone\nagents: {worker: {run: 'true'}}\ntasks: [{title: work}]\n");
+    let workspace = Mission::new().worker("true").tasks(["work"]).workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(document["counts"]["unreviewed"], 1);
     let document = workspace.run_json(6, &["--strict"]);
@@ -222,17 +222,13 @@ fn an_exclusive_task_runs_alone() {
 
 #[test]
 fn ready_tasks_start_by_priority_and_then_in_order() {
-    let workspace = Workspace::with(
-        "
-name: order
-agents: {worker: {run: [/bin/sh, '@agents/logger.sh', log]}}
-tasks:
-  - {title: normal}
-  - {title: low, priority: 0.5}
-  - {title: also-normal}
-  - {title: high, priority: 10}
-",
-    );
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .tasks(["normal"])
+        .task("low", |t| t.set("priority", 0.5))
+        .tasks(["also-normal"])
+        .task("high", |t| t.set("priority", 10))
+        .workspace();
     workspace.run_json(0, &["-j", "1"]);
     assert_eq!(workspace.lines("log"), ["high 1 1", "normal 1 1", "also-normal 1 1", "low 1 1"]);
 }
@@ -248,15 +244,8 @@ fn a_mission_may_come_from_standard_input() {
 
 #[test]
 fn flags_of_resume_override_and_are_remembered() {
-    let workspace = Workspace::with(
-        "
-name: later flags
-agents:
-  worker: {run: echo work}
-  judge: {run: exit 1, role: reviewer}
-tasks: [{title: work, assignTo: worker}]
-",
-    );
+    let workspace =
+        Mission::new().worker("echo work").reviewer("judge", "exit 1").tasks(["work"]).workspace();
     workspace.run_json(6, &["--strict", "--run-id", "r1"]);
     let document = workspace.resume_json(6, &["--no-eval"]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
@@ -266,29 +255,23 @@ tasks: [{title: work, assignTo: worker}]
 
 #[test]
 fn a_gate_over_nothing_is_refused() {
-    let workspace = Workspace::with(
-        "
-name: a gate over nothing
-agents: {worker: {run: touch touched}}
-tasks: [{title: work}]
-qualityGates: [{name: door, blocksTasks: [work], minScore: 4}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("touch touched")
+        .key("qualityGates", json!([{"name": "door", "blocksTasks": ["work"], "minScore": 4}]))
+        .tasks(["work"])
+        .workspace();
     workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["door", "afterTasks"]);
     workspace.assert_nothing_started();
 }
 
 #[test]
 fn fail_fast_starts_nothing_after_a_failure_and_leaves_the_rest_resumable() {
-    let workspace = Workspace::with(
-        "
-name: fast
-agents: {bad: {run: 'exit 1'}, good: {run: 'echo >> ran'}}
-tasks:
-  - {title: first, assignTo: bad, priority: 2, maxAttempts: 1}
-  - {title: second, assignTo: good, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .agent("bad", "exit 1")
+        .agent("good", "echo >> ran")
+        .task("first", |t| t.set("priority", 2).attempts(1))
+        .task("second", |t| t.by("good").unreviewed())
+        .workspace();
     let document = workspace.run_json(3, &["-j", "1", "--fail-fast"]);
     assert_eq!(standing(&document, "second").0, "pending");
     assert_eq!((document["resumable"].as_bool(), workspace.exists("ran")), (Some(true), false));
@@ -306,8 +289,7 @@ fn settings_that_are_no_regular_file_are_refused_before_anything_starts() {
     ];
     for place in ["quorum.yaml", "home/.config/quorum/quorum.yaml"] {
         for (what, make) in makes {
-            let workspace =
-                Workspace::with("name: m\nagents: {a: {run: touch touched}}\ntasks: [{title: work}]\n");
+            let workspace = Mission::new().agent("a", "touch touched").tasks(["work"]).workspace();
             let path = workspace.path(place);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             let made = workspace.other_command("sh").args(["-c", make, "sh"]).arg(&path).status();

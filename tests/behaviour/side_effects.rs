@@ -4,7 +4,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::operator::{on_record, only_approval};
-use crate::support::events::is;
 use crate::support::{Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file};
 
 /// A deployment that notes each time it acts, and that passes when `good` is there.
@@ -20,11 +19,6 @@ tasks:
     sideEffects: true
     expectations: [{type: script, command: test -e good}]
 ";
-
-fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
-    let events = workspace.events().into_iter();
-    events.filter(|event| is(event, name)).collect()
-}
 
 /// It waits for a person, and has acted so often.
 fn held(workspace: &Workspace, document: &Value, acts: usize) -> String {
@@ -42,7 +36,7 @@ fn a_failed_check_does_not_make_it_act_again() {
     let workspace = Workspace::with(DEPLOY);
     let document = workspace.run_json(8, &[]);
     let id = held(&workspace, &document, 1);
-    let blocked = named(&workspace, "task:retry:blocked");
+    let blocked = workspace.events().named("task:retry:blocked");
     assert_eq!(blocked.len(), 1);
     assert!(blocked[0]["reason"].as_str().unwrap_or_default().contains("checks"));
     held(&workspace, &workspace.resume_json(8, &[]), 1);
@@ -116,8 +110,8 @@ fn false_green_23_a_side_effect_task_is_never_run_twice_after_a_crash() {
     wait_for("the end of all", || !is_alive(agent) && !is_alive(supervisor));
     let document = workspace.resume_json(8, &[]);
     let id = held(&workspace, &document, 1);
-    assert_eq!(named(&workspace, "work:ended turn lost").len(), 1);
-    assert_eq!(named(&workspace, "work:started turn").len(), 1);
+    assert_eq!(workspace.events().count("work:ended turn lost"), 1);
+    assert_eq!(workspace.events().count("work:started turn"), 1);
     // As often as anybody likes.
     held(&workspace, &workspace.resume_json(8, &[]), 1);
     workspace.quorum(&["reject", &id, "--reason", "it is out"]).exits(0);
@@ -168,7 +162,7 @@ fn a_finish_gate_does_not_make_it_act_again() {
             );
         let document = workspace.run_json(8, &[]);
         let id = held(&workspace, &document, 1);
-        assert_eq!(named(&workspace, "task:retry:blocked").len(), 1);
+        assert_eq!(workspace.events().count("task:retry:blocked"), 1);
         held(&workspace, &workspace.resume_json(8, &[]), 1);
         workspace.quorum(&["approve", &id]).exits(0);
         // It misses the same: a person is asked for every further time.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, attempts, standing, task};
+use crate::support::{Mission, Workspace, attempts, standing, task};
 
 fn stale(workspace: &Workspace) -> Vec<Value> {
     let events = workspace.events().into_iter();
@@ -11,10 +11,18 @@ fn stale(workspace: &Workspace) -> Vec<Value> {
 
 #[test]
 fn an_agent_with_a_threshold_of_its_own_is_killed_after_twice_that() {
-    let workspace = Workspace::with(
-        "name: silent\nagents: {worker: {run: 'echo $$ > pid; echo began; sleep 60 & wait', staleThreshold: 300ms}}\n\
-         settings: {evaluate: false, maxRetries: 0}\ntasks: [{title: work}]\n",
-    );
+    let workspace = Mission::new()
+        .agent_with(
+            "worker",
+            json!({
+                "run": "echo $$ > pid; echo began; sleep 60 & wait",
+                "staleThreshold": "300ms",
+            }),
+        )
+        .setting("evaluate", false)
+        .setting("maxRetries", 0)
+        .tasks(["work"])
+        .workspace();
     let document = workspace.run_json(3, &[]);
     let failure = &task(&document, "work")["failure"];
     assert_eq!((&failure["mode"], &failure["class"]), (&json!("timeout"), &json!("timeout")));
@@ -30,10 +38,12 @@ fn an_agent_with_a_threshold_of_its_own_is_killed_after_twice_that() {
 #[test]
 fn others_are_warned_about_and_work_on() {
     // It prints once, at its end: it is working, not stale.
-    let workspace = Workspace::with(
-        "name: quiet\nagents: {worker: {run: 'while [ ! -e go ]; do sleep 0.01; done; echo worked'}}\n\
-         settings: {evaluate: false, staleThreshold: 50ms}\ntasks: [{title: work}]\n",
-    );
+    let workspace = Mission::new()
+        .worker("while [ ! -e go ]; do sleep 0.01; done; echo worked")
+        .setting("evaluate", false)
+        .setting("staleThreshold", "50ms")
+        .tasks(["work"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     crate::support::wait_for("the warning", || {
         workspace.exists(".polpo/runs")
@@ -49,11 +59,12 @@ fn others_are_warned_about_and_work_on() {
 #[test]
 fn what_an_agent_prints_is_a_sign_of_life() {
     for to in ["", " >&2"] {
-        let workspace = Workspace::with(&format!(
-            "name: lively\n\
-             agents: {{worker: {{run: 'for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do echo $n{to}; sleep 0.2; done'}}}}\n\
-             settings: {{evaluate: false, maxRetries: 0}}\ntasks: [{{title: work, staleThreshold: 1s}}]\n",
-        ));
+        let workspace = Mission::new()
+            .worker(format!("for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do echo $n{to}; sleep 0.2; done"))
+            .setting("evaluate", false)
+            .setting("maxRetries", 0)
+            .task("work", |t| t.set("staleThreshold", "1s"))
+            .workspace();
         let document = workspace.run_json(0, &[]);
         assert_eq!(attempts(&document, "work"), ["execute"]);
         assert!(stale(&workspace).is_empty());

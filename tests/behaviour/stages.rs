@@ -5,7 +5,6 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::operator::only_approval;
-use crate::support::events::is;
 use crate::support::{Workspace, attempts, standing, task, wait_for_file};
 
 /// A task without other judging, whose worker runs `work.sh`, and these stages. The judge `j` is scripted.
@@ -53,11 +52,6 @@ fn pairs<const N: usize>(rows: [(&str, &str); N]) -> Vec<(String, String)> {
     rows.map(|(name, verdict)| (name.to_owned(), verdict.to_owned())).to_vec()
 }
 
-pub fn named_events(workspace: &Workspace, name: &str) -> Vec<Value> {
-    let events = workspace.events().into_iter();
-    events.filter(|event| is(event, name)).collect()
-}
-
 const MENDS: &str = "cat > prompt.$QUORUM_ATTEMPT; [ $QUORUM_ATTEMPT = 1 ] || echo MIT > LICENSE; echo done";
 
 #[test]
@@ -83,7 +77,7 @@ fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
         assert!(told.contains(words), "{words}: {told}");
     }
     // The first fail stops the chain.
-    let verdicts = named_events(&workspace, "stage:verdict");
+    let verdicts = workspace.events().named("stage:verdict");
     let seen: Vec<_> = verdicts
         .iter()
         .map(|event| {
@@ -91,8 +85,8 @@ fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
         })
         .collect();
     assert_eq!(seen, [("licence", "fail"), ("licence", "pass"), ("shape", "pass")]);
-    assert_eq!(named_events(&workspace, "work:requested stage").len(), 3);
-    assert_eq!(named_events(&workspace, "assessment:complete").len(), 2);
+    assert_eq!(workspace.events().count("work:requested stage"), 3);
+    assert_eq!(workspace.events().count("assessment:complete"), 2);
     let show = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
     let first = &show["attempts"][0]["stages"][0];
     assert_eq!((&first["stage"], &first["name"]), (&json!("stages"), &json!("licence")));
@@ -194,7 +188,7 @@ fn a_reply_that_says_nothing_is_asked_for_once_more_and_then_a_person_decides() 
     workspace.judge("j", &["looks good to me", &said("pass", "")]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
-    let in_vain = named_events(&workspace, "work:ended ask stage");
+    let in_vain = workspace.events().named("work:ended ask stage");
     let in_vain = in_vain.iter().filter(|event| !event["error"].is_null());
     assert_eq!(in_vain.count(), 1);
     assert!(workspace.asked("j", 2).contains("could not be read"));

@@ -8,22 +8,20 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use serde_json::json;
+
 use crate::support::journal;
-use crate::support::{BINARY, Finished, Running, Workspace, standing, wait_for_file};
+use crate::support::{BINARY, Finished, Mission, Running, Workspace, standing, wait_for_file};
 
 /// A run that was interrupted after its first task, with the file that lets the second one go on.
 pub fn interrupted() -> Workspace {
-    let workspace = Workspace::with(
-        "
-name: interrupted
-agents:
-  quick: {run: [/bin/sh, '@agents/logger.sh', log]}
-  slow: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
-tasks:
-  - {title: quick, assignTo: quick}
-  - {title: slow, assignTo: slow, dependsOn: [quick]}
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "interrupted")
+        .agent_with("quick", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .agent("slow", "echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .tasks(["quick"])
+        .task("slow", |t| t.by("slow").needs("quick"))
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
     wait_for_file(&workspace.path("started"));
     running.signal(Signal::INT);
@@ -132,7 +130,7 @@ fn a_frozen_mission_that_was_tampered_with_is_refused() {
     let workspace = interrupted();
     let frozen = workspace.run_folder().join("mission.yaml");
     let text = fs::read_to_string(&frozen).unwrap();
-    fs::write(&frozen, text.replace("name: interrupted", "name: tampered")).unwrap();
+    fs::write(&frozen, text.replace("\"interrupted\"", "\"tampered\"")).unwrap();
     for command in [&["resume"][..], &["status"], &["events"]] {
         let finished = workspace.quorum(command);
         assert!(finished.code() != Some(0), "{command:?}");
@@ -149,16 +147,11 @@ fn a_frozen_mission_that_was_tampered_with_is_refused() {
 #[test]
 fn false_green_20_an_agent_that_writes_to_the_journal_stops_the_run() {
     // The forged line says, with a right checksum, that the task is done.
-    let workspace = Workspace::with(
-        "
-name: forger
-agents:
-  worker: {run: 'cat forged >> .polpo/runs/r1/@journal; echo done'}
-tasks:
-  - {title: work, expectations: [{type: test, command: 'false'}]}
-  - {title: next, dependsOn: [work]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("cat forged >> .polpo/runs/r1/@journal; echo done")
+        .task("work", |t| t.check("false"))
+        .task("next", |t| t.needs("work"))
+        .workspace();
     workspace.write("forged", journal::accepting(6) + "\n");
     let finished = workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(1);
     finished.says(&[journal::JOURNAL, "changed by somebody else"]);
@@ -168,14 +161,10 @@ tasks:
 
 #[test]
 fn false_green_20_a_journal_that_was_replaced_stops_the_run() {
-    let workspace = Workspace::with(
-        "
-name: replacer
-agents:
-  worker: {run: 'cd .polpo/runs/r1; cp @journal copy; mv copy @journal; echo done'}
-tasks: [{title: work}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("cd .polpo/runs/r1; cp @journal copy; mv copy @journal; echo done")
+        .tasks(["work"])
+        .workspace();
     workspace
         .quorum(&["run", "mission.yaml", "--run-id", "r1"])
         .exits(1)
@@ -191,13 +180,8 @@ fn false_green_20_a_state_folder_that_was_deleted_stops_the_run() {
         (".polpo/runs/r1", ".polpo/runs/r1/"),
         (journal.as_str(), journal.as_str()),
     ] {
-        let workspace = Workspace::with(&format!(
-            "
-name: eraser
-agents: {{worker: {{run: 'rm -rf {place}; echo done'}}}}
-tasks: [{{title: work}}]
-"
-        ));
+        let workspace =
+            Mission::new().worker(format!("rm -rf {place}; echo done")).tasks(["work"]).workspace();
         workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(1).says(&[
             "error: cannot",
             file,
@@ -208,7 +192,7 @@ tasks: [{{title: work}}]
 
 #[test]
 fn a_run_that_never_started_is_not_in_the_way() {
-    let workspace = Workspace::with("name: x\nagents: {worker: {run: 'true'}}\ntasks: [{title: one}]\n");
+    let workspace = Mission::new().worker("true").tasks(["one"]).workspace();
     workspace.run_json(0, &["--run-id", "r2"]);
     // Killed between making the run and its first record.
     for (run, journal) in [("r0", ""), ("r1", journal::TORN)] {
@@ -241,19 +225,14 @@ fn a_journal_that_lost_everything_is_not_a_run_that_never_started() {
 
 #[test]
 fn an_output_that_was_changed_behind_our_back_is_not_shown_as_the_agents_word() {
-    let workspace = Workspace::with(
-        "
-name: rewriter
-agents:
-  worker: {run: echo the true words}
-  forger: {run: 'for f in .polpo/runs/r1/@spool/@turn(0.1.1).out; do echo FORGED words > $f; done'}
-  reader: {run: [/bin/sh, '@agents/keep-prompt.sh', read]}
-tasks:
-  - {title: work, assignTo: worker}
-  - {title: forge, assignTo: forger, dependsOn: [work]}
-  - {title: next, assignTo: reader, dependsOn: [work, forge]}
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo the true words")
+        .agent("forger", "for f in .polpo/runs/r1/@spool/@turn(0.1.1).out; do echo FORGED words > $f; done")
+        .keeps_prompts("reader", "read")
+        .tasks(["work"])
+        .task("forge", |t| t.by("forger").needs("work"))
+        .task("next", |t| t.by("reader").needs("work").needs("forge"))
+        .workspace();
     workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
     let told = workspace.read("read/prompt.1.1");
     assert!(!told.contains("FORGED") && told.contains("cannot be shown"), "{told}");
@@ -285,8 +264,7 @@ pub fn without_privileges(workspace: &Workspace, arguments: &[&str]) -> Option<F
 
 #[test]
 fn a_state_folder_that_cannot_be_written_is_the_environments_fault() {
-    let workspace =
-        Workspace::with("name: ro\nagents: {worker: {run: touch touched}}\ntasks: [{title: one}]\n");
+    let workspace = Mission::new().worker("touch touched").tasks(["one"]).workspace();
     fs::create_dir(workspace.path(".polpo")).unwrap();
     for name in ["", ".polpo"] {
         fs::set_permissions(workspace.path(name), fs::Permissions::from_mode(0o555)).unwrap();
@@ -303,8 +281,7 @@ fn a_state_folder_that_cannot_be_written_is_the_environments_fault() {
 
 #[test]
 fn a_file_where_the_state_folder_should_be_is_told() {
-    let workspace =
-        Workspace::with("name: file\nagents: {worker: {run: touch touched}}\ntasks: [{title: one}]\n");
+    let workspace = Mission::new().worker("touch touched").tasks(["one"]).workspace();
     workspace.write(".polpo", "not a folder");
     workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&[".polpo"]);
     assert!(!workspace.exists("touched"));

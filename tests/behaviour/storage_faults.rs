@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::storage::{interrupted, without_privileges};
 use crate::support::events::is;
 use crate::support::journal;
-use crate::support::{Finished, Running, Workspace, standing, task, wait_for_file};
+use crate::support::{Finished, Mission, Running, Workspace, standing, task, wait_for_file};
 
 const TASKS: usize = 6;
 
@@ -219,18 +219,13 @@ fn give_away(workspace: &Workspace) {
 #[test]
 fn false_green_25_a_permission_that_is_lost_in_mid_run_stops_it() {
     for lost in ["chmod a-w .polpo/runs/r1/@spool", "chmod a-w .polpo/runs/r1/@journal .polpo/runs/r1"] {
-        let workspace = Workspace::with(&format!(
-            "
-name: locked out
-agents:
-  worker: {{run: 'echo x >> log'}}
-  locker: {{run: '{lost}; echo locked > locked'}}
-tasks:
-  - {{title: first, assignTo: worker}}
-  - {{title: lock, assignTo: locker, dependsOn: [first]}}
-  - {{title: last, assignTo: worker, dependsOn: [lock]}}
-"
-        ));
+        let workspace = Mission::new()
+            .worker("echo x >> log")
+            .agent("locker", format!("{lost}; echo locked > locked"))
+            .tasks(["first"])
+            .task("lock", |t| t.by("locker").needs("first"))
+            .task("last", |t| t.needs("lock"))
+            .workspace();
         give_away(&workspace);
         let Some(finished) = without_privileges(&workspace, &["run", "mission.yaml", "--run-id", "r1"])
         else {

@@ -1,17 +1,11 @@
 //! A record with the right checksum that cannot be one of this mission is damage with its place, for every reader.
 
-use crate::support::Workspace;
+use crate::support::Mission;
 use crate::support::journal;
 
 #[test]
 fn a_record_that_names_what_the_mission_has_not_is_damage_with_its_place() {
-    let workspace = Workspace::with(
-        "
-name: small
-agents: {worker: {run: 'true'}}
-tasks: [{title: one}]
-",
-    );
+    let workspace = Mission::new().worker("true").tasks(["one"]).workspace();
     workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
     let path = &journal::of("r1");
     let honest = workspace.read(path);

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use crate::support::events::is;
 use crate::support::journal;
 use crate::support::{
-    BINARY, Finished, RUN_AS_R1, Workspace, is_alive, read_pid, standing, wait_for, wait_for_file,
+    BINARY, Finished, Mission, RUN_AS_R1, Workspace, is_alive, read_pid, standing, wait_for, wait_for_file,
 };
 
 /// `work` waits for a person, its approval is `r1.0.1`; `burglar` runs a script meanwhile, in which `$K` is its supervisor,
@@ -150,10 +150,10 @@ fn no_agent_reads_the_environment_of_session_or_supervisor() {
 
 #[test]
 fn an_agent_of_a_user_without_rights_is_taken_over_though_its_supervisor_hides() {
-    let workspace = Workspace::with(
-        "name: hidden\nagents: {worker: {run: 'echo $$ > pid; while ! test -e go; do sleep 0.02; done'}}\n\
-         tasks: [{title: work, review: none}]\n",
-    );
+    let workspace = Mission::new()
+        .worker("echo $$ > pid; while ! test -e go; do sleep 0.02; done")
+        .task("work", |t| t.unreviewed())
+        .workspace();
     let running = workspace.start_unprivileged(&["run", "mission.yaml"]);
     let agent = read_pid(&workspace.path("pid"));
     wait_for("the process on record", || {

@@ -1,6 +1,6 @@
 //! What a person meets at a terminal: questions, colours, the live area; and what a script meets instead.
 
-use crate::support::{Finished, Seen, Workspace, at_terminal};
+use crate::support::{Finished, Mission, Seen, Workspace, at_terminal};
 
 const TWO: &str = "
 name: two
@@ -73,8 +73,7 @@ fn what_would_be_lost_is_asked_about_at_a_terminal() {
 #[test]
 fn runs_are_removed_only_on_somebodys_word() {
     let done = || {
-        let workspace =
-            Workspace::with("{name: m, agents: {a: {run: 'true'}}, tasks: [{title: t, assignTo: a}]}");
+        let workspace = Mission::new().agent("a", "true").tasks(["t"]).workspace();
         workspace.quorum(&["run", "--run-id", "r1"]).exits(0);
         workspace
     };

@@ -1,21 +1,21 @@
 //! Texts of agents at a terminal, and results that nobody can get.
 
-use crate::support::{Workspace, at_terminal};
+use serde_json::json;
+
+use crate::support::{Mission, Workspace, at_terminal};
 
 /// C1, bidirectional and tag characters, which a terminal acts on or does not show.
 const HOSTILE: [char; 5] = ['\u{9b}', '\u{202e}', '\u{2066}', '\u{e0041}', '\u{1}'];
 
 fn hostile() -> Workspace {
     let text: String = HOSTILE.iter().collect();
-    let workspace = Workspace::with(
-        "
-name: texts
-agents:
-  worker: {run: 'cat said; cat said >&2'}
-  judge: {run: 'cat >/dev/null; cat said; echo SCORE: 80', role: reviewer}
-tasks: [{title: work, assignTo: worker, expectations: [{type: script, command: 'cat said'}], review: required}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("cat said; cat said >&2")
+        .reviewer("judge", "cat >/dev/null; cat said; echo SCORE: 80")
+        .task("work", |t| {
+            t.expects(json!({"type": "script", "command": "cat said"})).set("review", "required")
+        })
+        .workspace();
     workspace.write("said", format!("a{text}b\rover\nplain größe\n"));
     workspace
 }
@@ -54,7 +54,7 @@ fn what_a_terminal_would_act_on_is_shown_wherever_agents_speak() {
 
 #[test]
 fn a_result_that_nobody_can_get_is_no_success() {
-    let workspace = Workspace::with("name: m\nagents: {a: {run: 'echo x'}}\ntasks: [{title: t}]\n");
+    let workspace = Mission::new().agent("a", "echo x").tasks(["t"]).workspace();
     let closed = |command: &str| workspace.bash(&format!("exec \"$0\" {command} >&-"));
     for command in [
         "run mission.yaml --json --run-id r1",

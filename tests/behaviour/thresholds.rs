@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Workspace, gate, standing, task};
+use crate::support::{Mission, Workspace, gate, standing, task};
 
 const TASKS: &str = "
 name: bars
@@ -72,9 +72,7 @@ fn a_threshold_of_the_environment_or_the_settings_holds_for_what_names_none() {
 
 #[test]
 fn a_threshold_that_applies_to_nothing_is_a_warning_before_the_start() {
-    let workspace = Workspace::with(
-        "name: none\nagents: {worker: {run: echo work}}\ntasks: [{title: work, expectations: [{type: test, command: 'true'}]}]\n",
-    );
+    let workspace = Mission::new().worker("echo work").task("work", |t| t.check("true")).workspace();
     for command in [&["run", "--eval-threshold", "99"][..], &["validate", "--eval-threshold", "99"]] {
         workspace.quorum(command).exits(0).says(&["warning: --eval-threshold 99 applies to nothing"]);
     }
@@ -84,21 +82,15 @@ fn a_threshold_that_applies_to_nothing_is_a_warning_before_the_start() {
 
 #[test]
 fn a_person_who_gives_a_threshold_gives_no_relief_to_foundations() {
-    let workspace = Workspace::with(
-        "
-name: foundation
-agents:
-  worker: {run: echo work}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-settings: {maxAttempts: 1}
-tasks:
-  - {title: base, assignTo: worker}
-  - {title: a, assignTo: worker, review: none, dependsOn: [base]}
-  - {title: b, assignTo: worker, review: none, dependsOn: [base]}
-  - {title: c, assignTo: worker, review: none, dependsOn: [base]}
-",
-    );
-    workspace.judge("judge", &["SCORE: 50"]);
+    let workspace = Mission::new()
+        .worker("echo work")
+        .judge("judge", &["SCORE: 50"])
+        .setting("maxAttempts", 1)
+        .tasks(["base"])
+        .task("a", |t| t.unreviewed().needs("base"))
+        .task("b", |t| t.unreviewed().needs("base"))
+        .task("c", |t| t.unreviewed().needs("base"))
+        .workspace();
     let document = workspace.run_json(5, &["--eval-threshold", "60"]);
     assert_eq!(standing(&document, "base"), ("done", "below-threshold"));
     assert_eq!(task(&document, "base")["barOrigin"], "flag");
@@ -147,18 +139,14 @@ tasks:
 
 #[test]
 fn validate_names_each_task_that_nobody_can_judge_and_what_to_write() {
-    let workspace = Workspace::with(
-        "
-name: nobody
-agents:
-  other: {run: echo no}
-  worker: {run: echo work}
-tasks:
-  - {title: left alone, assignTo: worker}
-  - {title: meant so, assignTo: worker, review: none}
-  - {title: checked, assignTo: worker, expectations: [{type: test, command: 'true'}]}
-",
-    );
+    let workspace = Mission::new()
+        .key("name", "nobody")
+        .agent("other", "echo no")
+        .worker("echo work")
+        .task("left alone", |t| t.by("worker"))
+        .task("meant so", |t| t.by("worker").unreviewed())
+        .task("checked", |t| t.by("worker").check("true"))
+        .workspace();
     let finished = workspace.quorum(&["validate"]).exits(0).says(&[
         "warning: the task 'left alone' will end unreviewed, because nobody is able to judge it",
         "'other'",
@@ -218,13 +206,14 @@ tasks: [{{title: work, assignTo: worker, review: none, maxAttempts: 1, {what}}}]
         assert!(letters.contains("judge:judge"), "{what}: {letters}");
     }
     // A command that ran is not run again because it did not end well.
-    let workspace = Workspace::with(
-        "
-name: killed
-agents: {worker: {run: echo work}}
-tasks: [{title: work, review: none, maxAttempts: 1, stages: [{name: look, command: 'echo asked >> asked; kill -9 $$'}]}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .task("work", |t| {
+            t.unreviewed()
+                .attempts(1)
+                .set("stages", json!([{"name": "look", "command": "echo asked >> asked; kill -9 $$"}]))
+        })
+        .workspace();
     workspace.run_json(6, &[]);
     assert_eq!(workspace.lines("asked").len(), 1);
 }

@@ -5,7 +5,9 @@ use wiremock::ResponseTemplate;
 
 use crate::support::events::is;
 use crate::support::model::{Model, offered, refuses, results, says, wants};
-use crate::support::{Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file};
+use crate::support::{
+    Mission, Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file,
+};
 
 /// One task of a model with these tools; `more` goes to the task.
 pub(crate) fn workspace(model: &Model, tools: &str, more: &str) -> Workspace {
@@ -444,11 +446,11 @@ fn tools_are_for_models() {
 #[test]
 fn a_reviewer_that_may_not_read_judges_by_what_it_is_shown() {
     let model = Model::new(|_| says("SCORE: 80"));
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents:\n  w: {{run: echo work}}\n  j: {{adapter: openai, model: m, baseUrl: '{}', tools: []}}\n\
-         tasks: [{{title: t, assignTo: w}}]\n",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .agent("w", "echo work")
+        .agent_with("j", json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": []}))
+        .tasks(["t"])
+        .workspace();
     workspace.run_json(0, &[]);
     assert!(model.asked().iter().all(|body| offered(body).is_empty()));
 }
@@ -505,11 +507,19 @@ fn what_a_model_says_beside_its_work_is_blotted_out_too() {
             0 => wants(std::slice::from_ref(&call)),
             _ => says("I wait. The value is hush-hush-77."),
         });
-        let workspace = Workspace::with(&format!(
-            "name: m\nagents:\n  w: {{adapter: openai, model: m, baseUrl: '{}', tools: {{run: ask}}}}\n  \
-             c: {{run: 'true', env: {{K: '${{KVAL}}'}}}}\ntasks: [{{title: work, assignTo: w, review: none}}]\n",
-            model.base()
-        ));
+        let workspace = Mission::new()
+            .agent_with(
+                "w",
+                json!({
+                    "adapter": "openai",
+                    "model": "m",
+                    "baseUrl": model.base(),
+                    "tools": {"run": "ask"},
+                }),
+            )
+            .agent_with("c", json!({"run": "true", "env": {"K": "${KVAL}"}}))
+            .task("work", |t| t.unreviewed())
+            .workspace();
         let secrets = [("KVAL", "hush-hush-77")];
         let document = workspace.quorum_with(&secrets, &["run", "mission.yaml", "--json"]).exits(8).json();
         let message = document["approvals"][0]["message"].as_str().unwrap();

@@ -19,7 +19,7 @@ pub use life::{at_work_in, child_of, number};
 use super::events::assert_lawful;
 use crate::support::events::is;
 use crate::support::journal;
-use crate::support::{Running, Workspace, is_alive, wait_for};
+use crate::support::{Mission, Running, Workspace, is_alive, wait_for};
 
 const TASKS: u32 = 40;
 const MISSIONS: u64 = 5;
@@ -157,7 +157,7 @@ fn assert_intact(workspace: &Workspace, before: &[Value]) -> Vec<Value> {
     assert_eq!(status["state"] == "crashed", !has_end, "{}", status["state"]);
     assert_eq!(events[..before.len()], *before, "what was on record has changed");
     assert_lawful(&events, true);
-    events
+    events.0
 }
 
 /// Every turn on record as finished was started once, and nothing of its attempt came after it.
@@ -219,9 +219,8 @@ const EARLY_KILLS: u64 = 25;
 fn a_run_that_is_killed_as_it_begins_is_started_again_or_resumed() {
     let mut before_the_first_record = 0;
     for n in 0..2 * EARLY_KILLS {
-        let workspace = Workspace::with(
-            "name: short\nsettings: {evaluate: false}\nagents: {worker: {run: 'echo did it'}}\ntasks: [{title: only}]\n",
-        );
+        let workspace =
+            Mission::new().worker("echo did it").setting("evaluate", false).tasks(["only"]).workspace();
         let mut running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
         let journal = workspace.path(&journal::of("r1"));
         wait_for("the journal", || journal.exists() || running.has_ended());

@@ -211,8 +211,7 @@ fn a_told_pause_is_the_least_that_is_waited() {
     let worker = "echo 'HTTP 429 Too Many Requests, please retry in 90s' >&2; exit 1";
     let workspace = Workspace::with(&mission(worker, "maxRetries: 1", "")).at_scale("0.001");
     workspace.run_json(3, &[]);
-    let events = workspace.events();
-    let backoff = events.iter().find(|event| event["event"] == "task:backoff").unwrap();
+    let backoff = workspace.events().first_named("task:backoff");
     let at = |key: &str| chrono::DateTime::parse_from_rfc3339(backoff[key].as_str().unwrap()).unwrap();
     assert!((at("until") - at("at")).num_seconds() >= 89, "{backoff}");
 }

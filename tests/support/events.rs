@@ -1,6 +1,7 @@
 //! Public events, found by what they say.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use serde_json::Value;
 
@@ -37,6 +38,43 @@ pub fn is(event: &Value, words: &str) -> bool {
 /// The events that [`is`] finds, in order.
 pub fn named<'e>(events: &'e [Value], words: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| is(event, words)).collect()
+}
+
+/// All public events of a run, in order. Words are those of [`is`].
+#[derive(Debug)]
+pub struct Events(pub Vec<Value>);
+
+impl Events {
+    pub fn named(&self, words: &str) -> Vec<Value> {
+        named(self, words).into_iter().cloned().collect()
+    }
+
+    /// The first of this name, which must be there.
+    pub fn first_named(&self, words: &str) -> Value {
+        let found = named(self, words);
+        (*found.first().unwrap_or_else(|| panic!("there is no event '{words}' in {self:#?}"))).clone()
+    }
+
+    pub fn count(&self, words: &str) -> usize {
+        named(self, words).len()
+    }
+}
+
+impl Deref for Events {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        &self.0
+    }
+}
+
+impl IntoIterator for Events {
+    type Item = Value;
+    type IntoIter = std::vec::IntoIter<Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
 }
 
 /// Work is requested before anything else happens to it, is not requested again while it is open, and ends once. What

@@ -6,6 +6,7 @@
 pub mod events;
 pub mod journal;
 pub mod junit;
+mod mission;
 pub mod model;
 mod run;
 mod terminal;
@@ -20,6 +21,8 @@ use std::process::Command;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use events::Events;
+pub use mission::Mission;
 pub use run::{Finished, Running};
 pub use terminal::{AtTerminal, Seen, at_terminal};
 pub use wait::{DEADLINE, is_alive, parent, poll, read_pid, wait_for, wait_for_file};
@@ -83,10 +86,11 @@ impl Workspace {
         self.write("mission.yaml", text);
     }
 
-    /// The same workspace with other words in its mission.
+    /// The same workspace with other words in its mission, which must have those that are replaced.
     pub fn tap_mission(self, from: &str, to: &str) -> Self {
-        let text = self.read("mission.yaml").replace(from, to);
-        self.write("mission.yaml", journal::with_names(&text));
+        let text = self.read("mission.yaml");
+        assert!(text.contains(from), "there is no '{from}' in:\n{text}");
+        self.write("mission.yaml", journal::with_names(&text.replace(from, to)));
         self
     }
 
@@ -214,10 +218,10 @@ impl Workspace {
     }
 
     /// The public events of the latest run.
-    pub fn events(&self) -> Vec<Value> {
+    pub fn events(&self) -> Events {
         let printed = self.quorum(&["events", "--format", "jsonl"]).exits(0);
         let lines = printed.stdout.lines();
-        lines.map(|line| serde_json::from_str(line).expect("each line is an object")).collect()
+        Events(lines.map(|line| serde_json::from_str(line).expect("each line is an object")).collect())
     }
 
     /// The folder of the only run.

@@ -291,7 +291,7 @@ impl Life {
         };
         assert_turns_are_due(&events, has_side_effects);
         self.assert_started_once(&events);
-        self.events = events;
+        self.events = events.0;
         Some(status)
     }
 
