@@ -423,9 +423,9 @@ impl Cassette {
     }
 
     /// Takes the keys of all agents out of every text.
-    fn blot_out(&self, value: &mut Value) {
+    fn redact_value(&self, value: &mut Value) {
         if let Some(secrets) = self.secrets.get() {
-            secrets.blot_out(value);
+            secrets.redact_value(value);
         }
     }
 
@@ -433,7 +433,7 @@ impl Cassette {
     fn digests(&self, question: &Question) -> Vec<Digest> {
         let as_asked = question.digest();
         let mut clean = serde_json::to_value(question).unwrap_or_default();
-        self.blot_out(&mut clean);
+        self.redact_value(&mut clean);
         let clean = serde_json::from_value(clean).map_or(as_asked, |clean: Question| clean.digest());
         let mut digests = vec![as_asked, clean];
         digests.dedup();
@@ -479,7 +479,7 @@ impl Cassette {
             answer,
         };
         let mut entry = serde_json::to_value(entry).map_err(|error| lost(error.into()))?;
-        self.blot_out(&mut entry);
+        self.redact_value(&mut entry);
         let document = Document {
             schema: REPLY.to_owned(),
             checksum: Digest::of(entry.to_string().as_bytes()),

@@ -398,14 +398,14 @@ fn tells_error(body: &Value) -> bool {
 /// A reply without the endpoint's own key: some providers repeat it.
 fn without_secrets(endpoint: &Endpoint, mut reply: ModelReply) -> ModelReply {
     let secrets = endpoint.secrets();
-    secrets.blot_out_of(&mut reply.text);
+    secrets.redact_in(&mut reply.text);
     if let Some(model) = &mut reply.model {
-        secrets.blot_out_of(model);
+        secrets.redact_in(model);
     }
     for call in &mut reply.calls {
-        secrets.blot_out(&mut call.arguments);
+        secrets.redact_value(&mut call.arguments);
     }
-    secrets.blot_out(&mut reply.said);
+    secrets.redact_value(&mut reply.said);
     reply
 }
 

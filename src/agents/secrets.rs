@@ -75,20 +75,20 @@ impl Secrets {
     }
 
     /// Takes them out of a text.
-    pub fn blot_out_of(&self, text: &mut String) {
+    pub fn redact_in(&self, text: &mut String) {
         if self.values.iter().any(|secret| text.contains(secret.as_str())) {
             *text = self.redact(text);
         }
     }
 
     /// Takes them out of every text of a document, names included.
-    pub fn blot_out(&self, value: &mut Value) {
+    pub fn redact_value(&self, value: &mut Value) {
         match value {
-            Value::String(text) => self.blot_out_of(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.blot_out(item)),
+            Value::String(text) => self.redact_in(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
             Value::Object(entries) => {
                 let all = std::mem::take(entries).into_iter().map(|(name, mut inner)| {
-                    self.blot_out(&mut inner);
+                    self.redact_value(&mut inner);
                     (self.redact(&name), inner)
                 });
                 *entries = all.collect();
@@ -102,7 +102,7 @@ impl Secrets {
     ///
     /// # Errors
     /// Whatever the file system says; and when the file has another name, for then it is somebody else's too.
-    pub fn blot_out_file(&self, path: &Path) -> io::Result<()> {
+    pub fn redact_file(&self, path: &Path) -> io::Result<()> {
         let is_file = || path.symlink_metadata().map(|found| found.is_file());
         let Some(longest) = self.values.first() else {
             return Ok(());
@@ -161,7 +161,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         fs::write(&path, content).unwrap();
-        secrets.blot_out_file(&path).unwrap();
+        secrets.redact_file(&path).unwrap();
         fs::read(path).unwrap()
     }
 
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(format!("{secrets:?}"), "2 secret(s)");
         assert_eq!(secrets.too_short(), 1);
         let mut value = serde_json::json!({"hunter2": ["a hunter2 b", 1]});
-        secrets.blot_out(&mut value);
+        secrets.redact_value(&mut value);
         assert_eq!(value, serde_json::json!({"[redacted]": ["a [redacted] b", 1]}));
     }
 
@@ -227,16 +227,16 @@ mod tests {
         let secrets = secrets(&["hunter2"]);
         fs::write(path("mine"), "hunter2").unwrap();
         fs::hard_link(path("mine"), path("linked")).unwrap();
-        secrets.blot_out_file(&path("linked")).unwrap_err();
+        secrets.redact_file(&path("linked")).unwrap_err();
         std::os::unix::fs::symlink(path("mine"), path("link")).unwrap();
-        secrets.blot_out_file(&path("link")).unwrap();
+        secrets.redact_file(&path("link")).unwrap();
         assert_eq!(fs::read_to_string(path("mine")).unwrap(), "hunter2");
-        secrets.blot_out_file(&path("gone")).unwrap();
+        secrets.redact_file(&path("gone")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, path("fifo"), rustix::fs::Mode::RUSR).unwrap();
-        secrets.blot_out_file(&path("fifo")).unwrap();
+        secrets.redact_file(&path("fifo")).unwrap();
         // What holds none may be linked wherever it likes.
         fs::write(path("plain"), "nothing").unwrap();
         fs::hard_link(path("plain"), path("other")).unwrap();
-        secrets.blot_out_file(&path("other")).unwrap();
+        secrets.redact_file(&path("other")).unwrap();
     }
 }

@@ -26,9 +26,9 @@ pub enum Line {
     /// Over the network.
     Direct(Client),
     /// Over the network; what comes back is written down.
-    Recording(Client, Tape),
+    Recording(Client, CassetteCursor),
     /// From a record.
-    Recorded(Tape),
+    Recorded(CassetteCursor),
 }
 
 impl Line {
@@ -41,14 +41,14 @@ impl Line {
 
 /// The record of one call.
 #[derive(Debug, Clone)]
-pub struct Tape {
+pub struct CassetteCursor {
     cassette: Arc<Cassette>,
     call: Call,
     /// Requests of the call so far.
     requests: Arc<AtomicU32>,
 }
 
-impl Tape {
+impl CassetteCursor {
     /// The record of a call whose first request comes next.
     pub fn new(cassette: Arc<Cassette>, call: Call) -> Self {
         Self {

@@ -396,7 +396,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     let task_plan = plan.task(id);
     let stood = Standing::of(state, id);
     let mends = state
-        .mends(id)
+        .fixup_of(id)
         .map(|source| (source, Standing::of(state, source)));
     let from = state.task(id).status();
     change_task(state, id, event);

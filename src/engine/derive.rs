@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::domain::{AgentId, GateId, HoldId, Status, TaskId};
 use crate::engine::mark::Mark;
-use crate::mission::{HoldPlan, Part, Plan, TaskPlan, succeed};
+use crate::mission::{HoldPlan, Part, Plan, TaskPlan, migrate_plan};
 
 use super::apply::make_ready_if_unblocked;
 use super::mission_change::MissionChange;
@@ -32,7 +32,7 @@ pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
     for gate in &change.gates {
         state.gates[gate.index()] = GateState::default();
     }
-    let plan = Arc::new(succeed(&state.plan, Plan::clone(mission)));
+    let plan = Arc::new(migrate_plan(&state.plan, Plan::clone(mission)));
     for (index, new) in plan.holds.iter().enumerate() {
         let old = state.plan.holds.get(index);
         let wait = |hold: &HoldPlan| (hold.kind, hold.after.iter().copied().collect::<BTreeSet<_>>());

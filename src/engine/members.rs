@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::ser::{self, Serialize};
 
-use crate::mission::{Plan, succeed};
+use crate::mission::{Plan, migrate_plan};
 
 use super::event::{Event, RunEvent, TaskEvent, WorkEvent};
 use super::fact::Fact;
@@ -59,7 +59,7 @@ pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
             }
             Event::Run(RunEvent::MissionChanged(change)) => {
                 if let Some(mission) = &change.mission {
-                    members = Members::of(&succeed(plan, (**mission).clone()));
+                    members = Members::of(&migrate_plan(plan, (**mission).clone()));
                 }
             }
             _ => {}

@@ -117,13 +117,13 @@ pub use payload::{
     TurnFiles, Usage, Used, VoidedStage, Way, add_known,
 };
 #[cfg(test)]
-pub use remedies::{FailedDependency, Remedies};
+pub use remedies::{DependencyRecovery, FailedDependency};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use stages::{prior_points, reprompt};
 #[cfg(test)]
 pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{
-    Feedback, Hold, HoldStage, Known, Noted, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
+    Feedback, FileSnapshot, Hold, HoldStage, Known, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
 };
 pub use sums::Counts;
 pub use timers::Timer;

@@ -9,13 +9,13 @@ use super::state::State;
 
 /// What is done about the dependencies of a task that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Remedies {
+pub struct DependencyRecovery {
     /// Dependencies that nothing stands in for yet.
     pub failed: Vec<FailedDependency>,
     /// Those of them whose files are being looked at.
     pub scanning: Vec<TaskId>,
     /// Dependencies that the task does without.
-    pub without: Vec<Without>,
+    pub without: Vec<WaivedDependency>,
     /// How often the orchestrator was asked.
     pub resolutions: u32,
 }
@@ -33,7 +33,7 @@ pub struct FailedDependency {
 
 /// A dependency that a task does without.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Without {
+pub struct WaivedDependency {
     /// The dependency.
     pub dependency: TaskId,
     /// Why it may.
@@ -42,7 +42,7 @@ pub struct Without {
     pub note: String,
 }
 
-impl Remedies {
+impl DependencyRecovery {
     /// What was tried about a dependency.
     #[must_use]
     pub fn entry(&self, dependency: TaskId) -> Option<&FailedDependency> {
@@ -76,7 +76,7 @@ impl Remedies {
     pub(super) fn resolved(&mut self, dependency: TaskId, way: Way, note: &str) {
         self.forget(dependency);
         if way != Way::Retry {
-            self.without.push(Without {
+            self.without.push(WaivedDependency {
                 dependency,
                 way,
                 note: note.to_owned(),

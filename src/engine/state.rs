@@ -33,7 +33,7 @@ use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
 
-pub use attempt::{Attempt, Course, Evidence, Known, Noted, PersonsWord, Streak};
+pub use attempt::{Attempt, Course, Evidence, FileSnapshot, HumanDecision, Known, Streak};
 #[cfg(test)]
 pub use attempt::{Calls, Nudged};
 pub use hold::Hold;

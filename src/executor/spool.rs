@@ -58,7 +58,7 @@ impl ClaimedUsage {
 /// # Errors
 /// Why it is gone.
 pub fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), WorkError> {
-    secrets.blot_out_file(path).map_err(|error| {
+    secrets.redact_file(path).map_err(|error| {
         let kept = store::remove_file(path).err();
         let kept = kept.map_or_else(String::new, |error| format!(", nor can it be removed: {error}"));
         format!("keys cannot be taken out of {}: {error}{kept}", path.display()).into()

@@ -26,7 +26,9 @@ use super::model::{self, Autonomy, Expectation, FailToPass, Grader, LlmReview, M
 use super::pipeline::{
     FinishCommand, FinishGate, Judge, Panel, Requirement, Reviewers, StagePlan, Verification,
 };
-use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, Part, Plan, Recipe, RunOptions, Silence, TaskPlan};
+use super::plan::{
+    AgentPlan, AttemptLimits, ChannelPlan, CompileContext, Part, Plan, RunOptions, Silence, TaskPlan,
+};
 use super::scalar::{Fraction, Positive, Span, Tries};
 use super::stages::{self, Scrutiny};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
@@ -86,7 +88,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     holds.extend(review);
     let plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
     let mut plan = plan.with_holds(holds).with_returns();
-    plan.recipe = Arc::new(Recipe {
+    plan.recipe = Arc::new(CompileContext {
         settings: mission.settings,
         options: options.clone(),
         scrutiny,
@@ -125,7 +127,7 @@ fn names_bar(task: &model::Task) -> bool {
 
 /// A task that came while the run worked, as if it stood in the mission.
 pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
-    let Recipe {
+    let CompileContext {
         settings,
         options,
         scrutiny,

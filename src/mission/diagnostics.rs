@@ -40,7 +40,7 @@ impl Severity {
 
 /// A place in a file, with the line it lies on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
+pub struct Location {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -107,7 +107,7 @@ impl<'s> Lines<'s> {
     }
 
     /// The place of the bytes `range`; a range beyond the end, or inside a character, is moved to fit.
-    pub(super) fn spot(&self, range: Range<usize>) -> Spot {
+    pub(super) fn spot(&self, range: Range<usize>) -> Location {
         let start = char_start(self.source, range.start);
         let line = self.starts.partition_point(|line_start| *line_start <= start);
         // `starts` begins with 0, so at least one start is not after `start`.
@@ -116,7 +116,7 @@ impl<'s> Lines<'s> {
             .find(['\n', '\r'])
             .map_or(self.source.len(), |at| start + at);
         let end = char_start(self.source, range.end).min(line_end).max(start);
-        Spot {
+        Location {
             line,
             column: self.source[line_start..start].chars().count() + 1,
             text: printable(&self.shown(start..end), 200),
@@ -168,11 +168,11 @@ pub struct Diagnostic {
     /// The file as the user named it.
     pub file: Arc<str>,
     /// Where; `None` if it concerns the file as a whole.
-    pub spot: Option<Spot>,
+    pub spot: Option<Location>,
     /// What is said right under the marked text.
     pub label: Option<String>,
     /// Another place that matters, and what is said under it.
-    pub related: Option<(Spot, String)>,
+    pub related: Option<(Location, String)>,
     /// What to write instead.
     pub help: Option<String>,
 }
@@ -249,7 +249,7 @@ impl Diagnostic {
 
     /// The lines to show, in the order of the file: that of the problem and that of the related place, which may be
     /// the same.
-    fn snippets(&self, spot: &Spot, ascii_only: bool) -> Vec<Snippet<'static, Annotation<'static>>> {
+    fn snippets(&self, spot: &Location, ascii_only: bool) -> Vec<Snippet<'static, Annotation<'static>>> {
         let fit = |text: &str| if ascii_only { ascii(text) } else { text.to_owned() };
         let mut marks = vec![(spot, AnnotationKind::Primary, self.label.as_deref())];
         if let Some((other, label)) = &self.related {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::domain::{AgentId, Step, TaskId};
 
-use super::independence::{Dependence, Mind};
+use super::independence::{Dependence, ModelIdentity};
 use super::model::{Adapter, Independence};
 use super::pipeline::Reviewers;
 use super::plan::Plan;
@@ -156,8 +156,9 @@ fn dependence(plan: &Plan, task: TaskId, agent: AgentId) -> Option<Dependence> {
     if rule == Independence::Identity {
         return None;
     }
-    let reviewer = Mind::of(plan.agent(agent), None);
-    authors(plan, task).find_map(|author| reviewer.depends_on(&Mind::of(plan.agent(author), None), rule))
+    let reviewer = ModelIdentity::of(plan.agent(agent), None);
+    authors(plan, task)
+        .find_map(|author| reviewer.depends_on(&ModelIdentity::of(plan.agent(author), None), rule))
 }
 
 fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
@@ -204,13 +205,13 @@ fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
 /// before one whose family has. With fewer eligible agents than seats they repeat, each time in a fresh context; the
 /// task then carries a finding. Nobody eligible fills nothing.
 pub fn seat_agents(plan: &Plan, eligible: &[Eligible], seats: usize) -> Vec<AgentId> {
-    let mut waiting: Vec<(&Eligible, Mind<'_>)> = eligible
+    let mut waiting: Vec<(&Eligible, ModelIdentity<'_>)> = eligible
         .iter()
-        .map(|eligible| (eligible, Mind::of(plan.agent(eligible.agent), None)))
+        .map(|eligible| (eligible, ModelIdentity::of(plan.agent(eligible.agent), None)))
         .collect();
-    let mut seated: Vec<(&Eligible, Mind<'_>)> = Vec::with_capacity(waiting.len());
+    let mut seated: Vec<(&Eligible, ModelIdentity<'_>)> = Vec::with_capacity(waiting.len());
     while !waiting.is_empty() {
-        let is_new = |mind: &Mind<'_>| {
+        let is_new = |mind: &ModelIdentity<'_>| {
             mind.family()
                 .is_none_or(|family| seated.iter().all(|(_, other)| other.family() != Some(family)))
         };

@@ -98,7 +98,7 @@ impl fmt::Display for Dependence {
 
 /// What an agent thinks with, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mind<'a> {
+pub struct ModelIdentity<'a> {
     name: &'a str,
     /// An echo and a person share no model with anybody.
     has_model: bool,
@@ -106,7 +106,7 @@ pub struct Mind<'a> {
     family: Option<Cow<'a, str>>,
 }
 
-impl<'a> Mind<'a> {
+impl<'a> ModelIdentity<'a> {
     /// By what the mission declares and, where a provider has said it, by the model that was really used.
     pub fn of(agent: &'a AgentPlan, returned: Option<&'a str>) -> Self {
         let spec = &agent.spec;
@@ -338,7 +338,7 @@ mod tests {
         let echo = agent(Adapter::Echo, None, None);
         let cli = agent(Adapter::Claude, None, None);
         let verdicts = |author: &AgentPlan, reviewer: &AgentPlan| {
-            let (author, reviewer) = (Mind::of(author, None), Mind::of(reviewer, None));
+            let (author, reviewer) = (ModelIdentity::of(author, None), ModelIdentity::of(reviewer, None));
             [Identity, Model, Family].map(|rule| match reviewer.depends_on(&author, rule) {
                 None => "ok",
                 Some(Dependence::SameModel(_)) => "model",
@@ -375,8 +375,9 @@ mod tests {
     fn the_model_that_the_provider_used_counts_more_than_the_declared_one() {
         let author = openai("gpt-4o");
         let reviewer = openai("llama-70b");
-        let author = Mind::of(&author, Some("gpt-4o-2024-08-06"));
-        let depends = |returned| Mind::of(&reviewer, returned).depends_on(&author, Independence::Family);
+        let author = ModelIdentity::of(&author, Some("gpt-4o-2024-08-06"));
+        let depends =
+            |returned| ModelIdentity::of(&reviewer, returned).depends_on(&author, Independence::Family);
         assert_eq!(depends(None), None);
         assert_eq!(depends(Some("meta-llama/Llama-70B")), None);
         assert_eq!(
@@ -389,8 +390,11 @@ mod tests {
         );
         // The key holds for the model that it was given for, and for models without a family of their own.
         let keyed = agent(Adapter::Openai, Some("house-model"), Some("house"));
-        assert_eq!(Mind::of(&keyed, Some("house-model-2")).family(), Some("house"));
-        assert_eq!(Mind::of(&keyed, Some("gpt-4o")).family(), Some("gpt"));
+        assert_eq!(
+            ModelIdentity::of(&keyed, Some("house-model-2")).family(),
+            Some("house")
+        );
+        assert_eq!(ModelIdentity::of(&keyed, Some("gpt-4o")).family(), Some("gpt"));
     }
 
     #[test]
@@ -417,7 +421,7 @@ mod tests {
         let model = one("model", openai("gpt-4o"));
         for rule in [Independence::Model, Independence::Family] {
             for (author, reviewer) in [(&command, &model), (&model, &command)] {
-                let (author, reviewer) = (Mind::of(author, None), Mind::of(reviewer, None));
+                let (author, reviewer) = (ModelIdentity::of(author, None), ModelIdentity::of(reviewer, None));
                 let unknown = Dependence::Unknown {
                     agent: "command".to_owned(),
                     what: rule,

@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::plan::{
-    AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Recipe, Rules, TaskPlan,
+    AgentPlan, ApproverPlan, CompileContext, GatePlan, HoldKind, HoldPlan, Part, Plan, Rules, TaskPlan,
 };
 use crate::domain::{AgentId, GateId, HoldId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
 #[must_use]
-pub fn succeed(old: &Plan, new: Plan) -> Plan {
+pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
     let ids = Ids {
         agents: Places::new(
             old.agents.iter().map(|a| &*a.name),
@@ -51,7 +51,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     let (gates, holds) = (gates(old, &new, &ids), holds(old, &new, &ids));
     let plan = Plan::new(new.name, agents, tasks, gates, &pairs, rules);
     let mut plan = plan.with_holds(holds).with_returns();
-    plan.recipe = Arc::new(Recipe {
+    plan.recipe = Arc::new(CompileContext {
         scrutiny: new.recipe.scrutiny.with_agents(&|id| ids.agent(id)),
         ..(*new.recipe).clone()
     });

@@ -113,7 +113,7 @@ pub use growth::{AddedTask, Addition};
 pub use levels::money_value;
 pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain};
 pub use loosened::NO_FINAL_CHECKS;
-pub use migrate_plan::succeed;
+pub use migrate_plan::migrate_plan;
 pub use pipeline::{
     FinishCommand, FinishGate, Judge, OwnStage, Panel, RedTeamPlan, Requirement, Reviewers, StageJudge,
     StagePlan, Verification, VisionPlan,

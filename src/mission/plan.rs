@@ -53,14 +53,14 @@ pub struct Plan {
     /// From a task to the verifications that may have it done again, or judged it when they did.
     pub returns: Edges<TaskId>,
     /// What tasks that come later are compiled with.
-    pub(super) recipe: Arc<Recipe>,
+    pub(super) recipe: Arc<CompileContext>,
     pub(super) titles: Titles,
     pub(super) fixups: Fixups,
 }
 
 /// What a task is compiled with, beside the agents.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Recipe {
+pub(super) struct CompileContext {
     pub settings: model::Settings,
     pub options: RunOptions,
     pub scrutiny: Scrutiny,

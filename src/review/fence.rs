@@ -86,7 +86,7 @@ fn shorten(text: &Excerpt, max_chars: usize) -> (String, usize) {
 }
 
 /// Remembers what a text of the work says where a verdict would stand: as it is, and as a reader of a fence is shown it.
-pub fn take_in(said: &mut Quoted, text: &str) {
+pub fn collect_quotes(said: &mut Quoted, text: &str) {
     said.add(text);
     let shown = defuse(text);
     if shown != text {

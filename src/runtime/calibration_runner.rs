@@ -19,7 +19,7 @@ use crate::executor::runner::{Commands, with_commands};
 use crate::judging::parser::{Quoted, parse_scores};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, Rules};
-use crate::review::fence::{Excerpt, take_in};
+use crate::review::fence::{Excerpt, collect_quotes};
 use crate::review::prompt::{self, JudgePrompt, Prior, Work};
 use crate::supervisor;
 
@@ -214,7 +214,7 @@ impl Juror {
     ) -> Result<Said, WorkError> {
         let dimensions = piece.dimensions.iter().map(|dimension| dimension.name.as_str());
         let mut quoted = Quoted::scored_on(dimensions);
-        take_in(&mut quoted, &piece.work);
+        collect_quotes(&mut quoted, &piece.work);
         let first = self.hear(piece, None, commands, place).await?;
         let unread = match parse_scores(&first.text, &piece.dimensions, &quoted) {
             Ok(_) if first.cut_short => "the reply ran into its token limit and is cut short".to_owned(),

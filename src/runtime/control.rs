@@ -50,7 +50,7 @@ impl Answer {
 }
 
 /// What comes through the door.
-pub(super) enum Knock {
+pub(super) enum ControlRequest {
     /// A command of a peer that may give it.
     Asked(Asked),
     /// Somebody was sent away.
@@ -101,14 +101,14 @@ impl Asked {
 }
 
 /// The socket of a live session. Closed and removed when dropped.
-pub(super) struct Door {
+pub(super) struct ControlSocket {
     address: SocketAddress,
-    knocks: mpsc::Receiver<Knock>,
+    knocks: mpsc::Receiver<ControlRequest>,
     listening: tokio::task::JoinHandle<()>,
     refused: u32,
 }
 
-impl Door {
+impl ControlSocket {
     /// Opens the door. The caller holds the lock of the state folder, so a socket that is there is a dead runner's.
     pub fn open(folder: &StateFolder) -> io::Result<Self> {
         let address = SocketAddress::of(&folder.control())?;
@@ -123,16 +123,16 @@ impl Door {
     }
 
     /// The next one that is worth to be heard of. Cancel safe.
-    pub async fn next(&mut self) -> Knock {
+    pub async fn next(&mut self) -> ControlRequest {
         loop {
             match self.knocks.recv().await {
                 // The listening task ends with the door only.
                 None => std::future::pending().await,
-                Some(Knock::Refused(why)) => {
+                Some(ControlRequest::Refused(why)) => {
                     self.refused += 1;
                     match self.refused {
-                        ..REFUSALS_SAID => return Knock::Refused(why),
-                        REFUSALS_SAID => return Knock::Refused(format!("{why}; more are not told")),
+                        ..REFUSALS_SAID => return ControlRequest::Refused(why),
+                        REFUSALS_SAID => return ControlRequest::Refused(format!("{why}; more are not told")),
                         _ => {}
                     }
                 }
@@ -142,7 +142,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         self.listening.abort();
         // If it cannot be removed, the next session will, and nobody answers meanwhile.
@@ -150,7 +150,7 @@ impl Drop for Door {
     }
 }
 
-async fn listen(listener: UnixListener, sender: mpsc::Sender<Knock>) {
+async fn listen(listener: UnixListener, sender: mpsc::Sender<ControlRequest>) {
     let (mut peers, mut sent_away) = (JoinSet::new(), JoinSet::new());
     loop {
         let accepted = tokio::select! {
@@ -165,7 +165,7 @@ async fn listen(listener: UnixListener, sender: mpsc::Sender<Knock>) {
         // Now, while it surely lives.
         match may_command(&peer) {
             Ok(()) if peers.len() < PEERS => {
-                peers.spawn(attend(peer, sender.clone()));
+                peers.spawn(serve(peer, sender.clone()));
             }
             Ok(()) | Err(Refusal::Gone) => {}
             Err(Refusal::Because(why)) => {
@@ -177,10 +177,10 @@ async fn listen(listener: UnixListener, sender: mpsc::Sender<Knock>) {
 }
 
 /// Hears one peer that may speak.
-async fn attend(mut peer: UnixStream, sender: mpsc::Sender<Knock>) {
+async fn serve(mut peer: UnixStream, sender: mpsc::Sender<ControlRequest>) {
     let at_terminal = pid_of(&peer).is_some_and(supervisor::is_at_terminal);
     let knock = match request(&mut peer).await {
-        Ok(request) => Knock::Asked(Asked {
+        Ok(request) => ControlRequest::Asked(Asked {
             proven: at_terminal || request.is_under_the_key(),
             queued: request.queued,
             peer,
@@ -188,7 +188,7 @@ async fn attend(mut peer: UnixStream, sender: mpsc::Sender<Knock>) {
         Err(Refusal::Gone) => return,
         Err(Refusal::Because(why)) => {
             say(peer, &Answer::Error(why.clone()));
-            Knock::Refused(why)
+            ControlRequest::Refused(why)
         }
     };
     // Only when the session is over there is nobody to hear it.
@@ -197,12 +197,12 @@ async fn attend(mut peer: UnixStream, sender: mpsc::Sender<Knock>) {
 
 /// Tells one that may not speak why. What it says is read and means nothing, but a socket that is closed with something
 /// unread in it loses the answer.
-async fn send_away(mut peer: UnixStream, why: String, patient: bool, sender: mpsc::Sender<Knock>) {
+async fn send_away(mut peer: UnixStream, why: String, patient: bool, sender: mpsc::Sender<ControlRequest>) {
     if patient {
         let _ = timeout(REQUEST_WITHIN, read_line(&mut peer)).await;
     }
     say(peer, &Answer::Error(why.clone()));
-    let _ = sender.send(Knock::Refused(why)).await;
+    let _ = sender.send(ControlRequest::Refused(why)).await;
 }
 
 fn pid_of(peer: &UnixStream) -> Option<u32> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::domain::{Digest, TaskId};
 use crate::engine::{Event, Fact, RunEvent, RunStarted};
-use crate::mission::{self, Addition, LONGEST_MISSION, Plan, Report, RunOptions, Source, compile, succeed};
+use crate::mission::{
+    self, Addition, LONGEST_MISSION, Plan, Report, RunOptions, Source, compile, migrate_plan,
+};
 use crate::store::{Record, RunFolder, read_regular};
 
 use super::recover::{RecoverError, layers_of};
@@ -97,7 +99,7 @@ impl Missions {
                 (Step::Mission(number, digest), before) => {
                     let next = frozen_plan(&self.run, *number, *digest, options)?;
                     *before = Some(match before.as_ref() {
-                        Some(before) => succeed(before, next),
+                        Some(before) => migrate_plan(before, next),
                         None => next,
                     });
                 }

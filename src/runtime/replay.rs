@@ -31,7 +31,9 @@ use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, LARGEST_REPLY, Reply};
 use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
 
-use compare::{Ground, Place, answer_difference, differing, essence, is_decisive, said_by_answer, standing};
+use compare::{
+    Ground, Place, answer_difference, canonical, differing, is_decisive, said_by_answer, standing,
+};
 
 use shown::Shown;
 
@@ -349,7 +351,7 @@ impl Rejudge<'_> {
         });
         let standing = standing(&derived, |derived| answer_difference(answer, derived));
         if let Some(ground) = Ground::of_answer(state, id.task, open.purpose) {
-            self.doubt(ground, &standing);
+            self.mark_unverified(ground, &standing);
         }
         let (stage, place) = match open.purpose {
             Purpose::Score(place) => (
@@ -446,7 +448,7 @@ impl Rejudge<'_> {
         Ok(check(&path, file)?)
     }
 
-    fn doubt(&mut self, ground: Ground, standing: &Standing) {
+    fn mark_unverified(&mut self, ground: Ground, standing: &Standing) {
         if *standing != Standing::Equal {
             self.doubtful.insert(ground);
         }
@@ -463,8 +465,8 @@ impl Rejudge<'_> {
             let (was, is) = (recorded.get(at).copied(), derived.get(at).copied());
             let Some(event) = was.or(is) else { continue };
             let (was, is) = (
-                was.map(|was| essence(state, was)),
-                is.map(|is| essence(state, is)),
+                was.map(|was| canonical(state, was)),
+                is.map(|is| canonical(state, is)),
             );
             let of = Place::of(state, event);
             // What is decided instead is about something else.

@@ -15,7 +15,7 @@ use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
 use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
-use crate::review::fence::{Excerpt, take_in};
+use crate::review::fence::{Excerpt, collect_quotes};
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
 use crate::review::prompt::{
     Artifact, CheckReport, Course, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, Work,
@@ -147,8 +147,8 @@ impl Material {
         } = case;
         let is_node = plan.route(task).is_some();
         let mut output = outputs(folder, plan, judged)?;
-        secrets.blot_out_of(&mut output.head);
-        secrets.blot_out_of(&mut output.tail);
+        secrets.redact_in(&mut output.head);
+        secrets.redact_in(&mut output.tail);
         let (facts, shown) = shown_files(plan, task, task_state, judged);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let checks = check_reports(task_state, secrets);
@@ -168,21 +168,26 @@ impl Material {
         };
         let mut said = Quoted::scored_on(scored(plan, task));
         for text in [&output.head, &output.tail] {
-            take_in(&mut said, text);
+            collect_quotes(&mut said, text);
         }
-        checks.iter().for_each(|check| take_in(&mut said, &check.output));
+        checks
+            .iter()
+            .for_each(|check| collect_quotes(&mut said, &check.output));
         for artifact in &mut artifacts {
-            take_in(&mut said, &artifact.path);
+            collect_quotes(&mut said, &artifact.path);
             if let Preview::Text(text) = &mut artifact.preview {
-                secrets.blot_out_of(text);
-                take_in(&mut said, text);
+                secrets.redact_in(text);
+                collect_quotes(&mut said, text);
                 // The prompt shows less, and what it does not need must not be held.
                 let most = (0..=4 * MAX_PREVIEW).rfind(|at| text.is_char_boundary(*at));
                 text.truncate(most.unwrap_or_default());
             }
         }
         if let Some(course) = &course {
-            course.said.iter().for_each(|text| take_in(&mut said, text));
+            course
+                .said
+                .iter()
+                .for_each(|text| collect_quotes(&mut said, text));
         }
         let course = course.map(|course| course.shown);
         for handed_down in judged.iter().filter(|(id, _)| is_handed_down(plan, *id)) {
@@ -252,11 +257,11 @@ fn is_handed_down(plan: &Plan, task: TaskId) -> bool {
 /// What a task is about is no word of a reviewer's.
 fn take_in_task(said: &mut Quoted, plan: &Plan, task: TaskId) {
     let task = plan.task(task);
-    take_in(said, &task.title);
-    take_in(said, task.description.as_deref().unwrap_or_default());
+    collect_quotes(said, &task.title);
+    collect_quotes(said, task.description.as_deref().unwrap_or_default());
     task.acceptance
         .iter()
-        .for_each(|criterion| take_in(said, criterion));
+        .for_each(|criterion| collect_quotes(said, criterion));
 }
 
 /// What the review said that sent the work back, where whoever judges it must answer for that.
@@ -336,7 +341,7 @@ fn course(
             check(&path, record).map_err(lost())?;
             let is_cut = record.len > LARGEST_RECORD;
             let mut record = read_head(&path, LARGEST_RECORD).map_err(lost())?;
-            secrets.blot_out_of(&mut record);
+            secrets.redact_in(&mut record);
             steps(&record, is_cut, &mut said)
         }
         None => String::new(),

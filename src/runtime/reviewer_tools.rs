@@ -20,7 +20,7 @@ use crate::executor::spool;
 use crate::executor::workspace::{make_folder, workspace};
 use crate::judging::parser::Quoted;
 use crate::mission::Plan;
-use crate::review::fence::{fence, take_in};
+use crate::review::fence::{collect_quotes, fence};
 use crate::review::judgement::{Content, Judgement};
 use crate::review::prompt::TOOLS_HINT;
 use crate::store::RunFolder;
@@ -163,9 +163,9 @@ impl Workbench for Looking {
         let secrets = self.secrets.clone();
         let performed = tokio::task::spawn_blocking(move || {
             let mut result = toolbox.call(&call);
-            secrets.blot_out_of(&mut result.text);
+            secrets.redact_in(&mut result.text);
             let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-            take_in(&mut said, &result.text);
+            collect_quotes(&mut said, &result.text);
             drop(said);
             // Why it was refused stands on record as it is.
             ToolResult {

@@ -26,7 +26,7 @@ use crate::test_clock::scaled;
 use super::adopt::Adopted;
 use super::agent_backends::Programs;
 use super::clock::Clock;
-use super::control::{Answer, Asked, Door, Knock};
+use super::control::{Answer, Asked, ControlRequest, ControlSocket};
 use super::dead_letters;
 use super::entry::{Due, Entry, Written, ends};
 use super::error::RunError;
@@ -123,7 +123,7 @@ pub struct Session {
     /// Supervisors of earlier sessions that were killed.
     killed: Vec<ProcessIdentity>,
     signals: Option<Signals>,
-    door: Option<Door>,
+    door: Option<ControlSocket>,
     /// Peers whose commands the next commit makes durable.
     asked: Vec<Asked>,
     inbox: mpsc::UnboundedReceiver<Message>,
@@ -239,7 +239,7 @@ impl Session {
                 () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
                     inputs.push(Fact::Stop(StopCause::TimeLimit));
                 }
-                knock = next_knock(&mut self.door) => self.hear(knock, &mut inputs),
+                knock = next_request(&mut self.door) => self.handle(knock, &mut inputs),
                 said = self.others.next() => inputs.extend(said.map(Fact::Warn)),
                 moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
                 timer = clock.next_scaled() => inputs.extend(clock.hand_in(timer)),
@@ -295,7 +295,7 @@ impl Session {
         if goes_on {
             beginning.push(Fact::Audit);
         }
-        match Door::open(&self.folder.state_folder()) {
+        match ControlSocket::open(&self.folder.state_folder()) {
             Ok(door) => self.door = Some(door),
             Err(error) => beginning.push(Fact::Warn(format!(
                 "operators' commands are taken from the inbox only: cannot open {}: {error}",
@@ -380,26 +380,26 @@ impl Session {
     }
 
     /// Takes what came through the door.
-    fn hear(&mut self, knock: Knock, inputs: &mut Vec<Fact>) {
+    fn handle(&mut self, knock: ControlRequest, inputs: &mut Vec<Fact>) {
         let folder = self.folder.state_folder();
         let knock = match knock {
-            Knock::Asked(asked) => match self.refusal(&asked) {
-                None => Knock::Asked(asked),
+            ControlRequest::Asked(asked) => match self.refusal(&asked) {
+                None => ControlRequest::Asked(asked),
                 Some(why) => {
                     asked.answer(&Answer::Error(why.clone()));
-                    Knock::Refused(why)
+                    ControlRequest::Refused(why)
                 }
             },
-            refused @ Knock::Refused(_) => refused,
+            refused @ ControlRequest::Refused(_) => refused,
         };
         match knock {
-            Knock::Asked(asked) if asked.queued.run == *self.folder.id() => {
+            ControlRequest::Asked(asked) if asked.queued.run == *self.folder.id() => {
                 inputs.extend(operator::files_of(&self.state, &asked.queued.command));
                 inputs.push(operator::input_of(&asked.queued));
                 self.asked.push(asked);
             }
-            Knock::Asked(asked) => self.others.ask(asked),
-            Knock::Refused(why) => {
+            ControlRequest::Asked(asked) => self.others.ask(asked),
+            ControlRequest::Refused(why) => {
                 inputs.push(Fact::Warn(format!("{}: {why}", folder.control().display())));
             }
         }
@@ -462,7 +462,7 @@ impl Session {
             tokio::select! {
                 biased;
                 event = self.world.supervisor_event() => self.world.take(event.map_err(RunError::Supervisor)?, inputs),
-                knock = next_knock(&mut self.door) => self.hear(knock, inputs),
+                knock = next_request(&mut self.door) => self.handle(knock, inputs),
                 () = std::future::ready(()) => return Ok(()),
             }
         }
@@ -633,7 +633,7 @@ async fn next_signal(signals: &mut Option<Signals>) -> Heard {
     }
 }
 
-async fn next_knock(door: &mut Option<Door>) -> Knock {
+async fn next_request(door: &mut Option<ControlSocket>) -> ControlRequest {
     match door {
         Some(door) => door.next().await,
         None => std::future::pending().await,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{Fact, FileRef, Noted, OutputRefs, State, TurnFiles};
+use crate::engine::{Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles};
 use crate::executor::error::WorkError;
 use crate::executor::runner::Owner;
 use crate::executor::spool::{check, read_output, seal, write};
@@ -106,7 +106,7 @@ impl World {
 
     fn remember_with(&mut self, state: &State, turn: TurnId, by_default: Seen) {
         let noted = state.task(turn.task).course.evidence.noted.as_deref();
-        let path = |noted: &Noted| self.folder.spool_file(&SpoolName::Before(noted.turn));
+        let path = |noted: &FileSnapshot| self.folder.spool_file(&SpoolName::Before(noted.turn));
         let before = Before {
             noted: noted.map(|noted| (path(noted), noted.file.clone())),
             missions: stamps(&self.frozen),

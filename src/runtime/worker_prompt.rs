@@ -38,7 +38,7 @@ pub(super) fn compose(state: &State, task: TaskId, said: &Said, warnings: &mut V
     criteria(&mut prompt, &state.plan, task);
     upstream(&mut prompt, state, task, said, warnings);
     without(&mut prompt, state, task);
-    mends(&mut prompt, state, task);
+    fixup_part(&mut prompt, state, task);
     feedback(&mut prompt, state, task);
     sent_back(&mut prompt, state, task);
     if plan.side_effects && state.task(task).consent.acted {
@@ -216,7 +216,7 @@ const DO_NOT_REPEAT: &str = "
 This task acts on the world outside of its workspace, and an earlier turn of it may have done so already: messages may have been sent, things deployed, bought or deleted. Find out first what is already done. Do not repeat external actions that have happened; do only what is missing.
 ";
 /// That the task is there to mend another.
-fn mends(prompt: &mut String, state: &State, task: TaskId) {
+fn fixup_part(prompt: &mut String, state: &State, task: TaskId) {
     if let Some(failed) = state.plan.mended_by(task) {
         let title = &state.plan.task(failed).title;
         let _ = write!(

@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
-use crate::agents::transport::{Line, Network, Tape};
+use crate::agents::transport::{CassetteCursor, Line, Network};
 use crate::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Fact, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, WorkId, may_be_made,
@@ -352,8 +352,8 @@ impl World {
             Network::Open => self.http(agent, endpoint).map(Line::Direct),
             Network::Recording(cassette) => self
                 .http(agent, endpoint)
-                .map(|client| Line::Recording(client, Tape::new(cassette, call))),
-            Network::Offline(Some(cassette)) => Ok(Line::Recorded(Tape::new(cassette, call))),
+                .map(|client| Line::Recording(client, CassetteCursor::new(cassette, call))),
+            Network::Offline(Some(cassette)) => Ok(Line::Recorded(CassetteCursor::new(cassette, call))),
             Network::Offline(None) => Err("it needs the network, and the run is offline".into()),
         }
     }

@@ -7,7 +7,7 @@ use crate::domain::{Digest, Millis, TaskId};
 use crate::engine::random::Random;
 use crate::engine::simulation::plan_of;
 use crate::engine::{Event, Fact, MissionChange, RunEvent, State, apply};
-use crate::mission::{Addition, Plan, RunOptions, succeed};
+use crate::mission::{Addition, Plan, RunOptions, migrate_plan};
 
 use super::reference_model::ReferenceModel;
 
@@ -143,7 +143,7 @@ fn plan_of_all(steps: &[Step], options: &RunOptions) -> Arc<Plan> {
             Step::Mission(text) => {
                 let next = Arc::unwrap_or_clone(plan_of(text, options));
                 plan = Some(match &plan {
-                    Some(before) => succeed(before, next),
+                    Some(before) => migrate_plan(before, next),
                     None => next,
                 });
             }

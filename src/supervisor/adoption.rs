@@ -51,16 +51,16 @@ pub struct HeldChild {
 }
 
 /// Where the next runner finds a supervisor without one.
-pub(super) struct Door {
+pub(super) struct AdoptionSocket {
     pub(super) listener: UnixListener,
     address: SocketAddress,
 }
 
-impl Door {
-    pub(super) fn open(path: &Path) -> io::Result<Door> {
+impl AdoptionSocket {
+    pub(super) fn open(path: &Path) -> io::Result<AdoptionSocket> {
         let address = SocketAddress::of(path)?;
         let listener = address.bind()?;
-        Ok(Door { listener, address })
+        Ok(AdoptionSocket { listener, address })
     }
 
     /// Lets in who has knocked and may come in. Who may not sees the connection close.
@@ -73,7 +73,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for AdoptionSocket {
     fn drop(&mut self) {
         // One that stays leads nowhere, and the next supervisor takes its place.
         let _ = self.address.remove();

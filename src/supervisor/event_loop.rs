@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
-use super::adoption::{self, Door, HeldChild, Holding};
+use super::adoption::{self, AdoptionSocket, HeldChild, Holding};
 use super::asked::Answer;
 use super::belonging;
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
@@ -88,7 +88,7 @@ struct Supervisor {
     /// Where the door for the next runner will be.
     door_path: Option<PathBuf>,
     /// Open while there is no runner and something to hold for the next one.
-    door: Option<Door>,
+    door: Option<AdoptionSocket>,
     signals: Signals,
     incoming: Frames,
     outgoing: Outgoing,
@@ -555,7 +555,7 @@ impl Supervisor {
         let Some(path) = self.door_path.as_deref() else {
             return;
         };
-        match Door::open(path) {
+        match AdoptionSocket::open(path) {
             Ok(door) => {
                 self.door = Some(door);
                 if !first {
@@ -588,7 +588,7 @@ impl Supervisor {
 
     /// Lets the next runner in and tells it what is here.
     fn admit(&mut self) {
-        let Some(runner) = self.door.as_ref().and_then(Door::admit) else {
+        let Some(runner) = self.door.as_ref().and_then(AdoptionSocket::admit) else {
             return;
         };
         let running = self.children.values_mut().map(|child| HeldChild {

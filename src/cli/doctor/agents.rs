@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::domain::{AgentId, TaskId};
 use crate::engine::{State, agents_needed};
 use crate::mission::eligibility::reviewers;
-use crate::mission::independence::Mind;
+use crate::mission::independence::ModelIdentity;
 use crate::mission::model::{Adapter, CommandLine, Review};
 use crate::mission::{self, AgentPlan, Plan, Reviewers, Source};
 use crate::runtime::{layers_of, locate};
@@ -108,7 +108,7 @@ fn endpoints(plan: &Plan) -> Option<Check> {
 
 /// What a judge thinks with: reviewers of several families err differently.
 fn family(agent: &AgentPlan) -> String {
-    let known = Mind::of(agent, None).family().map(str::to_owned);
+    let known = ModelIdentity::of(agent, None).family().map(str::to_owned);
     known.unwrap_or_else(|| match agent.spec.adapter {
         Adapter::Command => "command".to_owned(),
         _ => "unknown".to_owned(),

@@ -8,7 +8,7 @@ use crate::engine::mark::Mark;
 use crate::engine::payload::{Deferral, FileFact, StageReport};
 use crate::engine::signature::signature;
 use crate::engine::state::{
-    APPROVED, ApprovalDecision, Attempt, Course, End, Feedback, Hold, Lifecycle, PersonsWord, Reopened,
+    APPROVED, ApprovalDecision, Attempt, Course, End, Feedback, Hold, HumanDecision, Lifecycle, Reopened,
     Streak, TaskState,
 };
 use crate::mission::SubTask;
@@ -333,7 +333,7 @@ impl TaskState {
         }
         if report.by.is_some() && report.verdict == Verdict::Pass {
             let before = self.attempt.accepted.take();
-            self.attempt.accepted = Some(Box::new(PersonsWord {
+            self.attempt.accepted = Some(Box::new(HumanDecision {
                 stage: report.stage,
                 name: report.name.as_deref().map(Box::from),
                 scored: match report.stage {

@@ -9,7 +9,7 @@ use crate::engine::event::{AskEvent, Event, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::{DeferralReason, Exit, StageReport, TurnFiles};
 use crate::engine::state::{
-    Ask, Evidence, Heard, Judging, Noted, OpenStage, OutputRefs, SaidVerdict, Seat, SeatState, Streak,
+    Ask, Evidence, FileSnapshot, Heard, Judging, OpenStage, OutputRefs, SaidVerdict, Seat, SeatState, Streak,
     TaskState,
 };
 use crate::engine::work::retry::Tries;
@@ -28,7 +28,7 @@ impl TaskState {
                 self.work.turn = Some(Tries::default());
             }
             TurnEvent::FilesNoted { file, shared } => {
-                self.course.evidence.noted = Some(Box::new(Noted {
+                self.course.evidence.noted = Some(Box::new(FileSnapshot {
                     turn,
                     file: file.clone(),
                     starts: 0,

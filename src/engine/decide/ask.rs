@@ -12,7 +12,7 @@ use crate::engine::work::id::WorkId;
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::engine::work::retry::{self, FailedTry, Retry};
 use crate::mission::eligibility::{candidates, independence};
-use crate::mission::independence::{Dependence, Mind};
+use crate::mission::independence::{Dependence, ModelIdentity};
 
 use super::approvals;
 use super::deferral;
@@ -52,9 +52,10 @@ pub(super) fn replied(
 fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
     let plan = draft.plan();
     let rule = independence(plan, draft.id);
-    let reviewer = Mind::of(plan.agent(reviewer), returned);
-    let depends_on =
-        |agent: AgentId, model: Option<&str>| reviewer.depends_on(&Mind::of(plan.agent(agent), model), rule);
+    let reviewer = ModelIdentity::of(plan.agent(reviewer), returned);
+    let depends_on = |agent: AgentId, model: Option<&str>| {
+        reviewer.depends_on(&ModelIdentity::of(plan.agent(agent), model), rule)
+    };
     if plan.route(draft.id).is_none() {
         return depends_on(plan.task(draft.id).agent, draft.task.output.model.as_deref());
     }

@@ -12,7 +12,7 @@ use crate::engine::fact::Fact;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
 use crate::mission::model::{Agent, AgentMiddleware, Permissions};
-use crate::mission::{Judge, Part, Plan, Route, succeed};
+use crate::mission::{Judge, Part, Plan, Route, migrate_plan};
 
 use super::redo::{built_on, withdraw, withdrawn};
 
@@ -28,7 +28,7 @@ pub(super) fn change_mission(state: &State, input: &Fact) -> Vec<Event> {
         return Vec::new();
     };
     let old = &*state.plan;
-    let new = &succeed(old, Plan::clone(mission));
+    let new = &migrate_plan(old, Plan::clone(mission));
     let was_taken = |id: &TaskId| {
         old.tasks
             .get(id.index())

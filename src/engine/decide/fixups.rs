@@ -69,7 +69,7 @@ pub(super) fn supersede(draft: &mut Draft<'_>, flag: QualityFlag) {
     if flag != QualityFlag::Clean {
         return;
     }
-    if let Some(task) = draft.state.mends(draft.id) {
+    if let Some(task) = draft.state.fixup_of(draft.id) {
         draft.emit(Event::Task(task, TaskEvent::Superseded { by: draft.id }));
     }
 }

@@ -327,7 +327,7 @@ pub(super) fn came_back(draft: &mut Draft<'_>, job: Job, end: &JobEnd) {
         JobEnd::Graded(Ok(grades)) => concluded(draft, stage, Word::Graded(grades), nobody),
         JobEnd::Graded(Err(why)) => {
             let more = draft.plan().rules.max_assessment_retries;
-            no_word(draft, stage, (round, more), why.clone(), [None; 2], nobody);
+            on_no_reply(draft, stage, (round, more), why.clone(), [None; 2], nobody);
         }
         JobEnd::Judged(said) => {
             heard(
@@ -454,7 +454,7 @@ fn heard(
     };
     let word = match word {
         Ok(word) => word,
-        Err(why) => return no_word(draft, stage, (round, more), why, [said.ok(), first], speaker),
+        Err(why) => return on_no_reply(draft, stage, (round, more), why, [said.ok(), first], speaker),
     };
     let points = prior_points(draft.plan(), draft.id, &draft.task).len();
     let is_silent = || prior::unanswered(points, stages::answers(word)).is_some();
@@ -466,7 +466,7 @@ fn heard(
 }
 
 /// Nothing that counts was said: it is asked for so many times more.
-fn no_word(
+fn on_no_reply(
     draft: &mut Draft<'_>,
     stage: &StagePlan,
     (round, more): (u32, u32),
@@ -479,7 +479,7 @@ fn no_word(
     if nth_round(draft, round) <= more {
         return reopen(draft, key, round + 1);
     }
-    let next = stages::no_word(stage, draft.view(), &why, heard, speaker);
+    let next = stages::on_no_reply(stage, draft.view(), &why, heard, speaker);
     if act(draft, key, next) {
         go_on(draft, key);
     }
@@ -543,7 +543,7 @@ fn asked_in_vain(state: &State, id: TaskId) -> Option<StageKey> {
 }
 
 /// Whether anybody is asked whom the options, as they are now, do not want asked.
-pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
+pub(super) fn judge_disabled(state: &State, id: TaskId) -> bool {
     asked_in_vain(state, id).is_some()
 }
 

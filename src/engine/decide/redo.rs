@@ -22,7 +22,7 @@ pub(super) fn retry_failed(state: &State) -> Vec<Event> {
     let failed: Vec<TaskId> = state
         .plan
         .task_ids()
-        .filter(|id| state.has_failed_for_good(*id) && state.mends(*id).is_none())
+        .filter(|id| state.has_failed_for_good(*id) && state.fixup_of(*id).is_none())
         .collect();
     let mut events: Vec<Event> = failed
         .iter()

@@ -40,7 +40,7 @@ pub(super) fn resume(
             events.extend(deferral::resume(
                 state,
                 id,
-                pipeline::asks_in_vain(state, id),
+                pipeline::judge_disabled(state, id),
                 now,
             ));
         }

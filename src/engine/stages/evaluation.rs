@@ -3,7 +3,7 @@
 use crate::domain::{Answer, Cause, Finding, Severity, Verdict};
 use crate::engine::state::SeatState;
 
-use super::judge::{KEY, no_verdict, seats, stood_in};
+use super::judge::{KEY, fallbacks, no_verdict, seats};
 use super::prior::{carry_on, open_points};
 use super::view::{Next, View};
 
@@ -33,7 +33,7 @@ pub(super) fn conclude(view: View<'_>) -> Next {
                     .findings
                     .push(Finding::new(Severity::Medium, reasoning.clone()));
             }
-            report.findings.extend(stood_in(view, &seats));
+            report.findings.extend(fallbacks(view, &seats));
             carry_on(&mut report.findings, open_points(view, &[prior]));
             match passed {
                 true => Next::Pass(Some(report)),

@@ -155,7 +155,7 @@ pub(super) fn seats(view: View<'_>) -> Vec<Seat> {
 }
 
 /// Who judged instead of somebody else: never a silent thing.
-pub(super) fn stood_in<'a>(view: View<'a>, seats: &'a [Seat]) -> impl Iterator<Item = Finding> + 'a {
+pub(super) fn fallbacks<'a>(view: View<'a>, seats: &'a [Seat]) -> impl Iterator<Item = Finding> + 'a {
     let instead = (0..).map(seat_at).zip(seats);
     instead.filter_map(move |(place, seat)| view.fell_back(Purpose::Score(place), Some(seat.agent)))
 }

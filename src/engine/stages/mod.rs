@@ -105,7 +105,7 @@ pub(super) fn blocks(stage: &StagePlan, view: View<'_>, said: &Answer) -> bool {
 }
 
 /// What a stage makes of it that nothing counts of what was said in it, now and before.
-pub(super) fn no_word(
+pub(super) fn on_no_reply(
     stage: &StagePlan,
     view: View<'_>,
     why: &str,
@@ -113,8 +113,8 @@ pub(super) fn no_word(
     speaker: Speaker<'_>,
 ) -> Next {
     match stage.key().step() {
-        Some(step) => step::no_word(view, step, why, heard, speaker),
-        None => verification::no_word(view, why),
+        Some(step) => step::on_no_reply(view, step, why, heard, speaker),
+        None => verification::on_no_reply(view, why),
     }
 }
 

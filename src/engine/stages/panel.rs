@@ -7,7 +7,7 @@ use crate::engine::state::{Seat, SeatState};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
 use crate::mission::Panel;
 
-use super::judge::{FIRST_SEATS, KEY, ask_seat, no_verdict, seats, stood_in};
+use super::judge::{FIRST_SEATS, KEY, ask_seat, fallbacks, no_verdict, seats};
 use super::prior::{carry_on, open_points};
 use super::view::{Next, View, names};
 
@@ -118,7 +118,7 @@ fn findings(view: View<'_>, scored: &[Scored<'_>], seats: &[Seat], unasked: &[Ag
     let found = scored.iter().flat_map(|(_, _, findings, _)| (*findings).clone());
     let mut findings: Vec<Finding> = found.collect();
     findings.extend(remarks(seats, scored.len()));
-    findings.extend(stood_in(view, seats));
+    findings.extend(fallbacks(view, seats));
     if !unasked.is_empty() {
         let names = names(view.plan(), unasked, "and");
         findings.push(Finding::new(

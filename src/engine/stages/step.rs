@@ -104,7 +104,7 @@ fn with_evidence(mut report: Box<StageReport>, said: &str, speaker: Speaker<'_>)
 
 /// Nothing that counts was said, and nobody is asked again. A report that speaks of something grave is a person's to read,
 /// where no program can.
-pub(super) fn no_word(
+pub(super) fn on_no_reply(
     view: View<'_>,
     step: Step,
     why: &str,

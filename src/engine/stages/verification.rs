@@ -75,7 +75,7 @@ pub(super) fn unfit(
 }
 
 /// Nothing that counts was said, and nobody is asked again.
-pub(super) fn no_word(view: View<'_>, why: &str) -> Next {
+pub(super) fn on_no_reply(view: View<'_>, why: &str) -> Next {
     refer(
         view,
         Cause::GateError,

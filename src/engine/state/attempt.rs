@@ -30,7 +30,7 @@ pub struct Attempt {
     pub marks: ThinVec<Mark>,
     /// The last stage in whose place a person accepted the work: what comes before it is settled, however often judges
     /// behind it must be asked.
-    pub accepted: Option<Box<PersonsWord>>,
+    pub accepted: Option<Box<HumanDecision>>,
 }
 
 impl Attempt {
@@ -111,7 +111,7 @@ pub struct Streak {
 
 /// A person's yes to work that is judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PersonsWord {
+pub struct HumanDecision {
     /// Where it stands.
     pub stage: Stage,
     /// For one of the mission's own stages: its name.
@@ -134,7 +134,7 @@ pub struct Nudged {
 pub struct Evidence {
     /// What stood in the files before the turn that is coming or in flight. A turn that was lost leaves it: whatever
     /// it did is found by the next one.
-    pub noted: Option<Box<Noted>>,
+    pub noted: Option<Box<FileSnapshot>>,
     /// Whether the content of a watched file changed since the task's first attempt.
     pub changed: Known,
     /// Whether a watched file was written since then, be it with what it held.
@@ -143,7 +143,7 @@ pub struct Evidence {
 
 /// The record of files before a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Noted {
+pub struct FileSnapshot {
     /// The turn for which it was made.
     pub turn: TurnId,
     /// The record, in the spool.

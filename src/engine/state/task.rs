@@ -8,7 +8,7 @@ use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::dialog::Dialog;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way};
-use crate::engine::remedies::Remedies;
+use crate::engine::remedies::DependencyRecovery;
 use crate::engine::work::retry::Tries;
 use crate::mission::SubTask;
 
@@ -34,7 +34,7 @@ pub struct TaskState {
     /// What was asked of persons, and what they let the agent do.
     pub consent: Consent,
     /// What is done about dependencies that failed.
-    pub remedies: Option<Box<Remedies>>,
+    pub remedies: Option<Box<DependencyRecovery>>,
     /// What its agent asked and was answered.
     pub dialog: Option<Box<Dialog>>,
     /// Sub-tasks that its agent wants to hand down, by title.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::domain::{Answer, AskId, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::apply::became_terminal;
 use crate::engine::payload::Way;
-use crate::engine::remedies::{FailedDependency, Remedies, Without, is_tried_again};
+use crate::engine::remedies::{DependencyRecovery, FailedDependency, WaivedDependency, is_tried_again};
 use crate::engine::{AskEvent, Effect, Event, Fact, Job, RunEvent, State, TaskEvent, Timer, apply, decide};
 use crate::mission::{AddedTask, Addition, Origin, Part};
 
@@ -111,14 +111,14 @@ fn a_fixup_begins_with_what_its_original_knows_and_may_have_done() {
     }
 }
 
-fn without(dependency: TaskId) -> Remedies {
-    Remedies {
-        without: vec![Without {
+fn without(dependency: TaskId) -> DependencyRecovery {
+    DependencyRecovery {
+        without: vec![WaivedDependency {
             dependency,
             way: Way::Absorb,
             note: "go on".to_owned(),
         }],
-        ..Remedies::default()
+        ..DependencyRecovery::default()
     }
 }
 
@@ -285,9 +285,9 @@ fn what_was_due_or_asked_about_the_others_is_not_what_is_tried_again() {
         looked: false,
         unresolvable: false,
     };
-    let remedies = || Remedies {
+    let remedies = || DependencyRecovery {
         failed: vec![failed(A), failed(B)],
-        ..Remedies::default()
+        ..DependencyRecovery::default()
     };
     // Both had failed, and both were due. One is tried again: not all have ended any more.
     let mut state = begun(&yaml);

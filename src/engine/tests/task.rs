@@ -13,8 +13,8 @@ use crate::engine::state::{
 };
 use crate::engine::work::retry::Tries;
 use crate::engine::{
-    Ask, Asked, CheckResult, Dialog, Evidence, Exit, FailedDependency, FileRef, Job, JobEnd, Remedies,
-    StageReport, ToolCalls, Usage,
+    Ask, Asked, CheckResult, DependencyRecovery, Dialog, Evidence, Exit, FailedDependency, FileRef, Job,
+    JobEnd, StageReport, ToolCalls, Usage,
 };
 use crate::mission::SubTask;
 
@@ -125,14 +125,14 @@ fn worn() -> TaskState {
             }],
             ..OpenWork::default()
         },
-        remedies: Some(Box::new(Remedies {
+        remedies: Some(Box::new(DependencyRecovery {
             failed: vec![FailedDependency {
                 dependency: TaskId(1),
                 looked: false,
                 unresolvable: false,
             }],
             scanning: vec![TaskId(1)],
-            ..Remedies::default()
+            ..DependencyRecovery::default()
         })),
         dialog: Some(Box::new(Dialog {
             open: Some("which one?".to_owned()),

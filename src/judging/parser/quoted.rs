@@ -119,11 +119,11 @@ fn remember(known: &mut BTreeSet<Digest>, words: &[u8]) -> bool {
 /// The same for equal values and for no others: every part says what it is and how long.
 fn digest(value: &Json) -> Digest {
     let mut hasher = Hasher::default();
-    take_in(value, &mut hasher);
+    hash_into(value, &mut hasher);
     hasher.finish()
 }
 
-fn take_in(value: &Json, hasher: &mut Hasher) {
+fn hash_into(value: &Json, hasher: &mut Hasher) {
     let mut part = |kind: u8, length: usize| {
         hasher.update(&[kind]);
         hasher.update(&(length as u64).to_le_bytes());
@@ -136,13 +136,13 @@ fn take_in(value: &Json, hasher: &mut Hasher) {
         Json::Text(text) => take_in_text(b't', text, hasher),
         Json::List(items) => {
             part(b'l', items.len());
-            items.iter().for_each(|item| take_in(item, hasher));
+            items.iter().for_each(|item| hash_into(item, hasher));
         }
         Json::Object(entries) => {
             part(b'e', entries.len());
             for (key, inner) in entries {
                 take_in_text(b'k', key, hasher);
-                take_in(inner, hasher);
+                hash_into(inner, hasher);
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::engine::{
     AskEvent, BudgetEvent, Event, GateEvent, GateResult, HoldEvent, MissionChange, RunEvent, RunStarted,
     TaskEvent, TurnEvent, WorkEvent,
 };
-use crate::mission::{Addition, Part, Plan, succeed};
+use crate::mission::{Addition, Part, Plan, migrate_plan};
 use crate::report::events::asks::probe_rows;
 use crate::report::ids::task_key;
 use crate::report::view::{AttemptView, RunView};
@@ -119,7 +119,7 @@ impl Exploder {
         match event {
             Event::Run(RunEvent::MissionChanged(change)) => {
                 if let Some(mission) = &change.mission {
-                    self.plan = Arc::new(succeed(&self.plan, Plan::clone(mission)));
+                    self.plan = Arc::new(migrate_plan(&self.plan, Plan::clone(mission)));
                 }
             }
             Event::Run(RunEvent::TasksAdded(addition)) => Arc::make_mut(&mut self.plan).extend(addition),

@@ -20,7 +20,7 @@ const MARGIN: i64 = 12;
 const TOP: i64 = 34;
 
 /// Where everything is, in pixels.
-pub(super) struct LaidOut {
+pub(super) struct GraphLayout {
     pub width: i64,
     pub height: i64,
     /// Whether boxes have one line.
@@ -49,7 +49,7 @@ pub(super) struct Line {
 }
 
 /// Lays a mission out. `lines` are those of [`lines`].
-pub(super) fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> LaidOut {
+pub(super) fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphLayout {
     Layout::new(plan, wave_of, lines).into_pixels()
 }
 
@@ -327,7 +327,7 @@ impl Layout {
         widths.scan(MARGIN, begin).collect()
     }
 
-    fn into_pixels(self) -> LaidOut {
+    fn into_pixels(self) -> GraphLayout {
         let lefts = self.lefts();
         let last = self.columns.len().checked_sub(1);
         let mut bottom = TOP;
@@ -343,7 +343,7 @@ impl Layout {
             };
             boxes.extend(place.thing.map(|thing| (thing, frame)));
         }
-        LaidOut {
+        GraphLayout {
             width: last.map_or(0, |last| lefts[last] + self.width(last)) + MARGIN,
             height: bottom + MARGIN,
             small: self.small,

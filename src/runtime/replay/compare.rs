@@ -201,7 +201,7 @@ impl Place {
 }
 
 /// What counts of an event: what our own words around it are may change from version to version.
-pub(super) fn essence(state: &State, event: &Event) -> Value {
+pub(super) fn canonical(state: &State, event: &Event) -> Value {
     match event {
         Event::Task(_, TaskEvent::StageVerdict(report)) => of_report(report),
         Event::Task(

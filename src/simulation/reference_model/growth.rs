@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::{FailureMode, Status, TaskId};
 use crate::engine::{HoldStage, MissionChange, State, Way};
 use crate::mission::model::{CoordinationMiddleware, OnExhausted};
-use crate::mission::{Addition, Part, Plan, succeed};
+use crate::mission::{Addition, Part, Plan, migrate_plan};
 
 use super::{ReferenceModel, Seen};
 
@@ -14,7 +14,7 @@ impl ReferenceModel {
     pub(super) fn mission_changed(&mut self, state: &State, change: &MissionChange) {
         let mission = change.mission.as_deref();
         let mission = mission.expect("whoever reads a journal puts it in").clone();
-        let plan = succeed(&state.plan, mission);
+        let plan = migrate_plan(&state.plan, mission);
         for (old, new) in state.plan.tasks.iter().zip(plan.tasks.iter()) {
             assert_eq!(old.title, new.title);
         }
