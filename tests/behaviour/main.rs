@@ -2,6 +2,8 @@
 //!
 //! One test binary for all subjects, because each one links slowly.
 
+#![allow(clippy::unwrap_used, reason = "a test that unwraps in vain is red")]
+
 mod admission;
 mod adoption;
 mod again;

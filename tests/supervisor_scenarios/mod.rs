@@ -1,5 +1,7 @@
 //! The harness: runs the scenarios one by one and reports like the usual one.
 
+#![allow(clippy::unwrap_used, reason = "a test that unwraps in vain is red")]
+
 /// Lists the scenarios of a module by the names of their functions.
 macro_rules! scenarios {
     ($($name:ident),* $(,)?) => {

@@ -2,6 +2,8 @@
 //!
 //! `cargo test --test tidy -- --nocapture` prints all figures, and where what is counted stands.
 
+#![allow(clippy::unwrap_used, reason = "a test that unwraps in vain is red")]
+
 mod imports;
 mod items;
 mod sources;
@@ -21,21 +23,20 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: agents", 4_605),
     ("code lines: cli", 8_979),
     ("code lines: domain", 1_755),
-    ("code lines: engine", 13_345),
+    ("code lines: engine", 13_346),
     ("code lines: judging", 4_731),
     ("code lines: supervisor", 3_596),
     ("code lines: lib", 21),
     ("code lines: main", 4),
-    ("code lines: mission", 11_294),
+    ("code lines: mission", 11_297),
     ("code lines: report", 13_924),
     ("code lines: review", 2_676),
-    ("code lines: runtime", 10_596),
+    ("code lines: runtime", 10_602),
     ("code lines: store", 2_463),
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_178),
-    ("code lines: the core", 34_283),
-    ("code lines: all", 79_164),
-    ("files over 600 lines", 8),
+    ("code lines: the core", 34_288),
+    ("code lines: all", 79_177),
     ("largest circle of imports: agents", 9),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
@@ -46,13 +47,70 @@ const CEILINGS: &[(&str, usize)] = &[
     ("largest circle of imports: report", 9),
     ("largest circle of imports: runtime", 10),
     ("largest circle of imports: store", 3),
-    ("functions over 70 lines", 10),
-    ("functions over 80 lines", 0),
     ("`Result<_, String>` in signatures", 7),
     ("hand-built `Spawn`", 1),
     ("public fields of `TaskState`", 14),
     ("exhaustive matches over events", 6),
     ("names of events to go", 0),
+    ("lines: src/engine/apply.rs", 636),
+    ("lines: src/mission/plan.rs", 645),
+    ("lines: src/mission/scalar.rs", 766),
+    ("lines: src/report/events/explode.rs, event_of_task", 75),
+    ("lines: src/report/json/task.rs, of", 76),
+    ("lines: src/report/json.rs", 610),
+    ("lines: src/report/plan/human.rs, human", 72),
+    ("lines: src/report/plan/human.rs, task_lines", 76),
+    ("lines: src/report/plan/mod.rs, of", 75),
+    ("lines: src/report/progress/line/run.rs, of_run", 78),
+    ("lines: src/report/progress/line/task.rs, of_task", 78),
+    ("lines: src/report/progress/live.rs, observe", 76),
+    ("lines: src/report/progress/verbose.rs, of_event", 76),
+    ("lines: src/report/status.rs", 649),
+    ("lines: src/report/view.rs, apply_task", 71),
+    ("lines: src/runtime/session.rs", 649),
+    ("lines: src/runtime/tool_worker.rs", 681),
+    ("lines: src/supervisor/event_loop.rs", 631),
+    ("lines: tests/behaviour/false_greens_found.rs", 645),
+    ("lines: tests/behaviour/plan.rs, a_plan_says_who_has_which_tools", 73),
+    ("lines: tests/behaviour/soak/comparison.rs, agrees_with", 78),
+    ("lines: tests/behaviour/soak/mission.rs, add_task", 112),
+    ("lines: tests/behaviour/soak/recount.rs, event", 107),
+    ("lines: tests/behaviour/torture/mission.rs, add_task", 81),
+    ("type: Draft", 167),
+    ("type: Exploder", 24),
+    ("type: Fits", 9),
+    ("type: Juror", 4),
+    ("type: Jury", 7),
+    ("type: Looking", 12),
+    ("type: Marks", 29),
+    ("type: Offer", 34),
+    ("type: Problem", 107),
+    ("type: Programs", 14),
+    ("type: Refusal", 66),
+    ("type: Room", 34),
+    ("type: Said", 76),
+    ("type: Scrutinise", 23),
+    ("type: Scrutiny", 8),
+    ("type: Silences", 5),
+    ("type: Speaker", 39),
+    ("type: Standing", 102),
+    ("type: Teller", 3),
+    ("type: Toolless", 10),
+    ("type: Vouched", 10),
+    ("type: Wanted", 3),
+    ("type: Workbench", 7),
+    ("type: World", 39),
+    ("function: give", 1),
+    ("function: hear", 3),
+    ("function: looking", 1),
+    ("function: meets", 1),
+    ("function: note_files", 1),
+    ("function: reach", 3),
+    ("function: say", 6),
+    ("function: standing", 5),
+    ("function: take_in", 1),
+    ("function: tell", 4),
+    ("module: kept", 1),
 ];
 
 /// The modules that decide and carry out.
@@ -82,6 +140,91 @@ const NOT_OF_STAGES: [&str; 5] = ["FailureClass", "Money", "Timestamp", "Millis"
 /// What the life cycle of work never names: the stages that it is for, what they say, what follows from that.
 const NOT_OF_WORK: [&str; 9] =
     ["stages", "Stage", "StageKey", "StagePlan", "OpenStage", "Step", "Judging", "Verdict", "Points"];
+
+/// Types that have another name in the glossary of the code.
+const OLD_TYPES: &[&str] = &[
+    "Advice",
+    "Door",
+    "Draft",
+    "Errand",
+    "Exploder",
+    "Fits",
+    "Grounds",
+    "Hands",
+    "House",
+    "Juror",
+    "Jury",
+    "Keeper",
+    "Knock",
+    "LaidOut",
+    "Looking",
+    "Marks",
+    "Mind",
+    "Noted",
+    "Offer",
+    "PersonsWord",
+    "Problem",
+    "Programs",
+    "Recipe",
+    "Refusal",
+    "Remedies",
+    "Room",
+    "Said",
+    "Scrutinise",
+    "Scrutiny",
+    "Silences",
+    "Speaker",
+    "Spot",
+    "Standing",
+    "Surroundings",
+    "Tape",
+    "Teller",
+    "Toolless",
+    "Vouched",
+    "Wanted",
+    "Without",
+    "Workbench",
+    "World",
+];
+
+/// Functions that have another name there.
+const OLD_FUNCTIONS: &[&str] = &[
+    "asks_in_vain",
+    "attend",
+    "blot_out",
+    "blot_out_file",
+    "blot_out_of",
+    "clear_the_way",
+    "doubt",
+    "drive",
+    "errand",
+    "essence",
+    "give",
+    "hear",
+    "lay_over",
+    "looking",
+    "meets",
+    "mends",
+    "no_word",
+    "note_files",
+    "reach",
+    "say",
+    "soiled",
+    "stand_in",
+    "standing",
+    "stood_in",
+    "succeed",
+    "succession",
+    "take_in",
+    "tell",
+    "think_again",
+];
+
+/// Modules that have another name there.
+const OLD_MODULES: &[&str] = &[
+    "accept", "again", "consult", "errand", "finish", "house", "jury", "keeper", "kept", "looking", "marks",
+    "material", "operate", "others", "room", "scrutiny", "silence", "stories", "telling", "voice", "witness",
+];
 
 /// Something that is counted.
 struct Figure {
@@ -127,10 +270,43 @@ fn sizes(files: &[File]) -> Vec<Figure> {
     let core = CORE.iter().filter_map(|module| modules.get(module)).sum();
     figures.push(Figure::new("code lines: the core", core));
     figures.push(Figure::new("code lines: all", modules.values().sum()));
-    let long = files.iter().filter(|file| file.lines.len() > 600);
-    let long = long.map(|file| format!("{}: {}", file.path, file.lines.len()));
-    figures.push(Figure::of_places("files over 600 lines", long.collect()));
     figures
+}
+
+/// Each file of more than 600 lines and each function of more than 70, with its lines: a list of exceptions, of which none
+/// may grow.
+fn long_ones(folder: &str, files: &[File]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for file in files {
+        let name = format!("{folder}/{}", file.path);
+        if file.lines.len() > 600 {
+            figures.push(Figure::new(format!("lines: {name}"), file.lines.len()));
+        }
+        let long = items::functions(file).into_iter().filter(|function| function.lines > 70);
+        figures.extend(long.map(|long| Figure::new(format!("lines: {name}, {}", long.name), long.lines)));
+    }
+    figures
+}
+
+/// Names that the glossary of the code has replaced, each with the files that still have it.
+fn old_names(files: &[File]) -> Vec<Figure> {
+    let text = |file: &File, at: usize| file.tokens.get(at).map_or("", |token| token.text);
+    let types = OLD_TYPES.iter().map(|name| {
+        Figure::in_files(&format!("type: {name}"), files, |file| {
+            file.tokens.iter().filter(|token| token.text == *name).count()
+        })
+    });
+    let functions = OLD_FUNCTIONS.iter().map(|name| {
+        Figure::in_files(&format!("function: {name}"), files, |file| {
+            (1..file.tokens.len()).filter(|at| text(file, *at) == *name && text(file, at - 1) == "fn").count()
+        })
+    });
+    let modules = OLD_MODULES.iter().map(|name| {
+        Figure::in_files(&format!("module: {name}"), files, |file| {
+            usize::from(file.module_path().last() == Some(name))
+        })
+    });
+    types.chain(functions).chain(modules).filter(|figure| figure.value > 0).collect()
 }
 
 fn shapes(sources: &Sources) -> Vec<Figure> {
@@ -154,20 +330,11 @@ fn shapes(sources: &Sources) -> Vec<Figure> {
 }
 
 fn functions(files: &[File]) -> Vec<Figure> {
-    let longer = |most: usize| {
-        let mut places = Vec::new();
-        for file in files {
-            let functions = items::functions(file).into_iter();
-            let long = functions.filter(|function| function.lines > most);
-            places.extend(long.map(|long| format!("{}: {}, {}", file.path, long.name, long.lines)));
-        }
-        Figure::of_places(&format!("functions over {most} lines"), places)
-    };
     let errors = |file: &File| {
         let functions = items::functions(file);
         functions.iter().map(|function| items::string_errors(file, function)).sum()
     };
-    vec![longer(70), longer(80), Figure::in_files("`Result<_, String>` in signatures", files, errors)]
+    vec![Figure::in_files("`Result<_, String>` in signatures", files, errors)]
 }
 
 /// What is said several times and should be said once.
@@ -235,7 +402,16 @@ fn is_clearly_below(value: usize, ceiling: usize) -> bool {
 fn no_figure_is_above_its_ceiling() {
     let sources = sources::read(&root().join("src"));
     let files = &sources.files;
-    let groups = [sizes(files), shapes(&sources), functions(files), repetitions(files)];
+    let tests = sources::read(&root().join("tests"));
+    let groups = [
+        sizes(files),
+        shapes(&sources),
+        functions(files),
+        repetitions(files),
+        long_ones("src", files),
+        long_ones("tests", &tests.files),
+        old_names(files),
+    ];
     let figures: Vec<Figure> = groups.into_iter().flatten().collect();
     let mut ceilings: BTreeMap<&str, usize> = CEILINGS.iter().copied().collect();
     assert_eq!(ceilings.len(), CEILINGS.len(), "a ceiling is listed twice");
