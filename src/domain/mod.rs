@@ -5,7 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `answer` | what an agent answers that is asked: one fixed form for each purpose (13) |
+//! | `answer` | what the longer answers of agents that are asked are made of (13) |
 //! | `assumption` | assumptions that an agent found broken (17) |
 //! | `date_line` | the line of a prompt that tells the time |
 //! | `dead_letter` | dead letters: operations that failed for good, and what may still become of them (13) |
@@ -18,7 +18,7 @@
 //! | `looks` | characters that nobody sees, and names that cannot be told apart (22) |
 //! | `money` | money in exact decimal arithmetic (19) |
 //! | `outcome` | what a run ends with: exit codes, and which condition weighs most (20) |
-//! | `purpose` | what an agent is asked (13) |
+//! | `purpose` | what an agent is asked, and what it may answer: the one table of purposes (13) |
 //! | `request` | intake: how far a request for work has come (16) |
 //! | `score` | scores and bars in exact decimal arithmetic (2) |
 //! | `stages` | the stages behind the verification: the mission's own, red team, vision check (6.7 to 6.9, 15) |
@@ -43,7 +43,7 @@ mod score;
 mod stages;
 mod verdict;
 
-pub use answer::{Answer, FindingsReport, GradeGiven, Probe, RubricReply};
+pub use answer::{FindingsReport, GradeGiven, Probe, RubricReply};
 pub use assumption::{Assumption, BrokenAssumption};
 pub use date_line::{date_line, undated};
 pub use dead_letter::{DeadLetter, LetterStatus};
@@ -56,7 +56,7 @@ pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
 pub use looks::{folded, invisible_in, is_invisible, is_misleading, is_same_name, look_alike, skeleton_of};
 pub use money::Money;
 pub use outcome::{Gravity, OutcomeClass};
-pub use purpose::{AskId, Purpose, SeatPlace};
+pub use purpose::{Answer, AskId, Purpose, SeatPlace};
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, Points};
 pub use stages::{Opinion, StageKey, Step};

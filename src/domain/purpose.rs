@@ -1,11 +1,18 @@
-//! What an agent is asked: no worker's turn, but a question with an answer of a fixed form. Reviewers are asked like this
-//! too.
+//! What an agent is asked, and what it may answer: no worker's turn, but a question with an answer of a fixed form.
+//! Reviewers are asked like this too.
+//!
+//! [`Purpose::row`] is the one table of purposes. What becomes of a question that fails, who is meant by it and what events
+//! call it follows from there.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::{Stage, Step, TaskId};
+use super::{
+    DimensionScore, Finding, FindingsReport, Opinion, Points, PriorAnswer, Probe, RubricReply, Stage,
+    StageKey, Step, TaskId,
+};
 
 /// What an agent is asked about. The journal names it by its code; variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,31 +70,68 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The seat of a panel or an evaluation that is asked.
-    #[must_use]
-    pub fn seat(self) -> Option<SeatPlace> {
+    /// The word for it; where a stage rests its verdict on the answer, which one and the round that it asks in, from 1.
+    const fn row(self) -> (&'static str, Option<(StageKey, u32)>) {
         match self {
-            Self::Score(place) => Some(place),
-            _ => None,
+            Self::Score(place) => ("score", Some((StageKey::Of(Stage::Judge), place.round))),
+            Self::Grade { round } => ("grade", Some((StageKey::Of(Stage::Verification), round))),
+            Self::Decompose { round } => ("decompose", Some((StageKey::Of(Stage::Verification), round))),
+            Self::Scrutinise { step, round } => (step.as_str(), Some((StageKey::Step(step), round))),
+            Self::Confirm => ("confirm", None),
+            Self::Answer => ("answer", None),
+            Self::Resolve { .. } => ("resolve", None),
+            Self::Approve { .. } => ("approve", None),
         }
     }
 
-    /// The stage whose verdict rests on the answer; `None` where no stage asks.
+    /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The stage whose verdict rests on the answer, and which time it asks for the same, from 1; `None` where no stage asks.
+    #[must_use]
+    pub const fn asked_by(self) -> Option<(StageKey, u32)> {
+        self.row().1
+    }
+
+    /// The kind of that stage.
     #[must_use]
     pub fn stage(self) -> Option<Stage> {
-        match self {
-            Self::Score(_) => Some(Stage::Judge),
-            Self::Grade { .. } | Self::Decompose { .. } => Some(Stage::Verification),
-            Self::Scrutinise { step, .. } => Some(step.stage()),
-            Self::Confirm | Self::Answer | Self::Resolve { .. } | Self::Approve { .. } => None,
-        }
+        self.asked_by().map(|(key, _)| key.stage())
     }
 
     /// Which of several stages of that kind it is.
     #[must_use]
     pub fn step(self) -> Option<Step> {
+        self.asked_by()?.0.step()
+    }
+
+    /// Which time a judge is asked for the same, from 1; `None` where nobody judges.
+    #[must_use]
+    pub fn round(self) -> Option<u32> {
+        self.asked_by().map(|(_, round)| round)
+    }
+
+    /// Whether it is a judge that is asked: the same agent that did the work never is, and nobody is where judges are
+    /// switched off. For a judge that cannot be reached another one stands in; anybody else is asked by name.
+    #[must_use]
+    pub const fn is_judging(self) -> bool {
+        self.asked_by().is_some()
+    }
+
+    /// Whether the work is judged itself. Whoever cuts criteria into probes sees none, so no work can tell it what to ask.
+    #[must_use]
+    pub fn sees_the_work(self) -> bool {
+        self.is_judging() && !matches!(self, Self::Decompose { .. })
+    }
+
+    /// The seat of a panel or an evaluation that is asked.
+    #[must_use]
+    pub fn seat(self) -> Option<SeatPlace> {
         match self {
-            Self::Scrutinise { step, .. } => Some(step),
+            Self::Score(place) => Some(place),
             _ => None,
         }
     }
@@ -100,39 +144,137 @@ impl Purpose {
             _ => None,
         }
     }
+}
 
-    /// Whether it is a judge that is asked: the same agent that did the work never is, and nobody is where judges are
-    /// switched off.
-    #[must_use]
-    pub fn is_judging(self) -> bool {
-        self.stage().is_some()
-    }
+/// What an agent said that was asked, as far as it fits what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// [`Purpose::Score`]: a score for every dimension of a panel.
+    #[serde(rename = "e")]
+    Scores {
+        /// One for each of the task's dimensions, in their order.
+        #[serde(rename = "d")]
+        dimensions: Vec<DimensionScore>,
+        /// What the reviewer found.
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+        /// What it answered for the points of the review before.
+        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+        prior: Vec<PriorAnswer>,
+    },
+    /// [`Purpose::Score`]: the one number of an evaluation.
+    #[serde(rename = "v")]
+    Evaluation {
+        /// The number.
+        #[serde(rename = "p")]
+        points: Points,
+        /// The reviewer's text.
+        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
+        reasoning: String,
+        /// What it found, where it said so in a form.
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+        /// What it answered for the points of the review before.
+        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+        prior: Vec<PriorAnswer>,
+    },
+    /// [`Purpose::Confirm`]: whether it is a question.
+    #[serde(rename = "q")]
+    IsQuestion(bool),
+    /// [`Purpose::Answer`]: the answer.
+    #[serde(rename = "a")]
+    Text(String),
+    /// [`Purpose::Answer`]: it does not know; a person should be asked.
+    #[serde(rename = "n")]
+    DoesNotKnow,
+    /// [`Purpose::Resolve`]: the task can do without, if it is told this.
+    #[serde(rename = "b")]
+    Absorb {
+        /// What its agent is told.
+        #[serde(rename = "p")]
+        prompt: String,
+    },
+    /// [`Purpose::Resolve`]: the dependency is to be tried again.
+    #[serde(rename = "r")]
+    Retry {
+        /// Why.
+        #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// [`Purpose::Resolve`]: nothing can be done.
+    #[serde(rename = "u")]
+    Unresolvable {
+        /// Why.
+        #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// [`Purpose::Approve`]: the task may start.
+    #[serde(rename = "y")]
+    Approve,
+    /// [`Purpose::Approve`]: it may not.
+    #[serde(rename = "z")]
+    Reject {
+        /// Why.
+        #[serde(rename = "w")]
+        reason: String,
+    },
+    /// [`Purpose::Approve`]: somebody else should say.
+    #[serde(rename = "o")]
+    Undecided {
+        /// Why.
+        #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// [`Purpose::Grade`]: its grades.
+    #[serde(rename = "g")]
+    Grades(Box<RubricReply>),
+    /// [`Purpose::Decompose`]: the questions.
+    #[serde(rename = "p")]
+    Probes(Vec<Probe>),
+    /// [`Purpose::Scrutinise`]: what one of the mission's own stages says.
+    #[serde(rename = "s")]
+    Opinion(Box<Opinion>),
+    /// [`Purpose::Scrutinise`]: what a red team or a vision check found, as far as its report could be read.
+    #[serde(rename = "f")]
+    Findings(Box<FindingsReport>),
+    /// It does not fit what was asked, so it says nothing.
+    #[serde(rename = "x")]
+    Unreadable {
+        /// Why.
+        #[serde(rename = "w")]
+        why: String,
+        /// The beginning of the reply.
+        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
+        excerpt: String,
+        /// Whether it speaks of something grave all the same: a report that must not be passed over (section 15).
+        #[serde(rename = "g", default, skip_serializing_if = "std::ops::Not::not")]
+        grave: bool,
+    },
+}
 
-    /// Which time a judge is asked for the same, from 1; `None` where nobody judges.
+impl Answer {
+    /// A short answer in the form in which it was asked for, as events tell it; `None` for what a judge says, and for what
+    /// says nothing.
     #[must_use]
-    pub fn round(self) -> Option<u32> {
-        match self {
-            Self::Score(SeatPlace { round, .. })
-            | Self::Grade { round }
-            | Self::Decompose { round }
-            | Self::Scrutinise { round, .. } => Some(round),
-            Self::Confirm | Self::Answer | Self::Resolve { .. } | Self::Approve { .. } => None,
-        }
-    }
-
-    /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Score(_) => "score",
-            Self::Confirm => "confirm",
-            Self::Answer => "answer",
-            Self::Resolve { .. } => "resolve",
-            Self::Approve { .. } => "approve",
-            Self::Grade { .. } => "grade",
-            Self::Decompose { .. } => "decompose",
-            Self::Scrutinise { step, .. } => step.as_str(),
-        }
+    pub fn short(&self) -> Option<Value> {
+        Some(match self {
+            Self::IsQuestion(question) => json!({"question": question}),
+            Self::Text(answer) => json!({"answer": answer}),
+            Self::DoesNotKnow => json!({"answer": null}),
+            Self::Absorb { prompt } => json!({"action": "absorb", "prompt": prompt}),
+            Self::Retry { reason } => json!({"action": "retry", "reason": reason}),
+            Self::Unresolvable { reason } => json!({"action": "unresolvable", "reason": reason}),
+            Self::Approve => json!({"decision": "approve"}),
+            Self::Reject { reason } => json!({"decision": "reject", "reason": reason}),
+            Self::Undecided { reason } => json!({"decision": "undecided", "reason": reason}),
+            Self::Scores { .. }
+            | Self::Evaluation { .. }
+            | Self::Grades(_)
+            | Self::Probes(_)
+            | Self::Opinion(_)
+            | Self::Findings(_)
+            | Self::Unreadable { .. } => return None,
+        })
     }
 }
 

@@ -41,7 +41,7 @@ impl Step {
 
     /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stage(_) => "stage",
             Self::RedTeam => "redTeam",

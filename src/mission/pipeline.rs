@@ -415,8 +415,7 @@ impl TaskPlan {
             Purpose::Score(place) => self.judge()?.seats().get(place.seat as usize).copied(),
             Purpose::Grade { .. } => self.verification()?.grader,
             Purpose::Decompose { .. } => self.verification()?.decomposer,
-            Purpose::Scrutinise { step, .. } => self.step_agent(step),
-            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
+            _ => self.step_agent(purpose.step()?),
         }
     }
 

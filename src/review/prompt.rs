@@ -237,14 +237,32 @@ pub(super) fn text_schema() -> Value {
     json!({"type": "string"})
 }
 
+/// The words for how bad a finding is, in a reply that is JSON.
+const SEVERITIES: &[&str] = &["critical", "high", "medium", "low", "info"];
+
+/// One of these words, as the form of a reply says it.
+pub(super) fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, others)) => format!("<{} or {last}>", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The form of a finding in a reply that is JSON: `more` stands behind its severity, `evidence` says where it shows.
+pub(super) fn finding_form(more: &str, evidence: &str) -> String {
+    let severity = one_of(SEVERITIES);
+    format!(
+        "{{\"severity\": {severity}, {more}\"description\": <what is wrong>, \"evidence\": <{evidence}>, \
+         \"suggestedFix\": <how to mend it>}}"
+    )
+}
+
 /// A list of findings; each with more parts that are one of a few words.
 pub(super) fn findings_schema(more: &[(&str, &[&str])]) -> Value {
     let words = |words: &[&str]| json!({"type": "string", "enum": words});
     let mut properties = Map::new();
-    properties.insert(
-        "severity".to_owned(),
-        words(&["critical", "high", "medium", "low", "info"]),
-    );
+    properties.insert("severity".to_owned(), words(SEVERITIES));
     for (name, known) in more {
         properties.insert((*name).to_owned(), words(known));
     }
@@ -493,23 +511,35 @@ pub(super) fn answers_form(work: &Work) -> &'static str {
     }
 }
 
-fn ask_for_json(text: &mut String, work: &Work, dimensions: &[Dimension]) {
-    text.push_str("# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n{\n");
+/// What stands before the form of a reply that is one JSON object.
+pub(super) const ONE_OBJECT: &str =
+    "# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n";
+
+/// Asks for an object line by line: the answers that are asked for, then what is said of each by its name, under `key`.
+pub(super) fn ask_for_each<'a>(
+    text: &mut String,
+    work: &Work,
+    key: &str,
+    each: impl Iterator<Item = (&'a str, String)>,
+) {
     let answers = answers_form(work).trim_end();
-    if !answers.is_empty() {
-        let _ = writeln!(text, "  {answers}");
-    }
-    text.push_str("  \"scores\": {\n");
-    for (index, dimension) in dimensions.iter().enumerate() {
-        let comma = if index + 1 < dimensions.len() { "," } else { "" };
-        let name = Value::from(dimension.name.as_str());
-        let _ = writeln!(
-            text,
-            "    {name}: {{\"reasoning\": <why>, \"score\": <1 to 5>}}{comma}"
-        );
-    }
+    let answers = match answers {
+        "" => String::new(),
+        answers => format!("  {answers}\n"),
+    };
+    let each: Vec<String> = each
+        .map(|(name, form)| format!("    {}: {{\"reasoning\": <why>, {form}}}", Value::from(name)))
+        .collect();
+    let each = each.join(",\n");
+    let _ = write!(text, "{ONE_OBJECT}{{\n{answers}  \"{key}\": {{\n{each}\n  }},\n");
+}
+
+fn ask_for_json(text: &mut String, work: &Work, dimensions: &[Dimension]) {
+    let each = dimensions.iter().map(|dimension| dimension.name.as_str());
+    let form = "\"score\": <1 to 5>";
+    ask_for_each(text, work, "scores", each.map(|name| (name, form.to_owned())));
     text.push_str(
-        "  },\n  \"findings\": [\n    {\"severity\": <critical, high, medium, low or info>, \"description\": <what is \
+        "  \"findings\": [\n    {\"severity\": <critical, high, medium, low or info>, \"description\": <what is \
          wrong>, \"evidence\": <where it is seen>, \"suggestedFix\": <how to mend it>}\n  ],\n  \"summary\": <one or \
          two sentences>\n}\n\n\
          Put your own values where <…> stands: texts in double quotes, scores as plain numbers. \"findings\" may be \

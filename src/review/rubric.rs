@@ -10,8 +10,8 @@ use crate::mission::model::{Criterion, GradeKind, Rubric};
 
 use super::fence::fence;
 use super::prompt::{
-    IN_JSON, JudgePrompt, Work, answers_form, ask_for_answers, describe_task, findings_schema, insist,
-    reply_schema, show_material, system,
+    IN_JSON, JudgePrompt, Work, ask_for_answers, ask_for_each, describe_task, finding_form, findings_schema,
+    insist, reply_schema, show_material, system,
 };
 
 /// What must hold of the work.
@@ -140,29 +140,19 @@ fn share(points: Points) -> String {
 }
 
 fn ask_for_grades(text: &mut String, work: &Work, rubric: &Rubric) {
-    text.push_str("# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n{\n");
-    let answers = answers_form(work).trim_end();
-    if !answers.is_empty() {
-        let _ = writeln!(text, "  {answers}");
-    }
-    text.push_str("  \"criteria\": {\n");
-    for (index, criterion) in rubric.criteria.iter().enumerate() {
-        let comma = if index + 1 < rubric.criteria.len() {
-            ","
-        } else {
-            ""
-        };
-        let name = Value::from(&*criterion.name);
-        let grades = grade_words(criterion);
-        let _ = writeln!(
-            text,
-            "    {name}: {{\"reasoning\": <why>, \"grade\": <{grades}>}}{comma}"
-        );
-    }
-    text.push_str(
-        "  },\n  \"verdict\": <\"pass\", \"fail\" or \"refer\">,\n  \"confidence\": <from 0 to 1: how sure you are of \
-         all this>,\n  \"findings\": [{\"severity\": <\"critical\", \"high\", \"medium\", \"low\" or \"info\">, \
-         \"description\": <what is wrong>, \"evidence\": <where it shows>, \"suggestedFix\": <how to mend it>}]\n}\n\n\
+    let each = rubric.criteria.iter();
+    let each = each.map(|criterion| {
+        (
+            &*criterion.name,
+            format!("\"grade\": <{}>", grade_words(criterion)),
+        )
+    });
+    ask_for_each(text, work, "criteria", each);
+    let finding = finding_form("", "where it shows");
+    let _ = write!(
+        text,
+        "  \"verdict\": <\"pass\", \"fail\" or \"refer\">,\n  \"confidence\": <from 0 to 1: how sure you are of \
+         all this>,\n  \"findings\": [{finding}]\n}}\n\n\
          Refer work that a person should decide about. If you cannot see enough to grade, say so with a low \
          confidence instead of guessing.\n",
     );

@@ -13,8 +13,9 @@ use crate::mission::model::Expected;
 use super::checks::CommandOutcome;
 use super::pictures::Picture;
 use super::prompt::{
-    IN_JSON, JudgePrompt, Work, answers_form, ask_for_answers, describe_acceptance, describe_task,
-    findings_schema, insist, reply_schema, show_material, system, text_schema,
+    IN_JSON, JudgePrompt, ONE_OBJECT, Work, answers_form, ask_for_answers, describe_acceptance,
+    describe_task, finding_form, findings_schema, insist, one_of, reply_schema, show_material, system,
+    text_schema,
 };
 
 /// Asks the agent of one of the mission's own stages for its verdict. With `unread` it is asked once more, and told why: its
@@ -30,11 +31,11 @@ pub fn stage(work: &Work, name: &str, criteria: Option<&str>, unread: Option<&st
         let _ = write!(user, "# What you look at\n\n{}\n\n", criteria.trim());
     }
     let answers = show_work(&mut user, work);
+    let finding = finding_form("", "where it shows");
     let _ = write!(
         user,
-        "# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n\
-         {{{answers}\"verdict\": <\"pass\", \"fail\" or \"refer\">, \"reason\": <why, in one or two sentences>, \"findings\": \
-         [{FINDING}]}}\n\n\
+        "{ONE_OBJECT}{{{answers}\"verdict\": <\"pass\", \"fail\" or \"refer\">, \"reason\": <why, in one or two sentences>, \"findings\": \
+         [{finding}]}}\n\n\
          Put your own values where <…> stands, all of them texts in double quotes. At most {MOST_FINDINGS} findings; \
          \"findings\" may be empty: []. Pass work that is good enough as far as your stage goes; fail what must be mended, and say what; refer what a person \
          has to decide.\n"
@@ -51,9 +52,28 @@ fn show_work(user: &mut String, work: &Work) -> &'static str {
     answers_form(work)
 }
 
-/// The form of a finding.
-const FINDING: &str = "{\"severity\": <\"critical\", \"high\", \"medium\", \"low\" or \"info\">, \"description\": <what \
-                       is wrong>, \"evidence\": <where it shows>, \"suggestedFix\": <how to mend it>}";
+/// What a finding of a report is one of: the key, and the words that are known.
+type Kind = (&'static str, &'static [&'static str]);
+const SURFACE: Kind = (
+    "surface",
+    &["correctness", "security", "requirements", "grounding"],
+);
+const CATEGORY: Kind = (
+    "category",
+    &["requirements_mismatch", "missing_element", "visual_defect"],
+);
+
+/// Asks for a report of findings of this kind; `clean` is what holds of one that has none.
+fn ask_for_report(user: &mut String, answers: &str, (key, words): Kind, evidence: &str, clean: &str) {
+    let finding = finding_form(&format!("\"{key}\": {}, ", one_of(words)), evidence);
+    let _ = write!(
+        user,
+        "{ONE_OBJECT}{{{answers}\"findings\": [{finding}], \"summary\": <one or two sentences>}}\n\n\
+         Put your own values where <…> stands, all of them texts in double quotes. At most {MOST_FINDINGS} findings, the \
+         worst first. Every finding of severity critical or high needs evidence: without it, it counts as medium. \
+         {clean}, \"findings\" is empty: [].\n"
+    );
+}
 
 /// Asks a red team for what is wrong with the work.
 pub fn red_team(work: &Work, unread: Option<&str>) -> JudgePrompt {
@@ -66,17 +86,8 @@ pub fn red_team(work: &Work, unread: Option<&str>) -> JudgePrompt {
          - grounding: it states things that nothing supports\n\n",
     );
     let answers = show_work(&mut user, work);
-    let _ = write!(
-        user,
-        "# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n\
-         {{{answers}\"findings\": [{{\"severity\": <\"critical\", \"high\", \"medium\", \"low\" or \"info\">, \"surface\": \
-         <\"correctness\", \"security\", \"requirements\" or \"grounding\">, \"description\": <what is wrong>, \
-         \"evidence\": <where it shows, quoted>, \"suggestedFix\": <how to mend it>}}], \"summary\": <one or two \
-         sentences>}}\n\n\
-         Put your own values where <…> stands, all of them texts in double quotes. At most {MOST_FINDINGS} findings, the \
-         worst first. Every finding of severity critical or high needs evidence: without it, it counts as medium. \
-         Do not make anything up: if you find nothing, \"findings\" is empty: [].\n"
-    );
+    let clean = "Do not make anything up: if you find nothing";
+    ask_for_report(&mut user, answers, SURFACE, "where it shows, quoted", clean);
     finish(user, unread)
 }
 
@@ -131,18 +142,9 @@ pub fn vision(
     user.push('\n');
     show_material(&mut user, work);
     ask_for_answers(&mut user, work, IN_JSON);
-    let answers = answers_form(work);
-    let _ = write!(
-        user,
-        "# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n\
-         {{{answers}\"findings\": [{{\"severity\": <\"critical\", \"high\", \"medium\", \"low\" or \"info\">, \"category\": \
-         <\"requirements_mismatch\", \"missing_element\" or \"visual_defect\">, \"description\": <what is wrong>, \
-         \"evidence\": <in which picture and where it shows>, \"suggestedFix\": <how to mend it>}}], \"summary\": <one or \
-         two sentences>}}\n\n\
-         Put your own values where <…> stands, all of them texts in double quotes. At most {MOST_FINDINGS} findings, the \
-         worst first. Every finding of severity critical or high needs evidence: without it, it counts as medium. \
-         If everything is as it should be, \"findings\" is empty: [].\n"
-    );
+    let evidence = "in which picture and where it shows";
+    let clean = "If everything is as it should be";
+    ask_for_report(&mut user, answers_form(work), CATEGORY, evidence, clean);
     finish(user, unread)
 }
 
@@ -164,11 +166,8 @@ fn finish(mut user: String, unread: Option<&str>) -> JudgePrompt {
 /// The JSON Schema of a reply, for providers that can hold a model to it.
 pub fn schema(step: Step, asks_for_answers: bool) -> Value {
     let verdict = json!({"type": "string", "enum": ["pass", "fail", "refer"]});
-    let report = |kind, words: &[&str]| {
-        let parts = [
-            ("findings", findings_schema(&[(kind, words)])),
-            ("summary", text_schema()),
-        ];
+    let report = |kind: Kind| {
+        let parts = [("findings", findings_schema(&[kind])), ("summary", text_schema())];
         reply_schema(parts, asks_for_answers)
     };
     match step {
@@ -181,14 +180,8 @@ pub fn schema(step: Step, asks_for_answers: bool) -> Value {
             ];
             reply_schema(parts, asks_for_answers)
         }
-        Step::RedTeam => report(
-            "surface",
-            &["correctness", "security", "requirements", "grounding"],
-        ),
-        Step::Vision => report(
-            "category",
-            &["requirements_mismatch", "missing_element", "visual_defect"],
-        ),
+        Step::RedTeam => report(SURFACE),
+        Step::Vision => report(CATEGORY),
     }
 }
 

@@ -58,13 +58,7 @@ fn too_long(bytes: u64) -> String {
 
 /// A reply that says nothing, and why.
 fn unreadable(purpose: Purpose, why: impl Into<String>, reply: &str) -> Answer {
-    let is_report = matches!(
-        purpose,
-        Purpose::Scrutinise {
-            step: Step::RedTeam | Step::Vision,
-            ..
-        }
-    );
+    let is_report = matches!(purpose.step(), Some(Step::RedTeam | Step::Vision));
     Answer::Unreadable {
         why: why.into(),
         excerpt: match purpose {

@@ -10,12 +10,9 @@ mod command;
 mod grading;
 mod scoring;
 
-use std::sync::Arc;
-
 use crate::agents::cassette;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{Image, ModelRequest};
-use crate::agents::secrets::Secrets;
 use crate::agents::transport::Line;
 use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
@@ -23,7 +20,7 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::{self, read_output};
 use crate::executor::task_command::TaskCommands;
 use crate::judging::parser::Quoted;
-use crate::mission::{Panel, Plan};
+use crate::mission::Panel;
 use crate::review::fence::Excerpt;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::review::pictures::Picture;
@@ -49,9 +46,7 @@ struct Call {
     agent: AgentId,
     /// For a strict reprompt of a reviewer: why its reply before could not be read.
     strict: Option<String>,
-    plan: Arc<Plan>,
-    folder: RunFolder,
-    secrets: Arc<Secrets>,
+    commands: TaskCommands,
     task: TaskState,
     /// The task that the purpose names beside it.
     dependency: Option<TaskState>,
@@ -69,6 +64,18 @@ struct Asked {
     pictures: Vec<Picture>,
 }
 
+impl Asked {
+    /// A question without more than its words.
+    fn of(prompt: String, judgement: Judgement) -> Self {
+        Self {
+            prompt: JudgePrompt::alone(prompt),
+            judgement,
+            review: None,
+            pictures: Vec::new(),
+        }
+    }
+}
+
 impl World {
     /// What a call is about, as it stands now.
     fn call(
@@ -82,9 +89,7 @@ impl World {
             purpose,
             agent,
             strict,
-            plan: state.plan.clone(),
-            folder: self.folder.clone(),
-            secrets: self.programs.secrets(),
+            commands: self.task_commands(&state.plan, id.task, state.task(id.task).attempt.number),
             task: state.task(id.task).clone(),
             dependency: purpose.dependency().map(|id| state.task(id).clone()),
             judged: match purpose {
@@ -109,7 +114,7 @@ impl World {
         let call = self.call(state, (id, purpose, agent), strict.clone());
         match self.programs.get(agent).cloned() {
             None => {
-                let name = &call.plan.agent(agent).name;
+                let name = &call.commands.plan.agent(agent).name;
                 let message = format!("{} '{name}' cannot be reached", call.who());
                 let failed = Failed {
                     never_began: true,
@@ -148,18 +153,8 @@ impl World {
 }
 
 impl Call {
-    fn commands(&self) -> TaskCommands {
-        TaskCommands {
-            plan: self.plan.clone(),
-            folder: self.folder.clone(),
-            secrets: self.secrets.clone(),
-            task: self.id.task,
-            attempt: self.task.attempt.number,
-        }
-    }
-
-    fn path(&self, name: SpoolName) -> std::path::PathBuf {
-        self.folder.spool_file(&name)
+    fn path(&self, file: AskFile) -> std::path::PathBuf {
+        self.commands.file(&SpoolName::Ask(self.id, file))
     }
 
     /// What the agent is, in a sentence.
@@ -176,12 +171,14 @@ impl Call {
             Purpose::Score(place) => ("judge", vec![place.seat, place.round]),
             Purpose::Resolve { dependency } => ("resolve", vec![dependency.0, self.resolutions()]),
             Purpose::Approve { number, approver } => ("approve", vec![number, approver]),
-            Purpose::Confirm | Purpose::Answer => (self.purpose.as_str(), vec![self.task.attempt.turn]),
-            purpose => (purpose.as_str(), purpose.round().into_iter().collect()),
+            purpose => {
+                let place = purpose.round().unwrap_or(self.task.attempt.turn);
+                (purpose.as_str(), vec![place])
+            }
         };
         cassette::Call {
-            task: self.plan.task(self.id.task).title.to_string(),
-            agent: self.plan.agent(self.agent).name.to_string(),
+            task: self.commands.plan.task(self.id.task).title.to_string(),
+            agent: self.commands.plan.agent(self.agent).name.to_string(),
             attempt: self.task.attempt.number,
             stage: stage.to_owned(),
             place: place.into_iter().chain([self.id.attempt_try]).collect(),
@@ -200,11 +197,11 @@ impl Call {
         let stage = match self.purpose {
             Purpose::Scrutinise {
                 step: Step::Stage(n), ..
-            } => self.plan.task(self.id.task).own_stage(n),
+            } => self.commands.plan.task(self.id.task).own_stage(n),
             _ => None,
         };
         let own = stage.and_then(|stage| stage.timeout);
-        own.unwrap_or_else(|| review_timeout(self.plan.agent(self.agent)))
+        own.unwrap_or_else(|| review_timeout(self.commands.plan.agent(self.agent)))
     }
 
     /// What it is asked, and the record of that; written to the spool. Reads the work's output and files. Blocks.
@@ -216,20 +213,19 @@ impl Call {
             Purpose::Score(place) => self.scoring(place)?,
             Purpose::Grade { round } => self.grading(round)?,
             Purpose::Scrutinise { step, round } => {
-                let pictures = stages::pictures_of(&self.plan, self.id.task, step)?;
+                let pictures = stages::pictures_of(&self.commands.plan, self.id.task, step)?;
                 let unread = self.reprompt();
                 let (prompt, judgement, review) =
                     stages::compose(self.case(), (step, round), unread.as_deref(), &pictures)?;
                 Asked {
-                    prompt: JudgePrompt::alone(prompt.joined()),
-                    judgement,
                     review: Some(review),
                     pictures,
+                    ..Asked::of(prompt.joined(), judgement)
                 }
             }
             purpose => {
                 let about = About {
-                    plan: &self.plan,
+                    plan: &self.commands.plan,
                     id: self.id.task,
                     task: &self.task,
                     dependency: self.dependency.as_ref(),
@@ -238,15 +234,11 @@ impl Call {
                 };
                 let prompt = questions::ask(purpose, &about)?;
                 let (nothing, now) = (Inputs::default(), Timestamp::now());
-                Asked {
-                    judgement: Judgement::asked(&prompt, nothing, Quoted::default(), now),
-                    prompt: JudgePrompt::alone(prompt),
-                    review: None,
-                    pictures: Vec::new(),
-                }
+                let judgement = Judgement::asked(&prompt, nothing, Quoted::default(), now);
+                Asked::of(prompt, judgement)
             }
         };
-        let path = self.path(SpoolName::Ask(self.id, AskFile::Request));
+        let path = self.path(AskFile::Request);
         spool::write(&path, asked.prompt.joined().as_bytes())?;
         Ok(asked)
     }
@@ -254,10 +246,7 @@ impl Call {
     /// The task whose work is judged.
     fn case(&self) -> Case<'_> {
         Case {
-            folder: &self.folder,
-            secrets: &self.secrets,
-            plan: &self.plan,
-            id: self.id.task,
+            commands: &self.commands,
             task: &self.task,
         }
     }
@@ -269,15 +258,15 @@ impl Call {
             attempt: state.attempt.number,
             turn: state.attempt.turn,
         };
-        read_output(&self.folder, turn, &state.output, 4 * MAX_SAID)
+        read_output(&self.commands.folder, turn, &state.output, 4 * MAX_SAID)
             .map_err(WorkError::lost("what the agent said is lost"))
     }
 
     /// An agent that repeats its question has no word of its own. Blocks.
     fn echo(&self) -> Vec<Fact> {
-        let reply = self.path(SpoolName::Ask(self.id, AskFile::Reply));
+        let reply = self.path(AskFile::Reply);
         let written = self.write_request().and_then(|asked| {
-            let judgement = self.path(SpoolName::Ask(self.id, AskFile::Judgement));
+            let judgement = self.path(AskFile::Judgement);
             let judgement = write_judgement(&judgement, &asked.judgement)?;
             Ok((reply::write(&reply, &asked.prompt.joined())?, judgement))
         });
@@ -285,19 +274,14 @@ impl Call {
             Ok(written) => written,
             Err(why) => return vec![self.failed(why)],
         };
-        let replied = Fact::AskReplied {
-            id: self.id,
-            purpose: self.purpose,
-            agent: self.agent,
-            reply: ReplyRef {
-                file: file.unwrap_or_else(nothing),
-                model: None,
-                usage: super::echo::NOTHING,
-                tools: None,
-                judgement,
-            },
-            answer: verdict::of_echo(self.purpose),
+        let reply = ReplyRef {
+            file: file.unwrap_or_else(nothing),
+            model: None,
+            usage: super::echo::NOTHING,
+            tools: None,
+            judgement,
         };
+        let replied = self.came_to(Ok((verdict::of_echo(self.purpose), reply)));
         self.handed_over().into_iter().chain([replied]).collect()
     }
 
@@ -315,7 +299,7 @@ impl Call {
             ..
         } = asked;
         let images = pictures.iter();
-        let agent = self.plan.agent(self.agent);
+        let agent = self.commands.plan.agent(self.agent);
         let question = Question {
             line,
             endpoint,
@@ -327,7 +311,7 @@ impl Call {
                 schema: self.schema(),
                 ..ModelRequest::to(&agent.spec, prompt.user, self.timeout())
             },
-            request_file: self.path(SpoolName::Ask(self.id, AskFile::Request)),
+            request_file: self.path(AskFile::Request),
         };
         let answered = reviewer_tools::ask(question, looking.as_ref()).await;
         let warning = answered.warning.clone().map(Fact::Warn);
@@ -339,17 +323,17 @@ impl Call {
 
     /// Why it is asked once more; `None` where it is asked for the first time.
     fn reprompt(&self) -> Option<String> {
-        reprompt(&self.plan, self.id.task, &self.task, self.purpose)
+        reprompt(&self.commands.plan, self.id.task, &self.task, self.purpose)
     }
 
     /// The panel that a reviewer sits on.
     fn panel(&self) -> Option<&Panel> {
-        self.plan.task(self.id.task).panel()
+        self.commands.plan.task(self.id.task).panel()
     }
 
     /// The form of the reply, for providers that can hold a model to it.
     fn schema(&self) -> Option<serde_json::Value> {
-        let answers = || !prior_points(&self.plan, self.id.task, &self.task).is_empty();
+        let answers = || !prior_points(&self.commands.plan, self.id.task, &self.task).is_empty();
         match self.purpose {
             Purpose::Score(_) => self
                 .panel()
@@ -370,21 +354,13 @@ impl Call {
         let prepared = tokio::task::spawn_blocking(move || {
             let asked = call.write_request()?;
             // Who is shown pictures is asked about them, not about files.
-            let looking = match call.sees_the_work() && asked.pictures.is_empty() {
+            let looking = match call.purpose.sees_the_work() && asked.pictures.is_empty() {
                 true => call.offer(&toolless, is_on_record, &asked.judgement)?,
                 false => None,
             };
             Ok((call.handed_over(), (asked, looking)))
         });
         prepared.await?
-    }
-
-    /// Whether it judges work. Whoever cuts criteria into probes sees none, so no work can tell it what to ask.
-    fn sees_the_work(&self) -> bool {
-        matches!(
-            self.purpose,
-            Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. }
-        )
     }
 
     /// What it may look with. Blocks.
@@ -396,16 +372,16 @@ impl Call {
     ) -> Result<Option<Looking>, WorkError> {
         let own = [(self.id.task, self.task.clone())];
         let offer = Offer {
-            plan: &self.plan,
-            folder: &self.folder,
+            plan: &self.commands.plan,
+            folder: &self.commands.folder,
             judged: match self.judged.is_empty() {
                 true => &own,
                 false => &self.judged,
             },
             agent: self.agent,
-            ledger: self.path(SpoolName::Ask(self.id, AskFile::Tools)),
+            ledger: self.path(AskFile::Tools),
             toolless,
-            secrets: &self.secrets,
+            secrets: &self.commands.secrets,
             is_on_record,
         };
         let (call, may_ask_again) = (
@@ -433,7 +409,14 @@ impl Call {
     async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Fact {
         let (id, reader) = (self.id, self.clone());
         let parse = move |reply: Reply<'_>, said: &Quoted| reader.read(reply, said);
-        let read = reply::of_model(answered, judgement, endpoint, place(&self.folder, id), parse).await;
+        let read = reply::of_model(
+            answered,
+            judgement,
+            endpoint,
+            place(&self.commands.folder, id),
+            parse,
+        )
+        .await;
         self.came_to(read)
     }
 

@@ -10,6 +10,7 @@ use crate::domain::{TaskId, Timestamp, TurnId};
 use crate::engine::{CheckResult, FileFact, Known, State, TaskState, prior_points};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{check, read_head, read_output};
+use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
 use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
@@ -37,10 +38,7 @@ pub(super) fn judged(state: &State, task: TaskId) -> Vec<Judged> {
 /// A task whose work is to be judged, as it stood when that was decided on, and where its work is read from.
 #[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
-    pub folder: &'a RunFolder,
-    pub secrets: &'a Secrets,
-    pub plan: &'a Plan,
-    pub id: TaskId,
+    pub commands: &'a TaskCommands,
     pub task: &'a TaskState,
 }
 
@@ -53,8 +51,8 @@ impl Case<'_> {
         &self,
         ask: impl FnOnce(&Work<'_>) -> Result<JudgePrompt, WorkError>,
     ) -> Result<(JudgePrompt, Judgement), WorkError> {
-        let material = Material::gather(*self, &[(self.id, self.task.clone())])?;
-        let work = material.work(self.plan, self.id);
+        let material = Material::gather(*self, &[(self.commands.task, self.task.clone())])?;
+        let work = material.work(&self.commands.plan, self.commands.task);
         let asked = ask(&work)?;
         let prior = work.prior.points.len();
         let judgement = material.judgement(&asked.joined(), prior);
@@ -63,7 +61,7 @@ impl Case<'_> {
 
     /// The review request as JSON, for commands that would rather not read prose; `more` is what this kind of judging adds.
     pub(super) fn as_json(&self, round: u32, asked: &JudgePrompt, more: Value) -> Vec<u8> {
-        let task = self.plan.task(self.id);
+        let task = self.commands.plan.task(self.commands.task);
         let mut request = json!({
             "schema": "quorum.review-request/v1",
             "task": task.title,
@@ -138,13 +136,14 @@ impl Material {
     /// # Errors
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
     pub(super) fn gather(case: Case<'_>, judged: &[Judged]) -> Result<Self, WorkError> {
-        let Case {
+        let TaskCommands {
             folder,
             secrets,
             plan,
-            id: task,
-            task: task_state,
-        } = case;
+            task,
+            ..
+        } = case.commands;
+        let (task, task_state) = (*task, case.task);
         let is_node = plan.route(task).is_some();
         let mut output = outputs(folder, plan, judged)?;
         secrets.redact_in(&mut output.head);

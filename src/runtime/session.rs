@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, interval_at};
 
-use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
+use crate::domain::{OutcomeClass, TaskId, Timestamp};
 use crate::engine::{
     self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, WorkId, pending_effects,
 };
@@ -442,11 +442,7 @@ impl Session {
             Fact::AskReplied { id, .. } => {
                 let task = self.state.tasks.get(id.task.index())?;
                 let open = task.open_ask(WorkId::ask(*id))?;
-                matches!(
-                    open.purpose,
-                    Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. }
-                )
-                .then_some(id.task)?
+                open.purpose.sees_the_work().then_some(id.task)?
             }
             _ => return None,
         };

@@ -129,10 +129,7 @@ impl StageCommand {
             return Err("the mission has no such stage any more".into());
         };
         let case = Case {
-            folder: &commands.folder,
-            secrets: &commands.secrets,
-            plan,
-            id: task,
+            commands,
             task: &self.task_state,
         };
         let (_, _, request) = compose(case, (run.step, run.round), None, &[])?;
@@ -197,9 +194,9 @@ pub(super) fn compose(
     unread: Option<&str>,
     pictures: &[Picture],
 ) -> Result<(JudgePrompt, Judgement, Vec<u8>), WorkError> {
-    let task = case.plan.task(case.id);
+    let task = case.commands.plan.task(case.commands.task);
     let (asked, judgement) = case.ask(|work| question(work, task, (step, unread), pictures))?;
-    let folder = workspace(case.plan, case.id);
+    let folder = case.commands.workspace();
     let screenshots: Vec<_> = pictures
         .iter()
         .map(|picture| {

@@ -1,7 +1,8 @@
 //! The word of agents that were asked: reviewers and everybody else who says one thing in a fixed form (section 13).
 //!
-//! [`conclude`] is the one place where a purpose meets its rule. Request retries are counted here, and who is asked instead. To add a purpose: a variant of [`Purpose`] and its answers in
-//! [`Answer`], its question and reader in `review::questions`, its row in `engine::work::policy`, and the arm below.
+//! [`conclude`] is the one place where a purpose meets its rule. Request retries are counted here, and who is asked
+//! instead. To add a purpose: a variant of [`Purpose`] with its row and of [`Answer`], both in `domain::purpose`, its
+//! question and reader in `review::questions`, and the arm below.
 
 use crate::domain::{AgentId, Answer, AskId, Purpose, SeatPlace, Timestamp};
 use crate::engine::event::{AskEvent, Event, TaskEvent};

@@ -344,11 +344,7 @@ pub(super) fn came_back(draft: &mut Draft<'_>, job: Job, end: &JobEnd) {
 
 /// The stage that a judge is asked in, if this round of it is still out.
 fn out_for<'a>(draft: &Draft<'a>, purpose: Purpose) -> Option<(&'a StagePlan, u32)> {
-    let (key, round) = match purpose {
-        Purpose::Grade { round } | Purpose::Decompose { round } => (VERIFICATION, round),
-        Purpose::Scrutinise { step, round } => (StageKey::Step(step), round),
-        _ => return None,
-    };
+    let (key, round) = purpose.asked_by()?;
     Some((out(draft, key, round)?, round))
 }
 
@@ -430,7 +426,7 @@ fn heard(
 ) {
     let key = stage.key();
     // What cuts criteria looks at no files.
-    let is_judge = purpose.is_some_and(|purpose| !matches!(purpose, Purpose::Decompose { .. }));
+    let is_judge = purpose.is_some_and(Purpose::sees_the_work);
     if said.is_ok()
         && (is_judge || purpose.is_none())
         && let Some(changed) = must_be_asked_again(draft)

@@ -78,7 +78,7 @@ pub fn reprompt(plan: &Plan, id: TaskId, task: &TaskState, purpose: Purpose) -> 
         Answer::Probes(found) => probes::fit(plan.task(id).acceptance.len(), found).err(),
         _ => None,
     };
-    let is_judge = !matches!(purpose, Purpose::Decompose { .. });
+    let is_judge = purpose.sees_the_work();
     let unanswered = || {
         let points = prior_points(plan, id, task);
         prior::unanswered(points.len(), answers(&heard.answer)).filter(|_| is_judge)

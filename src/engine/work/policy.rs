@@ -87,12 +87,7 @@ pub const fn policy(job: WorkKind) -> Policy {
             after_crash: AfterCrash::AdoptOrLose,
             ..DONE_AGAIN
         },
-        WorkKind::Ask(
-            Purpose::Score(_)
-            | Purpose::Grade { .. }
-            | Purpose::Decompose { .. }
-            | Purpose::Scrutinise { .. },
-        ) => Policy {
+        WorkKind::Ask(purpose) if purpose.is_judging() => Policy {
             request_retries: 3,
             reprompts: 1,
             fallback: true,
@@ -100,10 +95,7 @@ pub const fn policy(job: WorkKind) -> Policy {
             ..DONE_AGAIN
         },
         // Whoever answers for the mission, or agrees to something, is asked by name: nobody else can.
-        WorkKind::Ask(
-            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. },
-        )
-        | WorkKind::Triage => Policy {
+        WorkKind::Ask(_) | WorkKind::Triage => Policy {
             request_retries: 3,
             ..DONE_AGAIN
         },

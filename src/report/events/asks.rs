@@ -1,5 +1,7 @@
 //! Public events of agents that are asked.
 
+use serde_json::Value;
+
 use crate::domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
 use crate::engine::{AskEvent, DeferralReason, Event, TaskEvent, TurnEvent};
 use crate::mission::model::Remedy;
@@ -194,13 +196,13 @@ impl Exploder {
     }
 
     fn ask(&self, id: AskId, purpose: Purpose, agent: AgentId) -> Payload {
-        let payload = match purpose {
-            Purpose::Score(place) => self
-                .task(id.task)
+        let payload = self.task(id.task);
+        let payload = match purpose.seat() {
+            Some(place) => payload
                 .with("attempt", place.attempt)
                 .with("round", place.round)
                 .with("seat", place.seat),
-            _ => self.task(id.task).with("ask", id.number),
+            None => payload.with("ask", id.number),
         };
         payload
             .with("try", id.attempt_try)
@@ -209,7 +211,7 @@ impl Exploder {
 }
 
 /// Probes, by the number of their criterion.
-pub(super) fn probe_rows(probes: &[Probe]) -> Vec<serde_json::Value> {
+pub(super) fn probe_rows(probes: &[Probe]) -> Vec<Value> {
     let row = |probe: &Probe| serde_json::json!({"criterion": probe.criterion, "probe": probe.text});
     probes.iter().map(row).collect()
 }
@@ -238,25 +240,12 @@ fn answered(payload: Payload, answer: &Answer) -> Payload {
             .with("points", points.to_f64())
             .with("reasoning", reasoning.as_str())
             .with("findings", findings_of(findings)),
-        Answer::IsQuestion(question) => payload.with("question", *question),
-        Answer::Text(answer) => payload.with("answer", answer.as_str()),
-        Answer::DoesNotKnow => payload.with("answer", serde_json::Value::Null),
-        Answer::Absorb { prompt } => payload.with("action", "absorb").with("prompt", prompt.as_str()),
-        Answer::Retry { reason } => payload.with("action", "retry").with("reason", reason.as_str()),
-        Answer::Unresolvable { reason } => payload
-            .with("action", "unresolvable")
-            .with("reason", reason.as_str()),
-        Answer::Approve => payload.with("decision", "approve"),
-        Answer::Reject { reason } => payload.with("decision", "reject").with("reason", reason.as_str()),
-        Answer::Undecided { reason } => payload
-            .with("decision", "undecided")
-            .with("reason", reason.as_str()),
         Answer::Probes(probes) => payload.with("probes", probe_rows(probes)),
         Answer::Grades(reply) => {
             let grade = |given: &GradeGiven| {
                 let row = Payload::default().with("criterion", given.criterion.as_str());
                 let row = row.with("points", given.points.to_f64());
-                serde_json::Value::Object(row.with("reasoning", given.reasoning.as_str()).0)
+                Value::Object(row.with("reasoning", given.reasoning.as_str()).0)
             };
             let grades: Vec<_> = reply.grades.iter().map(grade).collect();
             payload
@@ -271,6 +260,9 @@ fn answered(payload: Payload, answer: &Answer) -> Payload {
         Answer::Findings(report) => payload
             .with("findings", findings_of(&report.findings))
             .maybe("unread", report.unread.as_deref()),
-        Answer::Unreadable { .. } => payload,
+        short => match short.short() {
+            Some(Value::Object(form)) => payload.extend(Payload(form)),
+            _ => payload,
+        },
     }
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::domain::{Answer, Cause, DimensionScore, FailureClass, Finding, Points, Purpose, Stage, Verdict};
+use crate::domain::{Answer, Cause, DimensionScore, FailureClass, Finding, Points, Stage, Verdict};
 use crate::engine::{State, ToolLedgerRef};
 use crate::mission::model::{Check, CommandCheck};
 use crate::store::{AskFile, SpoolName};
@@ -389,16 +389,9 @@ fn call_row<'a>(
     files: &Files<'_>,
 ) -> CallRow<'a> {
     let (id, purpose) = (call.id, call.purpose);
-    let step = match purpose {
-        Purpose::Scrutinise { step, .. } => Some(step),
-        _ => None,
-    };
+    let step = purpose.step();
     let seat = purpose.seat();
-    let stage = match (seat, step) {
-        (Some(_), _) => Stage::Judge,
-        (None, Some(step)) => step.stage(),
-        (None, None) => Stage::Verification,
-    };
+    let stage = purpose.stage().unwrap_or(Stage::Verification);
     let task_plan = state.plan.task(history.task);
     let own = step.filter(|step| step.stage() == Stage::Stages);
     let mut row = CallRow {

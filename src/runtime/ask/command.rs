@@ -33,7 +33,7 @@ impl Call {
         let id = self.id;
         Ok(request(sender, Owner::Ask(id.task), job, move |end| {
             let parse = |reply: Reply<'_>, said: &Quoted| self.read(reply, said);
-            let (who, place) = (format!("the {}", self.who()), place(&self.folder, id));
+            let (who, place) = (format!("the {}", self.who()), place(&self.commands.folder, id));
             self.came_to(reply::of_command(&who, end, judgement, &place, parse))
         }))
     }
@@ -42,10 +42,10 @@ impl Call {
         let id = self.id;
         let asked = self.write_request()?;
         let request = Told {
-            path: self.path(SpoolName::Ask(id, AskFile::Request)),
+            path: self.path(AskFile::Request),
             digest: Digest::of(asked.prompt.joined().as_bytes()),
         };
-        let review = self.path(SpoolName::Ask(id, AskFile::Review));
+        let review = self.path(AskFile::Review);
         let review = asked.review.map(|json| write_told(&review, &json)).transpose()?;
         let files = [
             SpoolName::Ask(id, AskFile::Reply),
@@ -57,7 +57,7 @@ impl Call {
             label: id.to_string(),
             timeout: self.timeout(),
             ..self
-                .commands()
+                .commands
                 .asking(agent, (request, review), files, vec![purpose])?
         };
         Ok((job, asked.judgement))

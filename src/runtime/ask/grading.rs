@@ -8,17 +8,16 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::{seal, write};
 use crate::mission::model::Rubric;
 use crate::review::handoff::{Author, Content, Handoff};
-use crate::review::prompt::JudgePrompt;
 use crate::review::rubric::{self, Acceptance};
 use crate::runtime::review_context::{Judged, Material};
-use crate::store::{AskFile, SpoolName};
+use crate::store::AskFile;
 
 use super::{Asked, Call};
 
 impl Call {
     /// What a judge is asked that grades the work by a rubric, and the record of that. Blocks.
     pub(super) fn grading(&self, round: u32) -> Result<Asked, WorkError> {
-        let (plan, id) = (&self.plan, self.id.task);
+        let (plan, id) = (&self.commands.plan, self.id.task);
         let rubric = self.rubric().ok_or("the task has no rubric any more")?;
         let material = Material::gather(self.case(), &self.judged)?;
         let acceptance = Acceptance {
@@ -48,15 +47,13 @@ impl Call {
             .collect();
         let review = self.case().as_json(round, &asked, json!({"criteria": criteria}));
         Ok(Asked {
-            prompt: JudgePrompt::alone(asked.joined()),
-            judgement,
             review: Some(review),
-            pictures: Vec::new(),
+            ..Asked::of(asked.joined(), judgement)
         })
     }
 
     pub(super) fn rubric(&self) -> Option<&Rubric> {
-        let verification = self.plan.task(self.id.task).verification()?;
+        let verification = self.commands.plan.task(self.id.task).verification()?;
         verification.rubric.as_deref()
     }
 
@@ -69,32 +66,34 @@ impl Call {
         material: &Material,
     ) -> Result<(), WorkError> {
         let author = |(id, state): &Judged| Author {
-            task: self.plan.task(*id).title.to_string(),
-            agent: self.plan.agent(self.plan.task(*id).agent).name.to_string(),
+            task: self.commands.plan.task(*id).title.to_string(),
+            agent: self
+                .commands
+                .plan
+                .agent(self.commands.plan.task(*id).agent)
+                .name
+                .to_string(),
             attempt: state.attempt.number,
             model: state.output.model.as_deref().map(str::to_owned),
         };
         let handoff = Handoff::new(Content {
-            task: &self.plan.task(self.id.task).title,
+            task: &self.commands.plan.task(self.id.task).title,
             round,
             from: self.judged.iter().map(author).collect(),
-            to: &self.plan.agent(self.agent).name,
+            to: &self.commands.plan.agent(self.agent).name,
             output: &material.output,
             artifacts: &material.facts,
             acceptance,
             rubric,
             at: Timestamp::now(),
         })?;
-        write(
-            &self.path(SpoolName::Ask(self.id, AskFile::Handoff)),
-            &handoff.to_bytes(),
-        )
+        write(&self.path(AskFile::Handoff), &handoff.to_bytes())
     }
 
     /// The record of what was handed over, made durable. Blocks.
     pub(super) fn handed_over(&self) -> Option<Fact> {
         let is_grade = matches!(self.purpose, Purpose::Grade { .. });
-        let path = self.path(SpoolName::Ask(self.id, AskFile::Handoff));
+        let path = self.path(AskFile::Handoff);
         let file = is_grade.then(|| seal(&path).ok().flatten()).flatten()?;
         Some(Fact::HandedOver { id: self.id, file })
     }

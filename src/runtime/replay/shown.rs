@@ -1,6 +1,6 @@
 //! What a judge was shown: by its judgement, and by what is on record as seen before it was asked.
 
-use crate::domain::{AskId, Purpose};
+use crate::domain::AskId;
 use crate::engine::{CheckResult, FileFact, State, WorkId};
 use crate::executor::error::WorkError;
 use crate::review::judgement::{Content, Judgement};
@@ -15,12 +15,10 @@ impl Shown {
     /// What is known when an ask has just been made; nothing where it is not about the work of one task.
     pub(super) fn of(state: &State, id: AskId) -> Option<Self> {
         let task = state.task(id.task);
-        let is_judging =
-            |purpose: Purpose| purpose.is_judging() && !matches!(purpose, Purpose::Approve { .. });
         let open = task.open_ask(WorkId::ask(id));
         let judging = task.judging()?;
         let is_about_it =
-            open.is_some_and(|open| is_judging(open.purpose)) && state.plan.route(id.task).is_none();
+            open.is_some_and(|open| open.purpose.is_judging()) && state.plan.route(id.task).is_none();
         is_about_it.then(|| Self {
             files: judging.files.clone(),
             checks: judging.checks.iter().flatten().cloned().collect(),
