@@ -1,7 +1,7 @@
 //! The public events of an event of the engine: what they are called, what they say, what they mean.
 //!
-//! This is the one place of an event outside of the engine that cannot be left out. What begins and ends by it is told
-//! beside it: work in `work`, holds in `holds`, waves in `ledgers`.
+//! No other place outside of the engine must know every event. What begins and ends by one is told beside it: work in
+//! `work`, holds in `holds`, waves in `ledgers`.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! The public events of what happens to the standing of a task: a name, which every event has or is told without, and what
-//! it says beside the task.
+//! The public events of what happens to the standing of a task. The names are one list, which has every event; what one
+//! says beside the task and its name stands in one of three matches, by subject.
 
 use crate::domain::{
     AttemptKind, Cause, FailureMode, Phase, Points, QualityFlag, StageKey, TaskId, Timestamp,
