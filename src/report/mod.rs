@@ -19,7 +19,6 @@
 //! | `findings` | what was found, for every report alike: causes of failures, what accepted work carries (20) |
 //! | `forewarning` | what is known before a run starts and would else be a surprise at its end |
 //! | `gate` | `quorum gate` for people: a line for each gate |
-//! | `happenings` | what each event of `quorum events` means |
 //! | `history` | one task, attempt by attempt: what `show`, `logs` and `metrics` are made from |
 //! | `html` | a run as one page for a browser: self-contained, without a network |
 //! | `ids` | the ids that people type: of what waits for them, and of what they are told |
@@ -60,7 +59,6 @@ pub mod failure;
 mod findings;
 pub mod forewarning;
 pub mod gate;
-mod happenings;
 pub mod history;
 pub mod html;
 pub mod ids;

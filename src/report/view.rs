@@ -215,7 +215,7 @@ impl RunView {
             Event::Notice(event) => {
                 self.undelivered += usize::from(matches!(**event, NoticeEvent::Failed { .. }));
             }
-            Event::Work(..) | Event::Gate(..) | Event::Hold(..) | Event::Deadline(_) => {}
+            _ => {}
         }
     }
 

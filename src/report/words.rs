@@ -1,6 +1,6 @@
 //! Every word that a screen prints and that is more than a word: statuses, flags, outcomes, verdicts, failure modes, verbs
 //! of the progress, heads of columns. `quorum explain WORD` prints what stands here: what a word means, when it is printed,
-//! and what to do. What happens (`run:moved`) stands in [`super::happenings`].
+//! and what to do. What happens (`run:moved`) stands in [`super::events`].
 //!
 //! The tables are pairs of names and meaning; several names of one thing stand between bars.
 //!
@@ -36,7 +36,7 @@ pub fn find(text: &str) -> Option<Word> {
 /// All words, each under its first name.
 pub fn all() -> impl Iterator<Item = Word> {
     let tables = [runs::WORDS, tasks::WORDS, judging::WORDS, columns::WORDS];
-    let words = tables.into_iter().flatten().chain(super::happenings::HAPPENINGS);
+    let words = tables.into_iter().chain(super::events::HAPPENINGS).flatten();
     words.map(|(word, meaning)| Word { word, meaning })
 }
 

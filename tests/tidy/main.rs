@@ -22,21 +22,21 @@ use sources::{File, Sources};
 const CEILINGS: &[(&str, usize)] = &[
     ("code lines: agents", 4_605),
     ("code lines: cli", 8_979),
-    ("code lines: domain", 1_779),
+    ("code lines: domain", 1_755),
     ("code lines: engine", 13_334),
     ("code lines: judging", 4_731),
     ("code lines: supervisor", 3_596),
     ("code lines: lib", 21),
     ("code lines: main", 4),
     ("code lines: mission", 11_296),
-    ("code lines: report", 13_874),
+    ("code lines: report", 13_716),
     ("code lines: review", 2_671),
     ("code lines: runtime", 10_576),
     ("code lines: store", 2_463),
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_178),
     ("code lines: the core", 34_269),
-    ("code lines: all", 79_141),
+    ("code lines: all", 78_998),
     ("largest circle of imports: agents", 9),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
@@ -44,18 +44,18 @@ const CEILINGS: &[(&str, usize)] = &[
     ("largest circle of imports: judging", 10),
     ("largest circle of imports: supervisor", 12),
     ("largest circle of imports: mission", 7),
-    ("largest circle of imports: report", 9),
+    ("largest circle of imports: report", 8),
     ("largest circle of imports: runtime", 10),
     ("largest circle of imports: store", 3),
     ("`Result<_, String>` in signatures", 7),
     ("hand-built `Spawn`", 1),
     ("public fields of `TaskState`", 14),
-    ("exhaustive matches over events", 6),
+    ("exhaustive matches over events", 2),
+    ("exhaustive matches over events of tasks", 2),
     ("names of events to go", 0),
     ("lines: src/engine/apply.rs", 636),
     ("lines: src/mission/plan.rs", 645),
     ("lines: src/mission/scalar.rs", 766),
-    ("lines: src/report/events/explode.rs, event_of_task", 75),
     ("lines: src/report/json/task.rs, of", 76),
     ("lines: src/report/json.rs", 610),
     ("lines: src/report/plan/human.rs, human", 72),
@@ -339,14 +339,16 @@ fn functions(files: &[File]) -> Vec<Figure> {
 
 /// What is said several times and should be said once.
 fn repetitions(files: &[File]) -> Vec<Figure> {
-    let mut events = files.iter().filter(|file| file.module() == "engine");
-    let events = events.find_map(|file| items::variants(file, "Event"));
-    let events = events.expect("the engine declares its events");
-    let mut matches = Vec::new();
-    for file in files {
-        let lines = items::exhaustive_matches(file, &events);
-        matches.extend(lines.into_iter().map(|line| format!("{}: line {line}", file.path)));
-    }
+    let matches = |name: &str| {
+        let mut engine = files.iter().filter(|file| file.module() == "engine");
+        let events = engine.find_map(|file| items::variants(file, name));
+        let events = events.expect("the engine declares its events");
+        let lines = files.iter().flat_map(|file| {
+            let lines = items::exhaustive_matches(file, &events).into_iter();
+            lines.map(|line| format!("{}: line {line}", file.path))
+        });
+        lines.collect()
+    };
     let fields = files.iter().find_map(|file| items::public_fields(file, "TaskState"));
     vec![
         Figure::in_files("hand-built `Spawn`", files, |file| items::literals(file, "Spawn")),
@@ -354,7 +356,8 @@ fn repetitions(files: &[File]) -> Vec<Figure> {
         strangers("what no stage knows of", files, "engine/stages/", &NOT_OF_STAGES),
         strangers("what no work knows of", files, "engine/work/", &NOT_OF_WORK),
         Figure::new("public fields of `TaskState`", fields.expect("the engine declares it")),
-        Figure::of_places("exhaustive matches over events", matches),
+        Figure::of_places("exhaustive matches over events", matches("Event")),
+        Figure::of_places("exhaustive matches over events of tasks", matches("TaskEvent")),
         old_events(),
     ]
 }

@@ -27,12 +27,8 @@ impl TaskState {
             Event::Work(_, event) => self.apply_work(event),
             Event::Turn(turn, event) => self.apply_turn(*turn, event),
             Event::Ask(id, event) => self.apply_ask(*id, event),
-            Event::Run(_)
-            | Event::Gate(..)
-            | Event::Hold(..)
-            | Event::Budget(_)
-            | Event::Deadline(_)
-            | Event::Notice(_) => {}
+            // What other entities do to a task is the business of its caller.
+            _ => {}
         }
     }
 

@@ -83,7 +83,7 @@ impl Event {
             Self::Ask(ask, _) => Some(ask.task),
             Self::Budget(event) => event.call().map(|call| call.task),
             Self::Deadline(event) => event.task,
-            Self::Run(_) | Self::Gate(..) | Self::Hold(..) | Self::Notice(_) => None,
+            _ => None,
         }
     }
 }

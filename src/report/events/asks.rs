@@ -1,131 +1,22 @@
-//! Public events of agents that are asked.
+//! What is told of calls to agents that are asked.
 
 use serde_json::Value;
 
 use crate::domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
-use crate::engine::{AskEvent, DeferralReason, Event, TaskEvent, TurnEvent};
+use crate::engine::AskEvent;
 use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
-use super::explode::{Exploder, Named};
-use super::ledgers::no_progress;
+use super::explode::Exploder;
 use super::payload::{Payload, file, findings_of, scores, tool_ledger, with_answers};
 
 impl Exploder {
-    /// The public events of a call to an agent that is asked.
-    pub(super) fn ask_event(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
-        let mut named = self.work_event(event, rest);
-        if let Event::Ask(
-            id,
-            AskEvent::Requested {
-                purpose: Purpose::Resolve { dependency },
-                ..
-            },
-        ) = event
-            && id.attempt_try == 1
-        {
-            named.push(("deadlock:resolving", self.failed_dependency(id.task, *dependency)));
-        }
-        named
-    }
-
-    /// The public event of what holds a task up: a question, a pause.
-    pub(super) fn waiting_event(&self, event: &Event) -> Named {
-        match event {
-            Event::Task(
-                task,
-                TaskEvent::Question {
-                    question,
-                    detected,
-                    call,
-                },
-            ) => match call {
-                None => {
-                    let payload = self.task(*task).with("question", question.as_str());
-                    ("task:question", payload.with("detected", *detected))
-                }
-                Some(_) => ("tool:asked", self.task(*task).with("call", question.as_str())),
-            },
-            Event::Task(task, TaskEvent::Answered { answer, by, .. }) => {
-                let payload = self.task(*task).with("answer", answer.as_str());
-                ("task:answered", payload.with("by", by.as_str()))
-            }
-            Event::Task(task, TaskEvent::Deferred(deferral)) => {
-                let name = match deferral.why {
-                    DeferralReason::Window => "task:window",
-                    DeferralReason::BackOff => "task:backoff",
-                    DeferralReason::Slot => return ("task:queued", self.task(*task)),
-                };
-                let payload = self.task(*task).with("until", deferral.until.to_rfc3339());
-                (name, payload.with("message", deferral.message.as_str()))
-            }
-            Event::Task(task, TaskEvent::Released) => ("task:released", self.task(*task)),
-            Event::Turn(turn, TurnEvent::AuthorityCues { cues, result }) => {
-                let place = if *result { "result" } else { "prompt" };
-                let payload = self.turn(*turn).with("cues", *cues);
-                ("authority:cues", payload.with("in", place))
-            }
-            Event::Task(task, TaskEvent::DelegationDrift { stored, now }) => {
-                let payload = self.task(*task).with("storedHash", stored.to_string());
-                ("delegation:drift", payload.with("chainHash", now.to_string()))
-            }
-            Event::Task(task, TaskEvent::NoProgress { waves }) => {
-                let payload = self.task(*task).with("kind", "no_progress");
-                ("task:escalated", payload.with("evidence", no_progress(*waves)))
-            }
-            Event::Turn(turn, TurnEvent::Escalated { broken }) => {
-                let payload = self.turn(*turn).with("kind", broken.kind.as_str());
-                (
-                    "task:escalated",
-                    payload.with("evidence", broken.evidence.as_str()),
-                )
-            }
-            _ => unreachable!("name() sends only events of waiting tasks here"),
-        }
-    }
-
-    /// The public event of a dependency that failed, and of what becomes of the task that waits for it.
-    pub(super) fn dependency_event(&self, event: &Event) -> Named {
-        match event {
-            Event::Task(task, TaskEvent::DeadlockDetected { dependency }) => {
-                let payload = self.failed_dependency(*task, *dependency);
-                let tasks = vec![task_key(*task)];
-                let resolvable = u32::from(self.is_resolvable(*task));
-                (
-                    "deadlock:detected",
-                    payload.with("taskIds", tasks).with("resolvableCount", resolvable),
-                )
-            }
-            Event::Task(
-                task,
-                TaskEvent::DependencyResolved {
-                    dependency,
-                    way,
-                    note,
-                },
-            ) => {
-                let payload = self.failed_dependency(*task, *dependency);
-                let payload = payload.with("action", way.as_str());
-                ("deadlock:resolved", payload.with("reason", note.as_str()))
-            }
-            Event::Task(task, TaskEvent::DependencyFailed { dependency }) => {
-                let title = &self.plan().task(*dependency).title;
-                let payload = self.failed_dependency(*task, *dependency);
-                (
-                    "deadlock:unresolvable",
-                    payload.with("reason", format!("dependency '{title}' failed")),
-                )
-            }
-            _ => unreachable!("name() sends only events of failed dependencies here"),
-        }
-    }
-
     pub(super) fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
         self.task(task).with("failedDepId", task_key(dependency))
     }
 
     /// Whether anything but skipping can be tried for a task.
-    fn is_resolvable(&self, task: TaskId) -> bool {
+    pub(super) fn is_resolvable(&self, task: TaskId) -> bool {
         let rules = &self.plan().rules;
         let own = self.plan().task(task).on_dependency_failed;
         let order = own.unwrap_or(rules.on_dependency_failed);
@@ -137,18 +28,15 @@ impl Exploder {
     }
 
     /// What is told of a call to an agent that is asked.
-    pub(super) fn ask_details(&self, event: &Event) -> Payload {
-        match event {
-            Event::Ask(
-                id,
-                AskEvent::Requested {
-                    purpose,
-                    agent,
-                    strict,
-                    not_before,
-                },
-            ) => {
-                let payload = self.ask(*id, *purpose, *agent);
+    pub(super) fn ask_details(&self, id: AskId, of: &AskEvent) -> Payload {
+        match of {
+            AskEvent::Requested {
+                purpose,
+                agent,
+                strict,
+                not_before,
+            } => {
+                let payload = self.ask(id, *purpose, *agent);
                 let payload = payload.maybe("failedDepId", purpose.dependency().map(task_key));
                 let payload = payload.maybe("name", purpose.step().map(|step| self.step_name(id.task, step)));
                 // The round of a seat is in its place.
@@ -157,41 +45,35 @@ impl Exploder {
                 let payload = payload.maybe("strict", strict.as_deref());
                 payload.maybe("notBefore", not_before.map(Timestamp::to_rfc3339))
             }
-            Event::Ask(
-                id,
-                AskEvent::Replied {
-                    purpose,
-                    agent,
-                    reply,
-                    answer,
-                },
-            ) => {
-                let payload = self.ask(*id, *purpose, *agent);
+            AskEvent::Replied {
+                purpose,
+                agent,
+                reply,
+                answer,
+            } => {
+                let payload = self.ask(id, *purpose, *agent);
                 let payload = payload.maybe("model", reply.model.as_deref());
                 let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
                 let payload = payload.maybe("tools", reply.tools.as_deref().map(tool_ledger));
                 let payload = payload.maybe("judgement", reply.judgement.as_deref().map(file));
                 answered(payload, answer)
             }
-            Event::Ask(
-                id,
-                AskEvent::Failed {
-                    purpose,
-                    agent,
-                    gave_up,
-                    class,
-                    message,
-                    used,
-                    until,
-                    ..
-                },
-            ) => {
-                let payload = self.ask(*id, *purpose, *agent).failure(*class, Some(message));
+            AskEvent::Failed {
+                purpose,
+                agent,
+                gave_up,
+                class,
+                message,
+                used,
+                until,
+                ..
+            } => {
+                let payload = self.ask(id, *purpose, *agent).failure(*class, Some(message));
                 let payload = payload.maybe("until", until.map(Timestamp::to_rfc3339));
                 let payload = payload.used(used.as_deref());
                 payload.with("final", *gave_up)
             }
-            _ => unreachable!("details() sends only events of asks here"),
+            AskEvent::HandedOver { .. } => Payload::default(),
         }
     }
 

@@ -55,13 +55,13 @@ impl Exploder {
     /// The holds that an event opens or closes. To be told behind it.
     pub(super) fn hold_events(&mut self, event: &Event) -> Vec<Named> {
         match event {
-            Event::Task(task, TaskEvent::ApprovalRequested { number, reason, .. }) => {
+            Event::Task(task, of @ TaskEvent::ApprovalRequested { number, reason, .. }) => {
                 let hold = OpenHold {
                     reason: reason.as_str(),
                     number: Some(*number),
                 };
                 let is_new = self.holds.open(*task, hold);
-                let opened = is_new.then(|| ("hold:opened", self.approval_request(event)));
+                let opened = is_new.then(|| ("hold:opened", self.waiting_payload(*task, of)));
                 opened.into_iter().collect()
             }
             Event::Task(
@@ -97,12 +97,7 @@ impl Exploder {
                 let taken = self.holds.take(*task, |hold| *hold == WINDOW);
                 self.closed(*task, &taken, "expired")
             }
-            Event::Hold(
-                _,
-                HoldEvent::Reached { .. } | HoldEvent::Passed { .. } | HoldEvent::Rejected { .. },
-            ) => {
-                vec![self.barrier(event)]
-            }
+            Event::Hold(hold, of) => vec![self.barrier(*hold, of)],
             _ => self.withdrawn_by(event),
         }
     }
@@ -150,23 +145,23 @@ impl Exploder {
     }
 
     /// A checkpoint or a delay begins to hold what stands behind it, or does not any more.
-    fn barrier(&self, event: &Event) -> Named {
-        match event {
-            Event::Hold(hold, HoldEvent::Reached { number, until }) => {
-                let plan = self.plan.hold(*hold);
+    fn barrier(&self, hold: HoldId, of: &HoldEvent) -> Named {
+        match of {
+            HoldEvent::Reached { number, until } => {
+                let plan = self.plan.hold(hold);
                 let titles = |tasks: &[TaskId]| tasks.iter().map(|id| task_key(*id)).collect::<Vec<_>>();
                 let payload = match plan.kind {
                     HoldKind::Checkpoint => {
                         let run = self.view.run_id.as_ref();
                         let id = run.map(|run| CheckpointId {
                             run,
-                            hold: *hold,
+                            hold,
                             number: *number,
                         });
-                        self.hold(*hold).maybe("requestId", id.map(|id| id.to_string()))
+                        self.hold(hold).maybe("requestId", id.map(|id| id.to_string()))
                     }
                     HoldKind::Delay(duration) => {
-                        let payload = self.hold(*hold).with("duration", duration.0);
+                        let payload = self.hold(hold).with("duration", duration.0);
                         payload.maybe("expires", until.map(Timestamp::to_rfc3339))
                     }
                 };
@@ -174,20 +169,19 @@ impl Exploder {
                 let payload = payload.with("afterTasks", titles(&plan.after));
                 ("hold:opened", payload.with("blocksTasks", titles(&plan.blocks)))
             }
-            Event::Hold(hold, HoldEvent::Passed { by }) => {
-                let answer = match self.plan.hold(*hold).kind {
+            HoldEvent::Passed { by } => {
+                let answer = match self.plan.hold(hold).kind {
                     HoldKind::Checkpoint => "yes",
                     HoldKind::Delay(_) => "expired",
                 };
-                let payload = self.hold(*hold).with("answer", answer);
+                let payload = self.hold(hold).with("answer", answer);
                 ("hold:closed", payload.maybe("resolvedBy", by.as_deref()))
             }
-            Event::Hold(hold, HoldEvent::Rejected { reason, by }) => {
-                let payload = self.hold(*hold).with("answer", "no");
+            HoldEvent::Rejected { reason, by } => {
+                let payload = self.hold(hold).with("answer", "no");
                 let payload = payload.with("message", reason.as_str());
                 ("hold:closed", payload.with("resolvedBy", by.as_str()))
             }
-            _ => unreachable!("hold_events() sends only events of checkpoints and delays here"),
         }
     }
 

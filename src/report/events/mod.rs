@@ -6,26 +6,26 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `approvals` | public names and payloads of what people are asked |
-//! | `asks` | public events of agents that are asked |
-//! | `budget` | public names and payloads of the budget |
-//! | `explode` | from an event of the engine to its public names and payload keys |
+//! | `asks` | what is told of calls to agents that are asked |
+//! | `explode` | records of the engine become public events, one by one |
 //! | `holds` | holds under their public names: checkpoints, delays, what keeps a task |
 //! | `human` | one line per event for people: `quorum events` on a terminal |
+//! | `judging` | what is told of judging: commands, files, verdicts |
 //! | `ledgers` | the ledgers of coordination: what is planned, and what a wave brought (17) |
+//! | `names` | the public events of an event of the engine: what they are called, what they say, what they mean |
 //! | `notices` | public names and keys of what happens to notifications and dead letters |
 //! | `payload` | payloads: keys and values in a fixed order, and the pieces that several events share |
 //! | `sla` | public names and payloads of deadlines |
-//! | `turns` | public events and payloads of turns |
+//! | `turns` | what is told of turns |
 //! | `work` | work under its public names: what is asked, run, looked at or told for a run |
 
-mod approvals;
 mod asks;
-mod budget;
 mod explode;
 mod holds;
 mod human;
+mod judging;
 mod ledgers;
+mod names;
 mod notices;
 mod payload;
 mod sla;
@@ -42,6 +42,7 @@ use crate::domain::Timestamp;
 pub use explode::Exploder;
 pub use human::human_line;
 pub(super) use ledgers::no_progress;
+pub(super) use names::HAPPENINGS;
 pub(super) use payload::stop_cause;
 
 /// One event under its public name.

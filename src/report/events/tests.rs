@@ -11,6 +11,7 @@ use crate::engine::{
 };
 use crate::mission::{HoldKind, HoldPlan, Part};
 use crate::report::testing::{Mission, SCREENS, START, Scene, assert_fits, eventful, play_eventful};
+use crate::report::words::find;
 
 /// All variants. The match has no catch-all: a new variant does not compile until it has a name and a sample here.
 fn variant(event: &Event) -> &'static str {
@@ -347,4 +348,33 @@ fn holds_open_and_close_once() {
             _ => {}
         }
     }
+}
+
+/// The names that the reader of the journal gives: texts like `"run:moved"` in its sources.
+#[test]
+fn every_event_is_explained() {
+    let sources = [
+        include_str!("explode.rs"),
+        include_str!("names.rs"),
+        include_str!("names/task.rs"),
+        include_str!("judging.rs"),
+        include_str!("holds.rs"),
+        include_str!("work.rs"),
+        include_str!("work/tables.rs"),
+        include_str!("notices.rs"),
+        include_str!("sla.rs"),
+        include_str!("ledgers.rs"),
+    ];
+    let texts = sources.iter().flat_map(|source| source.split('"'));
+    let is_name = |text: &&str| {
+        text.contains(':')
+            && !text.starts_with(':')
+            && text
+                .split(':')
+                .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase()))
+    };
+    let names: Vec<&str> = texts.filter(is_name).collect();
+    assert!(names.len() > 60, "{names:?}");
+    let missing: Vec<&&str> = names.iter().filter(|name| find(name).is_none()).collect();
+    assert_eq!(missing, Vec::<&&str>::new());
 }

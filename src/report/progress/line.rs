@@ -205,7 +205,7 @@ impl Lines {
             Event::Budget(event) => of_budget(state, event),
             Event::Deadline(event) => of_deadline(state, event),
             Event::Notice(event) => of_notice(event),
-            Event::Work(..) => None,
+            _ => None,
         }
     }
 }

@@ -134,17 +134,10 @@ impl Exploder {
     /// What an event says beside that, under its own keys.
     pub(super) fn details(&self, event: &Event, rest: &[Event]) -> Payload {
         match event {
-            Event::Turn(
-                _,
-                TurnEvent::Started { .. }
-                | TurnEvent::RequestFailed { .. }
-                | TurnEvent::Finished { .. }
-                | TurnEvent::Lost
-                | TurnEvent::Adopted,
-            ) => self.turn_details(event),
-            Event::Ask(_, AskEvent::Requested { .. }) => self.ask_details(event),
-            Event::Ask(id, AskEvent::Replied { .. } | AskEvent::Failed { .. }) => {
-                let payload = self.ask_details(event).extend(asked_next(rest));
+            Event::Turn(turn, of) => self.turn_details(*turn, of),
+            Event::Ask(id, of @ AskEvent::Requested { .. }) => self.ask_details(*id, of),
+            Event::Ask(id, of) => {
+                let payload = self.ask_details(*id, of).extend(asked_next(rest));
                 payload.extend(self.why_in_vain(id.task, rest))
             }
             Event::Budget(BudgetEvent::Held { .. } | BudgetEvent::Released { .. }) => self.doer(event),
@@ -154,7 +147,7 @@ impl Exploder {
                 let payload = self.end_details(*task, *job, end, failure(*task, rest).is_some());
                 payload.extend(self.why_in_vain(*task, rest))
             }
-            Event::Task(task, TaskEvent::ApprovalUndecided { .. }) => self.undecided(*task, event),
+            Event::Task(task, of @ TaskEvent::ApprovalUndecided { .. }) => self.waiting_payload(*task, of),
             Event::Notice(event) => notice_details(&self.plan, &self.run_id, event),
             _ => self.audit_details(event),
         }
@@ -179,10 +172,11 @@ impl Exploder {
         if let Some(message) = failure(id, rest) {
             return Payload::default().with("error", message);
         }
-        let undecided = rest.iter().find(
-            |event| matches!(event, Event::Task(task, TaskEvent::ApprovalUndecided { .. }) if *task == id),
-        );
-        undecided.map_or_else(Payload::default, |event| self.undecided(id, event))
+        let undecided = rest.iter().find_map(|event| match event {
+            Event::Task(task, of @ TaskEvent::ApprovalUndecided { .. }) if *task == id => Some(of),
+            _ => None,
+        });
+        undecided.map_or_else(Payload::default, |of| self.waiting_payload(id, of))
     }
 
     fn kind_of_check(&self, task: TaskId, check: u32) -> &'static str {

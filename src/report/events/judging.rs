@@ -1,7 +1,8 @@
-//! Events of judging: checks, seats, verdicts.
+//! What is told of judging: commands, files, verdicts.
 
 use serde_json::Value;
 
+use super::payload::{Payload, facts, findings_of, scores};
 use crate::domain::{
     Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
 };
@@ -9,50 +10,13 @@ use crate::engine::Mark;
 use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
-use crate::report::events::payload::{Payload, facts, findings_of, scores};
 use crate::report::reviews::share;
 
-use super::{Exploder, Named};
+use super::explode::{Exploder, Named};
 
 impl Exploder {
-    pub(super) fn check_event(&self, event: &Event) -> Named {
-        match event {
-            Event::Task(task, TaskEvent::FilesChanged { paths, .. }) => {
-                ("files:changed", self.task(*task).with("files", paths.as_slice()))
-            }
-            Event::Task(task, TaskEvent::AcceptanceRecorded { files, checks }) => {
-                let payload = self.task(*task).with("files", facts(files));
-                ("acceptance:recorded", payload.with("checks", checks.as_slice()))
-            }
-            Event::Task(
-                task,
-                TaskEvent::Regressed {
-                    reason,
-                    files,
-                    behind,
-                    ahead_of,
-                    judged_again,
-                },
-            ) => {
-                let titles = |ids: &[TaskId]| -> Option<Vec<String>> {
-                    let titles = ids.iter().map(|id| self.plan.task(*id).title.to_string());
-                    (!ids.is_empty()).then(|| titles.collect())
-                };
-                let payload = self.task(*task).with("reason", reason.as_str());
-                let payload = payload.maybe("files", (!files.is_empty()).then(|| facts(files)));
-                let payload = payload.maybe("behind", titles(behind));
-                let payload = payload.maybe("aheadOf", titles(ahead_of));
-                (
-                    "task:regressed",
-                    payload.maybe("judgedAgain", titles(judged_again)),
-                )
-            }
-            _ => unreachable!("name() sends only events of accepted files here"),
-        }
-    }
-
     /// What is told of an audit.
-    pub(in crate::report::events) fn audit_details(&self, event: &Event) -> Payload {
+    pub(super) fn audit_details(&self, event: &Event) -> Payload {
         match event {
             Event::Run(RunEvent::AuditRequested { number }) => Payload::default().with("number", *number),
             Event::Run(RunEvent::AuditFinished {
@@ -74,7 +38,7 @@ impl Exploder {
     }
 
     /// What is told of a command that is to be run, and of files that are to be looked at.
-    pub(in crate::report::events) fn job_details(&self, task: TaskId, job: Job) -> Payload {
+    pub(super) fn job_details(&self, task: TaskId, job: Job) -> Payload {
         match job {
             Job::Scan { then, .. } => {
                 let again = (then == AfterScan::Repeat).then_some(true);
@@ -95,13 +59,7 @@ impl Exploder {
     }
 
     /// What is told of its end, `is_failed` where what it brought does not count.
-    pub(in crate::report::events) fn end_details(
-        &self,
-        task: TaskId,
-        job: Job,
-        end: &JobEnd,
-        is_failed: bool,
-    ) -> Payload {
+    pub(super) fn end_details(&self, task: TaskId, job: Job, end: &JobEnd, is_failed: bool) -> Payload {
         match (job, end) {
             (Job::Artifacts(_), JobEnd::Seen { files, .. }) => {
                 self.job_details(task, job).with("files", facts(files))
@@ -160,13 +118,12 @@ impl Exploder {
     }
 
     /// What a stage behind the verification is called.
-    pub(in crate::report::events) fn step_name(&self, task: TaskId, step: Step) -> &str {
+    pub(super) fn step_name(&self, task: TaskId, step: Step) -> &str {
         self.plan.task(task).step_name(step)
     }
 
-    pub(super) fn stage_verdict(&self, report: &StageReport, rest: &[Event]) -> Vec<Named> {
-        let verdict = self
-            .task(report.task)
+    pub(super) fn stage_verdict(&self, report: &StageReport) -> Payload {
+        self.task(report.task)
             .with("attempt", report.attempt)
             .with("stage", report.stage.as_str())
             .maybe("name", report.name.as_deref())
@@ -180,22 +137,26 @@ impl Exploder {
             .maybe("confidence", report.confidence.map(share))
             .maybe("criteria", self.criteria(report))
             .maybe("relaxed", (report.mark == Some(Mark::Relaxed)).then_some(true))
-            .with("findings", findings_of(&report.findings));
-        let mut named = vec![("stage:verdict", verdict)];
-        if let Some(passed) = assessed(report, rest) {
-            let message = report.findings.iter().map(|finding| finding.description.as_str());
-            let message = message.collect::<Vec<_>>().join("; ");
-            let complete = self
-                .task(report.task)
-                .with("attempt", report.attempt)
-                .with("passed", passed)
-                .with("scores", scores(&report.dimensions))
-                .maybe("globalScore", report.points.map(Points::score_f64))
-                .maybe("points", report.points.map(Points::to_f64))
-                .with("message", message);
-            named.push(("assessment:complete", complete));
-        }
-        named
+            .with("findings", findings_of(&report.findings))
+    }
+
+    /// The assessment of an attempt, where a verdict ends it.
+    pub(super) fn assessment(&self, of: &TaskEvent, rest: &[Event]) -> Option<Named> {
+        let TaskEvent::StageVerdict(report) = of else {
+            return None;
+        };
+        let passed = assessed(report, rest)?;
+        let message = report.findings.iter().map(|finding| finding.description.as_str());
+        let message = message.collect::<Vec<_>>().join("; ");
+        let complete = self
+            .task(report.task)
+            .with("attempt", report.attempt)
+            .with("passed", passed)
+            .with("scores", scores(&report.dimensions))
+            .maybe("globalScore", report.points.map(Points::score_f64))
+            .maybe("points", report.points.map(Points::to_f64))
+            .with("message", message);
+        Some(("assessment:complete", complete))
     }
 
     /// The criteria of a verification with their grades; `None` for other stages.

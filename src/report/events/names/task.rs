@@ -1,0 +1,337 @@
+//! The public events of what happens to the standing of a task. The names are one list, which has every event; what one
+//! says beside the task and its name stands in one of three matches, by subject.
+
+use crate::domain::{
+    AttemptKind, Cause, FailureMode, Phase, Points, QualityFlag, StageKey, TaskId, Timestamp,
+};
+use crate::engine::{DeferralReason, Event, TaskEvent};
+use crate::report::events::asks::probe_rows;
+use crate::report::events::explode::{Exploder, Named};
+use crate::report::events::judging::flag_in;
+use crate::report::events::ledgers::no_progress;
+use crate::report::events::payload::{Payload, facts, findings_of};
+use crate::report::ids::task_key;
+
+use super::Meaning;
+
+/// The state of a task, its attempts and questions.
+pub(super) const STANDING: &[Meaning] = &[
+    (
+        "task:transition",
+        "A task moved from one status to another; `reason` says why.",
+    ),
+    (
+        "task:execute|task:fix|task:retry",
+        "An attempt is planned: the first one, one that corrects, one from the beginning.",
+    ),
+    (
+        "task:retry:blocked",
+        "Another attempt was due and is not made; the reason says why.",
+    ),
+    (
+        "task:question|task:answered",
+        "An agent asked something about its task; it got an answer.",
+    ),
+    ("task:timeout", "A turn took longer than it may and was ended."),
+    ("task:nudge", "The worker was told what its finish gate misses."),
+    ("task:superseded", "A fixup has made up for the task."),
+    (
+        "task:regressed",
+        "Accepted work does not stand any more; the transition beside it says whether it is done again.",
+    ),
+    (
+        "task:window|task:backoff|task:queued|task:released",
+        "A task waits without a slot: for a limit that resets, for a pause between attempts, for a free slot; it goes on.",
+    ),
+    (
+        "task:escalated|authority:cues",
+        "An agent says that what it was told does not hold, or three waves in a row brought nothing; a text speaks with authority, and in a prompt the agent was told to weigh it.",
+    ),
+    (
+        "task.eval.unparsed",
+        "No score could be read from the reply of an evaluation, twice.",
+    ),
+    (
+        "task.forceAccept",
+        "Work below the bar was accepted because no attempt is left and the mission says so.",
+    ),
+];
+
+/// What is said of its work.
+pub(super) const JUDGING: &[Meaning] = &[
+    (
+        "agent:fallback",
+        "Another judge is asked, because the first one cannot be reached.",
+    ),
+    (
+        "files:noted|files:changed",
+        "What stands in the files that a turn is held against is on record; files that were judged have changed since.",
+    ),
+    (
+        "protection:noted|stage:voided",
+        "The scripts that judge are on record; a verdict does not count, because a protected file was changed while it was made.",
+    ),
+    ("acceptance:recorded", "What work was accepted for is on record."),
+    ("stage:verdict", "A stage of judging came to a verdict."),
+    (
+        "assessment:complete",
+        "An attempt has its verdict, with score and dimensions.",
+    ),
+    (
+        "probes:made|handoff:recorded",
+        "Acceptance criteria were cut into probes; what was handed over to the grader is on record.",
+    ),
+    (
+        "verification:routed",
+        "The verdict of a verification led to another task.",
+    ),
+];
+
+/// What other tasks mean for it.
+pub(super) const OTHERS: &[Meaning] = &[
+    (
+        "deadlock:detected|deadlock:resolving|deadlock:resolved|deadlock:unresolvable",
+        "Tasks cannot go on because a dependency failed; somebody is asked; there is a way on; there is none.",
+    ),
+    (
+        "delegation:requested|delegation:refused",
+        "An agent delegates work; that is refused, with the reason.",
+    ),
+    (
+        "delegation:drift|storedHash",
+        "A sub-task begins, and its text or that of the task that delegated it is not what it was when it was delegated: the digest on record and the one made anew differ.",
+    ),
+];
+
+impl Exploder {
+    pub(super) fn task_event(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<Named> {
+        Some((name(of)?, self.task_payload(task, of, rest)))
+    }
+
+    /// What is told of a task; more than the task where the event says more than its name.
+    fn task_payload(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Payload {
+        let told = self.task(task);
+        match of {
+            TaskEvent::Transition {
+                from,
+                to,
+                phase,
+                mode,
+                flag,
+                reason,
+            } => told
+                .with("from", from.as_str())
+                .with("to", to.as_str())
+                .maybe("phase", phase.map(Phase::as_str))
+                .maybe("mode", mode.map(FailureMode::as_str))
+                .maybe("qualityFlag", flag.map(QualityFlag::as_str))
+                .maybe("reason", reason.as_deref()),
+            TaskEvent::AttemptPlanned { attempt, kind } => {
+                self.counted_attempts(task, *kind).with("attemptNumber", *attempt)
+            }
+            TaskEvent::StageVerdict(report) => self.stage_verdict(report),
+            TaskEvent::StageVoided(voided) => told
+                .with("what", voided.work.describe())
+                .with("changed", voided.changed.clone())
+                .with("restored", voided.restored.clone())
+                .with("shared", voided.shared),
+            TaskEvent::FilesChanged { paths, .. } => told.with("files", paths.as_slice()),
+            TaskEvent::AcceptanceRecorded { files, checks } => {
+                told.with("files", facts(files)).with("checks", checks.as_slice())
+            }
+            TaskEvent::Regressed {
+                reason,
+                files,
+                behind,
+                ahead_of,
+                judged_again,
+            } => {
+                let titles = |ids: &[TaskId]| (!ids.is_empty()).then(|| self.titles(ids));
+                told.with("reason", reason.as_str())
+                    .maybe("files", (!files.is_empty()).then(|| facts(files)))
+                    .maybe("behind", titles(behind))
+                    .maybe("aheadOf", titles(ahead_of))
+                    .maybe("judgedAgain", titles(judged_again))
+            }
+            TaskEvent::Nudged { missing, .. } => told.with("missing", findings_of(missing)),
+            TaskEvent::Probed { probes } => told.with("probes", probe_rows(probes)),
+            TaskEvent::ForceAccepted { points, message } => told
+                .with("qualityFlag", flag_in(rest, task).as_str())
+                .maybe("points", points.map(Points::to_f64))
+                .maybe("score", points.map(Points::score_f64))
+                .with("message", message.as_str()),
+            _ => self.waiting_payload(task, of),
+        }
+    }
+
+    /// What is told of what holds a task up: a person, an answer, a moment.
+    pub(in crate::report::events) fn waiting_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
+        let told = self.task(task);
+        match of {
+            TaskEvent::Question {
+                question,
+                detected,
+                call: None,
+            } => told
+                .with("question", question.as_str())
+                .with("detected", *detected),
+            TaskEvent::Question { question, .. } => told.with("call", question.as_str()),
+            TaskEvent::Answered { answer, by, .. } => {
+                told.with("answer", answer.as_str()).with("by", by.as_str())
+            }
+            TaskEvent::ApprovalRequested {
+                number,
+                reason,
+                cause,
+                stage,
+                message,
+                gate,
+                expires,
+            } => {
+                let step = stage.and_then(StageKey::step);
+                self.approval_of(task, *number)
+                    .with("missionId", &*self.run_id)
+                    .with("reason", reason.as_str())
+                    .maybe("gateName", gate.as_deref())
+                    .maybe("cause", cause.map(Cause::as_str))
+                    .maybe("stage", stage.map(|at| at.stage().as_str()))
+                    .maybe("name", step.map(|step| self.step_name(task, step)))
+                    .with("message", message.as_str())
+                    .maybe("expires", expires.map(Timestamp::to_rfc3339))
+            }
+            TaskEvent::ApprovalUndecided {
+                number,
+                message,
+                again,
+                ..
+            } => self
+                .approval_of(task, *number)
+                .with("decision", "undecided")
+                .with("reason", message.as_str())
+                .maybe("again", again.map(Timestamp::to_rfc3339)),
+            TaskEvent::ApprovalTimedOut { number } => self.approval_of(task, *number).with("action", "wait"),
+            TaskEvent::ApprovalResolved {
+                number,
+                resolution,
+                by,
+            } => self
+                .approval_of(task, *number)
+                .with("status", resolution.as_str())
+                .with("resolvedBy", by.as_str()),
+            TaskEvent::RetryBlocked { reason } => told.with("reason", reason.as_str()),
+            TaskEvent::Deferred(deferral) if deferral.why != DeferralReason::Slot => told
+                .with("until", deferral.until.to_rfc3339())
+                .with("message", deferral.message.as_str()),
+            _ => self.others_payload(task, of),
+        }
+    }
+
+    /// What is told of what other tasks and other agents mean for a task.
+    fn others_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
+        let told = self.task(task);
+        match of {
+            TaskEvent::EdgeTaken {
+                edge,
+                to,
+                visit,
+                left,
+                stopped,
+                kept: _,
+            } => told
+                .with("edge", edge.as_str())
+                .with("to", &*self.plan.task(*to).title)
+                .with("visit", *visit)
+                .with("notTaken", self.titles(left))
+                .with("stopped", self.titles(stopped)),
+            TaskEvent::FellBack {
+                from,
+                to,
+                class,
+                message,
+            } => told
+                .with("agentName", self.agent_name(*from))
+                .with("insteadName", self.agent_name(*to))
+                .failure(*class, Some(message)),
+            TaskEvent::Superseded { by } => told.with("by", &*self.plan.task(*by).title),
+            TaskEvent::DeadlockDetected { dependency } => self
+                .failed_dependency(task, *dependency)
+                .with("taskIds", vec![task_key(task)])
+                .with("resolvableCount", u32::from(self.is_resolvable(task))),
+            TaskEvent::DependencyResolved {
+                dependency,
+                way,
+                note,
+            } => self
+                .failed_dependency(task, *dependency)
+                .with("action", way.as_str())
+                .with("reason", note.as_str()),
+            TaskEvent::DependencyFailed { dependency } => {
+                let reason = format!("dependency '{}' failed", self.plan.task(*dependency).title);
+                self.failed_dependency(task, *dependency).with("reason", reason)
+            }
+            TaskEvent::NoProgress { waves } => told
+                .with("kind", "no_progress")
+                .with("evidence", no_progress(*waves)),
+            TaskEvent::DelegationRequested { sub_tasks } => {
+                let titles = sub_tasks.iter().map(|sub_task| sub_task.title.as_str());
+                told.with("tasks", titles.collect::<Vec<&str>>())
+            }
+            TaskEvent::DelegationRefused { title, reason } => told
+                .with("refused", title.as_str())
+                .with("reason", reason.as_str()),
+            TaskEvent::DelegationDrift { stored, now } => told
+                .with("storedHash", stored.to_string())
+                .with("chainHash", now.to_string()),
+            _ => told,
+        }
+    }
+}
+
+/// What happens to the standing of a task; `None` where what is asked, or run, for it tells it.
+fn name(of: &TaskEvent) -> Option<&'static str> {
+    Some(match of {
+        TaskEvent::Transition { .. } => "task:transition",
+        TaskEvent::AttemptPlanned { kind, .. } => match kind {
+            AttemptKind::Execute => "task:execute",
+            AttemptKind::Fix => "task:fix",
+            AttemptKind::Retry => "task:retry",
+        },
+        TaskEvent::StageVerdict(_) => "stage:verdict",
+        TaskEvent::StageVoided(_) => "stage:voided",
+        TaskEvent::FilesChanged { .. } => "files:changed",
+        TaskEvent::AcceptanceRecorded { .. } => "acceptance:recorded",
+        TaskEvent::Regressed { .. } => "task:regressed",
+        TaskEvent::Superseded { .. } => "task:superseded",
+        TaskEvent::Nudged { .. } => "task:nudge",
+        TaskEvent::Probed { .. } => "probes:made",
+        TaskEvent::EvalUnparsed => "task.eval.unparsed",
+        TaskEvent::ForceAccepted { .. } => "task.forceAccept",
+        TaskEvent::FellBack { .. } => "agent:fallback",
+        TaskEvent::Question { call: None, .. } => "task:question",
+        TaskEvent::Question { .. } => "tool:asked",
+        TaskEvent::Answered { .. } => "task:answered",
+        TaskEvent::ApprovalRequested { .. } => "approval:requested",
+        TaskEvent::ApprovalTimedOut { .. } => "approval:timeout",
+        TaskEvent::ApprovalResolved { .. } => "approval:resolved",
+        TaskEvent::RetryBlocked { .. } => "task:retry:blocked",
+        TaskEvent::DeadlockDetected { .. } => "deadlock:detected",
+        TaskEvent::DependencyResolved { .. } => "deadlock:resolved",
+        TaskEvent::DependencyFailed { .. } => "deadlock:unresolvable",
+        TaskEvent::NoProgress { .. } => "task:escalated",
+        TaskEvent::EdgeTaken { .. } => "verification:routed",
+        TaskEvent::Deferred(deferral) => match deferral.why {
+            DeferralReason::Window => "task:window",
+            DeferralReason::BackOff => "task:backoff",
+            DeferralReason::Slot => "task:queued",
+        },
+        TaskEvent::Released => "task:released",
+        TaskEvent::DelegationRequested { .. } => "delegation:requested",
+        TaskEvent::DelegationRefused { .. } => "delegation:refused",
+        TaskEvent::DelegationDrift { .. } => "delegation:drift",
+        TaskEvent::StageOpened { .. }
+        | TaskEvent::StageFailed { .. }
+        | TaskEvent::ApprovalUndecided { .. } => {
+            return None;
+        }
+    })
+}
