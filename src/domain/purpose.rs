@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Stage, Step, TaskId};
+use super::{Stage, StageKey, TaskId};
 
 /// What an agent is asked about. The journal names it by its code; variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,12 +50,12 @@ pub enum Purpose {
         #[serde(rename = "r")]
         round: u32,
     },
-    /// What a stage behind the verification says of the work (sections 6.7 and 15).
+    /// What a further stage says of the work (sections 6.7 and 15).
     #[serde(rename = "s")]
     Scrutinise {
         /// Which one.
         #[serde(rename = "s")]
-        step: Step,
+        step: StageKey,
         /// Its round, from 1.
         #[serde(rename = "r")]
         round: u32,
@@ -85,7 +85,7 @@ impl Purpose {
 
     /// Which of several stages of that kind it is.
     #[must_use]
-    pub fn step(self) -> Option<Step> {
+    pub fn step(self) -> Option<StageKey> {
         match self {
             Self::Scrutinise { step, .. } => Some(step),
             _ => None,

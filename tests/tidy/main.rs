@@ -22,21 +22,21 @@ use sources::{File, Sources};
 const CEILINGS: &[(&str, usize)] = &[
     ("code lines: agents", 4_605),
     ("code lines: cli", 8_979),
-    ("code lines: domain", 1_755),
+    ("code lines: domain", 1_774),
     ("code lines: engine", 13_346),
     ("code lines: judging", 4_731),
     ("code lines: supervisor", 3_596),
     ("code lines: lib", 21),
     ("code lines: main", 4),
-    ("code lines: mission", 11_297),
-    ("code lines: report", 13_924),
-    ("code lines: review", 2_676),
-    ("code lines: runtime", 10_602),
+    ("code lines: mission", 11_295),
+    ("code lines: report", 13_887),
+    ("code lines: review", 2_670),
+    ("code lines: runtime", 10_590),
     ("code lines: store", 2_463),
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_178),
-    ("code lines: the core", 34_288),
-    ("code lines: all", 79_177),
+    ("code lines: the core", 34_289),
+    ("code lines: all", 79_173),
     ("largest circle of imports: agents", 9),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
@@ -62,7 +62,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("lines: src/report/plan/human.rs, task_lines", 76),
     ("lines: src/report/plan/mod.rs, of", 75),
     ("lines: src/report/progress/line/run.rs, of_run", 78),
-    ("lines: src/report/progress/line/task.rs, of_task", 78),
+    ("lines: src/report/progress/line/task.rs, of_task", 74),
     ("lines: src/report/progress/live.rs, observe", 76),
     ("lines: src/report/progress/verbose.rs, of_event", 76),
     ("lines: src/report/status.rs", 649),
@@ -138,8 +138,8 @@ const OLD_EVENTS: [&str; 8] = [
 const NOT_OF_STAGES: [&str; 5] = ["FailureClass", "Money", "Timestamp", "Millis", "not_before"];
 
 /// What the life cycle of work never names: the stages that it is for, what they say, what follows from that.
-const NOT_OF_WORK: [&str; 9] =
-    ["stages", "Stage", "StageKey", "StagePlan", "OpenStage", "Step", "Judging", "Verdict", "Points"];
+const NOT_OF_WORK: [&str; 8] =
+    ["stages", "Stage", "StageKey", "StagePlan", "OpenStage", "Judging", "Verdict", "Points"];
 
 /// Types that have another name in the glossary of the code.
 const OLD_TYPES: &[&str] = &[

@@ -65,6 +65,7 @@ impl Exploder {
             .maybe(
                 "name",
                 stage
+                    .filter(|_| *cause != Some(Cause::Exhausted))
                     .and_then(StageKey::step)
                     .map(|step| self.step_name(*task, step)),
             )
