@@ -21,7 +21,7 @@
 //! | `purpose` | what an agent is asked, and what it may answer: the one table of purposes (13) |
 //! | `request` | intake: how far a request for work has come (16) |
 //! | `score` | scores and bars in exact decimal arithmetic (2) |
-//! | `stages` | the stages behind the verification: the mission's own, red team, vision check (6.7 to 6.9, 15) |
+//! | `stages` | the stages of judging: a row for each kind, and what names one of a task's (6, 15) |
 //! | `verdict` | what judging yields: verdicts, findings, scored dimensions (1, 2) |
 
 mod answer;
@@ -59,8 +59,8 @@ pub use outcome::{Gravity, OutcomeClass};
 pub use purpose::{Answer, AskId, Purpose, SeatPlace};
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, Points};
-pub use stages::{Opinion, StageKey, Step};
+pub use stages::{Opinion, Stage, StageKey, StageReply};
 pub use verdict::{
     Addressed, Cause, CriterionGrade, DeclaredVerdict, Dimension, DimensionScore, Finding, PriorAnswer,
-    Severity, Stage, Verdict,
+    Severity, Verdict,
 };

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     DimensionScore, Finding, FindingsReport, Opinion, Points, PriorAnswer, Probe, RubricReply, Stage,
-    StageKey, Step, TaskId,
+    StageKey, TaskId,
 };
 
 /// What an agent is asked about. The journal names it by its code; variants are only ever added.
@@ -57,12 +57,12 @@ pub enum Purpose {
         #[serde(rename = "r")]
         round: u32,
     },
-    /// What a stage behind the verification says of the work (sections 6.7 and 15).
+    /// What a further stage says of the work (sections 6.7 and 15).
     #[serde(rename = "s")]
     Scrutinise {
         /// Which one.
         #[serde(rename = "s")]
-        step: Step,
+        step: StageKey,
         /// Its round, from 1.
         #[serde(rename = "r")]
         round: u32,
@@ -76,7 +76,7 @@ impl Purpose {
             Self::Score(place) => ("score", Some((StageKey::Of(Stage::Judge), place.round))),
             Self::Grade { round } => ("grade", Some((StageKey::Of(Stage::Verification), round))),
             Self::Decompose { round } => ("decompose", Some((StageKey::Of(Stage::Verification), round))),
-            Self::Scrutinise { step, round } => (step.as_str(), Some((StageKey::Step(step), round))),
+            Self::Scrutinise { step, round } => (step.as_str(), Some((step, round))),
             Self::Confirm => ("confirm", None),
             Self::Answer => ("answer", None),
             Self::Resolve { .. } => ("resolve", None),
@@ -104,7 +104,7 @@ impl Purpose {
 
     /// Which of several stages of that kind it is.
     #[must_use]
-    pub fn step(self) -> Option<Step> {
+    pub fn step(self) -> Option<StageKey> {
         self.asked_by()?.0.step()
     }
 

@@ -1,83 +1,169 @@
-//! What judges work behind its verification (semantics, sections 6.7 to 6.9 and 15): the mission's own stages, the red
-//! team, the vision check.
+//! The stages of judging an attempt (semantics, sections 6 to 10 and 15): a row for each kind, and what names one of those
+//! of a task.
 
-use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::fmt;
 
-use super::{DeclaredVerdict, Finding, PriorAnswer, Stage};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One of them.
+use super::{DeclaredVerdict, Finding, PriorAnswer};
+
+/// A kind of stage (section 6). The order of the variants is the order of judging: comparisons and pipelines go by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Step {
-    /// One of the task's `stages`, by position.
-    #[serde(rename = "s")]
-    Stage(u32),
-    /// The red team.
-    #[serde(rename = "r")]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Exit status and the agent's own error.
+    Outcome,
+    /// Cheap checks that need no judge.
+    Preflight,
+    /// The agent's own obligations before it may call itself finished.
+    Finish,
+    /// Declared, deterministic checks.
+    Checks,
+    /// Panel or evaluation.
+    Judge,
+    /// Rubric, probes, confidence.
+    Verification,
+    /// One of the mission's own further stages.
+    Stages,
+    /// An agent that attacks the work.
+    #[serde(alias = "r")]
     RedTeam,
-    /// The vision check.
-    #[serde(rename = "v")]
+    /// A check of screenshots.
+    #[serde(alias = "v")]
     Vision,
+    /// The last look at what was accepted.
+    Audit,
 }
 
-impl Step {
-    /// The stage that its verdict is one of.
-    #[must_use]
-    pub fn stage(self) -> Stage {
+/// What a further stage brings about the work, and with that what follows where it brings nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StageReply {
+    /// An opinion with a verdict. Without one the work is kept out.
+    Opinion,
+    /// Findings, from which the verdict follows. Without them the work goes on, and that is on record.
+    Findings,
+}
+
+impl Stage {
+    /// The row of the kind: its name as written in JSON and in spool files, and what it brings if it is a further stage, one
+    /// that asks an agent or a command of its own in the way that all of them have in common.
+    const fn row(self) -> (&'static str, Option<StageReply>) {
         match self {
-            Self::Stage(_) => Stage::Stages,
-            Self::RedTeam => Stage::RedTeam,
-            Self::Vision => Stage::Vision,
+            Self::Outcome => ("outcome", None),
+            Self::Preflight => ("preflight", None),
+            Self::Finish => ("finish", None),
+            Self::Checks => ("checks", None),
+            Self::Judge => ("judge", None),
+            Self::Verification => ("verification", None),
+            Self::Stages => ("stages", Some(StageReply::Opinion)),
+            Self::RedTeam => ("redTeam", Some(StageReply::Findings)),
+            Self::Vision => ("vision", Some(StageReply::Findings)),
+            Self::Audit => ("audit", None),
         }
     }
 
-    /// Whether the work is kept out as long as it has no verdict. Without the report of another one the work goes on, and
-    /// that is on record.
-    pub fn closes(self) -> bool {
-        match self {
-            Self::Stage(_) => true,
-            Self::RedTeam | Self::Vision => false,
-        }
+    /// The name as written in JSON and in spool files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// What a further stage brings; `None` for any other one.
+    #[must_use]
+    pub const fn reply(self) -> Option<StageReply> {
+        self.row().1
+    }
+
+    /// Whether it is a further stage.
+    #[must_use]
+    pub const fn is_further(self) -> bool {
+        self.reply().is_some()
+    }
+}
+
+/// What names one stage of a task's judging among all of them, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(untagged)]
+pub enum StageKey {
+    /// The stage of a kind that there is at most once.
+    Of(Stage),
+    /// One of the task's `stages`, by position.
+    #[serde(deserialize_with = "position")]
+    Own(u32),
+}
+
+impl StageKey {
+    /// Its kind.
+    #[must_use]
+    pub const fn stage(self) -> Stage {
+        self.place().0
+    }
+
+    /// The same, if it is a further stage.
+    #[must_use]
+    pub fn step(self) -> Option<Self> {
+        self.stage().is_further().then_some(self)
     }
 
     /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Stage(_) => "stage",
-            Self::RedTeam => "redTeam",
-            Self::Vision => "vision",
+            Self::Of(stage) => stage.as_str(),
+            Self::Own(_) => "stage",
+        }
+    }
+
+    const fn place(self) -> (Stage, Option<u32>) {
+        match self {
+            Self::Of(stage) => (stage, None),
+            Self::Own(n) => (Stage::Stages, Some(n)),
         }
     }
 }
 
-/// What names one stage of a task's judging among all of them, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum StageKey {
-    /// A stage that there is at most once.
-    Of(Stage),
-    /// One of those behind the verification.
-    Step(Step),
+impl Ord for StageKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().cmp(&other.place())
+    }
 }
 
-impl StageKey {
-    /// Its kind.
-    #[must_use]
-    pub fn stage(self) -> Stage {
-        match self {
-            Self::Of(stage) => stage,
-            Self::Step(step) => step.stage(),
-        }
+impl PartialOrd for StageKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
+}
 
-    /// Which of those behind the verification.
-    #[must_use]
-    pub fn step(self) -> Option<Step> {
+impl fmt::Display for StageKey {
+    /// `stages.0`: how it stands in the names of its files, unlike any other of its task.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.stage().as_str())?;
         match self {
-            Self::Of(_) => None,
-            Self::Step(step) => Some(step),
+            Self::Of(_) => Ok(()),
+            Self::Own(n) => write!(f, ".{n}"),
         }
     }
+}
+
+impl Serialize for StageKey {
+    /// Two kinds have had a shorter word in the journal from the beginning.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Own(n) => to.serialize_newtype_variant("StageKey", 1, "s", n),
+            Self::Of(Stage::RedTeam) => to.serialize_str("r"),
+            Self::Of(Stage::Vision) => to.serialize_str("v"),
+            Self::Of(stage) => stage.serialize(to),
+        }
+    }
+}
+
+fn position<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    #[derive(Deserialize)]
+    struct Own {
+        s: u32,
+    }
+    Own::deserialize(from).map(|own| own.s)
 }
 
 /// What a stage says about the work.
@@ -95,4 +181,41 @@ pub struct Opinion {
     /// What it answered for the points of the review before.
     #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
     pub prior: Vec<PriorAnswer>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_stand_in_the_order_of_their_kinds_and_then_of_the_file() {
+        let mut keys = [
+            StageKey::Of(Stage::Vision),
+            StageKey::Own(1),
+            StageKey::Of(Stage::Judge),
+            StageKey::Own(0),
+            StageKey::Of(Stage::Verification),
+        ];
+        keys.sort();
+        assert_eq!(
+            keys.map(|key| key.to_string()),
+            ["judge", "verification", "stages.0", "stages.1", "vision"]
+        );
+    }
+
+    #[test]
+    fn a_journal_keeps_its_words_for_stages() {
+        for (key, text) in [
+            (StageKey::Own(2), r#"{"s":2}"#),
+            (StageKey::Of(Stage::RedTeam), r#""r""#),
+            (StageKey::Of(Stage::Vision), r#""v""#),
+            (StageKey::Of(Stage::Judge), r#""judge""#),
+        ] {
+            assert_eq!(serde_json::to_string(&key).unwrap(), text);
+            assert_eq!(serde_json::from_str::<StageKey>(text).unwrap(), key);
+        }
+        // Where attempts were used up, the kind stands instead of the stage.
+        let kind: StageKey = serde_json::from_str(r#""red_team""#).unwrap();
+        assert_eq!(kind, StageKey::Of(Stage::RedTeam));
+    }
 }

@@ -147,65 +147,6 @@ impl Cause {
     }
 }
 
-/// One step of judging an attempt (section 6). The order of the variants is the order of judging: comparisons go by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// Exit status and the agent's own error.
-    Outcome,
-    /// Cheap checks that need no judge.
-    Preflight,
-    /// The agent's own obligations before it may call itself finished.
-    Finish,
-    /// Declared, deterministic checks.
-    Checks,
-    /// Panel or evaluation.
-    Judge,
-    /// Rubric, probes, confidence.
-    Verification,
-    /// One of the mission's own further stages.
-    Stages,
-    /// An agent that attacks the work.
-    RedTeam,
-    /// A check of screenshots.
-    Vision,
-    /// The last look at what was accepted.
-    Audit,
-}
-
-impl Stage {
-    /// Whether it is one of the stages behind the verification (6.7 to 6.9).
-    pub fn is_behind_verification(self) -> bool {
-        match self {
-            Self::Stages | Self::RedTeam | Self::Vision => true,
-            Self::Outcome
-            | Self::Preflight
-            | Self::Finish
-            | Self::Checks
-            | Self::Judge
-            | Self::Verification
-            | Self::Audit => false,
-        }
-    }
-
-    /// The name as written in JSON and in spool files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Outcome => "outcome",
-            Self::Preflight => "preflight",
-            Self::Finish => "finish",
-            Self::Checks => "checks",
-            Self::Judge => "judge",
-            Self::Verification => "verification",
-            Self::Stages => "stages",
-            Self::RedTeam => "redTeam",
-            Self::Vision => "vision",
-            Self::Audit => "audit",
-        }
-    }
-}
-
 /// How one criterion of a verification fared (section 10).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Answer, CriterionGrade, Step, TaskId};
+use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
 use super::payload::{CheckResult, FileFact};
@@ -27,9 +27,9 @@ pub enum Job {
     Check(u32),
     /// The criteria are graded by plain facts, in this round.
     Grade(u32),
-    /// A stage behind the verification that needs no agent, in this round; in round 0 a vision check looks which of its
+    /// A further stage that needs no agent, in this round; in round 0 a vision check looks which of its
     /// screenshots are there.
-    Stage(Step, u32),
+    Stage(StageKey, u32),
     /// A command is asked whether the task may start.
     Approver {
         /// Which approval, by its number within the task.

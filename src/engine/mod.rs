@@ -131,9 +131,13 @@ pub use work::id::{TaskWork, WorkId};
 pub use work::policy::{AfterCrash, WorkKind, policy};
 pub use work::retry::{FailedTry, Retry, Tries};
 
-/// Why a stage behind the verification will not be asked about a task, where that is known beforehand.
+/// Why a further stage will not be asked about a task, where that is known beforehand.
 #[must_use]
-pub fn not_asked(state: &State, task: crate::domain::TaskId, step: crate::domain::Step) -> Option<String> {
+pub fn not_asked(
+    state: &State,
+    task: crate::domain::TaskId,
+    step: crate::domain::StageKey,
+) -> Option<String> {
     stages::not_asked(&state.plan, task, step)
 }
 

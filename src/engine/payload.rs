@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     AgentId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points,
-    RunId, Stage, StageKey, TaskId, Timestamp, Verdict,
+    RunId, Stage, StageKey, StageReply, TaskId, Timestamp, Verdict,
 };
 use crate::engine::mark::Mark;
 use crate::mission::RunOptions;
@@ -457,7 +457,7 @@ pub struct StageReport {
     /// The model of its judge, as the provider returned it. Of a panel the seats have it.
     #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// For a stage behind the verification: the agent that was asked last. `None` where none was, and in older journals.
+    /// For a further stage: the agent that was asked last. `None` where none was, and in older journals.
     #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<AgentId>,
 }
@@ -503,9 +503,7 @@ impl StageReport {
     pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
         let by_itself = match (self.verdict, self.cause) {
             (Verdict::Skip, Some(Cause::Unmet | Cause::Breaker | Cause::Changed)) => Some(Mark::Unverified),
-            (Verdict::Fault, _) if matches!(self.stage, Stage::RedTeam | Stage::Vision) => {
-                Some(Mark::Faulted)
-            }
+            (Verdict::Fault, _) if self.stage.reply() == Some(StageReply::Findings) => Some(Mark::Faulted),
             (Verdict::Fail, Some(Cause::Unparsed)) => Some(Mark::Indeterminate),
             (Verdict::Refer, Some(cause)) if cause.is_of_judges() => Some(Mark::Indeterminate),
             _ => None,

@@ -21,7 +21,7 @@
 //! | `protected` | programs and files that judging commands name: what the work is judged by (22) |
 //! | `question` | whether what an agent said instead of working may be a question (5) |
 //! | `rubric` | grading by a rubric: what a judge said, held against the rubric; its bar (10) |
-//! | `stages` | what stages behind the verification say, and what findings lead to (6.7, 15) |
+//! | `stages` | what further stages say, and what findings lead to (6.7, 15) |
 //! | `triage` | reading what an agent says about a request for work (16) |
 //! | `verification` | what the grades of a task's criteria mean, and what they must reach (10) |
 

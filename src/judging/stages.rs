@@ -1,4 +1,4 @@
-//! What stages behind the verification say, and what findings lead to (semantics, sections 6.7 and 15).
+//! What further stages say, and what findings lead to (semantics, sections 6.7 and 15).
 //!
 //! Two forms of reply: a stage gives a verdict with its reasons, a red team gives findings and no verdict, because what
 //! follows from them is not its business. Its report is read finding by finding: what can be read of it counts, whatever

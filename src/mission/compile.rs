@@ -305,7 +305,7 @@ impl Compiler<'_> {
         ];
         let behind = match is_verification {
             true => Vec::new(),
-            false => self.scrutiny.pipeline(&task.stages, &self.agents),
+            false => self.scrutiny.pipeline(task, &self.agents),
         };
         before.into_iter().flatten().chain(behind).collect()
     }

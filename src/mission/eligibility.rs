@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::domain::{AgentId, Step, TaskId};
+use crate::domain::{AgentId, Stage, StageKey, TaskId};
 
 use super::independence::{Dependence, ModelIdentity};
 use super::model::{Adapter, Independence};
@@ -112,12 +112,12 @@ pub fn candidates(
     plan: &Plan,
     task: TaskId,
     first: AgentId,
-    step: Option<Step>,
+    step: Option<StageKey>,
 ) -> impl Iterator<Item = AgentId> + '_ {
     let may_stand_in = move |agent: &AgentId| {
         let spec = &plan.agent(*agent).spec;
         spec.adapter != Adapter::Human
-            && (step != Some(Step::Vision) || spec.vision)
+            && (step != Some(StageKey::Of(Stage::Vision)) || spec.vision)
             && authors(plan, task).all(|author| author != *agent)
             && dependence(plan, task, *agent).is_none()
     };

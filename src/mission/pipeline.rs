@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, Stage, StageKey, Step, TaskId};
+use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, Stage, StageKey, TaskId};
 
 use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
 use super::model::{self, Adapter, Check, Expected, OnMissing, Review, Stakes, VisionKind};
@@ -27,8 +27,9 @@ pub enum StagePlan {
     Judge(Judge),
     /// The criteria that the work is accepted by, and how they are graded.
     Verification(Verification),
-    /// One of the mission's or the task's own `stages`, by position.
-    Own(u32, OwnStage),
+    /// A stage that an agent, a person or a command decides by a verdict of its own: one of the mission's or the task's own
+    /// `stages`, or one of a kind that has a key of its own.
+    Own(OwnStage),
     /// Who attacks the work.
     RedTeam(RedTeamPlan),
     /// How screenshots are checked.
@@ -143,9 +144,11 @@ pub enum Reviewers {
     Named(Vec<AgentId>),
 }
 
-/// One of the `stages` that a mission or a task declares.
+/// A stage that is decided by a verdict of its own, as a mission or a task declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OwnStage {
+    /// Which one.
+    pub key: StageKey,
     /// Its name, unique among the stages of its task.
     pub name: Box<str>,
     /// Who judges.
@@ -233,64 +236,52 @@ impl StagePlan {
             Self::Checks(_) => StageKey::Of(Stage::Checks),
             Self::Judge(_) => StageKey::Of(Stage::Judge),
             Self::Verification(_) => StageKey::Of(Stage::Verification),
-            Self::Own(n, _) => StageKey::Step(Step::Stage(*n)),
-            Self::RedTeam(_) => StageKey::Step(Step::RedTeam),
-            Self::Vision(_) => StageKey::Step(Step::Vision),
+            Self::Own(own) => own.key,
+            Self::RedTeam(_) => StageKey::Of(Stage::RedTeam),
+            Self::Vision(_) => StageKey::Of(Stage::Vision),
         }
     }
 
-    /// The agent of a stage behind the verification, if it has one.
+    /// The agent of a further stage, if it has one.
     pub fn agent(&self) -> Option<AgentId> {
         match self {
-            Self::Own(_, own) => match own.by {
+            Self::Own(own) => match own.by {
                 StageJudge::Agent { agent, .. } => Some(agent),
                 StageJudge::Command(_) => None,
             },
             Self::RedTeam(red_team) => Some(red_team.agent),
             Self::Vision(vision) => vision.agent,
-            Self::Preflight | Self::Finish(_) | Self::Checks(_) | Self::Judge(_) | Self::Verification(_) => {
-                None
-            }
+            _ => None,
         }
     }
 
-    /// The command of a stage behind the verification, if it has one.
+    /// The command of a further stage, if it has one.
     pub fn command(&self) -> Option<&str> {
         match self {
-            Self::Own(_, own) => match &own.by {
-                StageJudge::Command(command) => Some(command),
-                StageJudge::Agent { .. } => None,
-            },
-            Self::Preflight
-            | Self::Finish(_)
-            | Self::Checks(_)
-            | Self::Judge(_)
-            | Self::Verification(_)
-            | Self::RedTeam(_)
-            | Self::Vision(_) => None,
+            Self::Own(OwnStage {
+                by: StageJudge::Command(command),
+                ..
+            }) => Some(command),
+            _ => None,
         }
     }
 
     /// What keeps that agent from judging the task, in words.
     pub fn barred(&self) -> Option<&str> {
         match self {
-            Self::Own(_, OwnStage { barred, .. })
+            Self::Own(OwnStage { barred, .. })
             | Self::RedTeam(RedTeamPlan { barred, .. })
             | Self::Vision(VisionPlan { barred, .. }) => barred.as_deref(),
-            Self::Preflight | Self::Finish(_) | Self::Checks(_) | Self::Judge(_) | Self::Verification(_) => {
-                None
-            }
+            _ => None,
         }
     }
 
     fn barred_mut(&mut self) -> Option<&mut Option<Box<str>>> {
         match self {
-            Self::Own(_, OwnStage { barred, .. })
+            Self::Own(OwnStage { barred, .. })
             | Self::RedTeam(RedTeamPlan { barred, .. })
             | Self::Vision(VisionPlan { barred, .. }) => Some(barred),
-            Self::Preflight | Self::Finish(_) | Self::Checks(_) | Self::Judge(_) | Self::Verification(_) => {
-                None
-            }
+            _ => None,
         }
     }
 
@@ -302,18 +293,13 @@ impl StagePlan {
                 Reviewers::Seats(_) => Vec::new(),
             },
             Self::Verification(verification) => verification.decomposer.iter_mut().collect(),
-            Self::Own(
-                _,
-                OwnStage {
-                    by: StageJudge::Agent { agent, .. },
-                    ..
-                },
-            ) => vec![agent],
+            Self::Own(OwnStage {
+                by: StageJudge::Agent { agent, .. },
+                ..
+            }) => vec![agent],
             Self::RedTeam(red_team) => vec![&mut red_team.agent],
             Self::Vision(vision) => vision.agent.iter_mut().collect(),
-            Self::Preflight | Self::Finish(_) | Self::Checks(_) | Self::Judge(_) | Self::Own(..) => {
-                Vec::new()
-            }
+            _ => Vec::new(),
         }
     }
 
@@ -373,17 +359,17 @@ impl TaskPlan {
         })
     }
 
-    /// The mission's stages, then its own.
+    /// The stages that are decided by a verdict of their own: the mission's before its own.
     pub fn own_stages(&self) -> impl Iterator<Item = &OwnStage> {
         self.pipeline.iter().filter_map(|stage| match stage {
-            StagePlan::Own(_, own) => Some(own),
+            StagePlan::Own(own) => Some(own),
             _ => None,
         })
     }
 
-    /// One of these by its position.
-    pub fn own_stage(&self, n: u32) -> Option<&OwnStage> {
-        self.own_stages().nth(n as usize)
+    /// One of these.
+    pub fn own_stage(&self, key: StageKey) -> Option<&OwnStage> {
+        self.own_stages().find(|own| own.key == key)
     }
 
     /// How its screenshots are checked.
@@ -394,19 +380,19 @@ impl TaskPlan {
         })
     }
 
-    /// What judges it behind its verification, in order.
-    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+    /// Its further stages, in order.
+    pub fn steps(&self) -> impl Iterator<Item = StageKey> + '_ {
         self.pipeline.iter().filter_map(|stage| stage.key().step())
     }
 
-    fn stage_of(&self, step: Step) -> Option<&StagePlan> {
-        let mut stages = self.pipeline.iter();
-        stages.find(|stage| stage.key() == StageKey::Step(step))
+    /// One stage of its judging.
+    pub fn stage(&self, key: StageKey) -> Option<&StagePlan> {
+        self.pipeline.iter().find(|stage| stage.key() == key)
     }
 
     /// The agent of a step, if it has one.
-    pub fn step_agent(&self, step: Step) -> Option<AgentId> {
-        self.stage_of(step)?.agent()
+    pub fn step_agent(&self, step: StageKey) -> Option<AgentId> {
+        self.stage(step)?.agent()
     }
 
     /// The judge that is meant to answer, before anybody stands in for it.
@@ -420,15 +406,16 @@ impl TaskPlan {
     }
 
     /// The command of a step, if it has one.
-    pub fn step_command(&self, step: Step) -> Option<&str> {
-        self.stage_of(step)?.command()
+    pub fn step_command(&self, step: StageKey) -> Option<&str> {
+        self.stage(step)?.command()
     }
 
     /// How a step is called: a stage by its own name.
-    pub fn step_name(&self, step: Step) -> &str {
-        match step {
-            Step::Stage(n) => self.own_stage(n).map_or("", |stage| &stage.name),
-            Step::RedTeam | Step::Vision => step.as_str(),
+    pub fn step_name(&self, step: StageKey) -> &str {
+        match (self.own_stage(step), step) {
+            (Some(stage), _) => &stage.name,
+            (None, StageKey::Own(_)) => "",
+            (None, StageKey::Of(stage)) => stage.as_str(),
         }
     }
 
@@ -522,7 +509,9 @@ impl Plan {
             *stage.barred_mut()? = why.map(Into::into);
             Some(stage)
         });
-        before.into_iter().flatten().chain(behind).collect()
+        let mut all: Vec<StagePlan> = before.into_iter().flatten().chain(behind).collect();
+        all.sort_by_key(StagePlan::key);
+        all
     }
 
     fn resolved_judge(&self, id: TaskId) -> Option<Judge> {
@@ -554,7 +543,7 @@ impl Plan {
             // Checks and criteria that plain facts decide ask nobody.
             None if task.has_expectations()
                 || task.verification().is_some()
-                || task.own_stage(0).is_some() =>
+                || task.own_stages().next().is_some() =>
             {
                 None
             }

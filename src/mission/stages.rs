@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::model::{self, Autonomy, Mission, Stakes};
 use super::pipeline::{OwnStage, RedTeamPlan, StageJudge, StagePlan, VisionPlan};
 use super::scalar::Span;
-use crate::domain::AgentId;
+use crate::domain::{AgentId, StageKey};
 
 /// What the mission says of all its tasks; a task may add to it.
 #[derive(Debug, Clone, Default)]
@@ -20,13 +20,15 @@ pub(super) struct Scrutiny {
 }
 
 impl Scrutiny {
-    /// The stages of a task that adds these of its own.
-    pub fn pipeline(&self, own: &[model::Stage], ids: &Ids) -> Vec<StagePlan> {
-        let is_own = |stage: &StagePlan| matches!(stage, StagePlan::Own(..));
-        let mut all = self.stages.clone();
-        let at = all.iter().filter(|stage| is_own(stage)).count();
-        all.splice(at..at, stages(at, own, ids));
-        all
+    /// The further stages of a task, with those of its own. Pipelines put them in their order.
+    pub fn pipeline(&self, task: &model::Task, ids: &Ids) -> Vec<StagePlan> {
+        let is_own = |stage: &&StagePlan| matches!(stage.key(), StageKey::Own(_));
+        let of_mission = self.stages.iter().filter(is_own).count();
+        self.stages
+            .iter()
+            .cloned()
+            .chain(stages(of_mission, &task.stages, ids))
+            .collect()
     }
 
     /// The same with other ids of agents.
@@ -72,9 +74,24 @@ pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> Scrutiny {
     }
 }
 
+/// The agents that judge in further stages, by name.
+pub(super) fn agents(mission: &Mission) -> impl Iterator<Item = &str> {
+    let of_tasks = mission.tasks.iter().flat_map(|task| &task.stages);
+    let own = mission.stages.iter().chain(of_tasks).map(|stage| &stage.agent);
+    let vision = mission.vision.iter().map(|vision| &vision.agent);
+    let red_team = mission.red_team.iter().map(|red_team| &*red_team.agent);
+    own.chain(vision)
+        .filter_map(|agent| agent.as_deref())
+        .chain(red_team)
+}
+
 /// Declared stages, numbered from `first`.
-fn stages(first: usize, declared: &[model::Stage], ids: &Ids) -> impl Iterator<Item = StagePlan> {
-    let plan = |stage: &model::Stage| {
+fn stages<'a>(
+    first: usize,
+    declared: &'a [model::Stage],
+    ids: &'a Ids,
+) -> impl Iterator<Item = StagePlan> + use<'a> {
+    let plan = move |(n, stage): (u32, &model::Stage)| {
         let by = match (&stage.command, &stage.agent) {
             (Some(command), _) => StageJudge::Command(command.clone()),
             (None, agent) => StageJudge::Agent {
@@ -82,7 +99,8 @@ fn stages(first: usize, declared: &[model::Stage], ids: &Ids) -> impl Iterator<I
                 criteria: stage.criteria.clone(),
             },
         };
-        Some(OwnStage {
+        Some(StagePlan::Own(OwnStage {
+            key: StageKey::Own(n),
             name: stage.name.clone(),
             by,
             timeout: match stage.command {
@@ -91,9 +109,8 @@ fn stages(first: usize, declared: &[model::Stage], ids: &Ids) -> impl Iterator<I
             }
             .map(Span::get),
             barred: None,
-        })
+        }))
     };
     let first = u32::try_from(first).expect("the loader limits the stages of a mission");
-    let all: Vec<OwnStage> = declared.iter().filter_map(plan).collect();
-    (first..).zip(all).map(|(n, stage)| StagePlan::Own(n, stage))
+    (first..).zip(declared).filter_map(plan)
 }

@@ -216,7 +216,7 @@ fn findings(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     Some(text)
 }
 
-/// What stages behind the verification said of a task, with what they found in work that they let pass.
+/// What further stages said of a task, with what they found in work that they let pass.
 fn further(state: &State, id: TaskId, reports: &[StageReport]) -> String {
     let title = escape(&state.plan.task(id).title);
     let mut text = format!("\n<details><summary>{title}: further stages</summary>\n\n");

@@ -99,7 +99,7 @@ impl Metrics {
         };
         let decided_before = std::mem::replace(&mut self.decided[report.task.index()], true);
         let sums = &mut self.tasks[report.task.index()];
-        let is_further = report.stage.is_behind_verification();
+        let is_further = report.stage.is_further();
         if (report.stage == Stage::Verification || is_further) && decided_before {
             // One attempt is one assessment: the judges' pass holds if the criteria are met too.
             sums.passed -= u64::from(!passed);

@@ -37,7 +37,7 @@
 //! | `runs` | `quorum.runs/v1`: the runs of a state folder, the newest last |
 //! | `settings` | `quorum config show` for people |
 //! | `show` | `quorum.show/v1`: one task with all that is known about it |
-//! | `stages` | the stages behind the verification for readers: who they are, what they said |
+//! | `stages` | the further stages for readers: who they are, what they said |
 //! | `status` | `quorum status` for people: one row per task, then gates, what waits, and the outcome |
 //! | `style` | colours, symbols and the screen they go to |
 //! | `summary` | the final block of a session: always printed, also on failure and Ctrl-C |

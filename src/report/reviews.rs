@@ -24,7 +24,7 @@ pub(super) struct ReviewRow<'a> {
     confidence: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     criteria: Vec<CriterionRow<'a>>,
-    /// Of a stage behind the verification only, like what follows: what it is called, and why its verdict is what it is.
+    /// Of a further stage only, like what follows: what it is called, and why its verdict is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ impl<'a> ReviewRow<'a> {
         }
     }
 
-    /// What a stage behind the verification said.
+    /// What a further stage said.
     pub fn of_stage(state: &'a State, id: TaskId, report: &'a StageReport) -> Self {
         Self {
             stage: report.stage.as_str(),

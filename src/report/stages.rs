@@ -1,9 +1,9 @@
-//! The stages behind the verification for readers: who they are, what they said.
+//! The further stages for readers: who they are, what they said.
 
 use serde::Serialize;
 
 use crate::agents::tools::{FOR_REVIEWERS, Tool};
-use crate::domain::{AgentId, Severity, Step, TaskId, Verdict};
+use crate::domain::{AgentId, Severity, Stage, StageKey, TaskId, Verdict};
 use crate::engine::{StageReport, State};
 use crate::judging::evidence_rules::is_file_task;
 use crate::mission::{Plan, TaskPlan};
@@ -45,7 +45,7 @@ pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageRepo
         return &state.plan.agent(judge).name;
     }
     let task_plan = state.plan.task(task);
-    let is_meant = |step: &Step| {
+    let is_meant = |step: &StageKey| {
         step.stage() == report.stage
             && report
                 .name
@@ -56,10 +56,10 @@ pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageRepo
     step.map_or("", |step| judge(state, task_plan, step))
 }
 
-fn judge<'a>(state: &'a State, task_plan: &'a TaskPlan, step: Step) -> &'a str {
+fn judge<'a>(state: &'a State, task_plan: &'a TaskPlan, step: StageKey) -> &'a str {
     match (task_plan.step_agent(step), task_plan.vision()) {
         (Some(agent), _) => &state.plan.agent(agent).name,
-        (None, Some(vision)) if step == Step::Vision => vision.kind.as_str(),
+        (None, Some(vision)) if step == StageKey::Of(Stage::Vision) => vision.kind.as_str(),
         (None, _) => "command",
     }
 }
@@ -117,11 +117,11 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
             command,
             kind: task_plan
                 .vision()
-                .filter(|_| step == Step::Vision)
+                .filter(|_| step == StageKey::Of(Stage::Vision))
                 .map(|vision| vision.kind.as_str()),
             // Who looks at pictures is shown them, and looks at nothing else.
             tools: agent
-                .filter(|_| step != Step::Vision)
+                .filter(|_| step != StageKey::Of(Stage::Vision))
                 .map_or_else(Vec::new, |agent| judge_tools(plan, task, agent)),
             note: crate::engine::not_asked(state, task, step),
         }

@@ -370,7 +370,7 @@ impl GateRow {
     }
 }
 
-/// Why a task is where it is, and what the stages behind the verification said of its work.
+/// Why a task is where it is, and what the further stages said of its work.
 fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     let said = view.scrutiny.get(&id).into_iter().flatten();
     let said = said.map(|report| format!("{} {}", sanitize(stage_name(report)), report.verdict.as_str()));

@@ -64,7 +64,7 @@ pub struct RunView {
     pub verifications: BTreeMap<TaskId, StageReport>,
     /// Who was asked last to grade a task by its rubric, and the model that answered.
     pub graders: BTreeMap<TaskId, (AgentId, Option<Box<str>>)>,
-    /// What stages behind the verification said last of a task's current attempt, in their order. Few tasks have any.
+    /// What further stages said last of a task's current attempt, in their order. Few tasks have any.
     pub scrutiny: BTreeMap<TaskId, Vec<StageReport>>,
     /// Notifications of the last session that failed for good.
     pub undelivered: usize,
@@ -264,7 +264,7 @@ impl RunView {
         self.session_lives = true;
     }
 
-    /// What a stage behind the verification says. One that was asked anew says it instead of what it said before.
+    /// What a further stage says. One that was asked anew says it instead of what it said before.
     fn take_scrutiny(&mut self, report: &StageReport) {
         let said = self.scrutiny.entry(report.task).or_default();
         said.retain(|earlier| (earlier.stage, &earlier.name) != (report.stage, &report.name));
@@ -365,7 +365,7 @@ impl RunView {
             self.warnings.extend(found);
         }
         self.tasks[report.task.index()].take_verdict(report);
-        if report.stage.is_behind_verification() {
+        if report.stage.is_further() {
             self.take_scrutiny(report);
         }
         if report.stage == Stage::Verification && !report.grades.is_empty() {

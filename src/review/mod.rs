@@ -16,7 +16,7 @@
 //! | `questions` | what agents are asked that judge no work, and how the reply of each purpose is read (13) |
 //! | `rubric` | what a judge is asked that grades by a rubric (10) |
 //! | `snapshot` | files that a task's rules name, before and after a turn (1, 6) |
-//! | `stages` | what stages behind the verification are asked, and what their commands' ends say (6.7, 15) |
+//! | `stages` | what further stages are asked, and what their commands' ends say (6.7, 15) |
 //! | `verdict` | what a stored reply says |
 
 pub mod checks;

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{Answer, FailureMode, Purpose, Step, TaskId};
+use crate::domain::{Answer, FailureMode, Purpose, StageReply, TaskId};
 use crate::engine::TaskState;
 use crate::judging::parser::form::{read_object, wrong};
 use crate::judging::parser::json::Json;
@@ -89,12 +89,12 @@ pub fn read(purpose: Purpose, panel: Option<&Panel>, reply: &str, work: &Quoted)
     match purpose {
         Purpose::Score(_) => read_scores(panel, reply, work),
         Purpose::Grade { .. } => rubric::read(reply, work).map(|reply| Answer::Grades(Box::new(reply))),
-        Purpose::Scrutinise {
-            step: Step::Stage(_), ..
-        } => stages::read_opinion(reply, work).map(|opinion| Answer::Opinion(Box::new(opinion))),
-        Purpose::Scrutinise { .. } => {
-            stages::read_findings(reply, work).map(|report| Answer::Findings(Box::new(report)))
-        }
+        Purpose::Scrutinise { step, .. } => match step.stage().reply() {
+            Some(StageReply::Findings) => {
+                stages::read_findings(reply, work).map(|report| Answer::Findings(Box::new(report)))
+            }
+            _ => stages::read_opinion(reply, work).map(|opinion| Answer::Opinion(Box::new(opinion))),
+        },
         Purpose::Decompose { .. } => probes::read(reply, work).map(Answer::Probes),
         Purpose::Confirm => read_object(reply, work, "question", |object| {
             object.required_bool("question").map(Answer::IsQuestion)

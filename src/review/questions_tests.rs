@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::Finding;
-use crate::domain::Severity;
+use crate::domain::{Severity, StageKey};
 use crate::engine::Feedback;
 use crate::review::verdict::{Reply, of_ask};
 
@@ -165,7 +165,7 @@ fn an_answer_may_be_plain_words() {
 fn what_also_stands_in_the_work_is_no_word_of_the_judges() {
     let verdict = r#"{"verdict": "pass", "reason": "it is good"}"#;
     let purpose = Purpose::Scrutinise {
-        step: Step::Stage(0),
+        step: StageKey::Own(0),
         round: 1,
     };
     let mut work = Quoted::default();

@@ -1,11 +1,11 @@
-//! What stages behind the verification are asked, and what the end of a stage's command says (semantics, sections 6.7
+//! What further stages are asked, and what the end of a stage's command says (semantics, sections 6.7
 //! and 15). The forms of the replies are those that `judging::stages` reads.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, DeclaredVerdict, Finding, Opinion, Severity, ShellFailure, Step};
+use crate::domain::{Answer, DeclaredVerdict, Finding, Opinion, Severity, ShellFailure, Stage, StageKey};
 use crate::judging::stages::MOST_FINDINGS;
 
 use crate::mission::model::Expected;
@@ -164,14 +164,16 @@ fn finish(mut user: String, unread: Option<&str>) -> JudgePrompt {
 }
 
 /// The JSON Schema of a reply, for providers that can hold a model to it.
-pub fn schema(step: Step, asks_for_answers: bool) -> Value {
+pub fn schema(step: StageKey, asks_for_answers: bool) -> Value {
     let verdict = json!({"type": "string", "enum": ["pass", "fail", "refer"]});
     let report = |kind: Kind| {
         let parts = [("findings", findings_schema(&[kind])), ("summary", text_schema())];
         reply_schema(parts, asks_for_answers)
     };
-    match step {
-        Step::Stage(_) => {
+    match step.stage() {
+        Stage::RedTeam => report(SURFACE),
+        Stage::Vision => report(CATEGORY),
+        _ => {
             let findings = findings_schema(&[]);
             let parts = [
                 ("findings", findings),
@@ -180,8 +182,6 @@ pub fn schema(step: Step, asks_for_answers: bool) -> Value {
             ];
             reply_schema(parts, asks_for_answers)
         }
-        Step::RedTeam => report(SURFACE),
-        Step::Vision => report(CATEGORY),
     }
 }
 

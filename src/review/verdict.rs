@@ -1,7 +1,7 @@
 //! What a stored reply says. The same here and now, and whenever it is read again: nothing but the reply, the plan and
 //! the record beside the reply goes in.
 
-use crate::domain::{Answer, Purpose, Step};
+use crate::domain::{Answer, Purpose, StageReply};
 use crate::judging::parser::Quoted;
 use crate::judging::stages::speaks_of_something_grave;
 use crate::mission::Panel;
@@ -58,13 +58,13 @@ fn too_long(bytes: u64) -> String {
 
 /// A reply that says nothing, and why.
 fn unreadable(purpose: Purpose, why: impl Into<String>, reply: &str) -> Answer {
-    let is_report = matches!(purpose.step(), Some(Step::RedTeam | Step::Vision));
+    let wanted = purpose.step().and_then(|step| step.stage().reply());
     Answer::Unreadable {
         why: why.into(),
         excerpt: match purpose {
             Purpose::Score(_) => review_excerpt(reply),
             _ => reply.chars().take(EXCERPT_CHARS).collect(),
         },
-        grave: is_report && speaks_of_something_grave(reply),
+        grave: wanted == Some(StageReply::Findings) && speaks_of_something_grave(reply),
     }
 }

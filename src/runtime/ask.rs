@@ -14,7 +14,7 @@ use crate::agents::cassette;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{Image, ModelRequest};
 use crate::agents::transport::Line;
-use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
+use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp, TurnId};
 use crate::engine::{AskFailure, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{self, read_output};
@@ -194,12 +194,8 @@ impl Call {
 
     /// How long the call may take: as the stage says, else as the agent does.
     fn timeout(&self) -> Millis {
-        let stage = match self.purpose {
-            Purpose::Scrutinise {
-                step: Step::Stage(n), ..
-            } => self.commands.plan.task(self.id.task).own_stage(n),
-            _ => None,
-        };
+        let task = self.commands.plan.task(self.id.task);
+        let stage = self.purpose.step().and_then(|step| task.own_stage(step));
         let own = stage.and_then(|stage| stage.timeout);
         own.unwrap_or_else(|| review_timeout(self.commands.plan.agent(self.agent)))
     }

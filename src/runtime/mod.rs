@@ -49,7 +49,7 @@
 //! | `settings_files` | which `quorum.yaml` files settings are read from |
 //! | `signals` | SIGINT, SIGTERM, and SIGHUP of a terminal that was closed |
 //! | `snapshots` | when `state.json` is written |
-//! | `stages` | the stages behind the verification: their commands, and what their agents are asked (6.7) |
+//! | `stages` | the further stages: their commands, and what their agents are asked (6.7) |
 //! | `stall_detector` | agents without output or a word for longer than their threshold (5) |
 //! | `supervision` | whether the supervisor that held a run's agents ended in order |
 //! | `tool_ledger` | the record of what a model did with its tools: one line a call in a file of the spool, written as it happens |

@@ -1,10 +1,10 @@
-//! The stages behind the verification at work: commands are run here; agents are asked in `ask`, with what is composed
+//! The further stages at work: commands are run here; agents are asked in `ask`, with what is composed
 //! here.
 
 use serde_json::json;
 
 use crate::agents::command::check_argv;
-use crate::domain::{Answer, FindingsReport, Step, TaskId, TurnId};
+use crate::domain::{Answer, FindingsReport, Stage, StageKey, TaskId, TurnId};
 use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
 use crate::executor::error::WorkError;
@@ -12,7 +12,7 @@ use crate::executor::runner::{CommandRequest, Owner};
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
-use crate::mission::{OwnStage, Plan, StageJudge, TaskPlan};
+use crate::mission::{OwnStage, Plan, StageJudge, StagePlan, TaskPlan};
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
@@ -28,7 +28,7 @@ use super::world::{Sender, World};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StepRun {
     turn: TurnId,
-    step: Step,
+    step: StageKey,
     round: u32,
 }
 
@@ -55,25 +55,14 @@ impl StepRun {
         JobEnd::Judged(result)
     }
 
-    /// Its position among the stages of the task.
-    fn position(self) -> u32 {
-        match self.step {
-            Step::Stage(n) => n,
-            Step::RedTeam | Step::Vision => 0,
-        }
-    }
-
     fn output(self) -> SpoolName {
-        SpoolName::StageOut(self.turn.task, self.turn.attempt, self.position(), self.round)
+        SpoolName::StageOut(self.turn.task, self.turn.attempt, self.step, self.round)
     }
 }
 
 /// The stage of a step, and its command.
-fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&OwnStage, &str)> {
-    let Step::Stage(n) = step else {
-        return None;
-    };
-    let stage = plan.task(task).own_stage(n)?;
+fn command_of(plan: &Plan, task: TaskId, step: StageKey) -> Option<(&OwnStage, &str)> {
+    let stage = plan.task(task).own_stage(step)?;
     match &stage.by {
         StageJudge::Command(command) => Some((stage, command)),
         StageJudge::Agent { .. } => None,
@@ -83,10 +72,10 @@ fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&OwnStage, &str)
 impl World {
     /// Reads the work and writes what the command is given, beside the loop; then it is started. A vision check without an
     /// agent looks at its screenshots.
-    pub(super) fn run_stage(&mut self, state: &State, turn: TurnId, (step, round): (Step, u32)) {
+    pub(super) fn run_stage(&mut self, state: &State, turn: TurnId, (step, round): (StageKey, u32)) {
         let run = StepRun { turn, step, round };
         let task = turn.task;
-        if step == Step::Vision {
+        if step == StageKey::Of(Stage::Vision) {
             let plan = state.plan.clone();
             return self.look(turn, run.job(), move || match round {
                 0 => JobEnd::Seen {
@@ -133,7 +122,7 @@ impl StageCommand {
             task: &self.task_state,
         };
         let (_, _, request) = compose(case, (run.step, run.round), None, &[])?;
-        let review = SpoolName::StageReview(task, run.turn.attempt, run.position(), run.round);
+        let review = SpoolName::StageReview(task, run.turn.attempt, run.step, run.round);
         let review = write_told(&commands.file(&review), &request)?;
         let shown = review.path.to_string_lossy().into_owned();
         let told = vec![
@@ -142,11 +131,16 @@ impl StageCommand {
             ("QUORUM_REVIEW_FILE".to_owned(), shown),
         ];
         let timeout = stage.timeout.unwrap_or(COMMAND_TIMEOUT);
-        let what = format!("stages.{}", run.position());
         Ok(CommandJob {
             told: vec![review],
             sealed: true,
-            ..commands.plain(&what, check_argv(command), told, &run.output(), timeout)
+            ..commands.plain(
+                &run.step.to_string(),
+                check_argv(command),
+                told,
+                &run.output(),
+                timeout,
+            )
         })
     }
 }
@@ -158,29 +152,25 @@ impl StageCommand {
 fn question(
     work: &Work<'_>,
     task: &TaskPlan,
-    (step, unread): (Step, Option<&str>),
+    (step, unread): (StageKey, Option<&str>),
     pictures: &[Picture],
 ) -> Result<JudgePrompt, WorkError> {
-    Ok(match step {
-        Step::Stage(n) => {
-            let stage = task
-                .own_stage(n)
-                .ok_or("the mission has no such stage any more")?;
+    Ok(match task.stage(step) {
+        Some(StagePlan::Own(stage)) => {
             let criteria = match &stage.by {
                 StageJudge::Agent { criteria, .. } => criteria.as_deref(),
                 StageJudge::Command(_) => None,
             };
             prompt::stage(work, &stage.name, criteria, unread)
         }
-        Step::RedTeam => prompt::red_team(work, unread),
-        Step::Vision => {
-            let vision = task.vision();
-            let vision = vision.ok_or("the mission has no vision check any more")?;
+        Some(StagePlan::RedTeam(_)) => prompt::red_team(work, unread),
+        Some(StagePlan::Vision(vision)) => {
             let is_shown = |path: &str| pictures.iter().any(|picture| picture.path == path);
             let named = task.screenshots();
             let missing: Vec<&str> = named.filter(|path| !is_shown(path)).collect();
             prompt::vision(work, &vision.expectations, (pictures, &missing), unread)
         }
+        _ => return Err("the mission has no such stage any more".into()),
     })
 }
 
@@ -190,7 +180,7 @@ fn question(
 /// When the output is not what was recorded, or the mission has no such stage any more.
 pub(super) fn compose(
     case: Case<'_>,
-    (step, round): (Step, u32),
+    (step, round): (StageKey, u32),
     unread: Option<&str>,
     pictures: &[Picture],
 ) -> Result<(JudgePrompt, Judgement, Vec<u8>), WorkError> {
@@ -222,8 +212,8 @@ pub(super) fn compose(
 ///
 /// # Errors
 /// When there is none any more, or one of them cannot be used.
-pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<Picture>, WorkError> {
-    if step != Step::Vision {
+pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: StageKey) -> Result<Vec<Picture>, WorkError> {
+    if step != StageKey::Of(Stage::Vision) {
         return Ok(Vec::new());
     }
     let paths = plan.task(task).screenshots();
@@ -238,7 +228,7 @@ pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<P
 fn look(plan: &Plan, task: TaskId) -> Result<Answer, WorkError> {
     let vision = plan.task(task).vision();
     let vision = vision.ok_or("the mission has no vision check any more")?;
-    let found = pictures_of(plan, task, Step::Vision)?;
+    let found = pictures_of(plan, task, StageKey::Of(Stage::Vision))?;
     let last = found.last().ok_or("the screenshots are gone")?;
     let found = pictures::violations(last, &vision.expectations, vision.tolerance)?;
     Ok(Answer::Findings(FindingsReport::whole(found)))

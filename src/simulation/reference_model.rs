@@ -29,7 +29,7 @@ use calls::Calls;
 
 use crate::domain::{
     Answer, Cause, Edge, FailureClass, FailureMode, HoldId, OutcomeClass, Points, Purpose, QualityFlag,
-    StageKey, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
+    Stage, StageKey, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, DeferralReason, Event, FileFact, GateEvent, GateResult, HoldEvent,
@@ -93,11 +93,11 @@ struct Seen {
     verification: Option<(Verdict, bool)>,
     unparsed: bool,
     grading: Option<u32>,
-    /// Stages behind the verification: the one that is out, and what each said, a person instead of it too.
-    step: Option<(Step, u32)>,
+    /// Further stages: the one that is out, and what each said, a person instead of it too.
+    step: Option<(StageKey, u32)>,
     /// It was looked which pictures are there.
     looked: bool,
-    steps: BTreeMap<Step, (Verdict, bool)>,
+    steps: BTreeMap<StageKey, (Verdict, bool)>,
     /// One of them was withdrawn, because judges are switched off.
     withdrawn: bool,
     /// One of them was, and no person has vouched for the work at a later one.
@@ -162,7 +162,7 @@ enum Asked {
     #[default]
     Judges,
     Grader,
-    Step(Step),
+    Step(StageKey),
 }
 
 #[derive(Debug, Clone, Default)]
@@ -417,7 +417,8 @@ impl ReferenceModel {
                     std::mem::take(&mut seen.scan_open),
                     "looked at without being asked: {event:?}"
                 );
-                seen.step.take_if(|step| *step == (Step::Vision, 0));
+                seen.step
+                    .take_if(|step| *step == (StageKey::Of(Stage::Vision), 0));
                 if matches!(job, Job::Scan { .. }) {
                     seen.files.clear();
                 }
@@ -519,7 +520,7 @@ impl ReferenceModel {
             Event::Task(
                 task,
                 TaskEvent::StageOpened {
-                    stage: StageKey::Of(_),
+                    stage: StageKey::Of(Stage::Verification),
                     round,
                     ..
                 },
@@ -540,7 +541,7 @@ impl ReferenceModel {
             Event::Task(
                 task,
                 TaskEvent::StageFailed {
-                    stage: StageKey::Of(_),
+                    stage: StageKey::Of(Stage::Verification),
                     ..
                 },
             ) => {
@@ -549,9 +550,7 @@ impl ReferenceModel {
             Event::Task(
                 task,
                 TaskEvent::StageOpened {
-                    stage: StageKey::Step(step),
-                    round,
-                    ..
+                    stage: step, round, ..
                 },
             ) => {
                 let seen = &mut self.tasks[task.index()];
@@ -567,7 +566,7 @@ impl ReferenceModel {
                 if *round == 0 {
                     (seen.looked, seen.scan_open) = (true, true);
                 }
-                assert_eq!(seen.looked, *step == Step::Vision, "{event:?}");
+                assert_eq!(seen.looked, *step == StageKey::Of(Stage::Vision), "{event:?}");
                 let task_plan = state.plan.task(*task);
                 let before = task_plan.steps().filter(|before| before < step);
                 for before in before {
@@ -577,13 +576,7 @@ impl ReferenceModel {
                 }
                 seen.step = Some((*step, *round));
             }
-            Event::Task(
-                task,
-                TaskEvent::StageFailed {
-                    stage: StageKey::Step(step),
-                    ..
-                },
-            ) => {
+            Event::Task(task, TaskEvent::StageFailed { stage: step, .. }) => {
                 let open = self.tasks[task.index()].step.take();
                 assert_eq!(open.map(|(open, _)| open), Some(*step), "{event:?}");
             }

@@ -451,10 +451,10 @@ pub enum SpoolName {
     Finish(TurnId, u32),
     /// What a command that a criterion names printed, by attempt, round and position.
     Probe(crate::domain::TaskId, u32, u32, u32),
-    /// What the command of a stage printed, by attempt, position and round.
-    StageOut(crate::domain::TaskId, u32, u32, u32),
+    /// What the command of a stage printed, by attempt, stage and round.
+    StageOut(crate::domain::TaskId, u32, crate::domain::StageKey, u32),
     /// What it was given, as JSON.
-    StageReview(crate::domain::TaskId, u32, u32, u32),
+    StageReview(crate::domain::TaskId, u32, crate::domain::StageKey, u32),
     /// What belongs to one try of an ask.
     Ask(AskId, AskFile),
 }
@@ -520,11 +520,11 @@ impl fmt::Display for SpoolName {
             Self::Probe(task, attempt, round, n) => {
                 write!(f, "{}.{attempt}.verification.{n}.{round}.out", task.0)
             }
-            Self::StageOut(task, attempt, n, round) => {
-                write!(f, "{}.{attempt}.stages.{n}.{round}.out", task.0)
+            Self::StageOut(task, attempt, stage, round) => {
+                write!(f, "{}.{attempt}.{stage}.{round}.out", task.0)
             }
-            Self::StageReview(task, attempt, n, round) => {
-                write!(f, "{}.{attempt}.stages.{n}.{round}.review", task.0)
+            Self::StageReview(task, attempt, stage, round) => {
+                write!(f, "{}.{attempt}.{stage}.{round}.review", task.0)
             }
             Self::Ask(id, file) => write!(f, "{id}.{}", file.as_str()),
         }

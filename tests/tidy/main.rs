@@ -28,9 +28,9 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: supervisor", 3_596),
     ("code lines: lib", 21),
     ("code lines: main", 4),
-    ("code lines: mission", 11_296),
+    ("code lines: mission", 11_295),
     ("code lines: report", 13_716),
-    ("code lines: review", 2_671),
+    ("code lines: review", 2_670),
     ("code lines: runtime", 10_576),
     ("code lines: store", 2_463),
     ("code lines: test_clock", 40),
@@ -62,7 +62,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("lines: src/report/plan/human.rs, task_lines", 76),
     ("lines: src/report/plan/mod.rs, of", 75),
     ("lines: src/report/progress/line/run.rs, of_run", 78),
-    ("lines: src/report/progress/line/task.rs, of_task", 78),
+    ("lines: src/report/progress/line/task.rs, of_task", 74),
     ("lines: src/report/progress/live.rs, observe", 76),
     ("lines: src/report/progress/verbose.rs, of_event", 76),
     ("lines: src/report/status.rs", 649),
@@ -138,8 +138,8 @@ const OLD_EVENTS: [&str; 8] = [
 const NOT_OF_STAGES: [&str; 5] = ["FailureClass", "Money", "Timestamp", "Millis", "not_before"];
 
 /// What the life cycle of work never names: the stages that it is for, what they say, what follows from that.
-const NOT_OF_WORK: [&str; 9] =
-    ["stages", "Stage", "StageKey", "StagePlan", "OpenStage", "Step", "Judging", "Verdict", "Points"];
+const NOT_OF_WORK: [&str; 8] =
+    ["stages", "Stage", "StageKey", "StagePlan", "OpenStage", "Judging", "Verdict", "Points"];
 
 /// Types that have another name in the glossary of the code.
 const OLD_TYPES: &[&str] = &[

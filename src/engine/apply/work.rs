@@ -308,10 +308,10 @@ impl Judging {
     }
 
     fn take_verdict(&mut self, report: &StageReport) {
-        if report.stage == Stage::Verification || report.stage.is_behind_verification() {
+        if report.stage == Stage::Verification || report.stage.is_further() {
             self.close_stage();
         }
-        if report.stage >= Stage::Judge && matches!(report.verdict, Verdict::Pass | Verdict::Skip) {
+        if report.stage > Stage::Checks && matches!(report.verdict, Verdict::Pass | Verdict::Skip) {
             self.verdicts.push(SaidVerdict {
                 stage: report.stage,
                 verdict: report.verdict,
@@ -424,6 +424,7 @@ impl Judging {
     }
 
     fn seat_asked(&mut self, place: SeatPlace, agent: AgentId) {
+        self.stage = None;
         if self.round != place.round {
             self.round = place.round;
             self.rounds += 1;

@@ -186,7 +186,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     let last = draft.task.feedback.last();
     let (stage, cause, points) = last.map_or((Stage::Outcome, None, None), |f| (f.stage, f.cause, f.points));
     // What an evaluation scores too low may be good enough. What a stage of its own keeps out is not.
-    let is_kept_out = stage.is_behind_verification();
+    let is_kept_out = stage.is_further();
     let by_default = match draft.plan().judge(draft.id) {
         Some(Judge::Evaluation(_)) if !is_kept_out => OnExhausted::Accept,
         _ => OnExhausted::Fail,

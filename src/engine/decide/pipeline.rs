@@ -6,9 +6,7 @@
 //! that does not fit, or leaves points of an earlier review without an answer, is asked for once more; and the second
 //! counts if it fits, else the first.
 
-use crate::domain::{
-    Answer, Cause, Edge, FailureClass, Purpose, Stage, StageKey, Status, Step, TaskId, Timestamp,
-};
+use crate::domain::{Answer, Cause, Edge, FailureClass, Purpose, Stage, StageKey, Status, TaskId, Timestamp};
 use crate::engine::audit::AfterScan;
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::job::{Job, JobEnd};
@@ -88,13 +86,13 @@ fn open(draft: &mut Draft<'_>, stage: &StagePlan, round: u32) -> bool {
 fn accepted(draft: &Draft<'_>) -> Option<StageKey> {
     let word = draft.task.attempt.accepted.as_deref()?;
     let work = draft.task_plan();
-    let is_it = |step: &Step| {
+    let is_it = |step: &StageKey| {
         let name = word.name.as_deref();
         step.stage() == word.stage && name.is_none_or(|name| name == work.step_name(*step))
     };
     match word.stage {
         Stage::Judge | Stage::Verification => Some(StageKey::Of(word.stage)),
-        _ => work.steps().find(is_it).map(StageKey::Step),
+        _ => work.steps().find(is_it),
     }
 }
 
@@ -153,7 +151,7 @@ fn request(draft: &mut Draft<'_>, key: StageKey, requests: &[Request]) {
         _ => None,
     };
     let is_open = |round| open_stage(draft).is_some_and(|open| (open.key, open.round) == (key, round));
-    if let Some(round) = round.filter(|round| key > JUDGE && !is_open(*round)) {
+    if let Some(round) = round.filter(|round| key > CHECKS && key != JUDGE && !is_open(*round)) {
         draft.emit(Event::Task(
             draft.id,
             TaskEvent::StageOpened {
@@ -282,7 +280,7 @@ fn close(draft: &mut Draft<'_>, stage: StageKey, message: String) {
 }
 
 fn stage_of<'a>(draft: &Draft<'a>, key: StageKey) -> Option<&'a StagePlan> {
-    draft.task_plan().pipeline.iter().find(|stage| stage.key() == key)
+    draft.task_plan().stage(key)
 }
 
 fn open_stage(draft: &Draft<'_>) -> Option<OpenStage> {
@@ -311,7 +309,7 @@ pub(super) fn came_back(draft: &mut Draft<'_>, job: Job, end: &JobEnd) {
         Job::Finish(_) => StageKey::Of(Stage::Finish),
         Job::Check(_) => CHECKS,
         Job::Grade(_) => VERIFICATION,
-        Job::Stage(step, _) => StageKey::Step(step),
+        Job::Stage(key, _) => key,
         Job::Artifacts(_) | Job::Approver { .. } => return,
     };
     let nobody = Speaker::default();

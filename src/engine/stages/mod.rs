@@ -16,7 +16,7 @@
 //! | `preflight` | what plain evidence rejects before anybody is asked (6) |
 //! | `prior` | why a judge is asked once more, points of an earlier review (4) |
 //! | `red_team` | an agent that attacks the work (6.8) |
-//! | `step` | what the stages behind the verification have in common (6.7 to 6.9, 15) |
+//! | `step` | what the further stages have in common (6.7 to 6.9, 15) |
 //! | `verification` | the task's criteria: who grades, what grades lead to (6.6, 10) |
 //! | `view` | what a stage sees of its task, and what it may say |
 //! | `vision` | screenshots that are looked at by an agent, or measured (6.9) |
@@ -35,7 +35,7 @@ mod verification;
 mod view;
 mod vision;
 
-use crate::domain::{AgentId, Answer, Cause, Purpose, Stage, StageKey, Step, TaskId};
+use crate::domain::{AgentId, Answer, Cause, Purpose, Stage, StageKey, TaskId};
 use crate::mission::model::Adapter;
 use crate::mission::{Judge, Plan, StagePlan};
 
@@ -56,9 +56,9 @@ pub(super) fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
         (StagePlan::Checks(checks), _) => checks::open(checks),
         (StagePlan::Judge(_), _) => judge::open(view),
         (StagePlan::Verification(by), _) => verification::open(view, by, round),
-        (StagePlan::Own(n, own), _) => {
+        (StagePlan::Own(own), _) => {
             let opening = own::opening(view.plan(), own);
-            step::begin(view, Step::Stage(*n), opening, Speaker::default())
+            step::begin(view, own.key, opening, Speaker::default())
         }
         (StagePlan::RedTeam(red_team), _) => red_team::open(view, red_team),
         (StagePlan::Vision(vision), _) => vision::open(view, vision),
@@ -74,10 +74,10 @@ pub(super) fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speake
         (StagePlan::Judge(Judge::Panel(panel)), _) => panel::conclude(view, panel),
         (StagePlan::Judge(_), _) => evaluation::conclude(view),
         (StagePlan::Verification(by), _) => verification::conclude(view, by, word, speaker),
-        (StagePlan::Own(n, own), Word::Said(Answer::Opinion(opinion))) => {
-            own::conclude(view, (*n, own), opinion, speaker)
+        (StagePlan::Own(own), Word::Said(Answer::Opinion(opinion))) => {
+            own::conclude(view, own, opinion, speaker)
         }
-        (StagePlan::Own(..), _) => Next::Wait,
+        (StagePlan::Own(_), _) => Next::Wait,
         (StagePlan::RedTeam(_), _) => red_team::conclude(view, word, speaker),
         (StagePlan::Vision(vision), _) => vision::conclude(view, vision, word, speaker),
     }
@@ -92,10 +92,7 @@ pub(super) fn unfit(
 ) -> Option<String> {
     match stage {
         StagePlan::Verification(by) => verification::unfit(view, by, purpose, said),
-        StagePlan::Own(..) | StagePlan::RedTeam(_) | StagePlan::Vision(_) => {
-            step::unfit(view, stage.key().step()?, said)
-        }
-        StagePlan::Preflight | StagePlan::Finish(_) | StagePlan::Checks(_) | StagePlan::Judge(_) => None,
+        _ => step::unfit(view, stage.key().stage().reply()?, said),
     }
 }
 
@@ -127,15 +124,11 @@ pub(super) fn depends(
     why: &str,
     speaker: Speaker<'_>,
 ) -> (String, Next) {
-    let (step, opening) = match stage {
-        StagePlan::Own(n, own) => (Step::Stage(*n), own::without(own, who, why)),
-        StagePlan::RedTeam(red_team) => (Step::RedTeam, red_team::without(red_team, who, why)),
-        StagePlan::Vision(_) => (Step::Vision, vision::without(who, why)),
-        StagePlan::Preflight
-        | StagePlan::Finish(_)
-        | StagePlan::Checks(_)
-        | StagePlan::Judge(_)
-        | StagePlan::Verification(_) => {
+    let opening = match stage {
+        StagePlan::Own(own) => own::without(own, who, why),
+        StagePlan::RedTeam(red_team) => red_team::without(red_team, who, why),
+        StagePlan::Vision(_) => vision::without(who, why),
+        _ => {
             let message = format!("'{who}' is not independent: {why}");
             let next = verification::depends(view, &message);
             return (message, next);
@@ -143,16 +136,16 @@ pub(super) fn depends(
     };
     (
         format!("'{who}' {why}"),
-        step::begin(view, step, opening, speaker),
+        step::begin(view, stage.key(), opening, speaker),
     )
 }
 
 /// A person decides instead of a stage: the files changed whenever it was asked about them.
 pub(super) fn unstable(key: StageKey, view: View<'_>, message: &str, speaker: Speaker<'_>) -> Next {
-    match key {
-        StageKey::Step(step) => step::refer(view, step, Cause::Unstable, message, speaker),
-        StageKey::Of(Stage::Verification) => verification::refer(view, Cause::Unstable, message),
-        StageKey::Of(_) => judge::refer(view, Cause::Unstable, message),
+    match key.stage() {
+        Stage::Verification => verification::refer(view, Cause::Unstable, message),
+        stage if stage.is_further() => step::refer(view, key, Cause::Unstable, message, speaker),
+        _ => judge::refer(view, Cause::Unstable, message),
     }
 }
 
@@ -165,7 +158,7 @@ pub fn judges(plan: &Plan, id: TaskId) -> Vec<(Purpose, AgentId)> {
     let by = by.filter(|by| by.grader.is_some() && by.decomposer_barred.is_none());
     let cuts = by.and_then(|by| Some((Purpose::Decompose { round }, by.decomposer?)));
     let grades = by.and_then(|by| Some((Purpose::Grade { round }, by.grader?)));
-    let may = |(_, agent): &(Step, AgentId)| plan.agent(*agent).spec.adapter != Adapter::Human;
+    let may = |(_, agent): &(StageKey, AgentId)| plan.agent(*agent).spec.adapter != Adapter::Human;
     let behind = task.pipeline.iter().filter(|stage| stage.barred().is_none());
     let behind = behind.filter_map(|stage| Some((stage.key().step()?, stage.agent()?)));
     let behind = behind.filter(may);
@@ -174,22 +167,14 @@ pub fn judges(plan: &Plan, id: TaskId) -> Vec<(Purpose, AgentId)> {
     all.filter(|_| plan.rules.evaluate).collect()
 }
 
-/// Why a stage behind the verification will not be asked about a task, where the plan alone says so.
-pub(super) fn not_asked(plan: &Plan, task: TaskId, step: Step) -> Option<String> {
+/// Why a further stage will not be asked about a task, where the plan alone says so.
+pub(super) fn not_asked(plan: &Plan, task: TaskId, step: StageKey) -> Option<String> {
     let work = plan.task(task);
-    let stage = work
-        .pipeline
-        .iter()
-        .find(|stage| stage.key() == StageKey::Step(step))?;
-    let opening = match stage {
-        StagePlan::Own(_, own) => own::opening(plan, own),
+    let opening = match work.stage(step)? {
+        StagePlan::Own(own) => own::opening(plan, own),
         StagePlan::RedTeam(red_team) => red_team::opening(plan, work.stakes, red_team),
         StagePlan::Vision(vision) => vision::opening(plan, vision),
-        StagePlan::Preflight
-        | StagePlan::Finish(_)
-        | StagePlan::Checks(_)
-        | StagePlan::Judge(_)
-        | StagePlan::Verification(_) => return None,
+        _ => return None,
     };
     opening.why_not()
 }

@@ -1,6 +1,6 @@
-//! One of the mission's own stages (semantics, section 6.7): a command, an agent, or a person.
+//! A stage that is decided by a verdict of its own (semantics, section 6.7): by a command, an agent, or a person.
 
-use crate::domain::{Cause, DeclaredVerdict, Finding, Opinion, Purpose, Severity, StageKey, Step, Verdict};
+use crate::domain::{Cause, DeclaredVerdict, Finding, Opinion, Purpose, Severity, Verdict};
 use crate::mission::model::Adapter;
 use crate::mission::{OwnStage, Plan, StageJudge};
 
@@ -35,15 +35,8 @@ pub(super) fn without(stage: &OwnStage, who: &str, why: &str) -> Opening {
 }
 
 /// It gave its verdict.
-pub(super) fn conclude(
-    view: View<'_>,
-    (n, stage): (u32, &OwnStage),
-    opinion: &Opinion,
-    speaker: Speaker<'_>,
-) -> Next {
-    let step = Step::Stage(n);
-    let key = StageKey::Step(step);
-    let name = &stage.name;
+pub(super) fn conclude(view: View<'_>, stage: &OwnStage, opinion: &Opinion, speaker: Speaker<'_>) -> Next {
+    let (key, name) = (stage.key, &stage.name);
     let verdict = match opinion.verdict {
         DeclaredVerdict::Pass => Verdict::Pass,
         DeclaredVerdict::Fail => Verdict::Fail,
@@ -63,7 +56,7 @@ pub(super) fn conclude(
     report.findings.extend(opinion.findings.iter().cloned());
     report
         .findings
-        .extend(view.fell_back(Purpose::Scrutinise { step, round: 1 }, speaker.agent));
+        .extend(view.fell_back(Purpose::Scrutinise { step: key, round: 1 }, speaker.agent));
     carry_on(
         &mut report.findings,
         open_points_of(view, speaker, &opinion.prior),

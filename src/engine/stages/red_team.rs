@@ -1,6 +1,6 @@
 //! The red team (semantics, section 6.8): an agent that attacks the work.
 
-use crate::domain::{Answer, Cause, Finding, Severity, StageKey, Step, Verdict};
+use crate::domain::{Answer, Cause, Finding, Severity, Stage, StageKey, Verdict};
 use crate::mission::model::{OnMissing, Stakes};
 use crate::mission::{Plan, RedTeamPlan};
 
@@ -35,18 +35,18 @@ pub(super) fn without(red_team: &RedTeamPlan, who: &str, why: &str) -> Opening {
 pub(super) fn open(view: View<'_>, red_team: &RedTeamPlan) -> Next {
     let opening = opening(view.plan(), view.work().stakes, red_team);
     if !matches!(opening, Opening::Starts) || has_deliverable(view) {
-        return begin(view, Step::RedTeam, opening, Speaker::default());
+        return begin(view, StageKey::Of(Stage::RedTeam), opening, Speaker::default());
     }
     let why = "the red team has nothing to attack: the answer is empty, and no file that the task names has content";
     match red_team.on_missing {
         OnMissing::Skip => begin(
             view,
-            Step::RedTeam,
+            StageKey::Of(Stage::RedTeam),
             Opening::Skips(why.to_owned()),
             Speaker::default(),
         ),
         OnMissing::Block => {
-            let mut report = view.report(StageKey::Step(Step::RedTeam), Verdict::Fail, Some(Cause::RedTeam));
+            let mut report = view.report(StageKey::Of(Stage::RedTeam), Verdict::Fail, Some(Cause::RedTeam));
             report.findings = vec![Finding::new(Severity::High, why)];
             Next::Fail(report)
         }
@@ -67,9 +67,13 @@ fn has_deliverable(view: View<'_>) -> bool {
 /// It reported.
 pub(super) fn conclude(view: View<'_>, word: Word<'_>, speaker: Speaker<'_>) -> Next {
     match word {
-        Word::Said(Answer::Findings(report)) => {
-            found(view, (Step::RedTeam, Cause::RedTeam), report, None, speaker)
-        }
+        Word::Said(Answer::Findings(report)) => found(
+            view,
+            (StageKey::Of(Stage::RedTeam), Cause::RedTeam),
+            report,
+            None,
+            speaker,
+        ),
         _ => Next::Wait,
     }
 }

@@ -1,11 +1,11 @@
-//! What the stages behind the verification have in common (semantics, sections 6.7 to 6.9 and 15).
+//! What the further stages have in common (semantics, sections 6.7 to 6.9 and 15).
 //!
-//! A stage of the mission's own that fails or cannot be told apart from one that failed stops the chain: it closes. The red
+//! A stage with a verdict of its own that fails or cannot be told apart from one that failed stops the chain: it closes. The red
 //! team and the vision check are beside the point of whether the work was judged, so a fault of theirs is recorded and
 //! open. Each of them leaves a verdict, one that was not asked too.
 
 use crate::domain::{
-    Answer, Cause, Finding, FindingsReport, PriorAnswer, Purpose, Severity, StageKey, Step, Verdict,
+    Answer, Cause, Finding, FindingsReport, PriorAnswer, Purpose, Severity, StageKey, StageReply, Verdict,
 };
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
@@ -42,17 +42,17 @@ impl Opening {
 }
 
 /// Begins a stage so.
-pub(super) fn begin(view: View<'_>, step: Step, opening: Opening, speaker: Speaker<'_>) -> Next {
+pub(super) fn begin(view: View<'_>, step: StageKey, opening: Opening, speaker: Speaker<'_>) -> Next {
     match opening {
         Opening::Starts => ask(view, step, 1),
         Opening::Skips(why) => {
-            let mut report = view.remark(StageKey::Step(step), Verdict::Skip, None, &why);
+            let mut report = view.remark(step, Verdict::Skip, None, &why);
             speaker.sign(&mut report);
             Next::Pass(Some(report))
         }
         Opening::Withdrawn => {
             let why = "not asked: reviews are switched off";
-            let mut report = view.remark(StageKey::Step(step), Verdict::Skip, None, why);
+            let mut report = view.remark(step, Verdict::Skip, None, why);
             report.mark = Some(Mark::Unreviewed);
             Next::Pass(Some(report))
         }
@@ -62,7 +62,7 @@ pub(super) fn begin(view: View<'_>, step: Step, opening: Opening, speaker: Speak
 }
 
 /// Asks the agent of a stage, or runs what it has instead.
-pub(super) fn ask(view: View<'_>, step: Step, round: u32) -> Next {
+pub(super) fn ask(view: View<'_>, step: StageKey, round: u32) -> Next {
     let request = match view.work().step_agent(step) {
         Some(agent) => Request::Ask(Purpose::Scrutinise { step, round }, agent),
         None => Request::Run(Job::Stage(step, round)),
@@ -71,8 +71,14 @@ pub(super) fn ask(view: View<'_>, step: Step, round: u32) -> Next {
 }
 
 /// A person decides instead of the stage.
-pub(super) fn refer(view: View<'_>, step: Step, cause: Cause, message: &str, speaker: Speaker<'_>) -> Next {
-    let key = StageKey::Step(step);
+pub(super) fn refer(
+    view: View<'_>,
+    step: StageKey,
+    cause: Cause,
+    message: &str,
+    speaker: Speaker<'_>,
+) -> Next {
+    let key = step;
     let mut report = view.remark(key, Verdict::Refer, Some(cause), message);
     speaker.sign(&mut report);
     Next::Refer(report, view.put_to_a_person(key, message))
@@ -81,14 +87,14 @@ pub(super) fn refer(view: View<'_>, step: Step, cause: Cause, message: &str, spe
 /// A red team or a vision check gave no report. That is on record and open.
 pub(super) fn fault(
     view: View<'_>,
-    step: Step,
+    step: StageKey,
     cause: Cause,
     (why, said): (&str, &str),
     speaker: Speaker<'_>,
 ) -> Next {
     let name = view.work().step_name(step);
     let message = format!("{name} gave no report, and the work goes on without it: {why}");
-    let report = view.remark(StageKey::Step(step), Verdict::Fault, Some(cause), &message);
+    let report = view.remark(step, Verdict::Fault, Some(cause), &message);
     Next::Pass(Some(with_evidence(report, said, speaker)))
 }
 
@@ -106,13 +112,13 @@ fn with_evidence(mut report: Box<StageReport>, said: &str, speaker: Speaker<'_>)
 /// where no program can.
 pub(super) fn on_no_reply(
     view: View<'_>,
-    step: Step,
+    step: StageKey,
     why: &str,
     heard: [Option<&Answer>; 2],
     speaker: Speaker<'_>,
 ) -> Next {
     let name = view.work().step_name(step);
-    if step.closes() {
+    if step.stage().reply() == Some(StageReply::Opinion) {
         let message = format!("the stage '{name}' gave no verdict: {why}");
         return refer(view, step, Cause::GateError, &message, speaker);
     }
@@ -123,7 +129,7 @@ pub(super) fn on_no_reply(
     if !heard.into_iter().flatten().any(speaks_of_something_grave) {
         return fault(view, step, Cause::GateError, (why, said), speaker);
     }
-    let key = StageKey::Step(step);
+    let key = step;
     let message = format!("{name} speaks of something grave, and its report cannot be read: {why}");
     let report = view.remark(key, Verdict::Refer, Some(Cause::GateError), &message);
     Next::Refer(
@@ -147,10 +153,10 @@ pub(super) fn blocks(view: View<'_>, answer: &Answer) -> bool {
 }
 
 /// Why what was said does not count; `None` where it does.
-pub(super) fn unfit(view: View<'_>, step: Step, said: Result<&Answer, &str>) -> Option<String> {
-    match (step, said) {
-        (Step::Stage(_), Ok(Answer::Opinion(_))) => None,
-        (Step::RedTeam | Step::Vision, Ok(answer @ Answer::Findings(report))) => {
+pub(super) fn unfit(view: View<'_>, wanted: StageReply, said: Result<&Answer, &str>) -> Option<String> {
+    match (wanted, said) {
+        (StageReply::Opinion, Ok(Answer::Opinion(_))) => None,
+        (StageReply::Findings, Ok(answer @ Answer::Findings(report))) => {
             // What can be read of it and blocks does so, whatever else is wrong with it.
             let unread = report.unread.as_ref().filter(|_| !blocks(view, answer));
             unread.map(|why| format!("its report could not be read whole: {why}"))
@@ -177,7 +183,7 @@ pub(super) fn open_points_of(view: View<'_>, speaker: Speaker<'_>, answers: &[Pr
 /// A red team or a vision check reported; `unseen` is what it could not look at.
 pub(super) fn found(
     view: View<'_>,
-    (step, cause): (Step, Cause),
+    (step, cause): (StageKey, Cause),
     found: &FindingsReport,
     unseen: Option<Finding>,
     speaker: Speaker<'_>,
@@ -189,8 +195,8 @@ pub(super) fn found(
     let passes = [&found.findings, &denied].map(|findings| route(findings, autonomy) == Verdict::Pass);
     let passes = passes == [true, true];
     let mut report = match passes {
-        true => view.report(StageKey::Step(step), Verdict::Pass, None),
-        false => view.report(StageKey::Step(step), Verdict::Fail, Some(cause)),
+        true => view.report(step, Verdict::Pass, None),
+        false => view.report(step, Verdict::Fail, Some(cause)),
     };
     report.findings.clone_from(&found.findings);
     let unread = found.unread.as_deref().map(|why| {

@@ -1,7 +1,7 @@
 //! What a stage sees of its task, and what it may say: the vocabulary of all stages.
 
 use crate::domain::{
-    AgentId, Answer, Cause, CriterionGrade, Finding, Probe, Purpose, Severity, Stage, StageKey, Step, TaskId,
+    AgentId, Answer, Cause, CriterionGrade, Finding, Probe, Purpose, Severity, Stage, StageKey, TaskId,
     Verdict,
 };
 use crate::engine::job::Job;
@@ -109,8 +109,8 @@ impl<'a> View<'a> {
     /// A report without points or findings.
     pub fn report(self, key: StageKey, verdict: Verdict, cause: Option<Cause>) -> Box<StageReport> {
         let mut report = StageReport::new(self.id, self.task.attempt.number, key.stage(), verdict, cause);
-        if let Some(step @ Step::Stage(_)) = key.step() {
-            report.name = Some(self.work().step_name(step).to_owned());
+        if let StageKey::Own(_) = key {
+            report.name = Some(self.work().step_name(key).to_owned());
         }
         Box::new(report)
     }

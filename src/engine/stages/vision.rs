@@ -1,6 +1,6 @@
 //! The vision check (semantics, section 6.9): screenshots that are looked at by an agent, or measured.
 
-use crate::domain::{Answer, Cause, Finding, Severity, Step};
+use crate::domain::{Answer, Cause, Finding, Severity, Stage, StageKey};
 use crate::engine::job::Job;
 use crate::engine::payload::FileFact;
 use crate::mission::model::VisionKind;
@@ -33,21 +33,32 @@ pub(super) fn without(who: &str, why: &str) -> Opening {
 
 pub(super) fn open(view: View<'_>, vision: &VisionPlan) -> Next {
     match opening(view.plan(), vision) {
-        skips @ Opening::Skips(_) => begin(view, Step::Vision, skips, Speaker::default()),
-        _ => Next::Open(vec![Request::Run(Job::Stage(Step::Vision, LOOK))]),
+        skips @ Opening::Skips(_) => begin(view, StageKey::Of(Stage::Vision), skips, Speaker::default()),
+        _ => Next::Open(vec![Request::Run(Job::Stage(StageKey::Of(Stage::Vision), LOOK))]),
     }
 }
 
 pub(super) fn conclude(view: View<'_>, vision: &VisionPlan, word: Word<'_>, speaker: Speaker<'_>) -> Next {
     match word {
-        Word::Known => begin(view, Step::Vision, seen(view, vision), Speaker::default()),
+        Word::Known => begin(
+            view,
+            StageKey::Of(Stage::Vision),
+            seen(view, vision),
+            Speaker::default(),
+        ),
         Word::Said(Answer::Findings(report)) => {
             let missing = missing_screenshots(view).join(", ");
             let unseen = (!missing.is_empty()).then(|| {
                 let text = format!("not looked at, for it is not there: {missing}");
                 Finding::new(Severity::Info, text)
             });
-            found(view, (Step::Vision, Cause::Vision), report, unseen, speaker)
+            found(
+                view,
+                (StageKey::Of(Stage::Vision), Cause::Vision),
+                report,
+                unseen,
+                speaker,
+            )
         }
         Word::Said(_) | Word::Graded(_) => Next::Wait,
     }

@@ -17,9 +17,9 @@ impl Judging {
             let stage = self.stage.filter(|stage| stage.open && stage.plain);
             checks
                 .map(|(check, _)| Job::Check(check))
-                .chain(stage.map(|stage| {
-                    let step = stage.key.step();
-                    step.map_or(Job::Grade(stage.round), |step| Job::Stage(step, stage.round))
+                .chain(stage.map(|stage| match stage.key.step() {
+                    None => Job::Grade(stage.round),
+                    Some(step) => Job::Stage(step, stage.round),
                 }))
         });
         let finish = self.finish_open().map(Job::Finish);

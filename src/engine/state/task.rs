@@ -219,7 +219,7 @@ pub struct Judging {
     pub seats: Vec<Seat>,
     /// Whether the judges' score is the work's score: in this judging, or as a person confirmed it.
     pub scored: bool,
-    /// The stage behind the panel that was asked last.
+    /// The stage that was asked last, where that is not the panel: the verification or a further stage.
     pub stage: Option<OpenStage>,
     /// Where a panel let the work pass and a person is asked about it: what the panel said.
     pub panel: Option<Box<StageReport>>,
@@ -250,7 +250,7 @@ pub struct SaidVerdict {
     /// What it leaves to be known about the work beside that.
     pub mark: Option<Mark>,
 }
-/// A stage behind the panel: the verification, and what comes behind that.
+/// A stage that is asked and is no panel: the verification, or a further stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenStage {
     /// Which one.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{
-    AskId, AttemptKind, Cause, Digest, Millis, Points, Purpose, Stage, StageKey, Status, Step, TaskId,
-    Timestamp, TurnId, Verdict, WaitingReason,
+    AskId, AttemptKind, Cause, Digest, Millis, Points, Purpose, Stage, StageKey, Status, TaskId, Timestamp,
+    TurnId, Verdict, WaitingReason,
 };
 use crate::engine::mark::Mark;
 use crate::engine::signature::signature;
@@ -309,7 +309,7 @@ fn a_step_is_open_until_it_has_its_verdict() {
         task.apply(&Event::Task(
             TASK,
             TaskEvent::StageOpened {
-                stage: StageKey::Step(Step::RedTeam),
+                stage: StageKey::Of(Stage::RedTeam),
                 round: 1,
                 plain: false,
             },
@@ -353,7 +353,7 @@ fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
     };
     for event in [
         opened(StageKey::Of(Stage::Verification)),
-        opened(StageKey::Step(Step::RedTeam)),
+        opened(StageKey::Of(Stage::RedTeam)),
     ] {
         let mut task = task.clone();
         task.apply(&event);

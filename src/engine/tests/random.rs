@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::domain::{
     Answer, DeclaredVerdict, Digest, FailureClass, Finding, FindingsReport, GradeGiven, Millis, Points,
-    PriorAnswer, Probe, Purpose, RubricReply, Severity, Step, TaskId,
+    PriorAnswer, Probe, Purpose, RubricReply, Severity, StageKey, TaskId,
 };
 use crate::engine::{Asked, Effect, Job, TurnFiles};
 use crate::mission::model::{FinishGate, TaskType};
@@ -429,7 +429,8 @@ fn random_answer(random: &mut Random, purpose: Purpose) -> Answer {
         (Purpose::Decompose { .. }, n) => probes(if n == 1 { &[1] } else { &[1, 2, 1] }),
         (
             Purpose::Scrutinise {
-                step: Step::Stage(_), ..
+                step: StageKey::Own(_),
+                ..
             },
             n,
         ) => opinion(match n {

@@ -1,11 +1,11 @@
-//! The stages behind the verification: their order, what their verdicts and their faults lead to, what a person decides.
+//! The further stages: their order, what their verdicts and their faults lead to, what a person decides.
 
 mod persons;
 mod pictures;
 
 use crate::domain::{
     Answer, Cause, DeclaredVerdict, FailureClass, Finding, OutcomeClass, Purpose, QualityFlag, Severity,
-    Stage, StageKey, Status, Step, TaskId, Verdict,
+    Stage, StageKey, Status, TaskId, Verdict,
 };
 use crate::engine::mark::Mark;
 use crate::engine::{
@@ -82,9 +82,11 @@ fn findings(severity: Severity) -> Response {
 fn content(state: &State, effect: &Effect) -> Response {
     match effect {
         Effect::Ask {
-            purpose: Purpose::Scrutinise {
-                step: Step::RedTeam, ..
-            },
+            purpose:
+                Purpose::Scrutinise {
+                    step: StageKey::Of(Stage::RedTeam),
+                    ..
+                },
             ..
         } => findings(Severity::Low),
         Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
@@ -316,8 +318,8 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
         let mut resumed = simulation.resumed_without_reviews(&yaml);
         resumed.run(good);
         let asked = |step: u32| {
-            let step = Step::Stage(step);
-            resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { stage: of, .. }) if *of == StageKey::Step(step)))
+            let step = StageKey::Own(step);
+            resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { stage: of, .. }) if *of == step))
         };
         assert_eq!((asked(0), asked(2)), (lint_runs, 1), "{until}");
         assert!(
@@ -436,9 +438,11 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
     let yaml = mission(&top, "");
     let script = |state: &State, effect: &Effect| match effect {
         Effect::Ask {
-            purpose: Purpose::Scrutinise {
-                step: Step::RedTeam, ..
-            },
+            purpose:
+                Purpose::Scrutinise {
+                    step: StageKey::Of(Stage::RedTeam),
+                    ..
+                },
             ..
         } => findings(Severity::Low),
         Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
@@ -455,11 +459,11 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
                 Effect::Job {
                     job: Job::Stage(step, _),
                     ..
-                } => StageKey::Step(*step) == open.key && open.plain,
+                } => *step == open.key && open.plain,
                 Effect::Ask {
                     purpose: Purpose::Scrutinise { step, .. },
                     ..
-                } => StageKey::Step(*step) == open.key && !open.plain,
+                } => *step == open.key && !open.plain,
                 _ => false,
             };
             assert_eq!(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::domain::{
     Addressed, Answer, Assumption, BrokenAssumption, CriterionGrade, DeclaredVerdict, Digest, DimensionScore,
     FailureClass, Finding, FindingsReport, Millis, Opinion, Points, PriorAnswer, Purpose, RunId, Severity,
-    Status, Step, Timestamp, TurnId,
+    Status, Timestamp, TurnId,
 };
 use crate::engine::{
     ApproverSaid, AskFailure, Asked, AuditReport, CheckResult, Effect, Event, Exit, FORMAT, Fact, FileFact,

@@ -9,6 +9,7 @@ use crate::mission::model::{
     Adapter, Agent, Expectation, Grader, LlmReview, Mission, Review, Reviewers, Task, TaskType,
 };
 use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::stages;
 
 /// Looks only at the mission's own agents: those of a `quorum.yaml` may judge in other missions.
 pub(super) fn validate(mission: &Mission, problems: &mut Problems) {
@@ -65,11 +66,7 @@ fn judges(mission: &Mission) -> HashSet<&str> {
 
 /// The agents that the mission names as judges.
 fn named(mission: &Mission) -> Vec<&str> {
-    let stages = mission.stages.iter();
-    let stages = stages.chain(mission.tasks.iter().flat_map(|task| &task.stages));
-    let mut named: Vec<&str> = stages.filter_map(|stage| stage.agent.as_deref()).collect();
-    named.extend(mission.red_team.iter().map(|red_team| &*red_team.agent));
-    named.extend(mission.vision.iter().filter_map(|vision| vision.agent.as_deref()));
+    let mut named: Vec<&str> = stages::agents(mission).collect();
     for task in &mission.tasks {
         named.extend(task.decomposer.iter().filter_map(|decomposer| decomposer.agent()));
         if task.kind == TaskType::Verification {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::payload::{Payload, facts, findings_of, scores};
 use crate::domain::{
-    Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
+    Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict,
 };
 use crate::engine::Mark;
 use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent};
@@ -117,8 +117,8 @@ impl Exploder {
             .maybe("label", label)
     }
 
-    /// What a stage behind the verification is called.
-    pub(super) fn step_name(&self, task: TaskId, step: Step) -> &str {
+    /// What a further stage is called.
+    pub(super) fn step_name(&self, task: TaskId, step: StageKey) -> &str {
         self.plan.task(task).step_name(step)
     }
 
@@ -209,9 +209,9 @@ pub(super) fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
         (Stage::Outcome | Stage::Audit, _) => None,
         (_, Verdict::Fail) => Some(false),
         (Stage::Judge | Stage::Verification, Verdict::Pass) => (!goes_on).then_some(true),
-        (Stage::Checks | Stage::Stages, Verdict::Pass) => is_accepted.then_some(true),
+        (Stage::Checks, Verdict::Pass) => is_accepted.then_some(true),
         // What went on without its word was assessed all the same.
-        (Stage::RedTeam | Stage::Vision, Verdict::Pass | Verdict::Fault) => is_accepted.then_some(true),
+        (stage, Verdict::Pass | Verdict::Fault) if stage.is_further() => is_accepted.then_some(true),
         _ => None,
     }
 }

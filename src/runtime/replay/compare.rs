@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, DimensionScore, Points, Probe, Purpose, Stage, Step, TaskId};
+use crate::domain::{Answer, DimensionScore, Points, Probe, Purpose, Stage, StageKey, TaskId};
 use crate::engine::Mark;
 use crate::engine::{Event, GateEvent, RunEvent, StageReport, State, TaskEvent};
 
@@ -143,7 +143,7 @@ impl Ground {
     /// What rests on an answer, if a verdict does.
     pub(super) fn of_answer(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
         let name = match purpose.step() {
-            Some(step @ Step::Stage(_)) => Some(state.plan.task(task).step_name(step)),
+            Some(step @ StageKey::Own(_)) => Some(state.plan.task(task).step_name(step)),
             _ => None,
         };
         let attempt = state.task(task).attempt.number;

@@ -1,6 +1,6 @@
 //! What the reference model says of the life of a task: who may start, what may be done, how often it may be tried.
 
-use crate::domain::{AttemptKind, FailureMode, Purpose, QualityFlag, Status, Step, TaskId, Verdict};
+use crate::domain::{AttemptKind, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict};
 use crate::engine::{DeferralReason, HoldStage, State, Way};
 use crate::mission::Part;
 
@@ -101,8 +101,8 @@ impl ReferenceModel {
         for step in task_plan.steps() {
             let said = seen.steps.get(&step).map(|(verdict, _)| *verdict);
             let is_content = match (step, task_plan.step_agent(step)) {
-                (Step::Stage(_), None) => said == Some(Verdict::Pass),
-                (Step::Stage(_), Some(_)) => {
+                (StageKey::Own(_), None) => said == Some(Verdict::Pass),
+                (StageKey::Own(_), Some(_)) => {
                     said == Some(Verdict::Pass) || said == Some(Verdict::Skip) && seen.withdrawn
                 }
                 // They are open to a fault of their own, never to what they found.

@@ -1,7 +1,7 @@
 //! What the reference model makes of verdicts: of a stage, of a gate, of the run.
 
 use crate::domain::{
-    Answer, Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Step, TaskId, Verdict,
+    Answer, Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict,
 };
 use crate::engine::Mark;
 use crate::engine::{DeferralReason, GateResult, HoldStage, StageReport, State, StopCause};
@@ -59,7 +59,7 @@ impl ReferenceModel {
             }
             Stage::Stages | Stage::RedTeam | Stage::Vision => {
                 let task_plan = state.plan.task(report.task);
-                let is_it = |step: &Step| {
+                let is_it = |step: &StageKey| {
                     step.stage() == report.stage
                         && report
                             .name

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Answer, DeclaredVerdict, Digest, Finding, FindingsReport, GateId, GradeGiven, HoldId, Millis, Opinion,
-    Points, Purpose, RubricReply, Severity, Step, TaskId, TurnId,
+    Points, Purpose, RubricReply, Severity, Stage, StageKey, TaskId, TurnId,
 };
 use crate::engine::simulation::{Response, good, options};
 use crate::engine::{Asked, Command, Effect, Job, State};
@@ -16,7 +16,7 @@ pub const BY_ITSELF: [&str; 6] = ["prompt", "notes", "files", "screenshots", "le
 /// Who is asked by an effect, and about which task.
 pub fn ask(state: &State, effect: &Effect) -> String {
     let title = |task: &TaskId| state.plan.task(*task).title.to_string();
-    let step_name = |task: &TaskId, step: &Step| state.plan.task(*task).step_name(*step).to_owned();
+    let step_name = |task: &TaskId, step: &StageKey| state.plan.task(*task).step_name(*step).to_owned();
     match effect {
         Effect::PreparePrompt(turn) => format!("prompt {}", title(&turn.task)),
         Effect::NoteFiles { turn, .. } => format!("notes {}", title(&turn.task)),
@@ -39,7 +39,7 @@ pub fn ask(state: &State, effect: &Effect) -> String {
         } => format!("grader {}", title(task)),
         Effect::Job {
             turn: TurnId { task, .. },
-            job: Job::Stage(Step::Vision, 0),
+            job: Job::Stage(StageKey::Of(Stage::Vision), 0),
         } => format!("screenshots {}", title(task)),
         Effect::Job {
             turn: TurnId { task, .. },
@@ -105,7 +105,8 @@ pub fn fine(state: &State, effect: &Effect) -> Response {
         Purpose::Approve { .. } => replies(state, effect, &Says::Yes),
         Purpose::Grade { .. } => replies(state, effect, &Says::Grades(&[100; 9], "pass", 90)),
         Purpose::Scrutinise {
-            step: Step::Stage(_), ..
+            step: StageKey::Own(_),
+            ..
         } => replies(state, effect, &Says::Pass("fine")),
         Purpose::Scrutinise { .. } => Response::Answer(Answer::Findings(FindingsReport::whole(Vec::new()))),
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use quorum::{Effect, Job};
-use quorum::{Purpose, Step};
+use quorum::{Purpose, Stage};
 
 /// An enum that knows all of its values and their names.
 macro_rules! listed {
@@ -211,10 +211,17 @@ fn rows_of_purpose(purpose: Purpose) -> Vec<Row> {
         Purpose::Approve { .. } => Row::Approve,
         Purpose::Grade { .. } => Row::Grade,
         Purpose::Decompose { .. } => Row::Decompose,
-        Purpose::Scrutinise { step, .. } => match step {
-            Step::Stage(_) => Row::StageAsk,
-            Step::RedTeam => Row::RedTeam,
-            Step::Vision => Row::Vision,
+        Purpose::Scrutinise { step, .. } => match step.stage() {
+            Stage::Stages => Row::StageAsk,
+            Stage::RedTeam => Row::RedTeam,
+            Stage::Vision => Row::Vision,
+            Stage::Outcome
+            | Stage::Preflight
+            | Stage::Finish
+            | Stage::Checks
+            | Stage::Judge
+            | Stage::Verification
+            | Stage::Audit => return Vec::new(),
         },
     };
     vec![row]
@@ -229,10 +236,12 @@ pub fn rows_of(effect: &Effect) -> Vec<Row> {
             Job::Check(_) => vec![Row::Check],
             Job::Finish(_) => vec![Row::Finish],
             Job::Grade(_) => vec![Row::Probe],
-            Job::Stage(Step::Stage(_), _) => vec![Row::StageCommand],
-            // Colours are counted, nobody is started.
-            Job::Stage(Step::Vision, _) => vec![Row::Scan],
-            Job::Stage(Step::RedTeam, _) => Vec::new(),
+            Job::Stage(step, _) => match step.stage() {
+                Stage::Stages => vec![Row::StageCommand],
+                // Colours are counted, nobody is started.
+                Stage::Vision => vec![Row::Scan],
+                _ => Vec::new(),
+            },
             Job::Approver { .. } => vec![Row::ApproverCommand],
             Job::Scan { .. } | Job::Artifacts(_) => vec![Row::Scan],
         },

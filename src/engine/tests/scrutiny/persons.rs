@@ -71,12 +71,12 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     approve(&mut simulation, 1);
     simulation.resume();
     simulation.run(down);
-    let owner = Some(Step::Stage(0));
+    let owner = Some(StageKey::Own(0));
     assert_eq!(asks(&simulation), (Stage::Stages, owner, Some(Cause::Person), 2));
     approve(&mut simulation, 2);
     simulation.resume();
     simulation.run(down);
-    let legal = Some(Step::Stage(1));
+    let legal = Some(StageKey::Own(1));
     assert_eq!(
         asks(&simulation),
         (Stage::Stages, legal, Some(Cause::GateError), 3)
@@ -136,10 +136,10 @@ fn whoever_is_missing_behind_two_accepted_stages_is_asked_again_alone() {
         let waiting = simulation.state.task(T).hold();
         waiting.map(|waiting| (waiting.number, waiting.stage.step()))
     };
-    assert_eq!(asks(&simulation), Some((3, Some(Step::Stage(2)))));
+    assert_eq!(asks(&simulation), Some((3, Some(StageKey::Own(2)))));
     simulation.resume();
     simulation.run(down());
-    assert_eq!(asks(&simulation), Some((4, Some(Step::Stage(2)))));
+    assert_eq!(asks(&simulation), Some((4, Some(StageKey::Own(2)))));
 }
 
 #[test]
@@ -159,6 +159,6 @@ fn a_persons_word_about_one_attempt_is_none_about_the_next() {
     );
     assert_eq!(
         task.hold().and_then(|waiting| waiting.stage.step()),
-        Some(Step::Stage(0))
+        Some(StageKey::Own(0))
     );
 }

@@ -1,7 +1,7 @@
 //! When pictures are looked at, and what becomes of those that cannot be.
 
 use super::*;
-use crate::domain::{StageKey, TurnId};
+use crate::domain::{Stage, StageKey, TurnId};
 use crate::engine::JobEnd;
 use crate::engine::event::TaskEvent;
 use crate::engine::mark::Mark;
@@ -54,7 +54,7 @@ fn looked_at(simulation: &Simulation) -> usize {
             Event::Task(
                 _,
                 TaskEvent::StageOpened {
-                    stage: StageKey::Step(Step::Vision),
+                    stage: StageKey::Of(Stage::Vision),
                     round: 1..,
                     ..
                 }
@@ -117,7 +117,7 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
     let turn = simulation.state.current_turn(T);
     let seen = |attempt| Fact::JobEnded {
         turn: TurnId { attempt, ..turn },
-        job: Job::Stage(Step::Vision, 0),
+        job: Job::Stage(StageKey::Of(Stage::Vision), 0),
         end: JobEnd::Seen {
             files: vec![
                 fact("a.png", None, Some("it is a FIFO")),
@@ -174,7 +174,7 @@ fn one_picture_is_enough_to_look_at() {
     simulation.todo.clear();
     simulation.feed(&Fact::JobEnded {
         turn: simulation.state.current_turn(T),
-        job: Job::Stage(Step::Vision, 0),
+        job: Job::Stage(StageKey::Of(Stage::Vision), 0),
         end: JobEnd::Seen {
             files: vec![fact("a.png", None), fact("b.png", Some(1))],
             hollow: None,

@@ -188,7 +188,8 @@ impl Exploder {
                 gate,
                 expires,
             } => {
-                let step = stage.and_then(StageKey::step);
+                let step = stage.filter(|_| *cause != Some(Cause::Exhausted));
+                let step = step.and_then(StageKey::step);
                 self.approval_of(task, *number)
                     .with("missionId", &*self.run_id)
                     .with("reason", reason.as_str())

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use crate::domain::{
     Addressed, AgentId, Answer, AskId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, Edge,
     FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, PriorAnswer,
-    Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, StageKey, Status, Step, TaskId, TurnId, Verdict,
+    Probe, Purpose, QualityFlag, SeatPlace, Severity, Stage, StageKey, Status, TaskId, TurnId, Verdict,
     WaitingReason,
 };
 use crate::engine::{
@@ -683,7 +683,7 @@ pub(super) fn review_samples() -> Vec<Event> {
         Event::Task(
             TASK,
             TaskEvent::StageOpened {
-                stage: StageKey::Step(Step::RedTeam),
+                stage: StageKey::Of(Stage::RedTeam),
                 round: 1,
                 plain: false,
             },
@@ -696,11 +696,11 @@ pub(super) fn review_samples() -> Vec<Event> {
                 end: JobEnd::Graded(Err("the work's output is lost".to_owned())),
             },
         ),
-        Event::Work(TASK, WorkEvent::Requested(Job::Stage(Step::Stage(0), 1))),
+        Event::Work(TASK, WorkEvent::Requested(Job::Stage(StageKey::Own(0), 1))),
         Event::Task(
             TASK,
             TaskEvent::StageFailed {
-                stage: StageKey::Step(Step::RedTeam),
+                stage: StageKey::Of(Stage::RedTeam),
                 message: "its reply could not be read".to_owned(),
             },
         ),

@@ -1,6 +1,6 @@
 //! The tables of work: which event of the engine is about which work, and what it is in its life.
 
-use crate::domain::{AskId, Purpose, Stage, Step, TaskId, Timestamp, TurnId};
+use crate::domain::{AskId, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId};
 use crate::engine::{
     AskEvent, BudgetEvent, Event, Job, NoticeEvent, RunEvent, TaskEvent, TaskWork, TurnEvent, WorkEvent,
 };
@@ -66,7 +66,7 @@ impl Exploder {
             Job::Check(check) => (self.kind_of_check(task, check), "check"),
             Job::Grade(_) => ("scan", "grade"),
             // Of a vision check only what is seen without an agent.
-            Job::Stage(step @ Step::Vision, _) => ("scan", step.as_str()),
+            Job::Stage(step @ StageKey::Of(Stage::Vision), _) => ("scan", step.as_str()),
             Job::Stage(step, _) => ("command", step.as_str()),
             Job::Approver { .. } => ("command", "approver"),
         };
@@ -75,7 +75,7 @@ impl Exploder {
             Job::Finish(_) => (Some(Stage::Finish), None),
             Job::Check(_) => (Some(Stage::Checks), None),
             Job::Grade(round) => (Some(Stage::Verification), Some(round)),
-            Job::Stage(Step::Vision, _) => (Some(Stage::Vision), None),
+            Job::Stage(StageKey::Of(Stage::Vision), _) => (Some(Stage::Vision), None),
             Job::Stage(step, round) => (Some(step.stage()), Some(round)),
         };
         self.of_task(task, Key::Job(job), (kind, purpose))

@@ -1,6 +1,6 @@
 //! What becomes of a task.
 
-use crate::domain::{StageKey, TaskId};
+use crate::domain::TaskId;
 use crate::engine::{State, TaskEvent, Way};
 use crate::report::events::no_progress;
 use crate::report::progress::verb::Verb;
@@ -20,17 +20,13 @@ impl Lines {
             TaskEvent::EvalUnparsed => {
                 Line::new(Verb::Review, Role::Warn, name, "no score could be read, twice")
             }
-            TaskEvent::StageFailed {
-                stage: StageKey::Of(_),
-                message,
-            } => Line::new(Verb::Review, Role::Warn, name, message.as_str()),
-            TaskEvent::StageFailed {
-                stage: StageKey::Step(step),
-                message,
-            } => {
-                let detail = format!("{}: {message}", state.plan.task(task).step_name(*step));
-                Line::new(Verb::Stage, Role::Warn, name, detail)
-            }
+            TaskEvent::StageFailed { stage, message } => match stage.step() {
+                None => Line::new(Verb::Review, Role::Warn, name, message.as_str()),
+                Some(step) => {
+                    let detail = format!("{}: {message}", state.plan.task(task).step_name(step));
+                    Line::new(Verb::Stage, Role::Warn, name, detail)
+                }
+            },
             TaskEvent::ApprovalUndecided { message, .. } => {
                 Line::new(Verb::Wait, Role::Warn, name, format!("left open: {message}"))
             }

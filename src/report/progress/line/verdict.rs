@@ -58,7 +58,7 @@ impl Lines {
                 title,
                 first_finding(report, "it is not what was accepted"),
             )),
-            (stage, _) if stage.is_behind_verification() => {
+            (stage, _) if stage.is_further() => {
                 Some(Line::new(Verb::Stage, role, title, stage_words(report)))
             }
             // `task.eval.unparsed` has said it.
@@ -245,7 +245,7 @@ pub(in crate::report::progress) fn passed_words(
         }
         Stage::Verification if !report.grades.is_empty() => Some(criteria_words(&report.grades)),
         Stage::Judge | Stage::Verification => Some(judges_words(report, running)),
-        stage if stage.is_behind_verification() => Some(stage_words(report)),
+        stage if stage.is_further() => Some(stage_words(report)),
         _ => None,
     }
 }
