@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::model::{
     Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, non_empty, temperature,
 };
-use super::protocol::{KeyHeader, Protocol, version_after};
+use super::protocol::{Protocol, version_after};
 
 /// The protocol demands a limit. This one holds a long document and is allowed by every current model.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
@@ -17,137 +17,112 @@ const DEFAULT_MAX_TOKENS: u32 = 8_192;
 const TOOL: &str = "verdict";
 
 /// Anthropic's Messages API.
-pub(super) struct Anthropic;
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "anthropic",
+    default_base: "https://api.anthropic.com/v1",
+    own_service: Some(("api.anthropic.com", "ANTHROPIC_API_KEY")),
+    key_header: ("x-api-key", ""),
+    fixed_headers: &[("anthropic-version", "2023-06-01")],
+    schema_words: &["tool_choice", "input_schema", "tools."],
+    reply_name: "a message",
+    path,
+    body,
+    answer,
+    told_error,
+};
 
-impl Protocol for Anthropic {
-    fn name(&self) -> &'static str {
-        "anthropic"
+fn path(last: &str, _model: &str) -> Vec<String> {
+    let version = version_after(last, "v1").into_iter();
+    version.chain(["messages".to_owned()]).collect()
+}
+
+fn body(model: &str, _own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
+    let mut messages = vec![json!({"role": "user", "content": question(request)})];
+    messages.extend(dialogue.exchanges.iter().flat_map(turns));
+    let mut body = json!({
+        "model": model,
+        "max_tokens": request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+        "messages": messages,
+        "stream": false,
+    });
+    if let Some(system) = &request.system {
+        body["system"] = json!(system);
     }
-
-    fn default_base(&self) -> &'static str {
-        "https://api.anthropic.com/v1"
+    if let Some(temperature) = temperature(request) {
+        body["temperature"] = temperature;
     }
-
-    fn own_key(&self) -> Option<&'static str> {
-        Some("ANTHROPIC_API_KEY")
+    let offered = dialogue.tools.iter();
+    let mut tools: Vec<Value> = offered
+        .map(
+            |tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters}),
+        )
+        .collect();
+    if let Some(schema) = &request.schema {
+        tools.push(json!({
+            "name": TOOL,
+            "description": "Gives the reply that was asked for, in its exact form.",
+            "input_schema": schema,
+        }));
+        body["tool_choice"] = json!({"type": "tool", "name": TOOL, "disable_parallel_tool_use": true});
+    } else if dialogue.must_reply && !tools.is_empty() {
+        body["tool_choice"] = json!({"type": "none"});
     }
-
-    fn own_host(&self) -> Option<&'static str> {
-        Some("api.anthropic.com")
+    if !tools.is_empty() {
+        body["tools"] = json!(tools);
     }
+    body
+}
 
-    fn key_header(&self) -> KeyHeader {
-        KeyHeader {
-            name: "x-api-key",
-            prefix: "",
-        }
+fn answer(body: &Value) -> Answer {
+    let Some(blocks) = body["content"].as_array() else {
+        return Answer::NotAReply;
+    };
+    let finish_reason = non_empty(&body["stop_reason"]);
+    let mut text: String = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    if finish_reason.as_deref() == Some("refusal") {
+        return Answer::Declined(format!("the model refuses: {text}"));
     }
-
-    fn fixed_headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[("anthropic-version", "2023-06-01")]
+    // What was said beside the tool is not the reply. Two calls are two replies, which nobody can choose between.
+    let calls = blocks
+        .iter()
+        .filter(|block| block["type"] == "tool_use" && block["name"] == TOOL);
+    let inputs: Vec<_> = calls.map(|call| call["input"].to_string()).collect();
+    if !inputs.is_empty() {
+        text = inputs.join("\n");
     }
-
-    fn path(&self, last: &str, _model: &str) -> Vec<String> {
-        let version = version_after(last, "v1").into_iter();
-        version.chain(["messages".to_owned()]).collect()
-    }
-
-    fn body(&self, model: &str, _own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
-        let mut messages = vec![json!({"role": "user", "content": question(request)})];
-        messages.extend(dialogue.exchanges.iter().flat_map(turns));
-        let mut body = json!({
-            "model": model,
-            "max_tokens": request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
-            "messages": messages,
-            "stream": false,
-        });
-        if let Some(system) = &request.system {
-            body["system"] = json!(system);
-        }
-        if let Some(temperature) = temperature(request) {
-            body["temperature"] = temperature;
-        }
-        let offered = dialogue.tools.iter();
-        let mut tools: Vec<Value> = offered
-            .map(
-                |tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters}),
-            )
-            .collect();
-        if let Some(schema) = &request.schema {
-            tools.push(json!({
-                "name": TOOL,
-                "description": "Gives the reply that was asked for, in its exact form.",
-                "input_schema": schema,
-            }));
-            body["tool_choice"] = json!({"type": "tool", "name": TOOL, "disable_parallel_tool_use": true});
-        } else if dialogue.must_reply && !tools.is_empty() {
-            body["tool_choice"] = json!({"type": "none"});
-        }
-        if !tools.is_empty() {
-            body["tools"] = json!(tools);
-        }
-        body
-    }
-
-    fn answer(&self, body: &Value) -> Answer {
-        let Some(blocks) = body["content"].as_array() else {
-            return Answer::NotAReply;
-        };
-        let finish_reason = non_empty(&body["stop_reason"]);
-        let mut text: String = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-        if finish_reason.as_deref() == Some("refusal") {
-            return Answer::Declined(format!("the model refuses: {text}"));
-        }
-        // What was said beside the tool is not the reply. Two calls are two replies, which nobody can choose between.
-        let calls = blocks
-            .iter()
-            .filter(|block| block["type"] == "tool_use" && block["name"] == TOOL);
-        let inputs: Vec<_> = calls.map(|call| call["input"].to_string()).collect();
-        if !inputs.is_empty() {
-            text = inputs.join("\n");
-        }
-        let wanted = blocks
-            .iter()
-            .filter(|block| block["type"] == "tool_use" && block["name"] != TOOL);
-        let calls: Vec<ToolCall> = wanted
-            .map(|block| ToolCall {
-                id: block["id"].as_str().unwrap_or_default().to_owned(),
-                name: block["name"].as_str().unwrap_or_default().to_owned(),
-                arguments: block["input"].clone(),
-            })
-            .collect();
-        let usage = &body["usage"];
-        Answer::Reply(ModelReply {
-            said: match calls.is_empty() {
-                true => Value::Null,
-                false => body["content"].clone(),
-            },
-            calls,
-            text,
-            model: non_empty(&body["model"]),
-            usage: Usage {
-                input_tokens: input_tokens(usage),
-                output_tokens: usage["output_tokens"].as_u64(),
-            },
-            finish_reason,
+    let wanted = blocks
+        .iter()
+        .filter(|block| block["type"] == "tool_use" && block["name"] != TOOL);
+    let calls: Vec<ToolCall> = wanted
+        .map(|block| ToolCall {
+            id: block["id"].as_str().unwrap_or_default().to_owned(),
+            name: block["name"].as_str().unwrap_or_default().to_owned(),
+            arguments: block["input"].clone(),
         })
-    }
+        .collect();
+    let usage = &body["usage"];
+    Answer::Reply(ModelReply {
+        said: match calls.is_empty() {
+            true => Value::Null,
+            false => body["content"].clone(),
+        },
+        calls,
+        text,
+        model: non_empty(&body["model"]),
+        usage: Usage {
+            input_tokens: input_tokens(usage),
+            output_tokens: usage["output_tokens"].as_u64(),
+        },
+        finish_reason,
+    })
+}
 
-    fn told_error<'a>(&self, body: &'a Value) -> ToldError<'a> {
-        let error = &body["error"];
-        ToldError {
-            codes: error["type"].as_str().into_iter().collect(),
-            message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
-            ..ToldError::default()
-        }
-    }
-
-    fn schema_words(&self) -> &'static [&'static str] {
-        &["tool_choice", "input_schema", "tools."]
-    }
-
-    fn reply_name(&self) -> &'static str {
-        "a message"
+fn told_error(body: &Value) -> ToldError<'_> {
+    let error = &body["error"];
+    ToldError {
+        codes: error["type"].as_str().into_iter().collect(),
+        message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
+        ..ToldError::default()
     }
 }
 

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{Digest, FailureClass, Millis, RunId, undated};
 use crate::store::no_links::real_path;
-use crate::store::{LONGEST_FILE, create_dir_durable, open_regular, read_regular, replace_file};
+use crate::store::{LONGEST_FILE, create_dir_durable, if_there, open_regular, read_regular, replace_file};
 
 use super::endpoint::Endpoint;
 use super::model::{Dialogue, ModelError, ModelReply, ModelRequest};
@@ -86,7 +86,7 @@ impl Call {
 /// What a model was asked: all of it that can change its reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Question {
+pub(super) struct Question {
     protocol: String,
     model: String,
     temperature: Option<Decimal>,
@@ -110,7 +110,7 @@ struct Given {
 }
 
 impl Question {
-    fn of(endpoint: &Endpoint, request: &ModelRequest, dialogue: &Dialogue) -> Self {
+    pub(super) fn of(endpoint: &Endpoint, request: &ModelRequest, dialogue: &Dialogue) -> Self {
         let results = dialogue.exchanges.last().into_iter();
         let given = results
             .flat_map(|exchange| &exchange.calls)
@@ -120,7 +120,7 @@ impl Question {
                 text: result.text.clone(),
             });
         Self {
-            protocol: endpoint.protocol.name().to_owned(),
+            protocol: endpoint.protocol.name.to_owned(),
             model: endpoint.model.clone(),
             temperature: request.temperature,
             max_tokens: request.max_tokens,
@@ -143,52 +143,37 @@ impl Question {
 
     /// The first thing in which this question differs from the recorded one.
     fn difference(&self, recorded: &Self) -> String {
-        let parameters: [(&str, Value, Value); 7] = [
-            ("protocol", json!(recorded.protocol), json!(self.protocol)),
-            ("model", json!(recorded.model), json!(self.model)),
-            (
-                "temperature",
-                json!(recorded.temperature),
-                json!(self.temperature),
-            ),
-            ("maxTokens", json!(recorded.max_tokens), json!(self.max_tokens)),
-            ("form of the reply", json!(recorded.schema), json!(self.schema)),
-            ("list of tools", json!(recorded.tools), json!(self.tools)),
-            (
-                "end of the tools",
-                json!(recorded.must_reply),
-                json!(self.must_reply),
-            ),
+        const NAMES: [(&str, &str); 10] = [
+            ("protocol", "protocol"),
+            ("model", "model"),
+            ("temperature", "temperature"),
+            ("maxTokens", "maxTokens"),
+            ("schema", "form of the reply"),
+            ("tools", "list of tools"),
+            ("mustReply", "end of the tools"),
+            ("prompt", "prompt"),
+            ("system", "system prompt"),
+            ("given", "result of the tools"),
         ];
-        for (name, was, is) in parameters {
-            if was != is {
-                return format!("the {name} was {was} and is {is}");
+        let lines = |value: &Value| match value {
+            Value::Array(given) => {
+                let words = |part: &Value| part.as_str().unwrap_or_default().to_owned();
+                let given = given
+                    .iter()
+                    .map(|one| words(&one["tool"]) + ": " + &words(&one["text"]));
+                given.collect::<Vec<_>>().join("\n")
             }
-        }
-        let empty = String::new;
-        let joined = |given: &[Given]| {
-            let texts: Vec<_> = given
-                .iter()
-                .map(|given| format!("{}: {}", given.tool, given.text))
-                .collect();
-            texts.join("\n")
+            text => text.as_str().unwrap_or_default().to_owned(),
         };
-        let texts = [
-            ("prompt", recorded.prompt.clone(), self.prompt.clone()),
-            (
-                "system prompt",
-                recorded.system.clone().unwrap_or_else(empty),
-                self.system.clone().unwrap_or_else(empty),
-            ),
-            (
-                "result of the tools",
-                joined(&recorded.given),
-                joined(&self.given),
-            ),
-        ];
-        for (name, was, is) in texts {
-            if let Some((line, was, is)) = first_difference(&was, &is) {
-                return format!("line {line} of the {name} was {was:?} and is {is:?}");
+        let [was, is] = [json!(recorded), json!(self)];
+        for (key, name) in NAMES {
+            let (was, is) = (&was[key], &is[key]);
+            if matches!(key, "prompt" | "system" | "given") {
+                if let Some((line, was, is)) = first_difference(&lines(was), &lines(is)) {
+                    return format!("line {line} of the {name} was {was:?} and is {is:?}");
+                }
+            } else if was != is {
+                return format!("the {name} was {was} and is {is}");
             }
         }
         "it was asked with other words, which were removed as secrets".to_owned()
@@ -219,18 +204,7 @@ fn first_difference(was: &str, is: &str) -> Option<(usize, String, String)> {
 #[serde(rename_all = "camelCase")]
 enum Answer {
     Reply(ModelReply),
-    Error(RecordedError),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RecordedError {
-    class: FailureClass,
-    status: Option<u16>,
-    message: String,
-    schema_unsupported: bool,
-    #[serde(default)]
-    tools_unsupported: bool,
+    Error(ModelError),
 }
 
 /// One question with its answer, as it stands in a file.
@@ -369,10 +343,8 @@ impl Cassette {
             source,
         };
         let mut left = MOST_HELD;
-        let entries = match fs::read_dir(&replies) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(cassette),
-            Err(error) => return Err(io(error)),
+        let Some(entries) = if_there(fs::read_dir(&replies)).map_err(io)? else {
+            return Ok(cassette);
         };
         for entry in entries {
             let name = entry.map_err(io)?.file_name().to_string_lossy().into_owned();
@@ -397,13 +369,11 @@ impl Cassette {
 
     fn read_head(&self) -> Result<Head, CassetteError> {
         let path = self.head();
-        let bytes = match read_regular(&path, LONGEST_FILE) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(CassetteError::Nothing(self.folder.clone()));
-            }
-            Err(source) => return Err(CassetteError::Io { path, source }),
-        };
+        let bytes = if_there(read_regular(&path, LONGEST_FILE)).map_err(|source| CassetteError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        let bytes = bytes.ok_or_else(|| CassetteError::Nothing(self.folder.clone()))?;
         let unknown = |problem| CassetteError::Unknown {
             path: path.clone(),
             problem,
@@ -456,26 +426,20 @@ impl Cassette {
         &self,
         call: &Call,
         number: u32,
-        asked: &Asked,
+        question: &Question,
         result: &Result<ModelReply, ModelError>,
     ) -> Result<(), NotRecorded> {
         let path = self.replies().join(call.file(number));
         let lost = |error| NotRecorded(path.clone(), error);
         let answer = match result {
             Ok(reply) => Answer::Reply(reply.clone()),
-            Err(error) => Answer::Error(RecordedError {
-                class: error.class,
-                status: error.status,
-                message: error.message.clone(),
-                schema_unsupported: error.schema_unsupported,
-                tools_unsupported: error.tools_unsupported,
-            }),
+            Err(error) => Answer::Error(error.clone()),
         };
         let entry = Entry {
             call: call.clone(),
             request: number,
-            digests: self.digests(&asked.0),
-            question: asked.0.clone(),
+            digests: self.digests(question),
+            question: question.clone(),
             answer,
         };
         let mut entry = serde_json::to_value(entry).map_err(|error| lost(error.into()))?;
@@ -495,7 +459,12 @@ impl Cassette {
     /// # Errors
     /// The failure that was recorded; or, of a class that is not tried again, that there is no such record or another
     /// question was recorded.
-    pub(super) fn get(&self, call: &Call, number: u32, asked: &Asked) -> Result<ModelReply, ModelError> {
+    pub(super) fn get(
+        &self,
+        call: &Call,
+        number: u32,
+        question: &Question,
+    ) -> Result<ModelReply, ModelError> {
         let name = call.file(number);
         let path = self.replies().join(&name);
         let entry = self.entry(&name).and_then(|entry| {
@@ -503,47 +472,28 @@ impl Cassette {
                 let was = &entry.call;
                 return Err(NoEntry::OtherCall(was.agent.clone(), was.describe()));
             }
-            let digests = self.digests(&asked.0);
+            let digests = self.digests(question);
             if !digests.iter().any(|digest| entry.digests.contains(digest)) {
-                return Err(NoEntry::OtherQuestion(asked.0.difference(&entry.question)));
+                return Err(NoEntry::OtherQuestion(question.difference(&entry.question)));
             }
             Ok(entry)
         });
-        match entry {
-            Ok(Entry {
-                answer: Answer::Reply(reply),
-                ..
-            }) => Ok(reply),
-            Ok(Entry {
-                answer: Answer::Error(error),
-                ..
-            }) => Err(ModelError {
-                class: error.class,
-                status: error.status,
-                // Nobody has to be left alone.
+        match entry.map(|entry| entry.answer) {
+            Ok(Answer::Reply(reply)) => Ok(reply),
+            Ok(Answer::Error(error)) => Err(ModelError {
                 retry_after: error.class.passes_by_itself().then_some(Millis(0)),
-                message: error.message,
-                schema_unsupported: error.schema_unsupported,
-                tools_unsupported: error.tools_unsupported,
-                unsent: false,
-                ours: false,
+                ..error
             }),
+            // Of a class that is not tried again, for that would not be answered either; and ours, for the model has said
+            // nothing, good or bad.
             Err(why) => Err(ModelError {
-                // Nothing that is tried again would be answered either.
                 class: FailureClass::PolicyBlocked,
-                status: None,
-                retry_after: None,
-                message: format!(
+                ..ModelError::here(format!(
                     "offline: {} has no recorded reply of '{}': {why} ({})",
                     call.describe(),
                     call.agent,
                     path.display()
-                ),
-                schema_unsupported: false,
-                tools_unsupported: false,
-                unsent: false,
-                // Whoever was to be asked has said nothing, good or bad.
-                ours: true,
+                ))
             }),
         }
     }
@@ -574,15 +524,6 @@ fn read_within(path: &Path, most: u64) -> io::Result<Vec<u8>> {
             "the recording is too large",
         )),
         false => Ok(bytes),
-    }
-}
-
-/// A question on its way.
-pub(super) struct Asked(Question);
-
-impl Asked {
-    pub fn of(endpoint: &Endpoint, request: &ModelRequest, dialogue: &Dialogue) -> Self {
-        Self(Question::of(endpoint, request, dialogue))
     }
 }
 

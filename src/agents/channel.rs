@@ -4,7 +4,6 @@
 //! live in one type that never shows them: neither in errors nor in debug output. No redirect is followed, so that what
 //! was meant for one host never travels to another.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -13,17 +12,17 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
 use crate::domain::{FailureClass, Millis, Timestamp};
 use crate::mission::model::ChannelType;
-use crate::mission::{self, ChannelPlan, UnsetVariable};
+use crate::mission::{ChannelPlan, UnsetVariable};
 
 use super::command::Program;
-use super::endpoint::http_client;
-use super::failure::{ErrorAnswer, Transport, classify_answer, classify_transport};
+use super::endpoint::{expand, headers, host, http_client};
+use super::failure::{classify_status, of_transport, presentable};
 use super::model::retry_after;
 use super::secrets::Secrets;
 
@@ -119,16 +118,7 @@ impl Channel {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ChannelError> {
         let spec = &plan.spec;
-        let secrets = RefCell::new(Vec::new());
-        let expand = |text: &str| {
-            let lookup = |name: &str| {
-                let value = variable(name).map(|value| value.trim().to_owned());
-                let value = value.filter(|value| !value.is_empty())?;
-                secrets.borrow_mut().push(value.clone());
-                Some(value)
-            };
-            mission::expand(text, lookup)
-        };
+        let mut secrets = Vec::new();
         let way = match spec.kind {
             ChannelType::File => {
                 Way::File(folder.join(spec.path.as_deref().ok_or(ChannelError::Lacks("path"))?))
@@ -138,15 +128,13 @@ impl Channel {
                 Way::Command(Program::resolve(line, folder)?)
             }
             form => {
-                let url = expand(spec.url.as_deref().ok_or(ChannelError::Lacks("url"))?)?;
-                let url = web_address(&url)?;
-                let mut headers = HeaderMap::new();
+                let url = spec.url.as_deref().ok_or(ChannelError::Lacks("url"))?;
+                let url = web_address(&expand(url, &variable, &mut secrets)?)?;
+                let mut texts = Vec::new();
                 for (name, text) in &spec.headers {
-                    let value = expand(text)?;
-                    let (header, value) =
-                        header(name, &value).ok_or_else(|| ChannelError::Header(name.clone()))?;
-                    headers.insert(header, value);
+                    texts.push((name, expand(text, &variable, &mut secrets)?));
                 }
+                let headers = headers(texts, ChannelError::Header)?;
                 Way::Http(Hook {
                     url,
                     headers,
@@ -155,7 +143,6 @@ impl Channel {
                 })
             }
         };
-        let mut secrets = secrets.into_inner();
         secrets.extend(way.private_parts());
         Ok(Self {
             way,
@@ -166,10 +153,7 @@ impl Channel {
 
     /// `text` as people may see it: one short line without any of the channel's secrets.
     pub fn presentable(&self, text: &str) -> String {
-        let clean = self.secrets.redact(text);
-        let plain = |c: char| if c.is_control() { ' ' } else { c };
-        let line: String = clean.chars().take(LONGEST_ANSWER).map(plain).collect();
-        line.trim().to_owned()
+        presentable(text, &self.secrets, LONGEST_ANSWER).trim().to_owned()
     }
 
     /// Posts a notification once.
@@ -177,10 +161,7 @@ impl Channel {
     /// # Errors
     /// When the receiver does not say that it has taken it.
     pub async fn post(&self, hook: &Hook, notification: &Value) -> Result<(), Refusal> {
-        let host = &match (hook.url.host_str().unwrap_or("the receiver"), hook.url.port()) {
-            (host, Some(port)) => format!("{host}:{port}"),
-            (host, None) => host.to_owned(),
-        };
+        let host = &host(&hook.url, "the receiver");
         let request = hook
             .client()?
             .post(hook.url.clone())
@@ -200,11 +181,7 @@ impl Channel {
             Ok(Some(said)) => self.presentable(&String::from_utf8_lossy(&said[..said.len().min(2_000)])),
             Ok(None) | Err(_) => String::new(),
         };
-        let class = classify_answer(&ErrorAnswer {
-            status: status.as_u16(),
-            codes: &[],
-            message: "",
-        });
+        let class = classify_status(status.as_u16());
         let hint = match (status.is_redirection(), said.is_empty()) {
             (true, _) => ": redirects are not followed, write the address that it leads to".to_owned(),
             (false, true) => String::new(),
@@ -224,19 +201,8 @@ impl Channel {
             let message = format!("{host} did not answer within {}", Millis::from(self.timeout));
             return Refusal::new(FailureClass::Timeout, message);
         }
-        let transport = if error.is_builder() {
-            Transport::NotSent
-        } else {
-            Transport::Broken
-        };
-        let error = error.without_url();
-        let mut message = format!("{host}: {error}");
-        let mut source = std::error::Error::source(&error);
-        while let Some(cause) = source {
-            message.push_str(&format!(": {cause}"));
-            source = cause.source();
-        }
-        Refusal::new(classify_transport(transport), self.presentable(&message))
+        let (class, message) = of_transport(host, error);
+        Refusal::new(class, self.presentable(&message))
     }
 }
 
@@ -291,13 +257,6 @@ fn web_address(text: &str) -> Result<Url, ChannelError> {
         "http" | "https" => Ok(url),
         _ => Err(ChannelError::Scheme),
     }
-}
-
-fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
-    let name = HeaderName::try_from(name).ok()?;
-    let mut value = HeaderValue::from_str(value).ok()?;
-    value.set_sensitive(true);
-    Some((name, value))
 }
 
 /// What is posted. A service that wants a form of its own gets title and text.

@@ -12,6 +12,7 @@ use reqwest::{Client, Url};
 
 use crate::mission::{self, AgentPlan, UnsetVariable};
 
+use super::failure::causes;
 use super::protocol::{self, Protocol, complete_url, is_own_service};
 use super::secrets::Secrets;
 use super::transport::Line;
@@ -23,7 +24,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Endpoint {
     /// How it is talked to.
-    pub(super) protocol: &'static dyn Protocol,
+    pub(super) protocol: &'static Protocol,
     /// The full URL that is asked.
     pub url: Url,
     /// The model that is asked for.
@@ -37,40 +38,25 @@ pub struct Endpoint {
 pub enum EndpointError {
     /// The agent is no model behind HTTP.
     #[error("it is not reached over HTTP")]
-    NotHttp(String),
+    NotHttp,
     /// The agent names no model.
     #[error("it has no model")]
-    NoModel(String),
-    /// The base URL cannot be used.
-    #[error("baseUrl {problem}")]
-    BaseUrl {
-        /// The agent.
-        agent: String,
-        /// What is wrong.
-        problem: String,
-    },
+    NoModel,
+    /// The base URL cannot be used: what is wrong.
+    #[error("baseUrl {0}")]
+    BaseUrl(&'static str),
     /// A key that is written into the mission itself.
     #[error("write apiKey as ${{NAME}}, the name of an environment variable")]
-    LiteralKey(String),
+    LiteralKey,
     /// A variable that is not set, or empty.
-    #[error("it needs the environment variable {variable}, which is not set")]
-    NotSet {
-        /// The agent.
-        agent: String,
-        /// The variable's name.
-        variable: String,
-    },
+    #[error("it needs the environment variable {0}, which is not set")]
+    NotSet(String),
     /// No certificates can be read: where they were looked for.
     #[error("https needs CA certificates, and none can be read from {0}")]
     NoCertificates(String),
     /// A header that HTTP does not allow. Its value is not shown.
-    #[error("'{header}' is not a header that can be sent")]
-    Header {
-        /// The agent.
-        agent: String,
-        /// The header's name.
-        header: String,
-    },
+    #[error("'{0}' is not a header that can be sent")]
+    Header(String),
 }
 
 impl Endpoint {
@@ -82,44 +68,25 @@ impl Endpoint {
         agent: &AgentPlan,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, EndpointError> {
-        let name = || agent.name.to_string();
-        let protocol = protocol::of(agent.spec.adapter).ok_or_else(|| EndpointError::NotHttp(name()))?;
-        let model = agent
-            .spec
-            .model
-            .clone()
-            .ok_or_else(|| EndpointError::NoModel(name()))?;
+        let protocol = protocol::of(agent.spec.adapter).ok_or(EndpointError::NotHttp)?;
+        let model = agent.spec.model.clone().ok_or(EndpointError::NoModel)?;
         let url = url_of(agent, protocol, &model)?;
-        let environment = Environment {
-            agent: &agent.name,
-            variable: &variable,
-        };
-        let mut headers = HeaderMap::new();
         let mut secrets = Vec::new();
-        for (header, value) in protocol.fixed_headers() {
-            headers.insert(*header, HeaderValue::from_static(value));
+        let own = protocol.own_service.filter(|_| is_own_service(protocol, &url));
+        let own = own.map(|(_, variable)| variable);
+        let key = key(agent.spec.api_key.as_deref(), own, &variable)?;
+        let (name, prefix) = protocol.key_header;
+        let key_header = key.as_ref().map(|key| (name, format!("{prefix}{key}")));
+        secrets.extend(key);
+        let mut texts = Vec::from_iter(key_header);
+        for (name, text) in &agent.spec.headers {
+            let text = expand(text, &variable, &mut secrets);
+            let text = text.map_err(|UnsetVariable(variable)| EndpointError::NotSet(variable))?;
+            texts.push((name.as_str(), text));
         }
-        let own_key = protocol.own_key().filter(|_| is_own_service(protocol, &url));
-        if let Some(key) = environment.key(agent.spec.api_key.as_deref(), own_key)? {
-            let header = protocol.key_header();
-            let value =
-                secret_header(&format!("{}{key}", header.prefix)).ok_or_else(|| EndpointError::Header {
-                    agent: name(),
-                    header: header.name.to_owned(),
-                })?;
-            headers.insert(header.name, value);
-            secrets.push(key);
-        }
-        for (header, text) in &agent.spec.headers {
-            let expanded = environment.expand(text, &mut secrets)?;
-            let pair = HeaderName::try_from(header.as_str())
-                .ok()
-                .zip(secret_header(&expanded));
-            let (header, value) = pair.ok_or_else(|| EndpointError::Header {
-                agent: name(),
-                header: header.clone(),
-            })?;
-            headers.insert(header, value);
+        let mut headers = headers(texts, EndpointError::Header)?;
+        for (header, value) in protocol.fixed_headers {
+            headers.entry(*header).or_insert(HeaderValue::from_static(value));
         }
         Ok(Self {
             protocol,
@@ -140,12 +107,7 @@ impl Endpoint {
         is_own_service(self.protocol, &self.url)
     }
 
-    /// `text` without any of the endpoint's secrets: providers repeat keys in their errors.
-    pub fn redact(&self, text: &str) -> String {
-        self.secrets.redact(text)
-    }
-
-    /// What must not be known of it.
+    /// What must not be known of it: providers repeat keys in their errors.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
@@ -159,7 +121,7 @@ impl Endpoint {
         http_client(&self.url)
     }
 
-    /// Whether it could be talked to from this machine: TLS needs certificates. Nobody is contacted.
+    /// Whether it could be talked to from this machine: TLS needs certificates. Nothing is contacted.
     ///
     /// # Errors
     /// What is missing.
@@ -170,7 +132,7 @@ impl Endpoint {
         self.client().map(drop).map_err(|error| no_certificates(&error))
     }
 
-    /// A line to this endpoint with nobody in between.
+    /// A line to this endpoint with nothing in between.
     ///
     /// # Errors
     /// As [`Endpoint::client`].
@@ -219,12 +181,9 @@ fn no_certificates(error: &reqwest::Error) -> EndpointError {
         }
         false => told.join(", "),
     };
-    let mut why = String::new();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        why = format!(": {cause}");
-        source = cause.source();
-    }
+    let why = causes(error)
+        .last()
+        .map_or_else(String::new, |cause| format!(": {cause}"));
     EndpointError::NoCertificates(format!("{from}{why}"))
 }
 
@@ -237,58 +196,73 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// The environment as one agent sees it.
-struct Environment<'a, F> {
-    agent: &'a str,
-    variable: &'a F,
+/// What a variable holds, without the space around it; `None` for nothing.
+fn value_of(name: &str, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let value = variable(name)?.trim().to_owned();
+    (!value.is_empty()).then_some(value)
 }
 
-impl<F: Fn(&str) -> Option<String>> Environment<'_, F> {
-    fn get(&self, variable: &str) -> Result<String, EndpointError> {
-        let value = (self.variable)(variable).map(|value| value.trim().to_owned());
-        value
-            .filter(|value| !value.is_empty())
-            .ok_or_else(|| EndpointError::NotSet {
-                agent: self.agent.to_owned(),
-                variable: variable.to_owned(),
-            })
-    }
-
-    /// The key: the variable that the agent names, else the provider's own where the agent talks to that provider.
-    fn key(&self, declared: Option<&str>, own: Option<&str>) -> Result<Option<String>, EndpointError> {
-        let Some(declared) = declared else {
-            return own.map(|variable| self.get(variable)).transpose();
-        };
-        let variable = declared
-            .trim()
-            .strip_prefix("${")
-            .and_then(|rest| rest.strip_suffix('}'))
-            .ok_or_else(|| EndpointError::LiteralKey(self.agent.to_owned()))?;
-        self.get(variable).map(Some)
-    }
-
-    /// The text with every `${NAME}` replaced; the values are added to `secrets`.
-    fn expand(&self, text: &str, secrets: &mut Vec<String>) -> Result<String, EndpointError> {
-        let used = RefCell::new(secrets);
-        let lookup = |name: &str| {
-            self.get(name)
-                .ok()
-                .inspect(|value| used.borrow_mut().push(value.clone()))
-        };
-        mission::expand(text, lookup).map_err(|UnsetVariable(variable)| EndpointError::NotSet {
-            agent: self.agent.to_owned(),
-            variable,
-        })
-    }
-}
-
-fn url_of(agent: &AgentPlan, protocol: &dyn Protocol, model: &str) -> Result<Url, EndpointError> {
-    let fail = |problem: &str| EndpointError::BaseUrl {
-        agent: agent.name.to_string(),
-        problem: problem.to_owned(),
+/// The key: the variable that the agent names, else the provider's own where the agent talks to that provider.
+fn key(
+    declared: Option<&str>,
+    own: Option<&str>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<String>, EndpointError> {
+    let name = match declared.map(str::trim) {
+        None => own,
+        Some(declared) => {
+            let name = declared
+                .strip_prefix("${")
+                .and_then(|rest| rest.strip_suffix('}'));
+            Some(name.ok_or(EndpointError::LiteralKey)?)
+        }
     };
+    let value = |name| value_of(name, variable).ok_or_else(|| EndpointError::NotSet(name.to_owned()));
+    name.map(value).transpose()
+}
+
+/// The text with every `${NAME}` replaced; the values are added to `secrets`.
+pub(super) fn expand(
+    text: &str,
+    variable: impl Fn(&str) -> Option<String>,
+    secrets: &mut Vec<String>,
+) -> Result<String, UnsetVariable> {
+    let used = RefCell::new(secrets);
+    mission::expand(text, |name| {
+        value_of(name, &variable).inspect(|value| used.borrow_mut().push(value.clone()))
+    })
+}
+
+/// Headers whose values are marked as sensitive.
+///
+/// # Errors
+/// Of the name of one that HTTP does not allow.
+pub(super) fn headers<N: AsRef<str>, E>(
+    texts: impl IntoIterator<Item = (N, String)>,
+    refused: impl Fn(String) -> E,
+) -> Result<HeaderMap, E> {
+    let mut headers = HeaderMap::new();
+    for (name, text) in texts {
+        let header = HeaderName::try_from(name.as_ref()).ok();
+        let header = header.zip(HeaderValue::from_str(&text).ok());
+        let (header, mut value) = header.ok_or_else(|| refused(name.as_ref().to_owned()))?;
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}
+
+/// The host of an address, with the port where the address names one.
+pub(super) fn host(url: &Url, unknown: &str) -> String {
+    let host = url.host_str().unwrap_or(unknown);
+    url.port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn url_of(agent: &AgentPlan, protocol: &Protocol, model: &str) -> Result<Url, EndpointError> {
+    let fail = EndpointError::BaseUrl;
     let base = agent.spec.base_url.as_deref();
-    let base = base.unwrap_or(protocol.default_base()).trim();
+    let base = base.unwrap_or(protocol.default_base).trim();
     let mut url = Url::parse(base).map_err(|_| fail("is not a URL"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(fail("must start with http:// or https://"));
@@ -309,12 +283,6 @@ fn is_loopback(url: &Url) -> bool {
         || address
             .parse::<std::net::IpAddr>()
             .is_ok_and(|address| address.is_loopback())
-}
-
-fn secret_header(text: &str) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(text).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }
 
 #[cfg(test)]
@@ -385,7 +353,7 @@ mod tests {
         }
         for bad in ["x.test/v1", "ftp://x.test", "https://me:pass@x.test/v1", ""] {
             let error = endpoint(&agent(Some(bad), None, &[])).unwrap_err();
-            assert!(matches!(error, EndpointError::BaseUrl { .. }), "{bad}: {error}");
+            assert!(matches!(error, EndpointError::BaseUrl(_)), "{bad}: {error}");
             assert!(!error.to_string().contains("pass"), "{error}");
         }
     }
@@ -481,7 +449,7 @@ mod tests {
         let unset = |adapter| Endpoint::of_agent(&of(adapter, None), |_| None);
         assert!(unset(Adapter::Anthropic).is_err() && unset(Adapter::GeminiApi).is_err());
         assert!(unset(Adapter::Ollama).is_ok());
-        assert!(matches!(unset(Adapter::Acp), Err(EndpointError::NotHttp(_))));
+        assert!(matches!(unset(Adapter::Acp), Err(EndpointError::NotHttp)));
     }
 
     #[test]
@@ -503,10 +471,7 @@ mod tests {
 
     #[test]
     fn what_is_not_set_or_written_out_is_refused() {
-        let not_set = |variable: &str| EndpointError::NotSet {
-            agent: "judge".to_owned(),
-            variable: variable.to_owned(),
-        };
+        let not_set = |variable: &str| EndpointError::NotSet(variable.to_owned());
         assert_eq!(
             endpoint(&agent(None, Some("${NONE}"), &[])).unwrap_err(),
             not_set("NONE")
@@ -518,15 +483,12 @@ mod tests {
         let headers = agent(None, None, &[("x-a", "a ${NONE}")]);
         assert_eq!(endpoint(&headers).unwrap_err(), not_set("NONE"));
         let literal = endpoint(&agent(None, Some("sk-literal"), &[])).unwrap_err();
-        assert_eq!(literal, EndpointError::LiteralKey("judge".to_owned()));
+        assert_eq!(literal, EndpointError::LiteralKey);
         let unset = Endpoint::of_agent(&agent(None, None, &[]), |_| None).unwrap_err();
         assert_eq!(unset, not_set("OPENAI_API_KEY"));
         let mut nameless = agent(None, None, &[]);
         nameless.spec.model = None;
-        assert_eq!(
-            endpoint(&nameless).unwrap_err(),
-            EndpointError::NoModel("judge".to_owned())
-        );
+        assert_eq!(endpoint(&nameless).unwrap_err(), EndpointError::NoModel);
     }
 
     #[test]
@@ -541,7 +503,7 @@ mod tests {
         assert_eq!(sent(&good, "x-plain").as_deref(), Some("${open"));
         for bad in [("a b", "sk-secret"), ("x", "sk-secret\n1")] {
             let error = endpoint(&agent(None, None, &[bad])).unwrap_err();
-            assert!(matches!(error, EndpointError::Header { .. }), "{error}");
+            assert!(matches!(error, EndpointError::Header(_)), "{error}");
             assert!(!error.to_string().contains("sk-secret"), "{error}");
         }
     }
@@ -551,8 +513,11 @@ mod tests {
         let endpoint = endpoint(&agent(None, Some("${MINE}"), &[("x-key", "${OPENAI_API_KEY}")])).unwrap();
         let debug = format!("{endpoint:?} {:?}", endpoint.headers());
         assert!(!debug.contains("sk-of"), "{debug}");
-        assert_eq!(endpoint.redact("bad key sk-of-mine!"), "bad key [redacted]!");
-        assert_eq!(endpoint.redact("sk-of-openai"), "[redacted]");
+        assert_eq!(
+            endpoint.secrets().redact("bad key sk-of-mine!"),
+            "bad key [redacted]!"
+        );
+        assert_eq!(endpoint.secrets().redact("sk-of-openai"), "[redacted]");
     }
 
     #[test]

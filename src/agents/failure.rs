@@ -12,29 +12,40 @@ use serde_json::Value;
 
 use crate::domain::{FailureClass, Millis};
 
+use super::secrets::Secrets;
+
 mod reset;
 mod words;
 
 pub use reset::{Moment, told as told_pause};
 
-/// How a request failed before an answer was complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// Our own timer ran out.
-    TimedOut,
-    /// The connection was refused, reset, or ended in the middle of the answer.
-    Broken,
-    /// The request could not even be made.
-    NotSent,
+/// What led to an error, the nearest first.
+pub(super) fn causes(error: &dyn std::error::Error) -> impl Iterator<Item = String> {
+    std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string)
 }
 
-/// The class of a failure of the connection.
-pub fn classify_transport(transport: Transport) -> FailureClass {
-    match transport {
-        Transport::TimedOut => FailureClass::Timeout,
-        Transport::Broken => FailureClass::ProviderTransient,
-        Transport::NotSent => FailureClass::Unknown,
+/// How a request failed before an answer was complete: by class, and in words about `host` without the address.
+pub fn of_transport(host: &str, error: reqwest::Error) -> (FailureClass, String) {
+    let class = if error.is_timeout() {
+        FailureClass::Timeout
+    } else if error.is_builder() {
+        FailureClass::Unknown
+    } else {
+        FailureClass::ProviderTransient
+    };
+    let error = error.without_url();
+    let mut message = format!("{host}: {error}");
+    for cause in causes(&error) {
+        message.push_str(": ");
+        message.push_str(&cause);
     }
+    (class, message)
+}
+
+/// A text as people may see it: one line without secrets, of so many characters at most.
+pub fn presentable(text: &str, secrets: &Secrets, most: usize) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    secrets.redact(text).chars().take(most).map(plain).collect()
 }
 
 /// What an answer with an error says.
@@ -135,6 +146,15 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
 }
 
 /// The class that the codes alone tell.
+/// The class of an answer of which nothing but the status is known.
+pub fn classify_status(status: u16) -> FailureClass {
+    classify_answer(&ErrorAnswer {
+        status,
+        codes: &[],
+        message: "",
+    })
+}
+
 fn told_class(codes: &[&str]) -> FailureClass {
     let told = TOLD
         .iter()
@@ -285,11 +305,7 @@ fn known_exit(program: &str, code: i32) -> Option<FailureClass> {
         return Some(FailureClass::ProviderAuth);
     }
     let status = (400..=529).find(|status| status % 256 == code && code > 128)?;
-    let class = classify_answer(&ErrorAnswer {
-        status: u16::try_from(status).ok()?,
-        codes: &[],
-        message: "",
-    });
+    let class = classify_status(u16::try_from(status).ok()?);
     (class != FailureClass::Unknown).then_some(class)
 }
 

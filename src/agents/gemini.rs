@@ -8,7 +8,7 @@ use super::model::{
     Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, millis_of, non_empty,
     temperature,
 };
-use super::protocol::{KeyHeader, Protocol, version_after};
+use super::protocol::{Protocol, version_after};
 
 /// Endings after which the reply is complete, or complete up to its limit. Every other one (SAFETY, RECITATION,
 /// PROHIBITED_CONTENT, and those still to come) means that the provider took the reply back.
@@ -18,168 +18,146 @@ const FINE_ENDINGS: [&str; 3] = ["STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIE
 const DAILY_QUOTA: &str = "quota_exhausted";
 
 /// Google's `generateContent`.
-pub(super) struct Gemini;
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "gemini",
+    default_base: "https://generativelanguage.googleapis.com/v1beta",
+    own_service: Some(("generativelanguage.googleapis.com", "GEMINI_API_KEY")),
+    key_header: ("x-goog-api-key", ""),
+    fixed_headers: &[],
+    schema_words: &[
+        "response_json_schema",
+        "responsejsonschema",
+        "response_schema",
+        "response_mime_type",
+        "response mime type",
+        "json mode",
+    ],
+    reply_name: "a generateContent reply",
+    path,
+    body,
+    answer,
+    told_error,
+};
 
-impl Protocol for Gemini {
-    fn name(&self) -> &'static str {
-        "gemini"
-    }
+fn path(last: &str, model: &str) -> Vec<String> {
+    let (kind, name) = model.split_once('/').unwrap_or(("models", model));
+    let version = version_after(last, "v1beta").into_iter();
+    let model = [kind.to_owned(), format!("{name}:generateContent")];
+    version.chain(model).collect()
+}
 
-    fn default_base(&self) -> &'static str {
-        "https://generativelanguage.googleapis.com/v1beta"
-    }
-
-    fn own_key(&self) -> Option<&'static str> {
-        Some("GEMINI_API_KEY")
-    }
-
-    fn own_host(&self) -> Option<&'static str> {
-        Some("generativelanguage.googleapis.com")
-    }
-
-    fn key_header(&self) -> KeyHeader {
-        KeyHeader {
-            name: "x-goog-api-key",
-            prefix: "",
-        }
-    }
-
-    fn path(&self, last: &str, model: &str) -> Vec<String> {
-        let (kind, name) = model.split_once('/').unwrap_or(("models", model));
-        let version = version_after(last, "v1beta").into_iter();
-        let model = [kind.to_owned(), format!("{name}:generateContent")];
-        version.chain(model).collect()
-    }
-
-    fn body(&self, _model: &str, _own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
-        let mut parts = vec![json!({"text": request.prompt})];
-        parts.extend(
-            request
-                .images
-                .iter()
-                .map(|image| json!({"inlineData": {"mimeType": image.media_type, "data": image.data}})),
-        );
-        let mut contents = vec![json!({"role": "user", "parts": parts})];
-        contents.extend(dialogue.exchanges.iter().flat_map(turns));
-        let mut body = json!({"contents": contents});
-        if !dialogue.tools.is_empty() {
-            let declared: Vec<Value> = dialogue
-                .tools
-                .iter()
-                .map(|tool| {
-                    json!({
-                        "name": tool.name,
-                        "description": tool.description,
-                        "parametersJsonSchema": tool.parameters,
-                    })
-                })
-                .collect();
-            body["tools"] = json!([{"functionDeclarations": declared}]);
-            if dialogue.must_reply {
-                body["toolConfig"] = json!({"functionCallingConfig": {"mode": "NONE"}});
-            }
-        }
-        if let Some(system) = &request.system {
-            body["systemInstruction"] = json!({"parts": [{"text": system}]});
-        }
-        let mut config = json!({});
-        if let Some(temperature) = temperature(request) {
-            config["temperature"] = temperature;
-        }
-        if let Some(max_tokens) = request.max_tokens {
-            config["maxOutputTokens"] = json!(max_tokens);
-        }
-        if let Some(schema) = &request.schema {
-            config["responseMimeType"] = json!("application/json");
-            config["responseJsonSchema"] = schema.clone();
-        }
-        if config.as_object().is_some_and(|config| !config.is_empty()) {
-            body["generationConfig"] = config;
-        }
-        body
-    }
-
-    fn answer(&self, body: &Value) -> Answer {
-        if let Some(reason) = non_empty(&body["promptFeedback"]["blockReason"]) {
-            return Answer::Declined(format!("the provider blocked the prompt: {reason}"));
-        }
-        // A reply without candidates is told from any other JSON by what else it carries.
-        if ["candidates", "usageMetadata", "promptFeedback"]
+fn body(_model: &str, _own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
+    let mut parts = vec![json!({"text": request.prompt})];
+    parts.extend(
+        request
+            .images
             .iter()
-            .all(|key| body.get(key).is_none())
-        {
-            return Answer::NotAReply;
-        }
-        let Some(candidate) = body["candidates"].get(0) else {
-            return Answer::Declined("the provider's answer has no candidates".to_owned());
-        };
-        let finish_reason = non_empty(&candidate["finishReason"]);
-        if let Some(reason) = finish_reason
-            .as_deref()
-            .filter(|reason| !FINE_ENDINGS.contains(reason))
-        {
-            return Answer::Declined(format!("the provider stopped the reply: {reason}"));
-        }
-        let parts = candidate["content"]["parts"].as_array();
-        let said = parts
-            .into_iter()
-            .flatten()
-            // Thoughts are not the reply.
-            .filter(|part| part["thought"] != json!(true));
-        let usage = &body["usageMetadata"];
-        let calls = calls(parts);
-        Answer::Reply(ModelReply {
-            said: match calls.is_empty() {
-                true => Value::Null,
-                false => candidate["content"].clone(),
-            },
-            calls,
-            text: said.filter_map(|part| part["text"].as_str()).collect(),
-            model: non_empty(&body["modelVersion"]),
-            usage: Usage {
-                input_tokens: usage["promptTokenCount"].as_u64(),
-                output_tokens: output_tokens(usage),
-            },
-            finish_reason,
-        })
-    }
-
-    fn told_error<'a>(&self, body: &'a Value) -> ToldError<'a> {
-        let error = &body["error"];
-        let details = || error["details"].as_array().into_iter().flatten();
-        let mut codes: Vec<&str> = error["status"].as_str().into_iter().collect();
-        codes.extend(details().filter_map(|detail| detail["reason"].as_str()));
-        let mut violations =
-            details().flat_map(|detail| detail["violations"].as_array().into_iter().flatten());
-        if violations.any(|violation| {
-            violation["quotaId"]
-                .as_str()
-                .is_some_and(|id| id.contains("PerDay"))
-        }) {
-            codes.push(DAILY_QUOTA);
-        }
-        ToldError {
-            status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
-            codes,
-            message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
-            about: None,
-            retry_after: details().find_map(|detail| retry_delay(&detail["retryDelay"])),
+            .map(|image| json!({"inlineData": {"mimeType": image.media_type, "data": image.data}})),
+    );
+    let mut contents = vec![json!({"role": "user", "parts": parts})];
+    contents.extend(dialogue.exchanges.iter().flat_map(turns));
+    let mut body = json!({"contents": contents});
+    if !dialogue.tools.is_empty() {
+        let declared: Vec<Value> = dialogue
+            .tools
+            .iter()
+            .map(|tool| {
+                json!({
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parametersJsonSchema": tool.parameters,
+                })
+            })
+            .collect();
+        body["tools"] = json!([{"functionDeclarations": declared}]);
+        if dialogue.must_reply {
+            body["toolConfig"] = json!({"functionCallingConfig": {"mode": "NONE"}});
         }
     }
-
-    fn schema_words(&self) -> &'static [&'static str] {
-        &[
-            "response_json_schema",
-            "responsejsonschema",
-            "response_schema",
-            "response_mime_type",
-            "response mime type",
-            "json mode",
-        ]
+    if let Some(system) = &request.system {
+        body["systemInstruction"] = json!({"parts": [{"text": system}]});
     }
+    let mut config = json!({});
+    if let Some(temperature) = temperature(request) {
+        config["temperature"] = temperature;
+    }
+    if let Some(max_tokens) = request.max_tokens {
+        config["maxOutputTokens"] = json!(max_tokens);
+    }
+    if let Some(schema) = &request.schema {
+        config["responseMimeType"] = json!("application/json");
+        config["responseJsonSchema"] = schema.clone();
+    }
+    if config.as_object().is_some_and(|config| !config.is_empty()) {
+        body["generationConfig"] = config;
+    }
+    body
+}
 
-    fn reply_name(&self) -> &'static str {
-        "a generateContent reply"
+fn answer(body: &Value) -> Answer {
+    if let Some(reason) = non_empty(&body["promptFeedback"]["blockReason"]) {
+        return Answer::Declined(format!("the provider blocked the prompt: {reason}"));
+    }
+    // A reply without candidates is told from any other JSON by what else it carries.
+    if ["candidates", "usageMetadata", "promptFeedback"]
+        .iter()
+        .all(|key| body.get(key).is_none())
+    {
+        return Answer::NotAReply;
+    }
+    let Some(candidate) = body["candidates"].get(0) else {
+        return Answer::Declined("the provider's answer has no candidates".to_owned());
+    };
+    let finish_reason = non_empty(&candidate["finishReason"]);
+    if let Some(reason) = finish_reason
+        .as_deref()
+        .filter(|reason| !FINE_ENDINGS.contains(reason))
+    {
+        return Answer::Declined(format!("the provider stopped the reply: {reason}"));
+    }
+    let parts = candidate["content"]["parts"].as_array();
+    let said = parts
+        .into_iter()
+        .flatten()
+        // Thoughts are not the reply.
+        .filter(|part| part["thought"] != json!(true));
+    let usage = &body["usageMetadata"];
+    let calls = calls(parts);
+    Answer::Reply(ModelReply {
+        said: match calls.is_empty() {
+            true => Value::Null,
+            false => candidate["content"].clone(),
+        },
+        calls,
+        text: said.filter_map(|part| part["text"].as_str()).collect(),
+        model: non_empty(&body["modelVersion"]),
+        usage: Usage {
+            input_tokens: usage["promptTokenCount"].as_u64(),
+            output_tokens: output_tokens(usage),
+        },
+        finish_reason,
+    })
+}
+
+fn told_error(body: &Value) -> ToldError<'_> {
+    let error = &body["error"];
+    let details = || error["details"].as_array().into_iter().flatten();
+    let mut codes: Vec<&str> = error["status"].as_str().into_iter().collect();
+    codes.extend(details().filter_map(|detail| detail["reason"].as_str()));
+    let mut violations = details().flat_map(|detail| detail["violations"].as_array().into_iter().flatten());
+    if violations.any(|violation| {
+        violation["quotaId"]
+            .as_str()
+            .is_some_and(|id| id.contains("PerDay"))
+    }) {
+        codes.push(DAILY_QUOTA);
+    }
+    ToldError {
+        status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
+        codes,
+        message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
+        about: None,
+        retry_after: details().find_map(|detail| retry_delay(&detail["retryDelay"])),
     }
 }
 

@@ -23,9 +23,9 @@ use serde_json::{Value, json};
 use crate::domain::{FailureClass, Millis, Timestamp};
 use crate::mission::model::Agent;
 
-use super::cassette::Asked;
-use super::endpoint::Endpoint;
-use super::failure::{ErrorAnswer, Moment, Transport, classify_answer, classify_transport, told_pause};
+use super::cassette::Question;
+use super::endpoint::{self, Endpoint};
+use super::failure::{self, ErrorAnswer, Moment, classify_answer, of_transport, told_pause};
 use super::protocol::Protocol;
 use super::transport::Line;
 use unique::Unique;
@@ -233,8 +233,18 @@ pub(super) struct ToldError<'a> {
     pub retry_after: Option<Millis>,
 }
 
+impl ToldError<'_> {
+    /// Whether it is about something that one of the words names: by the parameter, else by what it says.
+    fn is_about(&self, words: &[&str]) -> bool {
+        let texts = self.about.into_iter().chain([self.message]);
+        let mut texts = texts.map(str::to_ascii_lowercase);
+        texts.any(|text| words.iter().any(|word| text.contains(word)))
+    }
+}
+
 /// Why there is no reply.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[error("{message}")]
 pub struct ModelError {
     /// The class of the failure: decides about retries.
@@ -242,16 +252,20 @@ pub struct ModelError {
     /// The HTTP status, where there was an answer.
     pub status: Option<u16>,
     /// How long the provider asks to be left alone.
+    #[serde(skip)]
     pub retry_after: Option<Millis>,
     /// For people: cut to one short line, without secrets.
     pub message: String,
     /// The provider refused the schema, not the question: the same request without a schema may work.
     pub schema_unsupported: bool,
     /// The provider refused the tools that were offered: the same request without them may work.
+    #[serde(default)]
     pub tools_unsupported: bool,
-    /// No connection was made, so nobody was asked anything.
+    /// No connection was made, so nothing was asked.
+    #[serde(skip)]
     pub unsent: bool,
     /// It is a failure on this side: the provider was never asked, or what it said is lost here.
+    #[serde(skip)]
     pub ours: bool,
 }
 
@@ -293,28 +307,46 @@ pub async fn complete(
     request: &ModelRequest,
     now: Timestamp,
 ) -> Result<ModelReply, ModelError> {
-    say(line, endpoint, request, &Dialogue::default(), now).await
+    converse_once(line, endpoint, request, &Dialogue::default(), now).await
+}
+
+/// The same; once more without a schema where the provider knows none. That is no failure of the model, and the prompt
+/// spells the form out anyway.
+///
+/// # Errors
+/// As [`complete`].
+pub async fn complete_by_schema(
+    line: &Line,
+    endpoint: &Endpoint,
+    request: &mut ModelRequest,
+) -> Result<ModelReply, ModelError> {
+    let reply = complete(line, endpoint, request, Timestamp::now()).await;
+    if request.schema.is_none() || !matches!(&reply, Err(error) if error.schema_unsupported) {
+        return reply;
+    }
+    request.schema = None;
+    complete(line, endpoint, request, Timestamp::now()).await
 }
 
 /// The same within a conversation: one request, one reply, which may ask for tools.
 ///
 /// # Errors
 /// When no complete, well-formed reply came back.
-pub async fn say(
+pub async fn converse_once(
     line: &Line,
     endpoint: &Endpoint,
     request: &ModelRequest,
     dialogue: &Dialogue,
     now: Timestamp,
 ) -> Result<ModelReply, ModelError> {
-    let asked = || Asked::of(endpoint, request, dialogue);
+    let question = || Question::of(endpoint, request, dialogue);
     match line {
         Line::Direct(client) => ask(client, endpoint, request, dialogue, now).await,
         Line::Recording(client, tape) => {
             let result = ask(client, endpoint, request, dialogue, now).await;
-            tape.record(asked(), result).await
+            tape.record(question(), result).await
         }
-        Line::Recorded(tape) => tape.replay(asked()).await,
+        Line::Recorded(tape) => tape.replay(question()).await,
     }
 }
 
@@ -325,15 +357,13 @@ async fn ask(
     dialogue: &Dialogue,
     now: Timestamp,
 ) -> Result<ModelReply, ModelError> {
+    let is_own = endpoint.is_own_service();
+    let body = (endpoint.protocol.body)(&endpoint.model, is_own, request, dialogue);
     let sent = client
         .post(endpoint.url.clone())
         .headers(endpoint.headers().clone())
         .timeout(request.timeout)
-        .json(
-            &endpoint
-                .protocol
-                .body(&endpoint.model, endpoint.is_own_service(), request, dialogue),
-        )
+        .json(&body)
         .send()
         .await;
     let response = sent.map_err(|error| transport_error(endpoint, error, None))?;
@@ -350,7 +380,7 @@ async fn ask(
                 message,
             ));
         }
-        match endpoint.protocol.answer(&body) {
+        match (endpoint.protocol.answer)(&body) {
             // Whatever else it says, it says that it failed.
             _ if tells_error(&body) => {}
             Answer::Reply(reply) => return Ok(without_secrets(endpoint, reply)),
@@ -432,7 +462,7 @@ async fn read_bounded(endpoint: &Endpoint, mut response: Response) -> Result<Vec
 /// The failure that an answer describes. Some gateways send errors with status 200 and the true status in the body.
 fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body: &Value) -> ModelError {
     // Some servers wrap the error in a list.
-    let told = endpoint.protocol.told_error(body.get(0).unwrap_or(body));
+    let told = (endpoint.protocol.told_error)(body.get(0).unwrap_or(body));
     let status = match told.status {
         Some(told) if http_status == 200 => told,
         _ => http_status,
@@ -444,20 +474,16 @@ fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body:
     };
     let host = host(endpoint);
     let shown = match told.message {
-        "" if status == 200 => format!("the answer of {host} is not {}", endpoint.protocol.reply_name()),
+        "" if status == 200 => format!("the answer of {host} is not {}", endpoint.protocol.reply_name),
         "" => format!("HTTP {status} from {host}"),
         message => format!("HTTP {status} from {host}: {message}"),
     };
     let class = classify_answer(&answer);
     ModelError {
-        ours: false,
-        unsent: false,
-        class,
-        status: Some(status),
         retry_after: told.retry_after,
-        message: presentable(endpoint, &shown),
         schema_unsupported: request.schema.is_some() && refuses_schema(endpoint.protocol, status, &told),
         tools_unsupported: refuses_tools(status, &told),
+        ..ModelError::new(class, Some(status), presentable(endpoint, &shown))
     }
 }
 
@@ -468,65 +494,34 @@ fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
     if !matches!(status, 400 | 404 | 422 | 500 | 501) {
         return false;
     }
-    let about = |text: &str| {
-        let text = text.to_ascii_lowercase();
-        WORDS.iter().any(|word| text.contains(word))
-    };
-    told.about.is_some_and(about) || about(told.message)
+    told.is_about(&WORDS)
 }
 
 /// Whether a refusal is about the reply's format: by the parameter that it names, else by its words.
-fn refuses_schema(protocol: &dyn Protocol, status: u16, told: &ToldError<'_>) -> bool {
+fn refuses_schema(protocol: &Protocol, status: u16, told: &ToldError<'_>) -> bool {
     if !matches!(status, 400 | 404 | 422 | 501) {
         return false;
     }
-    let about = |text: &str| {
-        let text = text.to_ascii_lowercase();
-        protocol.schema_words().iter().any(|word| text.contains(word))
-    };
-    told.about.is_some_and(about) || about(told.message)
+    told.is_about(protocol.schema_words)
 }
 
 fn transport_error(endpoint: &Endpoint, error: reqwest::Error, status: Option<u16>) -> ModelError {
-    let transport = if error.is_timeout() {
-        Transport::TimedOut
-    } else if error.is_builder() {
-        Transport::NotSent
-    } else {
-        Transport::Broken
-    };
     let unsent = error.is_connect();
-    let error = error.without_url();
-    let mut message = format!("{}: {error}", host(endpoint));
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        message.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
+    let (class, message) = of_transport(&host(endpoint), error);
     ModelError {
         unsent,
-        ..ModelError::new(
-            classify_transport(transport),
-            status,
-            presentable(endpoint, &message),
-        )
+        ..ModelError::new(class, status, presentable(endpoint, &message))
     }
 }
 
-/// Whom the request went to, with the port where the address names one.
+/// Whom the request went to.
 fn host(endpoint: &Endpoint) -> String {
-    let host = endpoint.url.host_str().unwrap_or("the provider");
-    match endpoint.url.port() {
-        Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
-    }
+    endpoint::host(&endpoint.url, "the provider")
 }
 
 /// One line without secrets, cut to size.
 fn presentable(endpoint: &Endpoint, message: &str) -> String {
-    let clean = endpoint.redact(message);
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    clean.chars().take(MAX_MESSAGE).map(plain).collect()
+    failure::presentable(message, endpoint.secrets(), MAX_MESSAGE)
 }
 
 /// The text of a field; `None` where it is missing, empty or something else.

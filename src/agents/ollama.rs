@@ -7,115 +7,99 @@ use serde_json::{Value, json};
 
 use super::model::{Answer, Dialogue, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature};
 use super::openai::{calls, said, tools};
-use super::protocol::{BEARER, KeyHeader, Protocol};
+use super::protocol::{BEARER, Protocol};
 
 /// Ollama's chat API.
-pub(super) struct Ollama;
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "ollama",
+    default_base: "http://127.0.0.1:11434",
+    own_service: None,
+    key_header: BEARER,
+    fixed_headers: &[],
+    schema_words: &["format", "grammar", "json schema"],
+    reply_name: "an Ollama chat reply",
+    path,
+    body,
+    answer,
+    told_error,
+};
 
-impl Protocol for Ollama {
-    fn name(&self) -> &'static str {
-        "ollama"
+fn path(last: &str, _model: &str) -> Vec<String> {
+    let api = (last != "api").then(|| "api".to_owned());
+    api.into_iter().chain(["chat".to_owned()]).collect()
+}
+
+fn body(model: &str, _own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
+    let mut messages = Vec::new();
+    if let Some(system) = &request.system {
+        messages.push(json!({"role": "system", "content": system}));
     }
-
-    fn default_base(&self) -> &'static str {
-        "http://127.0.0.1:11434"
+    let mut question = json!({"role": "user", "content": request.prompt});
+    if !request.images.is_empty() {
+        let images = request.images.iter().map(|image| image.data.as_str());
+        question["images"] = images.collect();
     }
-
-    fn own_key(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn own_host(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn key_header(&self) -> KeyHeader {
-        BEARER
-    }
-
-    fn path(&self, last: &str, _model: &str) -> Vec<String> {
-        let api = (last != "api").then(|| "api".to_owned());
-        api.into_iter().chain(["chat".to_owned()]).collect()
-    }
-
-    fn body(&self, model: &str, _own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
-        let mut messages = Vec::new();
-        if let Some(system) = &request.system {
-            messages.push(json!({"role": "system", "content": system}));
-        }
-        let mut question = json!({"role": "user", "content": request.prompt});
-        if !request.images.is_empty() {
-            let images = request.images.iter().map(|image| image.data.as_str());
-            question["images"] = images.collect();
-        }
-        messages.push(question);
-        for exchange in &dialogue.exchanges {
-            messages.push(exchange.said.clone());
-            messages.extend(exchange.calls.iter().map(
+    messages.push(question);
+    for exchange in &dialogue.exchanges {
+        messages.push(exchange.said.clone());
+        messages.extend(
+            exchange.calls.iter().map(
                 |(call, result)| json!({"role": "tool", "tool_name": call.name, "content": result.text}),
-            ));
-        }
-        let mut body = json!({
-            "model": model,
-            "messages": messages,
-            "stream": false,
-            "truncate": false,
-            "shift": false,
-        });
-        let mut options = json!({});
-        if let Some(temperature) = temperature(request) {
-            options["temperature"] = temperature;
-        }
-        if let Some(max_tokens) = request.max_tokens {
-            options["num_predict"] = json!(max_tokens);
-        }
-        if options.as_object().is_some_and(|options| !options.is_empty()) {
-            body["options"] = options;
-        }
-        if let Some(schema) = &request.schema {
-            body["format"] = schema.clone();
-        }
-        // It knows no other way to forbid them.
-        if !dialogue.tools.is_empty() && !dialogue.must_reply {
-            body["tools"] = tools(&dialogue.tools);
-        }
-        body
+            ),
+        );
     }
-
-    fn answer(&self, body: &Value) -> Answer {
-        if !body["message"].is_object() {
-            return Answer::NotAReply;
-        }
-        if body["done"] == json!(false) {
-            return Answer::Declined("the server sent only the beginning of its reply".to_owned());
-        }
-        let calls = calls(&body["message"]);
-        Answer::Reply(ModelReply {
-            said: said(&body["message"], &calls),
-            calls,
-            text: body["message"]["content"].as_str().unwrap_or_default().to_owned(),
-            model: non_empty(&body["model"]),
-            usage: Usage {
-                input_tokens: body["prompt_eval_count"].as_u64(),
-                output_tokens: body["eval_count"].as_u64(),
-            },
-            finish_reason: non_empty(&body["done_reason"]),
-        })
+    let mut body = json!({
+        "model": model,
+        "messages": messages,
+        "stream": false,
+        "truncate": false,
+        "shift": false,
+    });
+    let mut options = json!({});
+    if let Some(temperature) = temperature(request) {
+        options["temperature"] = temperature;
     }
-
-    fn told_error<'a>(&self, body: &'a Value) -> ToldError<'a> {
-        let error = &body["error"];
-        ToldError {
-            message: error.as_str().or(error["message"].as_str()).unwrap_or_default(),
-            ..ToldError::default()
-        }
+    if let Some(max_tokens) = request.max_tokens {
+        options["num_predict"] = json!(max_tokens);
     }
-
-    fn schema_words(&self) -> &'static [&'static str] {
-        &["format", "grammar", "json schema"]
+    if options.as_object().is_some_and(|options| !options.is_empty()) {
+        body["options"] = options;
     }
+    if let Some(schema) = &request.schema {
+        body["format"] = schema.clone();
+    }
+    // It knows no other way to forbid them.
+    if !dialogue.tools.is_empty() && !dialogue.must_reply {
+        body["tools"] = tools(&dialogue.tools);
+    }
+    body
+}
 
-    fn reply_name(&self) -> &'static str {
-        "an Ollama chat reply"
+fn answer(body: &Value) -> Answer {
+    if !body["message"].is_object() {
+        return Answer::NotAReply;
+    }
+    if body["done"] == json!(false) {
+        return Answer::Declined("the server sent only the beginning of its reply".to_owned());
+    }
+    let calls = calls(&body["message"]);
+    Answer::Reply(ModelReply {
+        said: said(&body["message"], &calls),
+        calls,
+        text: body["message"]["content"].as_str().unwrap_or_default().to_owned(),
+        model: non_empty(&body["model"]),
+        usage: Usage {
+            input_tokens: body["prompt_eval_count"].as_u64(),
+            output_tokens: body["eval_count"].as_u64(),
+        },
+        finish_reason: non_empty(&body["done_reason"]),
+    })
+}
+
+fn told_error(body: &Value) -> ToldError<'_> {
+    let error = &body["error"];
+    ToldError {
+        message: error.as_str().or(error["message"].as_str()).unwrap_or_default(),
+        ..ToldError::default()
     }
 }

@@ -6,130 +6,112 @@ use super::model::{
     Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, ToolSpec, Usage, non_empty,
     temperature,
 };
-use super::protocol::{BEARER, KeyHeader, Protocol};
+use super::protocol::{BEARER, Protocol};
 
 /// Chat completions: OpenAI, and whatever is compatible with it.
-pub(super) struct Openai;
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "openai",
+    default_base: "https://api.openai.com/v1",
+    own_service: Some(("api.openai.com", "OPENAI_API_KEY")),
+    key_header: BEARER,
+    fixed_headers: &[],
+    schema_words: &[
+        "response_format",
+        "json_schema",
+        "structured output",
+        "guided_json",
+    ],
+    reply_name: "a chat completion",
+    path,
+    body,
+    answer,
+    told_error,
+};
 
-impl Protocol for Openai {
-    fn name(&self) -> &'static str {
-        "openai"
+fn path(_last: &str, _model: &str) -> Vec<String> {
+    vec!["chat".to_owned(), "completions".to_owned()]
+}
+
+fn body(model: &str, own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
+    let mut messages = Vec::new();
+    if let Some(system) = &request.system {
+        messages.push(json!({"role": "system", "content": system}));
     }
-
-    fn default_base(&self) -> &'static str {
-        "https://api.openai.com/v1"
+    messages.push(json!({"role": "user", "content": question(request)}));
+    for exchange in &dialogue.exchanges {
+        messages.push(exchange.said.clone());
+        messages.extend(results(exchange));
     }
-
-    fn own_key(&self) -> Option<&'static str> {
-        Some("OPENAI_API_KEY")
+    let mut body = json!({"model": model, "messages": messages, "stream": false});
+    if let Some(temperature) = temperature(request) {
+        body["temperature"] = temperature;
     }
-
-    fn own_host(&self) -> Option<&'static str> {
-        Some("api.openai.com")
-    }
-
-    fn key_header(&self) -> KeyHeader {
-        BEARER
-    }
-
-    fn path(&self, _last: &str, _model: &str) -> Vec<String> {
-        vec!["chat".to_owned(), "completions".to_owned()]
-    }
-
-    fn body(&self, model: &str, own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
-        let mut messages = Vec::new();
-        if let Some(system) = &request.system {
-            messages.push(json!({"role": "system", "content": system}));
-        }
-        messages.push(json!({"role": "user", "content": question(request)}));
-        for exchange in &dialogue.exchanges {
-            messages.push(exchange.said.clone());
-            messages.extend(results(exchange));
-        }
-        let mut body = json!({"model": model, "messages": messages, "stream": false});
-        if let Some(temperature) = temperature(request) {
-            body["temperature"] = temperature;
-        }
-        if let Some(max_tokens) = request.max_tokens {
-            // OpenAI's newer models refuse the old name; other servers know no other.
-            let key = if own_service {
-                "max_completion_tokens"
-            } else {
-                "max_tokens"
-            };
-            body[key] = json!(max_tokens);
-        }
-        if let Some(schema) = &request.schema {
-            body["response_format"] = json!({
-                "type": "json_schema",
-                "json_schema": {"name": "verdict", "strict": true, "schema": schema},
-            });
-        }
-        if !dialogue.tools.is_empty() {
-            body["tools"] = tools(&dialogue.tools);
-            if dialogue.must_reply {
-                body["tool_choice"] = json!("none");
-            }
-        }
-        body
-    }
-
-    fn answer(&self, body: &Value) -> Answer {
-        let Some(choices) = body.get("choices") else {
-            return Answer::NotAReply;
+    if let Some(max_tokens) = request.max_tokens {
+        // OpenAI's newer models refuse the old name; other servers know no other.
+        let key = if own_service {
+            "max_completion_tokens"
+        } else {
+            "max_tokens"
         };
-        let Some(choice) = choices.get(0) else {
-            return Answer::Declined("the provider's answer has no choices".to_owned());
-        };
-        let message = &choice["message"];
-        if let Some(refusal) = non_empty(&message["refusal"]) {
-            return Answer::Declined(format!("the model refuses: {refusal}"));
-        }
-        let finish_reason = non_empty(&choice["finish_reason"]);
-        if finish_reason.as_deref() == Some("content_filter") {
-            return Answer::Declined("the provider's content filter stopped the reply".to_owned());
-        }
-        let calls = calls(message);
-        Answer::Reply(ModelReply {
-            said: said(message, &calls),
-            calls,
-            text: content_of(message),
-            model: non_empty(&body["model"]),
-            usage: Usage {
-                input_tokens: body["usage"]["prompt_tokens"].as_u64(),
-                output_tokens: body["usage"]["completion_tokens"].as_u64(),
-            },
-            finish_reason,
-        })
+        body[key] = json!(max_tokens);
     }
-
-    /// Some gateways send errors with status 200 and the true status in the body; some servers put the fields at the top.
-    fn told_error<'a>(&self, body: &'a Value) -> ToldError<'a> {
-        let error = match &body["error"] {
-            Value::Null => body,
-            error => error,
-        };
-        let texts = [&error["code"], &error["type"]].into_iter();
-        ToldError {
-            status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
-            codes: texts.filter_map(Value::as_str).collect(),
-            message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
-            about: error["param"].as_str(),
-            retry_after: None,
+    if let Some(schema) = &request.schema {
+        body["response_format"] = json!({
+            "type": "json_schema",
+            "json_schema": {"name": "verdict", "strict": true, "schema": schema},
+        });
+    }
+    if !dialogue.tools.is_empty() {
+        body["tools"] = tools(&dialogue.tools);
+        if dialogue.must_reply {
+            body["tool_choice"] = json!("none");
         }
     }
+    body
+}
 
-    fn schema_words(&self) -> &'static [&'static str] {
-        &[
-            "response_format",
-            "json_schema",
-            "structured output",
-            "guided_json",
-        ]
+fn answer(body: &Value) -> Answer {
+    let Some(choices) = body.get("choices") else {
+        return Answer::NotAReply;
+    };
+    let Some(choice) = choices.get(0) else {
+        return Answer::Declined("the provider's answer has no choices".to_owned());
+    };
+    let message = &choice["message"];
+    if let Some(refusal) = non_empty(&message["refusal"]) {
+        return Answer::Declined(format!("the model refuses: {refusal}"));
     }
+    let finish_reason = non_empty(&choice["finish_reason"]);
+    if finish_reason.as_deref() == Some("content_filter") {
+        return Answer::Declined("the provider's content filter stopped the reply".to_owned());
+    }
+    let calls = calls(message);
+    Answer::Reply(ModelReply {
+        said: said(message, &calls),
+        calls,
+        text: content_of(message),
+        model: non_empty(&body["model"]),
+        usage: Usage {
+            input_tokens: body["usage"]["prompt_tokens"].as_u64(),
+            output_tokens: body["usage"]["completion_tokens"].as_u64(),
+        },
+        finish_reason,
+    })
+}
 
-    fn reply_name(&self) -> &'static str {
-        "a chat completion"
+/// Some gateways send errors with status 200 and the true status in the body; some servers put the fields at the top.
+fn told_error(body: &Value) -> ToldError<'_> {
+    let error = match &body["error"] {
+        Value::Null => body,
+        error => error,
+    };
+    let texts = [&error["code"], &error["type"]].into_iter();
+    ToldError {
+        status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
+        codes: texts.filter_map(Value::as_str).collect(),
+        message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
+        about: error["param"].as_str(),
+        retry_after: None,
     }
 }
 

@@ -6,14 +6,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use regex::bytes::RegexBuilder;
 use rustix::fs::OFlags;
 
-use crate::store::open_with;
+use crate::store::{if_there, open_with};
 use serde_json::Value;
 
 /// Secrets shorter than this are not searched for: they would be found in every word.
@@ -93,7 +93,15 @@ impl Secrets {
                 });
                 *entries = all.collect();
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Number(number) => {
+                let mut text = number.to_string();
+                let length = text.len();
+                self.redact_in(&mut text);
+                if text.len() != length {
+                    *value = Value::String(text);
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
         }
     }
 
@@ -103,15 +111,11 @@ impl Secrets {
     /// # Errors
     /// Whatever the file system says; and when the file has another name, for then it is somebody else's too.
     pub fn redact_file(&self, path: &Path) -> io::Result<()> {
-        let is_file = || path.symlink_metadata().map(|found| found.is_file());
         let Some(longest) = self.values.first() else {
             return Ok(());
         };
-        match is_file() {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
+        if !if_there(path.symlink_metadata())?.is_some_and(|found| found.is_file()) {
+            return Ok(());
         }
         let mut file = open_with(path, OFlags::RDWR)?;
         let escaped: Vec<String> = self.values.iter().map(|secret| regex::escape(secret)).collect();

@@ -18,7 +18,8 @@ use crate::test_clock::scaled;
 
 use super::endpoint::Endpoint;
 use super::model::{
-    Dialogue, Exchange, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec, Usage, say,
+    Dialogue, Exchange, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec, Usage,
+    converse_once,
 };
 use super::tools::brief;
 use super::transport::Line;
@@ -57,7 +58,7 @@ impl Limits {
 }
 
 /// What a model may use, and where its use goes on record.
-pub trait Workbench: Sync {
+pub trait ToolHost: Sync {
     /// The tools.
     fn specs(&self) -> Vec<ToolSpec>;
     /// What is given back to the model, before the request that carries it (hook `beforeModel`).
@@ -145,7 +146,7 @@ pub async fn converse(
     endpoint: &Endpoint,
     request: &ModelRequest,
     limits: Limits,
-    bench: &impl Workbench,
+    host: &impl ToolHost,
 ) -> Result<Conversation, Broken> {
     let mut talk = Talk {
         line,
@@ -158,7 +159,7 @@ pub async fn converse(
             ..request.clone()
         },
         dialogue: Dialogue {
-            tools: bench.specs(),
+            tools: host.specs(),
             ..Dialogue::default()
         },
         spent: Spent::default(),
@@ -171,9 +172,9 @@ pub async fn converse(
     loop {
         let mut reply = talk.ask().await.map_err(|error| broken(error, &talk))?;
         let is_last = talk.dialogue.must_reply;
-        bench.after_model(&reply, reply.calls.is_empty() || is_last);
+        host.after_model(&reply, reply.calls.is_empty() || is_last);
         if reply.calls.is_empty() || is_last {
-            let lacks_form = !is_last && request.schema.is_some() && !bench.has_form(&reply.text);
+            let lacks_form = !is_last && request.schema.is_some() && !host.has_form(&reply.text);
             if !lacks_form {
                 reply.usage = talk.spent.usage;
                 let spent = talk.spent;
@@ -185,11 +186,11 @@ pub async fn converse(
                     used_up: talk.used_up,
                 });
             }
-            bench.set_aside(&reply.text).await;
+            host.set_aside(&reply.text).await;
             talk.dialogue.must_reply = true;
         } else {
-            let mut exchange = talk.use_tools(limits, bench, reply).await;
-            bench.before_model(&mut exchange.calls);
+            let mut exchange = talk.use_tools(limits, host, reply).await;
+            host.before_model(&mut exchange.calls);
             talk.dialogue.exchanges.push(exchange);
             talk.dialogue.must_reply = talk.used_up;
         }
@@ -221,7 +222,7 @@ impl Talk<'_> {
                 let message = "the time of the conversation is up";
                 return Err(ModelError::new(FailureClass::Timeout, None, message));
             }
-            let said = say(
+            let said = converse_once(
                 self.line,
                 self.endpoint,
                 &self.request,
@@ -280,7 +281,7 @@ impl Talk<'_> {
             || self.spent.bytes >= limits.bytes
     }
 
-    async fn use_tools(&mut self, limits: Limits, bench: &impl Workbench, reply: ModelReply) -> Exchange {
+    async fn use_tools(&mut self, limits: Limits, host: &impl ToolHost, reply: ModelReply) -> Exchange {
         let is_cut_short = reply.is_cut_short();
         self.spent.bytes += length(&reply.said);
         let mut calls = Vec::with_capacity(reply.calls.len());
@@ -298,7 +299,7 @@ impl Talk<'_> {
             } else {
                 // One that ends itself in time says more than one that is cut off.
                 let left = self.end.saturating_duration_since(Instant::now()) + GRACE;
-                let performed = tokio::time::timeout(left, bench.perform(&call)).await;
+                let performed = tokio::time::timeout(left, host.perform(&call)).await;
                 performed.unwrap_or_else(|_| ToolResult::refused("the time of the conversation is up"))
             };
             self.spent.bytes += result.text.len();
@@ -317,7 +318,7 @@ impl Talk<'_> {
                 digest: Digest::of(result.text.as_bytes()),
                 took_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
             };
-            bench.note(record).await;
+            host.note(record).await;
             calls.push((call, result));
         }
         Exchange {

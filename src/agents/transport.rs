@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use reqwest::Client;
 
-use super::cassette::{Asked, Call, Cassette};
+use super::cassette::{Call, Cassette, Question};
 use super::model::{ModelError, ModelReply};
 
 /// What a run may use of the network.
@@ -63,30 +63,27 @@ impl CassetteCursor {
     }
 
     /// What came back when the same was asked before.
-    pub(super) async fn replay(&self, asked: Asked) -> Result<ModelReply, ModelError> {
+    pub(super) async fn replay(&self, question: Question) -> Result<ModelReply, ModelError> {
         let (tape, number) = (self.clone(), self.next());
-        let read = tokio::task::spawn_blocking(move || tape.cassette.get(&tape.call, number, &asked));
-        read.await.unwrap_or_else(|error| Err(broken(&error.to_string())))
+        let read = tokio::task::spawn_blocking(move || tape.cassette.get(&tape.call, number, &question));
+        read.await
+            .unwrap_or_else(|error| Err(ModelError::here(error.to_string())))
     }
 
     /// Writes down what came back. A reply that is not on record is none: a recording with a hole in it would fail
     /// whoever works from it.
     pub(super) async fn record(
         &self,
-        asked: Asked,
+        question: Question,
         result: Result<ModelReply, ModelError>,
     ) -> Result<ModelReply, ModelError> {
         let (tape, number) = (self.clone(), self.next());
         let written = tokio::task::spawn_blocking(move || {
-            let written = tape.cassette.put(&tape.call, number, &asked, &result);
-            written.map_or_else(|why| Err(broken(&why.to_string())), |()| result)
+            let written = tape.cassette.put(&tape.call, number, &question, &result);
+            written.map_or_else(|why| Err(ModelError::here(why.to_string())), |()| result)
         });
         written
             .await
-            .unwrap_or_else(|error| Err(broken(&error.to_string())))
+            .unwrap_or_else(|error| Err(ModelError::here(error.to_string())))
     }
-}
-
-fn broken(message: &str) -> ModelError {
-    ModelError::here(message)
 }

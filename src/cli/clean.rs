@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::domain::{Millis, Timestamp};
 use crate::report::count;
 use crate::report::runs::{RunRow, cleaned, left};
-use crate::runtime::TellError;
+use crate::runtime::ApplyError;
 use crate::store::{Lock, LockError};
 
 use super::confirm::confirm;
@@ -90,7 +90,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
     for listed in &going {
         // What a killed supervisor left may still run: its folder must not vanish below it.
         let end = listed.left.end();
-        end.map_err(|error| told(TellError::StillRuns(error)))?;
+        end.map_err(|error| told(ApplyError::StillRuns(error)))?;
         listed.folder.remove().map_err(|error| {
             Failure::internal(anyhow!(
                 "cannot remove {}: {error}",

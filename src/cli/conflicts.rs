@@ -6,7 +6,7 @@ use anyhow::anyhow;
 
 use crate::engine::{Command, Fact, OperatorInput};
 use crate::mission::Plan;
-use crate::runtime::{Unfinished, tell, unfinished_runs, unfinished_with};
+use crate::runtime::{Unfinished, apply_offline, unfinished_runs, unfinished_with};
 use crate::store::{RunFolder, StateFolder};
 
 use super::args::RunFlags;
@@ -83,7 +83,7 @@ fn cancel(run: &RunFolder) -> Result<(), Failure> {
         command: Command::CancelRun,
         by: "`quorum run --fresh`".to_owned(),
     }));
-    tell(run, &[input]).map_err(told).map(|_| ())
+    apply_offline(run, &[input]).map_err(told).map(|_| ())
 }
 
 /// What becomes active again must not be active in another unfinished run.

@@ -2,7 +2,7 @@
 
 use crate::executor::spool::preview;
 use crate::report::show::FileView;
-use crate::runtime::Vouched;
+use crate::runtime::VerifiedFiles;
 use crate::store::{RunFolder, SpoolName};
 
 /// How much of a file is quoted, in bytes.
@@ -12,7 +12,7 @@ const PREVIEW: u64 = 2_000;
 const CHANGED: &str = "[changed since it was recorded, so it is not shown: `quorum doctor state` says more]";
 
 /// A file of the run, with its beginning, if it is as records say; `None` where there is none or it is empty.
-pub fn file_view(run: &RunFolder, name: &SpoolName, vouched: &Vouched) -> Option<FileView> {
+pub fn file_view(run: &RunFolder, name: &SpoolName, vouched: &VerifiedFiles) -> Option<FileView> {
     let path = run.spool_file(name);
     let (beginning, bytes) = preview(&path, PREVIEW)?;
     if bytes > 0 && vouched.is_changed(&path) {

@@ -6,7 +6,7 @@ use crate::engine::{State, SupervisorRef};
 use crate::mission::suggestion;
 use crate::report::history::TaskHistory;
 use crate::report::view::RunView;
-use crate::runtime::{Left, Vouched};
+use crate::runtime::{Left, VerifiedFiles};
 use crate::store::{JournalEnd, RunFolder};
 
 use super::failure::Failure;
@@ -25,14 +25,14 @@ pub struct FoldedTask {
     /// How far the journal was read.
     pub end: JournalEnd,
     /// What records say of the task's files.
-    pub vouched: Vouched,
+    pub vouched: VerifiedFiles,
 }
 
 /// Folds a run and keeps the story of the task with this title.
 pub fn fold_task(run: &RunFolder, title: &str) -> Result<FoldedTask, Failure> {
     let mut view = LiveView::default();
     let mut history = None;
-    let mut vouched = Vouched::default();
+    let mut vouched = VerifiedFiles::default();
     let recovered = open_run(run, |state, record| {
         view.take(state, record);
         if history.is_none() {

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{FORMAT, Fact, RULES, RunStarted, State};
 use crate::mission::RunOptions;
-use crate::runtime::{Ending, Keeping, Observer, Programs, code_of_start, next_start};
+use crate::runtime::{AgentBackends, Ending, Keeping, Observer, code_of_start, next_start};
 use crate::store::{
     FsLog, Journal, JournalEnd, OperatorKey, RunFolder, StateFolder, replace_file, sync_parent,
 };
@@ -47,7 +47,7 @@ pub struct Launch<'a> {
     pub mission_path: Option<PathBuf>,
     pub options: RunOptions,
     pub state: State,
-    pub programs: Programs,
+    pub programs: AgentBackends,
     pub supervisor: supervisor::Handle,
     pub observers: Vec<Box<dyn Observer>>,
     /// Earlier ones are removed once nothing can refuse the run any more.

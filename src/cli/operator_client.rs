@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::domain::Timestamp;
 use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, meets};
 use crate::report::sanitize;
-use crate::runtime::{Answer, NoWord, Reply, TellError, ask, drain, tell};
+use crate::runtime::{Answer, ApplyError, NoWord, Reply, apply_offline, ask, drain};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 use crate::supervisor;
 
@@ -193,7 +193,7 @@ fn decide_here(run: &RunFolder, queued: Queued) -> Result<Submitted, Failure> {
             command: command.clone(),
             by,
         }));
-        let state = tell(run, &[input]).map_err(told)?;
+        let state = apply_offline(run, &[input]).map_err(told)?;
         // Its time was up before it came.
         if meets(&state, &command) == CommandResult::DecidedOtherwise {
             return Ok(Submitted::Decided(CommandResult::DecidedOtherwise));
@@ -203,11 +203,11 @@ fn decide_here(run: &RunFolder, queued: Queued) -> Result<Submitted, Failure> {
 }
 
 /// What it means that a run could not be told.
-pub fn told(error: TellError) -> Failure {
+pub fn told(error: ApplyError) -> Failure {
     match error {
-        TellError::Recover(error) => refuse(error),
-        error @ TellError::StillRuns(_) => Failure::environment(error),
-        TellError::NoWord(why) => {
+        ApplyError::Recover(error) => refuse(error),
+        error @ ApplyError::StillRuns(_) => Failure::environment(error),
+        ApplyError::NoWord(why) => {
             let help = match &why {
                 NoWord::Unsupervised(run) => format!(
                     "`quorum resume {run}` ends what is left and makes a new supervisor; then say it again"

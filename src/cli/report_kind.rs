@@ -14,7 +14,7 @@ use crate::report::json::{Standing, write_run};
 use crate::report::junit::junit;
 use crate::report::markdown::markdown;
 use crate::report::view::RunView;
-use crate::runtime::{Vouched, recover};
+use crate::runtime::{VerifiedFiles, recover};
 use crate::store::{RunFolder, SpoolName};
 
 use super::file_view::file_view;
@@ -139,7 +139,7 @@ impl FromStr for ReportTarget {
 /// The HTML page. What was said in every attempt is in the journal only, so it is read once more.
 fn page(run: &RunFolder, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<Vec<u8>> {
     let mut histories = Histories::of(told_in_full(state, view), view.seq);
-    let mut vouched = Vouched::default();
+    let mut vouched = VerifiedFiles::default();
     recover(run, |_, record| {
         record.events.iter().for_each(|event| vouched.take(run, event));
         histories.take(record.seq, record.at, &record.events)

@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args};
 
 use crate::domain::{FailureMode, RunId, Status, TaskId, Timestamp, is_same_name};
 use crate::engine::{self, Fact, State};
-use crate::runtime::{Recovered, TellError, adopt, missing_files, state_base, supervisors, tell};
+use crate::runtime::{ApplyError, Recovered, adopt, apply_offline, missing_files, state_base, supervisors};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 use crate::supervisor;
 
@@ -83,7 +83,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
 
     let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
     // Last of what may fail: as long as nobody takes the turns over, they go on below their supervisor.
-    let keeping = adopt(&run, &recovered, supervisor).map_err(|error| told(TellError::StillRuns(error)))?;
+    let keeping = adopt(&run, &recovered, supervisor).map_err(|error| told(ApplyError::StillRuns(error)))?;
     let mission = recovered.started.mission_path.clone();
     let state = recovered.state;
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
@@ -212,7 +212,7 @@ fn begin_again(
     }
     resolve_programs(&after, &after.options, run.id())?;
     // Turns of what is withdrawn are ended when the session begins: its journal does not know them as running.
-    tell(run, &inputs).map_err(told).map(|_| ())
+    apply_offline(run, &inputs).map_err(told).map(|_| ())
 }
 
 /// Withdraws done work whose files are not there any more. It is durable before the session begins.
@@ -227,7 +227,7 @@ fn reopen(folder: &StateFolder, run: &RunFolder) -> Result<(), Failure> {
     let titles = gone.iter().map(|id| &*state.plan.task(*id).title).collect();
     refuse_active_titles(folder, run, &titles)?;
     let inputs: Vec<Fact> = gone.into_iter().map(Fact::Reopen).collect();
-    tell(run, &inputs).map_err(told).map(|_| ())
+    apply_offline(run, &inputs).map_err(told).map(|_| ())
 }
 
 /// Accepted work must be there before anything is built on it.

@@ -10,7 +10,7 @@ use crate::domain::{RunId, Timestamp};
 use crate::engine::{Fact, State, SupervisorRef, agents_needed};
 use crate::mission::RunOptions;
 use crate::runtime::{
-    Ending, EnvironmentProblem, Keeping, Observer, Programs, ReadBefore, Session, SessionSetup,
+    AgentBackends, Ending, EnvironmentProblem, Keeping, Observer, ReadBefore, Session, SessionSetup,
     settings_files,
 };
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
@@ -43,10 +43,10 @@ pub fn supervisor_ref(supervisor: &supervisor::Handle) -> SupervisorRef {
 
 /// Programs and credentials of all agents, or everything that is missing. A run may add to what it recorded before, and to
 /// no other recording.
-pub fn resolve_programs(state: &State, options: &RunOptions, run: &RunId) -> Result<Programs, Failure> {
+pub fn resolve_programs(state: &State, options: &RunOptions, run: &RunId) -> Result<AgentBackends, Failure> {
     let network = network(options, run)?;
     let offline = options.offline;
-    Programs::resolve(state, &options.mission_folder, network).map_err(|problems| {
+    AgentBackends::resolve(state, &options.mission_folder, network).map_err(|problems| {
         let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
         let failure = Failure::environment(anyhow!(list.join("\n       ")));
         failure.help(if offline {
@@ -126,7 +126,7 @@ pub fn run_session(
     state: State,
     journal: Journal<FsLog>,
     keeping: Keeping,
-    programs: Programs,
+    programs: AgentBackends,
     observers: Vec<Box<dyn Observer>>,
     (first, begins, mission): (Fact, Option<Timestamp>, Option<PathBuf>),
 ) -> Result<Ending, Failure> {

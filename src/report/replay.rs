@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::domain::{OutcomeClass, RunId};
 use crate::review::judgement::Judgement;
-use crate::runtime::{Decision, Reading, Replay, Standing};
+use crate::runtime::{Comparison, Decision, Reading, Replay};
 
 use super::style::{Role, Screen};
 use super::text::{sanitize, width};
@@ -96,11 +96,11 @@ pub fn class(replay: &Replay) -> OutcomeClass {
     }
 }
 
-fn words(standing: &Standing) -> (&'static str, Option<&str>) {
+fn words(standing: &Comparison) -> (&'static str, Option<&str>) {
     match standing {
-        Standing::Equal => ("equal", None),
-        Standing::Differs(why) => ("differs", Some(why)),
-        Standing::Lost(why) => ("lost", Some(why)),
+        Comparison::Equal => ("equal", None),
+        Comparison::Differs(why) => ("differs", Some(why)),
+        Comparison::Lost(why) => ("lost", Some(why)),
     }
 }
 
@@ -113,11 +113,11 @@ pub fn document(replay: &Replay) -> ReplayDocument<'_> {
         other_rules: replay.of_other_rules,
         ..Counts::default()
     };
-    for standing in replay.standings() {
+    for standing in replay.comparisons() {
         match standing {
-            Standing::Equal => counts.equal += 1,
-            Standing::Differs(_) => counts.differing += 1,
-            Standing::Lost(_) => counts.lost += 1,
+            Comparison::Equal => counts.equal += 1,
+            Comparison::Differs(_) => counts.differing += 1,
+            Comparison::Lost(_) => counts.lost += 1,
         }
     }
     let class = class(replay);
@@ -138,7 +138,7 @@ pub fn document(replay: &Replay) -> ReplayDocument<'_> {
 
 impl<'a> ReadingRow<'a> {
     fn of(reading: &'a Reading) -> Self {
-        let (standing, why) = words(&reading.standing);
+        let (standing, why) = words(&reading.comparison);
         Self {
             record: reading.record,
             task: &reading.task,
@@ -158,7 +158,7 @@ impl<'a> ReadingRow<'a> {
 
 impl<'a> DecisionRow<'a> {
     fn of(decision: &'a Decision) -> Self {
-        let (standing, why) = words(&decision.standing);
+        let (standing, why) = words(&decision.comparison);
         Self {
             record: decision.record,
             about: &decision.about,

@@ -1,4 +1,4 @@
-//! What a session that died left behind: turns that still work below its supervisor, or ended while nobody looked.
+//! What a session that died left behind: turns that still work below its supervisor, or ended while no session looked.
 //!
 //! A worker turn runs for half an hour and costs money, so it outlives its runner, and the next one takes it over:
 //! from the supervisor while that lives, else by the supervisor's record of exits. Nothing is believed that cannot be told apart
@@ -272,7 +272,7 @@ fn in_flight(state: &State) -> HashMap<String, TurnId> {
 }
 
 impl Adopted {
-    /// Takes what still works. Returns the keys of children that nobody wants any more.
+    /// Takes what still works. Returns the keys of children that are not wanted any more.
     fn take_over(&mut self, left: &Left, holding: Holding, wanted: &mut HashMap<String, TurnId>) -> Vec<u64> {
         self.next_key = holding.next_key;
         let mut unwanted = Vec::new();

@@ -20,22 +20,22 @@ use crate::runtime::notices::{self, Channels};
 const OFFLINE: &str = "needs the network, and the run is offline";
 
 /// Agents whose providers were seen to know no tools: they are not offered any again in this session.
-pub(super) type Toolless = Arc<Mutex<BTreeSet<AgentId>>>;
+pub(super) type AgentsWithoutTools = Arc<Mutex<BTreeSet<AgentId>>>;
 
 /// How each agent of a run is reached.
-pub struct Programs {
-    needed: HashMap<AgentId, Reach>,
-    /// What nobody may read of any of them.
+pub struct AgentBackends {
+    needed: HashMap<AgentId, Backend>,
+    /// The secrets that none of them may show.
     secrets: Arc<Secrets>,
     /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
-    others: HashMap<AgentId, Reach>,
+    others: HashMap<AgentId, Backend>,
     pub(super) channels: Channels,
     pub(super) network: Network,
     pub(super) mission_folder: PathBuf,
 }
 /// How an agent is reached.
 #[derive(Clone)]
-pub(super) enum Reach {
+pub(super) enum Backend {
     /// By starting a command with an environment of its own.
     Command(Arc<Program>, Arc<ChildEnv>),
     /// Over HTTP.
@@ -52,9 +52,17 @@ pub struct EnvironmentProblem {
     /// Why.
     pub problem: String,
 }
-impl Programs {
+impl EnvironmentProblem {
+    /// What `who` lacks.
+    pub(super) fn of(who: String, problem: impl Into<WorkError>) -> Self {
+        let problem = problem.into().into();
+        Self { who, problem }
+    }
+}
+
+impl AgentBackends {
     /// Finds the programs and credentials of all agents and channels that the run would need; relative programs in
-    /// `folder`. Without a network nobody may need one; models that are on record need no credentials either.
+    /// `folder`. Without a network no agent may need one; models that are on record need no credentials either.
     ///
     /// # Errors
     /// All that is missing; no agent was started.
@@ -63,21 +71,19 @@ impl Programs {
         let mut problems = Vec::new();
         for id in agents_needed(state) {
             let agent = state.plan.agent(id);
-            match reach(agent, folder, &network) {
+            match backend_of(agent, folder, &network) {
                 Ok(reach) => {
                     found.insert(id, reach);
                 }
-                Err(problem) => problems.push(EnvironmentProblem {
-                    who: format!("agent '{}'", agent.name),
-                    problem: problem.into(),
-                }),
+                Err(problem) => {
+                    problems.push(EnvironmentProblem::of(format!("agent '{}'", agent.name), problem));
+                }
             }
         }
         let channels = notices::resolve(&state.plan, folder).unwrap_or_else(|missing| {
-            problems.extend(missing.into_iter().map(|(name, problem)| EnvironmentProblem {
-                who: format!("channel '{name}'"),
-                problem,
-            }));
+            for (name, problem) in missing {
+                problems.push(EnvironmentProblem::of(format!("channel '{name}'"), problem));
+            }
             Channels::new()
         });
         if matches!(network, Network::Offline(_)) {
@@ -87,20 +93,19 @@ impl Programs {
                 .map(|(name, _)| &**name)
                 .collect();
             online.sort_unstable();
-            problems.extend(online.into_iter().map(|name| EnvironmentProblem {
-                who: format!("channel '{name}'"),
-                problem: OFFLINE.to_owned(),
-            }));
+            for name in online {
+                problems.push(EnvironmentProblem::of(format!("channel '{name}'"), OFFLINE));
+            }
         }
         if !problems.is_empty() {
             return Err(problems);
         }
         let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         let others = agents.filter(|(id, agent)| !agent.removed && !found.contains_key(id));
-        let others = others.filter_map(|(id, agent)| Some((id, reach(agent, folder, &network).ok()?)));
-        let others: HashMap<AgentId, Reach> = others.collect();
+        let others = others.filter_map(|(id, agent)| Some((id, backend_of(agent, folder, &network).ok()?)));
+        let others: HashMap<AgentId, Backend> = others.collect();
         let all = found.values().chain(others.values());
-        let secrets = Secrets::all(all.filter_map(Reach::secrets));
+        let secrets = Secrets::all(all.filter_map(Backend::secrets));
         if let Network::Recording(cassette) | Network::Offline(Some(cassette)) = &network {
             cassette.hold_back(secrets.clone());
         }
@@ -147,18 +152,18 @@ impl Programs {
             .collect()
     }
 
-    pub(super) fn get(&self, agent: AgentId) -> Option<&Reach> {
+    pub(super) fn get(&self, agent: AgentId) -> Option<&Backend> {
         self.needed.get(&agent).or_else(|| self.others.get(&agent))
     }
 }
-/// Where an agent is: the path of its program, or the address of its model. Nothing is started and nobody contacted.
+/// Where an agent is: the path of its program, or the address of its model. Nothing is started and nothing contacted.
 ///
 /// # Errors
 /// What is missing.
 pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, WorkError> {
-    reach(agent, folder, &Network::Open).map(|reach| reach.place())
+    backend_of(agent, folder, &Network::Open).map(|reach| reach.place())
 }
-impl Reach {
+impl Backend {
     /// What must not be known of it.
     fn secrets(&self) -> Option<&Secrets> {
         match self {
@@ -176,7 +181,7 @@ impl Reach {
         }
     }
 }
-pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Reach, WorkError> {
+pub(super) fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Backend, WorkError> {
     // The key that speaks for the user reaches no agent, even one whose mission asks for it.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter.kind() {
@@ -184,7 +189,7 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
             let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
             let program = Program::resolve(line, folder)?;
             let env = ChildEnv::of_agent(agent.spec.env.iter(), variable)?;
-            Ok(Reach::Command(Arc::new(program), Arc::new(env)))
+            Ok(Backend::Command(Arc::new(program), Arc::new(env)))
         }
         AdapterKind::Model { .. } => {
             let offline = match network {
@@ -204,9 +209,9 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
             if !offline {
                 endpoint.is_fit()?;
             }
-            Ok(Reach::Model(Box::new(endpoint)))
+            Ok(Backend::Model(Box::new(endpoint)))
         }
-        AdapterKind::Echo => Ok(Reach::Echo),
+        AdapterKind::Echo => Ok(Backend::Echo),
         AdapterKind::Person => Err("a person can only be named as a reviewer; give the task an agent".into()),
         // The key table refuses a mission that has one before this is asked.
         AdapterKind::AgentCli { .. } => {

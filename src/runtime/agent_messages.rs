@@ -17,13 +17,13 @@ use crate::executor::runner::Owner;
 use crate::executor::spool::{clean_file, open_regular_len, read_head};
 use crate::executor::workspace::workspace;
 use crate::judging::protected::paths_in;
-use crate::judging::question::{MAX_CHARS, may_be_question};
+use crate::judging::question::may_be_question;
 use crate::mission::model::{ToolKind, ToolPolicy};
 use crate::mission::{Plan, SubTask, read_delegations};
 use crate::store::SpoolName;
 use crate::store::no_links::Folder;
 
-use super::world::World;
+use super::effects::Executor;
 
 /// Entries of the folder that are looked at.
 const MOST_FILES: usize = 256;
@@ -62,7 +62,7 @@ impl Heard {
 /// Words of progress, by turn.
 pub(super) type Progress = HashMap<TurnId, Heard>;
 
-impl World {
+impl Executor {
     /// Listens to the agents at work: what they said since the last time.
     pub fn listen(&mut self, inputs: &mut Vec<Fact>) {
         let secrets = self.programs.secrets();
@@ -78,7 +78,7 @@ impl World {
     }
 }
 
-/// Takes out of what a turn dropped what nobody may read. Blocks.
+/// Takes secrets out of what a turn dropped. Blocks.
 ///
 /// # Errors
 /// What cannot be cleaned.
@@ -91,6 +91,15 @@ pub(super) fn clean(folder: &Path, secrets: &Secrets) -> Result<(), WorkError> {
         clean_file(secrets, &folder.join(name))?;
     }
     Ok(())
+}
+
+/// A question of an agent; one that is only detected in its words is short.
+pub(super) fn question(text: &str, detected: bool) -> Asked {
+    Asked {
+        text: text.chars().take(QUESTION_CHARS).collect(),
+        detected,
+        call: None,
+    }
 }
 
 /// What a turn ended with that may be a question: asked in so many words, else, where somebody could confirm it, what it
@@ -106,19 +115,10 @@ pub(super) fn asked(
         questions.extend(claimed.filter(|question| !question.trim().is_empty()));
     }
     if !questions.is_empty() {
-        let text = questions.join("\n\n");
-        return Some(Asked {
-            text: text.chars().take(QUESTION_CHARS).collect(),
-            detected: false,
-            call: None,
-        });
+        return Some(question(&questions.join("\n\n"), false));
     }
     let text = said.filter(|text| can_confirm && may_be_question(text))?;
-    Some(Asked {
-        text: text.chars().take(MAX_CHARS).collect(),
-        detected: true,
-        call: None,
-    })
+    Some(question(&text, true))
 }
 
 /// The work that a turn hands down: what its result file says, and what it dropped beside it. Blocks.

@@ -30,13 +30,13 @@ use crate::review::verdict::{self, Reply};
 use crate::review::{self, rubric};
 use crate::store::{AskFile, RunFolder, SpoolName};
 
-use super::agent_backends::{Reach, Toolless};
+use super::agent_backends::{AgentsWithoutTools, Backend};
 use super::calls::review_timeout;
+use super::effects::{Executor, Message, jitter};
 use super::reply::{self, Failed, Place, nothing, write_judgement};
 use super::review_context::{Case, Judged, judged};
-use super::reviewer_tools::{self, Answered, Looking, Offer, Question};
+use super::reviewer_tools::{self, Answered, Question, ToolSession, ToolSessionSetup};
 use super::stages;
-use super::world::{Message, World, jitter};
 
 /// One call to an agent, with what it is about as it stood when the call was decided on.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ impl Asked {
     }
 }
 
-impl World {
+impl Executor {
     /// What a call is about, as it stands now.
     fn call(
         &self,
@@ -122,19 +122,19 @@ impl World {
                 };
                 self.post(failure(id, failed));
             }
-            Some(Reach::Command(program, env)) => {
+            Some(Backend::Command(program, env)) => {
                 let sender = self.sender.clone();
                 self.prepare(effect, move || call.prepare_command((&program, &env), sender));
             }
-            Some(Reach::Echo) => self.blocking(move || call.echo()),
-            Some(Reach::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
+            Some(Backend::Echo) => self.blocking(move || call.echo()),
+            Some(Backend::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
                 Err(message) => self.post(failure(id, Failed::unasked(message))),
                 Ok(line) => {
-                    let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
+                    let (sender, without_tools) = (self.sender.clone(), self.without_tools.clone());
                     let work = tokio::spawn(async move {
-                        // After the loop has ended nobody wants to know.
+                        // After the loop has ended it is of no use.
                         let tell = |input| drop(sender.send(Message::Fact(input)));
-                        match call.prepare(toolless, line.is_on_record()).await {
+                        match call.prepare(without_tools, line.is_on_record()).await {
                             Ok((handed_over, asked)) => {
                                 handed_over.into_iter().for_each(tell);
                                 call.ask_model(&line, &endpoint, asked)
@@ -286,7 +286,7 @@ impl Call {
         &self,
         line: &Line,
         endpoint: &Endpoint,
-        (asked, looking): (Asked, Option<Looking>),
+        (asked, session): (Asked, Option<ToolSession>),
     ) -> Vec<Fact> {
         let Asked {
             prompt,
@@ -309,7 +309,7 @@ impl Call {
             },
             request_file: self.path(AskFile::Request),
         };
-        let answered = reviewer_tools::ask(question, looking.as_ref()).await;
+        let answered = reviewer_tools::ask(question, session.as_ref()).await;
         let warning = answered.warning.clone().map(Fact::Warn);
         warning
             .into_iter()
@@ -343,18 +343,18 @@ impl Call {
     /// What it is asked and may look with, and the record of handing it over.
     async fn prepare(
         &self,
-        toolless: Toolless,
+        without_tools: AgentsWithoutTools,
         is_on_record: bool,
-    ) -> Result<(Option<Fact>, (Asked, Option<Looking>)), WorkError> {
+    ) -> Result<(Option<Fact>, (Asked, Option<ToolSession>)), WorkError> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
             let asked = call.write_request()?;
             // Who is shown pictures is asked about them, not about files.
-            let looking = match call.purpose.sees_the_work() && asked.pictures.is_empty() {
-                true => call.offer(&toolless, is_on_record, &asked.judgement)?,
+            let session = match call.purpose.sees_the_work() && asked.pictures.is_empty() {
+                true => call.offer(&without_tools, is_on_record, &asked.judgement)?,
                 false => None,
             };
-            Ok((call.handed_over(), (asked, looking)))
+            Ok((call.handed_over(), (asked, session)))
         });
         prepared.await?
     }
@@ -362,12 +362,12 @@ impl Call {
     /// What it may look with. Blocks.
     fn offer(
         &self,
-        toolless: &Toolless,
+        without_tools: &AgentsWithoutTools,
         is_on_record: bool,
         judgement: &Judgement,
-    ) -> Result<Option<Looking>, WorkError> {
+    ) -> Result<Option<ToolSession>, WorkError> {
         let own = [(self.id.task, self.task.clone())];
-        let offer = Offer {
+        let offer = ToolSessionSetup {
             plan: &self.commands.plan,
             folder: &self.commands.folder,
             judged: match self.judged.is_empty() {
@@ -376,7 +376,7 @@ impl Call {
             },
             agent: self.agent,
             ledger: self.path(AskFile::Tools),
-            toolless,
+            without_tools,
             secrets: &self.commands.secrets,
             is_on_record,
         };
@@ -394,7 +394,7 @@ impl Call {
             };
             !may_ask_again || !matches!(call.read(reply, said), Answer::Unreadable { .. })
         };
-        offer.looking(judgement.work.clone(), Box::new(has_form))
+        offer.open(judgement.work.clone(), Box::new(has_form))
     }
 
     /// What a reply says.

@@ -19,7 +19,7 @@ use crate::mission::model::Check;
 use crate::review::evidence;
 use crate::store::SpoolName;
 
-use super::world::{Message, World};
+use super::effects::{Executor, Message};
 
 /// One command of an audit, with the checks that it answers for.
 struct Rerun {
@@ -27,15 +27,13 @@ struct Rerun {
     checks: Vec<(TaskId, u32)>,
 }
 
-impl World {
+impl Executor {
     /// Looks at the files of all accepted work.
     pub(super) fn audit(&mut self, state: &State, number: u32) {
         let (plan, recorded) = (state.plan.clone(), recorded(state));
-        let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
+        self.aside(move || {
             let looks = look(&plan, &recorded);
-            // The loop holds the receiver as long as it lives; after it nobody wants to know.
-            let _ = sender.send(Message::AuditLooked { number, looks });
+            Message::AuditLooked { number, looks }
         });
     }
 

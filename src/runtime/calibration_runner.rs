@@ -3,15 +3,15 @@
 //! They are asked as a panel's seat is: the same prompt, the same form of the reply, one strict reprompt, the same
 //! retries of a request. What a provider fails to answer is missing; it never becomes a score.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::agents::command::{ChildEnv, Program};
-use crate::agents::model::{self, ModelRequest};
-use crate::agents::transport::{Line, Network};
+use crate::agents::model::ModelRequest;
+use crate::agents::transport::Network;
 use crate::domain::{AgentId, Digest, Dimension, Purpose, SeatPlace, Timestamp, undated};
 use crate::engine::WorkKind;
 use crate::executor::error::WorkError;
@@ -25,10 +25,9 @@ use crate::supervisor;
 
 use crate::store::no_links::scratch_folder;
 
-use super::agent_backends::{EnvironmentProblem, Reach, reach};
+use super::agent_backends::{Backend, EnvironmentProblem, backend_of};
 use super::calls::review_timeout;
-use super::outside::{self, Question, Retries};
-use super::reply::Failed;
+use super::outside::{Question, Replied};
 
 /// A piece of work to be judged.
 #[derive(Debug, Clone)]
@@ -77,7 +76,7 @@ pub struct AskedAs {
 
 /// What a reviewer said of a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct ReviewerReply {
     /// The last reply, word for word.
     pub reply: String,
     /// The one before, if it could not be read.
@@ -89,67 +88,55 @@ pub struct Said {
 }
 
 /// Reviewers that can be asked.
-pub struct Jury {
-    jurors: Vec<Arc<Juror>>,
+pub struct Judges {
+    reviewers: Vec<Arc<Reviewer>>,
     folder: tempfile::TempDir,
 }
 
-struct Juror {
+struct Reviewer {
     agent: AgentPlan,
-    reach: Reach,
+    reach: Backend,
     rules: Arc<Rules>,
 }
 
-/// One reply, and what is known about it.
-struct Heard {
-    text: String,
-    cut_short: bool,
-    model: Option<String>,
-}
-
-impl Jury {
-    /// Finds the programs and credentials of all of them. Nobody is contacted.
+impl Judges {
+    /// Finds the programs and credentials of all of them. Nothing is contacted.
     ///
     /// # Errors
     /// All that is missing.
     pub fn of(
         plan: &Plan,
         agents: &[AgentId],
-        mission_folder: &std::path::Path,
+        mission_folder: &Path,
     ) -> Result<Self, Vec<EnvironmentProblem>> {
-        let mut jurors = Vec::new();
+        let mut reviewers = Vec::new();
         let rules = Arc::new(plan.rules.clone());
         let mut problems = Vec::new();
         for id in agents {
             let agent = plan.agent(*id);
-            match reach(agent, mission_folder, &Network::Open) {
-                Ok(reach) => jurors.push(Arc::new(Juror {
+            match backend_of(agent, mission_folder, &Network::Open) {
+                Ok(reach) => reviewers.push(Arc::new(Reviewer {
                     agent: agent.clone(),
                     reach,
                     rules: rules.clone(),
                 })),
-                Err(problem) => problems.push(EnvironmentProblem {
-                    who: format!("agent '{}'", agent.name),
-                    problem: problem.into(),
-                }),
+                Err(problem) => {
+                    problems.push(EnvironmentProblem::of(format!("agent '{}'", agent.name), problem))
+                }
             }
         }
-        let folder = scratch_folder().map_err(|error| {
-            vec![EnvironmentProblem {
-                who: "the temporary folder".to_owned(),
-                problem: error.to_string(),
-            }]
-        });
+        let folder = scratch_folder()
+            .map_err(|error| vec![EnvironmentProblem::of("the temporary folder".to_owned(), error)]);
         match (problems.is_empty(), folder) {
-            (true, Ok(folder)) => Ok(Self { jurors, folder }),
+            (true, Ok(folder)) => Ok(Self { reviewers, folder }),
             (true, Err(problems)) => Err(problems),
             (false, _) => Err(problems),
         }
     }
 
-    /// As what a juror is asked about a piece; `None` if there is no such juror.
-    pub fn asked_as(&self, juror: usize, piece: &Piece) -> Option<AskedAs> {
-        let spec = &self.jurors.get(juror)?.agent.spec;
+    /// As what a reviewer is asked about a piece; `None` if there is no such reviewer.
+    pub fn asked_as(&self, reviewer: usize, piece: &Piece) -> Option<AskedAs> {
+        let spec = &self.reviewers.get(reviewer)?.agent.spec;
         let all = serde_json::json!({
             "adapter": spec.adapter,
             "model": spec.model,
@@ -166,7 +153,7 @@ impl Jury {
         })
     }
 
-    /// Asks jurors about pieces, `at_once` at a time. `tell` hears of each as it comes: which of the questions, and what
+    /// Asks reviewers about pieces, `at_once` at a time. `tell` hears of each as it comes: which of the questions, and what
     /// was said, or why nothing. It stops everything by returning an error.
     ///
     /// # Errors
@@ -176,20 +163,20 @@ impl Jury {
         questions: Vec<(usize, Piece)>,
         at_once: usize,
         supervisor: supervisor::Client,
-        mut tell: impl FnMut(usize, Result<Said, WorkError>) -> Result<(), E>,
+        mut tell: impl FnMut(usize, Result<ReviewerReply, WorkError>) -> Result<(), E>,
     ) -> Result<(), E> {
         let work = async |commands: Commands| {
-            let room = Arc::new(Semaphore::new(at_once.max(1)));
+            let slots = Arc::new(Semaphore::new(at_once.max(1)));
             let mut asked = JoinSet::new();
-            for (number, (juror, piece)) in questions.into_iter().enumerate() {
-                let Some(juror) = self.jurors.get(juror).cloned() else {
+            for (number, (reviewer, piece)) in questions.into_iter().enumerate() {
+                let Some(reviewer) = self.reviewers.get(reviewer).cloned() else {
                     continue;
                 };
-                let (room, commands) = (room.clone(), commands.clone());
+                let (slots, commands) = (slots.clone(), commands.clone());
                 let place = self.folder.path().join(number.to_string());
                 asked.spawn(async move {
-                    let _turn = room.acquire().await;
-                    (number, juror.judge(&piece, &commands, &place).await)
+                    let _turn = slots.acquire().await;
+                    (number, reviewer.judge(&piece, &commands, &place).await)
                 });
             }
             while let Some(joined) = asked.join_next().await {
@@ -204,95 +191,41 @@ impl Jury {
     }
 }
 
-impl Juror {
+impl Reviewer {
     /// Asks about one piece; once more, strictly, if the reply cannot be read.
     async fn judge(
         &self,
         piece: &Piece,
         commands: &Commands,
-        place: &std::path::Path,
-    ) -> Result<Said, WorkError> {
+        place: &Path,
+    ) -> Result<ReviewerReply, WorkError> {
         let dimensions = piece.dimensions.iter().map(|dimension| dimension.name.as_str());
         let mut quoted = Quoted::scored_on(dimensions);
         collect_quotes(&mut quoted, &piece.work);
-        let first = self.hear(piece, None, commands, place).await?;
+        let first = self.reply(piece, None, commands, place).await?;
         let unread = match parse_scores(&first.text, &piece.dimensions, &quoted) {
             Ok(_) if first.cut_short => "the reply ran into its token limit and is cut short".to_owned(),
-            Ok(_) => return Ok(first.into_said(None)),
+            Ok(_) => return Ok(said(first, None)),
             Err(why) => why.to_string(),
         };
         // One that cannot be asked again has given no verdict, which is not the worst one: it can be asked another time.
-        let second = self.hear(piece, Some(&unread), commands, place).await?;
-        Ok(second.into_said(Some(first.text)))
+        let second = self.reply(piece, Some(&unread), commands, place).await?;
+        Ok(said(second, Some(first.text)))
     }
 
-    /// One reply, requests that a provider did not answer made again.
-    async fn hear(
+    async fn reply(
         &self,
         piece: &Piece,
         unread: Option<&str>,
         commands: &Commands,
-        place: &std::path::Path,
-    ) -> Result<Heard, WorkError> {
+        place: &Path,
+    ) -> Result<Replied, WorkError> {
+        if let Backend::Echo = self.reach {
+            return Err("an echo agent repeats its question".into());
+        }
         let asked = piece.question(unread);
-        let mut retries = Retries::of(WorkKind::Ask(Purpose::Score(SeatPlace::default())));
-        loop {
-            let heard = match &self.reach {
-                Reach::Model(endpoint) => {
-                    let line = endpoint.line().map_err(|error| error.to_string())?;
-                    self.ask_model(&line, endpoint, &asked, &piece.dimensions).await
-                }
-                Reach::Command(program, env) => {
-                    self.ask_command((program, env), &asked, piece, commands, place)
-                        .await
-                }
-                Reach::Echo => return Err("an echo agent repeats its question".into()),
-            };
-            let failed = match heard {
-                Ok(heard) => return Ok(heard),
-                Err(failed) => retries.after(failed).await,
-            };
-            failed.map_err(|failed| format!("{}: {}", failed.class.as_str(), failed.message))?;
-        }
-    }
-
-    async fn ask_model(
-        &self,
-        line: &Line,
-        endpoint: &crate::agents::endpoint::Endpoint,
-        asked: &JudgePrompt,
-        dimensions: &[Dimension],
-    ) -> Result<Heard, Failed> {
-        let mut request = ModelRequest {
-            system: Some(asked.system.clone()),
-            schema: Some(prompt::panel_schema(dimensions, false)),
-            ..ModelRequest::to(&self.agent.spec, asked.user.clone(), review_timeout(&self.agent))
-        };
-        let mut result = model::complete(line, endpoint, &request, Timestamp::now()).await;
-        if matches!(&result, Err(error) if error.schema_unsupported) {
-            request.schema = None;
-            result = model::complete(line, endpoint, &request, Timestamp::now()).await;
-        }
-        match result {
-            Ok(reply) => Ok(Heard {
-                cut_short: reply.is_cut_short(),
-                text: reply.text,
-                model: reply.model,
-            }),
-            Err(error) => Err(Failed::of_model(error)),
-        }
-    }
-
-    async fn ask_command(
-        &self,
-        agent: (&Program, &ChildEnv),
-        asked: &JudgePrompt,
-        piece: &Piece,
-        commands: &Commands,
-        place: &std::path::Path,
-    ) -> Result<Heard, Failed> {
-        let dimensions: Vec<_> = piece.dimensions.iter().map(|dimension| &dimension.name).collect();
         let prompt = asked.joined();
+        let dimensions: Vec<_> = piece.dimensions.iter().map(|dimension| &dimension.name).collect();
         let review = serde_json::json!({
             "schema": "quorum.review-request/v1",
             "task": piece.task,
@@ -300,29 +233,33 @@ impl Juror {
             "prompt": prompt,
         });
         let question = Question {
+            who: "the reviewer",
+            agent: &self.agent,
+            reach: &self.reach,
+            rules: &self.rules,
+            place,
+            kind: WorkKind::Ask(Purpose::Score(SeatPlace::default())),
             label: "calibrate",
             title: "calibration",
-            prompt: &prompt,
+            prompt,
+            request: ModelRequest {
+                system: Some(asked.system),
+                schema: Some(prompt::panel_schema(&piece.dimensions, false)),
+                ..ModelRequest::to(&self.agent.spec, asked.user, review_timeout(&self.agent))
+            },
             review: Some(review.to_string()),
             variables: Vec::new(),
         };
-        let who = ("the reviewer", &self.agent);
-        let replied = outside::ask(commands, who, agent, &self.rules, place, question).await?;
-        Ok(Heard {
-            cut_short: replied.is_too_long,
-            text: replied.text,
-            model: None,
-        })
+        let replied = question.ask(commands).await;
+        replied.map_err(|failed| format!("{}: {}", failed.class.as_str(), failed.message).into())
     }
 }
 
-impl Heard {
-    fn into_said(self, earlier: Option<String>) -> Said {
-        Said {
-            reply: self.text,
-            earlier,
-            cut_short: self.cut_short,
-            model: self.model,
-        }
+fn said(replied: Replied, earlier: Option<String>) -> ReviewerReply {
+    ReviewerReply {
+        reply: replied.text,
+        earlier,
+        cut_short: replied.cut_short,
+        model: replied.model,
     }
 }

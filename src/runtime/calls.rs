@@ -15,13 +15,13 @@ use crate::judging::question::may_be_question;
 use crate::mission::{AgentPlan, Plan};
 use crate::store::SpoolName;
 
-use super::middleware::{self, Said};
+use super::effects::{Executor, Message, jitter, not_reachable};
+use super::middleware::{self, LastWords};
 use super::reply;
-use super::world::{Message, World, jitter, not_reachable};
 
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
-impl World {
+impl Executor {
     /// A worker behind an HTTP endpoint: one request is its whole turn.
     pub(super) fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
         let agent_id = state.plan.task(turn.task).agent;
@@ -66,7 +66,7 @@ struct ModelTurn {
     turn: TurnId,
     prompt: PathBuf,
     out: PathBuf,
-    /// What nobody may read of its reply.
+    /// The secrets that its reply must not show.
     secrets: Arc<Secrets>,
 }
 
@@ -135,7 +135,7 @@ impl ModelTurn {
             detected: true,
             call: None,
         });
-        let heard = middleware::after(plan, turn.task, &exit, Said::Message(&text));
+        let heard = middleware::after(plan, turn.task, &exit, LastWords::Message(&text));
         let end = TurnEnd {
             exit,
             output,

@@ -1,6 +1,7 @@
 //! The clock of a session: it hands the engine the timers whose moment has come.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
@@ -12,49 +13,39 @@ use crate::test_clock::{is_scaled, scaled};
 /// once.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
-    next: Option<(Timestamp, Instant)>,
-    /// The next window or back-off of a test that does not wait as long as the rules say.
-    scaled: Option<(Timestamp, Timer, Instant)>,
+    next: Option<(Timestamp, Timer, Instant)>,
     /// Handed in already. One that runs on all the same would keep the loop busy for nothing.
     told: BTreeSet<(Timestamp, Timer)>,
+}
+
+/// Whether a timer is for a window or back-off, of a test that does not wait for these as long as the rules say.
+fn is_hurried(timer: Timer) -> bool {
+    is_scaled() && matches!(timer, Timer::Deferral(_))
+}
+
+fn wait((at, timer): (Timestamp, Timer)) -> Duration {
+    let wait = at.since(Timestamp::now()).as_duration();
+    if is_hurried(timer) { scaled(wait) } else { wait }
 }
 
 impl Clock {
     /// Takes over what the state says now.
     pub fn follow(&mut self, state: &State) {
         self.told.retain(|(at, timer)| state.timers.runs(*timer, *at));
-        let untold = || state.timers.iter().find(|timer| !self.told.contains(timer));
-        let next = (state.phase == RunPhase::Running).then(untold).flatten();
-        let next = next.map(|(at, _)| at);
-        if self.next.map(|(at, _)| at) != next {
-            let when = |at: Timestamp| Instant::now() + at.since(Timestamp::now()).as_duration();
-            self.next = next.map(|at| (at, when(at)));
-        }
-        if is_scaled() {
-            self.follow_scaled(state);
-        }
-    }
-
-    fn follow_scaled(&mut self, state: &State) {
-        let is_deferral = |timer: &&(Timestamp, Timer)| matches!(timer.1, Timer::Deferral(_));
-        let runs: Vec<_> = state
-            .timers
-            .iter()
-            .filter(|timer| !self.told.contains(timer))
-            .collect();
-        let next = runs
-            .iter()
-            .find(is_deferral)
-            .filter(|_| state.phase == RunPhase::Running);
-        if self.scaled.map(|(at, timer, _)| (at, timer)) != next.copied() {
-            let wait = |at: Timestamp| scaled(at.since(Timestamp::now()).as_duration());
-            self.scaled = next.map(|(at, timer)| (*at, *timer, Instant::now() + wait(*at)));
+        let mut untold = state.timers.iter().filter(|timer| !self.told.contains(timer));
+        let next = match state.phase {
+            RunPhase::Running if is_scaled() => untold.min_by_key(|timer| wait(*timer)),
+            RunPhase::Running => untold.next(),
+            _ => None,
+        };
+        if self.next.map(|(at, timer, _)| (at, timer)) != next {
+            self.next = next.map(|(at, timer)| (at, timer, Instant::now() + wait((at, timer))));
         }
     }
 
-    /// Comes when the next window or back-off of such a test is over. Cancel safe.
-    pub async fn next_scaled(&self) -> (Timestamp, Timer) {
-        match self.scaled {
+    /// Comes when the next timer is due. Cancel safe.
+    pub async fn next(&self) -> (Timestamp, Timer) {
+        match self.next {
             Some((at, timer, when)) => {
                 sleep_until(when).await;
                 (at, timer)
@@ -63,22 +54,16 @@ impl Clock {
         }
     }
 
-    /// Hands in one timer, if it was not handed in before.
-    pub fn hand_in(&mut self, (at, timer): (Timestamp, Timer)) -> Option<Fact> {
-        self.told
-            .insert((at, timer))
-            .then_some(Fact::TimerDue { at, timer })
-    }
-
-    /// Comes when the next timer is due, with its moment. Cancel safe.
-    pub async fn next(&self) -> Timestamp {
-        match self.next {
-            Some((at, when)) => {
-                sleep_until(when).await;
-                at
-            }
-            None => std::future::pending().await,
+    /// What is due because the next timer is.
+    pub fn fire(&mut self, state: &State, (at, timer): (Timestamp, Timer)) -> Vec<Fact> {
+        if !is_hurried(timer) {
+            return self.due(state, at);
         }
+        let is_new = self.told.insert((at, timer));
+        is_new
+            .then_some(Fact::TimerDue { at, timer })
+            .into_iter()
+            .collect()
     }
 
     /// What is due at a moment, each timer once.
@@ -111,19 +96,19 @@ mod tests {
             let mut clock = Clock::default();
             wait(&mut state, Timestamp::now().plus(Millis::from_secs(3600)));
             clock.follow(&state);
-            let (_, when) = clock.next.unwrap();
+            let (_, _, when) = clock.next.unwrap();
             assert!(when > Instant::now() + Millis::from_secs(1800).as_duration());
             // The next one is over already.
             wait(&mut state, Timestamp(1));
             clock.follow(&state);
-            assert_eq!(clock.next().await, Timestamp(1));
+            assert_eq!(clock.next().await.0, Timestamp(1));
             assert_eq!(clock.due(&state, Timestamp(1)).len(), 1);
             // Whatever was made of it: it is not handed in twice.
             clock.follow(&state);
             assert_eq!((clock.next, clock.due(&state, Timestamp(1)).len()), (None, 0));
             wait(&mut state, Timestamp(2));
             clock.follow(&state);
-            assert_eq!(clock.next().await, Timestamp(2));
+            assert_eq!(clock.next().await.0, Timestamp(2));
         });
     }
 }

@@ -16,8 +16,8 @@ use crate::mission::{ApproverPlan, Plan};
 use crate::store::SpoolName;
 use crate::supervisor::Event;
 
+use super::effects::{Executor, Message, Ready, Sender};
 use super::error::RunError;
-use super::world::{Message, Ready, Sender, World};
 
 /// A command whose end is one fact.
 pub(super) fn request(
@@ -26,7 +26,7 @@ pub(super) fn request(
     command: CommandJob,
     meaning: impl FnOnce(&CommandEnd) -> Fact + Send + 'static,
 ) -> CommandRequest {
-    // After the loop has ended nobody wants to know.
+    // After the loop has ended it is of no use.
     let then = move |end| drop(sender.send(Message::Fact(meaning(&end))));
     CommandRequest::new(owner, command, Box::new(then))
 }
@@ -35,7 +35,7 @@ fn finish(ended: Ended) {
     tokio::task::spawn_blocking(|| ended.finish());
 }
 
-impl World {
+impl Executor {
     /// What the commands of a task have in common.
     pub(super) fn task_commands(&self, plan: &Arc<Plan>, task: TaskId, attempt: u32) -> TaskCommands {
         TaskCommands {
@@ -88,11 +88,9 @@ impl World {
         effect: Effect,
         prepare: impl FnOnce() -> Result<CommandRequest, Box<Fact>> + Send + 'static,
     ) {
-        let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
+        self.aside(move || {
             let command = prepare();
-            // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::Ready(Box::new(Ready { effect, command })));
+            Message::Ready(Box::new(Ready { effect, command }))
         });
     }
 
@@ -201,7 +199,7 @@ impl World {
             }
             tokio::task::spawn_blocking(move || {
                 let (job, end) = (Job::Grade(round), grading.graded(&ended));
-                // After the loop has ended nobody wants to know.
+                // After the loop has ended it is of no use.
                 let _ = sender.send(Message::Fact(Fact::JobEnded { turn, job, end }));
             });
         });

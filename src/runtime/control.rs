@@ -53,7 +53,7 @@ impl Answer {
 pub(super) enum ControlRequest {
     /// A command of a peer that may give it.
     Asked(Asked),
-    /// Somebody was sent away.
+    /// A peer was sent away.
     Refused(String),
 }
 
@@ -96,7 +96,7 @@ impl Request {
 
 impl Asked {
     pub fn answer(self, answer: &Answer) {
-        say(self.peer, answer);
+        send_answer(self.peer, answer);
     }
 }
 
@@ -187,7 +187,7 @@ async fn serve(mut peer: UnixStream, sender: mpsc::Sender<ControlRequest>) {
         }),
         Err(Refusal::Gone) => return,
         Err(Refusal::Because(why)) => {
-            say(peer, &Answer::Error(why.clone()));
+            send_answer(peer, &Answer::Error(why.clone()));
             ControlRequest::Refused(why)
         }
     };
@@ -201,7 +201,7 @@ async fn send_away(mut peer: UnixStream, why: String, patient: bool, sender: mps
     if patient {
         let _ = timeout(REQUEST_WITHIN, read_line(&mut peer)).await;
     }
-    say(peer, &Answer::Error(why.clone()));
+    send_answer(peer, &Answer::Error(why.clone()));
     let _ = sender.send(ControlRequest::Refused(why)).await;
 }
 
@@ -256,7 +256,7 @@ async fn read_line(peer: &mut UnixStream) -> io::Result<Vec<u8>> {
 
 /// Writes an answer without ever waiting: it is smaller than what a socket takes at once, and a peer that does not
 /// listen any more has only itself to blame.
-fn say(peer: UnixStream, answer: &Answer) {
+fn send_answer(peer: UnixStream, answer: &Answer) {
     let Ok(mut line) = serde_json::to_vec(answer) else {
         return;
     };

@@ -16,10 +16,10 @@ use crate::mission::Plan;
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
 use crate::supervisor;
 
+use super::effects::{Executor, Message};
 use super::missions::{Missions, frozen_plan};
 use super::notices::{Channels, DeliveryContext, channel_of, document, hand_over};
 use super::recover::recover;
-use super::world::{Message, World};
 
 /// Letters of one channel that a session tries again; the next session goes on.
 const MOST_AT_ONCE: usize = 20;
@@ -107,7 +107,7 @@ pub(super) fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
     filed.err().map(String::from)
 }
 
-impl World {
+impl Executor {
     /// Puts failed operations into the queue, off the loop.
     pub(super) fn file(&mut self, state: &State, ids: Vec<String>) {
         let letters: Vec<DeadLetter> = letters_of(state, self.folder.id(), &ids).collect();
@@ -138,7 +138,7 @@ impl World {
         let (context, sender) = (self.delivery_context(), self.sender.clone());
         let work = tokio::spawn(async move {
             if let Err(error) = drain(&queue, &folder, &own, &channels, context).await {
-                // After the loop has ended nobody wants to know.
+                // After the loop has ended it is of no use.
                 let _ = sender.send(Message::Fact(warning(error)));
             }
         });
@@ -165,7 +165,7 @@ fn concerns_a_session(letter: &DeadLetter, now: Timestamp) -> bool {
 /// The letters that are due, with the right to try them.
 fn claim_due(queue: &DeadLetters) -> Result<Option<(Lock, Vec<DeadLetter>)>, QueueError> {
     let now = Timestamp::now();
-    // Somebody else is at it.
+    // Another process is at it.
     let Some(turn) = queue.begin_retries(now)? else {
         return Ok(None);
     };

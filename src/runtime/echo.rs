@@ -6,10 +6,10 @@
 use crate::domain::{Money, Timestamp, TurnId};
 use crate::engine::{Fact, TurnEnd, Usage};
 use crate::executor::spool::read_head;
-use crate::store::SpoolName;
+use crate::store::{SpoolName, if_there};
 
+use super::effects::{Executor, not_reachable};
 use super::reply;
-use super::world::{World, not_reachable};
 
 /// What it costs: known, and nothing.
 pub(super) const NOTHING: Usage = Usage {
@@ -18,17 +18,16 @@ pub(super) const NOTHING: Usage = Usage {
     cost: Some(Money::ZERO),
 };
 
-impl World {
+impl Executor {
     /// A worker that repeats its prompt.
     pub(super) fn echo_worker(&mut self, turn: TurnId) {
         let prompt = self.folder.spool_file(&SpoolName::Prompt(turn));
         let out = self.folder.spool_file(&SpoolName::Out(turn));
         self.blocking(move || {
             let begin = Timestamp::now();
-            let text = match read_head(&prompt, u64::MAX) {
-                Ok(text) => text,
+            let text = match if_there(read_head(&prompt, u64::MAX)) {
                 // `input: none`: it is told nothing and says nothing.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+                Ok(text) => text.unwrap_or_default(),
                 Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
             };
             let output = match reply::write(&out, &text) {

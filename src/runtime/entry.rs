@@ -27,7 +27,7 @@ type WritePrompts<'a, E> = &'a mut dyn FnMut(&State, &mut Vec<Effect>) -> Result
 pub(super) enum Due<'a, E> {
     /// In the same record, with the prompts for it.
     Now(WritePrompts<'a, E>),
-    /// Other facts wait, or nobody works on the run: it is looked at later.
+    /// Other facts wait, or the run has no session: it is looked at later.
     Later,
 }
 

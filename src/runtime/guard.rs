@@ -8,9 +8,9 @@ use crate::engine::{Effect, Fact, State, VoidedStage, WorkId};
 use crate::executor::runner::Owner;
 use crate::mission::Plan;
 
+use super::effects::{Executor, Message};
 use super::error::RunError;
 use super::protection::{Compared, Seen};
-use super::world::{Message, World};
 
 /// How long is waited for others to put back what is not as it must be, before it is looked again.
 const LOOK_AGAIN: Millis = Millis(200);
@@ -44,9 +44,9 @@ impl Begun {
     }
 }
 
-impl World {
+impl Executor {
     /// Looks at the protected files before a part of judging starts. What comes back may start at once; else it is done
-    /// when somebody has looked.
+    /// after a look.
     pub(super) fn guard(&mut self, state: &State, effect: Effect) -> Option<Effect> {
         let work = match &effect {
             Effect::Ask {
@@ -62,11 +62,10 @@ impl World {
             self.set_guard(&state.plan, work, before);
             return Some(effect);
         }
-        let (protection, sender) = (self.protection.clone(), self.sender.clone());
-        tokio::task::spawn_blocking(move || {
+        let protection = self.protection.clone();
+        self.aside(move || {
             let seen = protection.look(groups);
-            // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::Looked(Box::new((effect, seen))));
+            Message::Looked(Box::new((effect, seen)))
         });
         None
     }
@@ -118,7 +117,7 @@ impl World {
     }
 
     /// Looks at the protected files after a part of judging has come back with a word. What it says is taken at once if
-    /// nothing has touched them; else when somebody has looked.
+    /// nothing has touched them; else after a look.
     pub(super) fn weigh(&mut self, input: Fact) -> Option<Fact> {
         let guard = input
             .judged_work()

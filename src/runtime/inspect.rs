@@ -12,7 +12,7 @@ use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Salvaged, Snapsho
 use crate::supervisor::{self, ExitsLog};
 
 use super::adopt::Left;
-use super::operator::TellError;
+use super::operator::ApplyError;
 use super::origin::operator_key;
 use super::recover::{RecoverError, recover};
 
@@ -39,7 +39,7 @@ pub struct Inspection {
 /// Looks at everything of a run. Takes no lock and changes nothing.
 pub fn inspect(run: &RunFolder) -> Inspection {
     let mut named = Vec::new();
-    let journal = read_all(run, |event| name_files(event, &mut named));
+    let journal = read_all(run, |event| named.extend(named_files(event)));
     let recovered = journal.is_ok().then(|| recover(run, |_, _| {}));
     let mut inspection = Inspection {
         unreachable_supervisor: match &recovered {
@@ -77,21 +77,14 @@ fn read_all(run: &RunFolder, mut see: impl FnMut(&Event)) -> Result<(u64, Option
     Ok((records, reader.torn()))
 }
 
-/// The files that an event vouches for.
-pub(super) fn vouched(event: &Event) -> Vec<(SpoolName, Recorded)> {
-    let mut named = Vec::new();
-    name_files(event, &mut named);
-    named
-}
-
 /// The files that records of a run vouch for, and what they say of them.
 #[derive(Default)]
-pub struct Vouched(HashMap<PathBuf, Recorded>);
+pub struct VerifiedFiles(HashMap<PathBuf, Recorded>);
 
-impl Vouched {
+impl VerifiedFiles {
     /// Takes what an event says.
     pub fn take(&mut self, run: &RunFolder, event: &Event) {
-        let files = vouched(event).into_iter();
+        let files = named_files(event).into_iter();
         self.0
             .extend(files.map(|(name, recorded)| (run.spool_file(&name), recorded)));
     }
@@ -103,8 +96,9 @@ impl Vouched {
     }
 }
 
-/// The files that an event vouches for. An empty one is not kept.
-fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
+/// The files that an event vouches for.
+pub(super) fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
+    let mut named = Vec::new();
     let whole = |file: &FileRef| file.into();
     match event {
         Event::Turn(turn, TurnEvent::Started { prompt: Some(digest) }) => named.push((
@@ -155,6 +149,7 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
         }
         _ => {}
     }
+    named
 }
 
 /// A file that says something.
@@ -167,7 +162,7 @@ fn said(file: &FileRef) -> Option<&FileRef> {
 pub enum SalvageError {
     /// It cannot be used at all, or what still runs of it cannot be ended.
     #[error(transparent)]
-    Tell(#[from] TellError),
+    Tell(#[from] ApplyError),
     /// There is no beginning.
     #[error("{0}, and nothing stands before it that could be kept")]
     NothingGood(DamagedJournal),
@@ -189,9 +184,9 @@ pub enum SalvageError {
 pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageError> {
     if run.foreign_write().exists() {
         let (run, journal) = (run.id().clone(), run.journal());
-        return Err(TellError::Recover(RecoverError::Foreign { run, journal }).into());
+        return Err(ApplyError::Recover(RecoverError::Foreign { run, journal }).into());
     }
-    let damaged = |error: DamagedJournal| TellError::Recover(RecoverError::Journal(error));
+    let damaged = |error: DamagedJournal| ApplyError::Recover(RecoverError::Journal(error));
     let mut reader = Reader::open(&run.journal()).map_err(damaged)?;
     let mut left = Left::default();
     let damage = loop {
@@ -208,7 +203,7 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
         return Err(SalvageError::NothingGood(damage));
     }
     // The records that are lost may have started turns, so none of them goes on.
-    left.end().map_err(TellError::StillRuns)?;
+    left.end().map_err(ApplyError::StillRuns)?;
     let kept = keep_prefix(run, reader.end(), line, by, Timestamp::now());
     kept.map(Some).map_err(|source| SalvageError::Io {
         path: run.journal(),

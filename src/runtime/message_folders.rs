@@ -14,7 +14,7 @@ use crate::review::snapshot::SHOWS_AFTER;
 use crate::store::SpoolName;
 use crate::store::no_links::{Folder, Times};
 
-use super::world::World;
+use super::effects::Executor;
 
 /// Empty folders that no turn uses, under the names of those that had them. They are gone with the session.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl MessageFolders {
         Ok((self.spool.insert(folder), name.to_owned()))
     }
 
-    fn give(&mut self, path: &Path) -> io::Result<()> {
+    fn provide(&mut self, path: &Path) -> io::Result<()> {
         let idle = self.idle.pop();
         let (spool, name) = self.place(path)?;
         if let Some(idle) = idle {
@@ -76,7 +76,7 @@ impl Drop for MessageFolders {
     }
 }
 
-impl World {
+impl Executor {
     /// Gives a turn an empty folder for its messages, its result among them: what another agent left there beforehand is not
     /// what this one will say.
     ///
@@ -84,7 +84,9 @@ impl World {
     /// Why it cannot have one.
     pub(super) fn give_message_folder(&mut self, turn: TurnId) -> Result<(), WorkError> {
         let path = self.folder.spool_file(&SpoolName::Drop(turn));
-        self.messages.give(&path).map_err(WorkError::file("make", &path))
+        self.messages
+            .provide(&path)
+            .map_err(WorkError::file("make", &path))
     }
 
     /// Takes the folder of a turn back that has ended, if it stayed empty. Whether there is anything in it or in its place, or

@@ -58,7 +58,7 @@ pub(super) struct Heard {
 
 /// What an agent says at its end.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Said<'a> {
+pub(super) enum LastWords<'a> {
     /// Its last message.
     Message(&'a str),
     /// The end of what it printed, of which nobody knows what is its last message.
@@ -74,7 +74,7 @@ pub(super) fn listens(plan: &Plan, task: TaskId) -> bool {
 }
 
 /// What is heard in the last message of a turn, if it ended well: behind the model where that is led here, else behind the turn.
-pub(super) fn after(plan: &Plan, task: TaskId, exit: &Exit, said: Said<'_>) -> Heard {
+pub(super) fn after(plan: &Plan, task: TaskId, exit: &Exit, said: LastWords<'_>) -> Heard {
     let mut heard = Heard::default();
     if exit.failure.is_some() {
         return heard;
@@ -85,19 +85,19 @@ pub(super) fn after(plan: &Plan, task: TaskId, exit: &Exit, said: Said<'_>) -> H
         Around::Outside => AgentHook::AfterAgent,
     };
     if goes_to_a_delegator(plan, task) {
-        let (Said::Message(text) | Said::Printed(text)) = said;
+        let (LastWords::Message(text) | LastWords::Printed(text)) = said;
         heard.cues = u32::try_from(cues(text)).unwrap_or(u32::MAX);
     }
     for entry in plan.middleware(task).at(hook, around) {
         match entry {
             AgentMiddleware::AssumptionViolation => {
                 heard.broken = match said {
-                    Said::Message(message) => broken(message),
-                    Said::Printed(text) => broken(last_lines(text)),
+                    LastWords::Message(message) => broken(message),
+                    LastWords::Printed(text) => broken(last_lines(text)),
                 };
             }
             AgentMiddleware::SemanticDrift => {
-                let (Said::Message(text) | Said::Printed(text)) = said;
+                let (LastWords::Message(text) | LastWords::Printed(text)) = said;
                 heard.warning = drifted(plan, task, text);
             }
             _ => {}

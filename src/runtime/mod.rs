@@ -33,7 +33,7 @@
 //! | `moved` | state that was carried elsewhere (22) |
 //! | `notices` | notifications: what a channel is told, and handing it over (18) |
 //! | `observer` | who watches a session |
-//! | `operator` | commands of people to a run that nobody works on, journaled for the next session |
+//! | `operator` | commands of people to a run without a session, journaled for the next session |
 //! | `origin` | where a run comes from: whether the key of this machine's operator vouches for it (22) |
 //! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
 //! | `outside` | commands of agents that are asked outside of any session: triage, calibration |
@@ -59,7 +59,7 @@
 //! | `upstream` | what earlier tasks said, for the prompts of those that build on them |
 //! | `watch` | protected paths and wanted files, before and after a turn (1, 6) |
 //! | `worker_prompt` | what a worker is told: the task, what earlier tasks said, and what its last attempt was sent back with |
-//! | `world` | performs effects: each becomes a process, a request or a look at files |
+//! | `effects` | performs effects: each becomes a process, a request or a look at files |
 
 mod admission;
 mod adopt;
@@ -74,6 +74,7 @@ mod commands;
 mod control;
 mod dead_letters;
 mod echo;
+mod effects;
 mod entry;
 mod error;
 mod foreign_runs;
@@ -113,24 +114,23 @@ mod turn;
 mod upstream;
 mod watch;
 mod worker_prompt;
-mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use adopt::{Keeping, Left, adopt};
-pub use agent_backends::{EnvironmentProblem, Programs, locate};
+pub use agent_backends::{AgentBackends, EnvironmentProblem, locate};
 pub use audit::missing_files;
-pub use calibration_runner::{AskedAs, Jury, Piece, Said};
+pub use calibration_runner::{AskedAs, Judges, Piece, ReviewerReply};
 pub use control::{Answer, Reply, ask};
 pub use dead_letters::{RetryError, retry_now};
-pub use inspect::{Inspection, SalvageError, Vouched, inspect, salvage};
+pub use inspect::{Inspection, SalvageError, VerifiedFiles, inspect, salvage};
 pub use missions::Missions;
 pub use moved::{below, state_base};
 pub use observer::Observer;
-pub use operator::{TellError, drain, tell};
+pub use operator::{ApplyError, apply_offline, drain};
 pub use origin::{code_of_start, is_whole, newest, next_start, operator_key, origin};
 pub use protection::{ReadBefore, named_scripts};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
-pub use replay::{Decision, Reading, Replay, Standing, replay};
+pub use replay::{Comparison, Decision, Reading, Replay, replay};
 pub use session::{Ending, Session, SessionSetup};
 pub use settings_files::{CONFIG, SettingsError, settings_files, user_settings};
 pub use snapshots::{Tail, told_by_snapshot};

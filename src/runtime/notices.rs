@@ -22,7 +22,7 @@ use crate::mission::Plan;
 use crate::store::{self, no_links};
 use crate::test_clock::scaled;
 
-use super::world::{Message, World, jitter};
+use super::effects::{Executor, Message, jitter};
 
 /// How much of what a command says when it fails is read, in bytes.
 const STDERR_TAIL: u64 = 1_000;
@@ -133,11 +133,11 @@ pub(super) struct DeliveryContext {
     pub state_folder: PathBuf,
     /// Where a command is started.
     pub cwd: PathBuf,
-    /// What nobody may read in what a command prints: secrets of the whole run, not only the channel's own.
+    /// The secrets that what a command prints must not show: secrets of the whole run, not only the channel's own.
     pub secrets: Arc<Secrets>,
 }
 
-/// Hands a notification over once. Why it was not taken is told without what nobody may read.
+/// Hands a notification over once. Why it was not taken is told without secrets.
 pub(super) async fn hand_over(
     channel: Arc<Channel>,
     document: Value,
@@ -253,7 +253,7 @@ fn refusal(end: &CommandEnd) -> Option<(FailureClass, String)> {
     ))
 }
 
-impl World {
+impl Executor {
     /// What deliveries of this session need.
     pub(super) fn delivery_context(&self) -> DeliveryContext {
         DeliveryContext {
@@ -304,7 +304,7 @@ impl World {
                 hopeless: false,
                 jitter: jitter(),
             });
-            // After the loop has ended nobody wants to know.
+            // After the loop has ended it is of no use.
             let _ = sender.send(Message::Fact(Fact::Delivered {
                 number,
                 tried,

@@ -1,4 +1,4 @@
-//! What a person says to a run that nobody works on: journaled by whoever holds the lock, executed by the next session.
+//! What a person says to a run without a session: journaled by whoever holds the lock, executed by the next session.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::supervision::{self, NoWord};
 
 /// Why a run could not be told.
 #[derive(Debug, thiserror::Error)]
-pub enum TellError {
+pub enum ApplyError {
     /// It cannot be read.
     #[error(transparent)]
     Recover(#[from] RecoverError),
@@ -26,7 +26,7 @@ pub enum TellError {
     /// What still runs of it cannot be ended.
     #[error("processes of the earlier session still run and cannot be ended: {0}")]
     StillRuns(io::Error),
-    /// Nobody's word is taken for it now.
+    /// No command is taken for it now.
     #[error(transparent)]
     NoWord(#[from] NoWord),
     /// The inbox cannot be read or emptied.
@@ -47,21 +47,21 @@ pub enum TellError {
     },
 }
 
-/// Decides inputs of a run that nobody works on, durably. Nothing is started; but a run whose last task ends with them
+/// Decides inputs of a run without a session, durably. Nothing is started; but a run whose last task ends with them
 /// gets its end. The caller holds the lock of the state folder. Returns the state they lead to.
 ///
 /// # Errors
-/// [`TellError`]; then the journal holds what was durable.
-pub fn tell(run: &RunFolder, inputs: &[Fact]) -> Result<State, TellError> {
+/// [`ApplyError`]; then the journal holds what was durable.
+pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyError> {
     let recovered = recover(run, |_, _| {})?;
     supervision::allows(run, &recovered, inputs)?;
     end_what_is_called_off(run, &recovered, inputs)?;
-    let open = |source| TellError::Open {
+    let open = |source| ApplyError::Open {
         path: run.journal(),
         source,
     };
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(open)?;
-    let mut teller = Teller {
+    let mut writer = OfflineWriter {
         run: run.id().clone(),
         key: super::origin::operator_key(),
         journal: Journal::new(file, &run.journal(), recovered.end),
@@ -69,22 +69,22 @@ pub fn tell(run: &RunFolder, inputs: &[Fact]) -> Result<State, TellError> {
     };
     let mut moved = false;
     // An answer that comes after its time is up comes too late, though no session was there to say so.
-    let due = teller.state.timers.due(Timestamp::now());
+    let due = writer.state.timers.due(Timestamp::now());
     let of_approvals = |(_, timer): &(Timestamp, Timer)| matches!(timer, Timer::Approval { .. });
     let due: Vec<_> = due.filter(of_approvals).collect();
     for (at, timer) in due {
-        moved |= teller.decide(Fact::TimerDue { at, timer })?;
+        moved |= writer.decide(Fact::TimerDue { at, timer })?;
     }
     for input in inputs {
         if let Fact::Operator(operator) = input
-            && let Some(seen) = files_of(&teller.state, &operator.command)
+            && let Some(seen) = files_of(&writer.state, &operator.command)
         {
-            teller.decide(seen)?;
+            writer.decide(seen)?;
         }
-        moved |= teller.decide(input.clone())?;
+        moved |= writer.decide(input.clone())?;
     }
-    if moved && !teller.state.is_unfinished() && teller.state.phase != RunPhase::New {
-        let mut options = teller.state.options.clone();
+    if moved && !writer.state.is_unfinished() && writer.state.phase != RunPhase::New {
+        let mut options = writer.state.options.clone();
         options.state_base = super::moved::state_base(&run.state_folder());
         let resume = Fact::Resume {
             options: Box::new(options),
@@ -93,27 +93,27 @@ pub fn tell(run: &RunFolder, inputs: &[Fact]) -> Result<State, TellError> {
             rules: RULES,
             last: None,
         };
-        teller.decide(resume)?;
-        while teller.decide(Fact::Advance)? {}
+        writer.decide(resume)?;
+        while writer.decide(Fact::Advance)? {}
         // There is nobody to deliver anything: what is on its way goes to the dead-letter queue.
-        if teller.state.phase != RunPhase::Finished {
-            teller.decide(Fact::NoticesOverdue)?;
+        if writer.state.phase != RunPhase::Finished {
+            writer.decide(Fact::NoticesOverdue)?;
         }
     }
-    teller.journal.commit()?;
+    writer.journal.commit()?;
     // What the queue does not have yet stays in the journal for the next session.
-    let _ = super::dead_letters::file_all(run, &teller.state);
-    Ok(teller.state)
+    let _ = super::dead_letters::file_all(run, &writer.state);
+    Ok(writer.state)
 }
 
-/// Takes every command that waits in the inbox. Nobody may be working on any run of the folder: the caller holds the
+/// Takes every command that waits in the inbox. No run of the folder may have a session: the caller holds the
 /// lock. Returns what was refused, in words.
 ///
 /// # Errors
-/// [`TellError`]; what was not taken still waits.
-pub fn drain(folder: &StateFolder) -> Result<Vec<String>, TellError> {
+/// [`ApplyError`]; what was not taken still waits.
+pub fn drain(folder: &StateFolder) -> Result<Vec<String>, ApplyError> {
     let inbox = folder.inbox();
-    let failed = |source| TellError::Inbox {
+    let failed = |source| ApplyError::Inbox {
         path: folder.inbox(),
         source,
     };
@@ -150,9 +150,9 @@ pub(super) fn stranger(path: &Path) -> String {
     )
 }
 
-/// Takes one command for a run that nobody works on. Returns the state that it leads to.
-pub(super) fn take(folder: &StateFolder, queued: &Queued) -> Result<State, TellError> {
-    tell(&folder.run(&queued.run), &[input_of(queued)])
+/// Takes one command for a run without a session. Returns the state that it leads to.
+pub(super) fn take(folder: &StateFolder, queued: &Queued) -> Result<State, ApplyError> {
+    apply_offline(&folder.run(&queued.run), &[input_of(queued)])
 }
 
 /// A command that was sent, as the engine takes it.
@@ -182,7 +182,7 @@ pub(super) fn files_of(state: &State, command: &Command) -> Option<Fact> {
 
 /// What is called off must not go on working below a supervisor that outlived its session. Other tasks' turns may. A command
 /// that changes nothing, or was taken before, ends nothing.
-fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) -> Result<(), TellError> {
+fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Fact]) -> Result<(), ApplyError> {
     let state = &recovered.state;
     let taken = |id: &Option<String>| id.as_ref().is_some_and(|id| state.commands.contains_key(id));
     let commands = inputs.iter().filter_map(|input| match input {
@@ -201,19 +201,19 @@ fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Fact
             }
             _ => Ok(()),
         };
-        ended.map_err(TellError::StillRuns)?;
+        ended.map_err(ApplyError::StillRuns)?;
     }
     Ok(())
 }
 
-struct Teller {
+struct OfflineWriter {
     run: RunId,
     key: Option<OperatorKey>,
     journal: Journal<FsLog>,
     state: State,
 }
 
-impl Teller {
+impl OfflineWriter {
     /// Whether the input changed anything.
     fn decide(&mut self, fact: Fact) -> Result<bool, JournalError> {
         let now = Timestamp::now();
@@ -277,26 +277,26 @@ tasks: [{title: a}]
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
         let (state, end) = at_work();
-        let teller = |state: State| Teller {
+        let writer = |state: State| OfflineWriter {
             run: "r1".parse().unwrap(),
             key: None,
             journal: Journal::new(FsLog::open(&path, 0).unwrap(), &path, JournalEnd::START),
             state,
         };
-        assert!(teller(state.clone()).decide(end.clone()).unwrap());
+        assert!(writer(state.clone()).decide(end.clone()).unwrap());
         let mut wrong = state.clone();
         wrong.tasks[0].lifecycle = Status::Pending.into();
-        let mut teller = teller(wrong);
-        let error = teller.decide(end).unwrap_err().to_string();
+        let mut writer = writer(wrong);
+        let error = writer.decide(end).unwrap_err().to_string();
         assert!(
             error.contains("transition of task 0 from pending to review"),
             "{error}"
         );
         assert_eq!(
-            teller.state.task(crate::domain::TaskId(0)).status(),
+            writer.state.task(crate::domain::TaskId(0)).status(),
             Status::Pending
         );
-        assert!(teller.journal.commit().is_err(), "nothing more is written");
+        assert!(writer.journal.commit().is_err(), "nothing more is written");
         assert_eq!(std::fs::read(&path).unwrap(), b"");
     }
 }

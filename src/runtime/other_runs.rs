@@ -1,4 +1,4 @@
-//! Commands for the other runs of the state folder, which nobody works on while this session holds its lock.
+//! Commands for the other runs of the state folder, which have no session while this session holds its lock.
 //!
 //! Taking one means to fold a journal and perhaps to end agents that outlived their runner, which may take many seconds.
 //! So it is done beside the loop, one after the other, and the session ends only when the one in hand is done: nobody may

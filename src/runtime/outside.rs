@@ -1,9 +1,10 @@
-//! Commands of agents that are asked outside of any session: about a request for work, or to hold them against people.
+//! Agents that are asked outside of any session: about a request for work, or to hold them against people.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::command::{ChildEnv, Program};
+use crate::agents::model::{self, ModelRequest};
 use crate::engine::{FailedTry, Retry, Tries, WorkKind, policy};
 use crate::executor::command::{CommandJob, Outputs};
 use crate::executor::runner::{Commands, Owner};
@@ -12,18 +13,29 @@ use crate::mission::{AgentPlan, Rules};
 use crate::review::verdict::LARGEST_REPLY;
 use crate::test_clock::scaled;
 
+use super::agent_backends::Backend;
 use super::calls::review_timeout;
+use super::effects::jitter;
 use super::reply::{Failed, no_reply};
-use super::world::jitter;
 
-/// What such an agent is asked.
-#[derive(Clone)]
+/// What such an agent is asked, and how.
 pub(super) struct Question<'a> {
-    /// What the command is called, and whom it is told that it is about.
+    /// What the agent is called in messages.
+    pub who: &'a str,
+    pub agent: &'a AgentPlan,
+    pub reach: &'a Backend,
+    pub rules: &'a Rules,
+    /// The files of a command lie beside this, in a folder that only this program writes into.
+    pub place: &'a Path,
+    /// By which rules a failed request is repeated.
+    pub kind: WorkKind,
+    /// What a command is called, and whom it is told that it is about.
     pub label: &'a str,
     pub title: &'a str,
-    pub prompt: &'a str,
-    /// The same as JSON, for those that would rather not read prose.
+    pub prompt: String,
+    /// What a model is asked.
+    pub request: ModelRequest,
+    /// For commands: the same as JSON.
     pub review: Option<String>,
     pub variables: Vec<(String, String)>,
 }
@@ -31,83 +43,92 @@ pub(super) struct Question<'a> {
 /// What it said.
 pub(super) struct Replied {
     pub text: String,
-    /// Whether there is more than is read of any reply. That might take it back.
-    pub is_too_long: bool,
+    /// Whether there is more than is read of any reply, or it ran into its token limit: it says nothing then.
+    pub cut_short: bool,
+    /// The model that the provider says it used.
+    pub model: Option<String>,
 }
 
-/// The requests of one question that failed.
-pub(super) struct Retries {
-    kind: WorkKind,
-    tries: Tries,
-}
-
-impl Retries {
-    /// Of a question that is asked for this.
-    pub fn of(kind: WorkKind) -> Self {
-        let tries = Tries::default();
-        Self { kind, tries }
+impl Question<'_> {
+    /// Asks; requests that a provider did not answer are made again.
+    pub async fn ask(&self, commands: &Commands) -> Result<Replied, Failed> {
+        let mut tries = Tries::default();
+        loop {
+            let failure = match self.ask_once(commands).await {
+                Ok(replied) => return Ok(replied),
+                Err(failure) => failure,
+            };
+            let failed = FailedTry::of(failure.class, failure.retry_after, jitter());
+            let Retry::After { pause, .. } = failed.leads_to(policy(self.kind), tries) else {
+                return Err(failure);
+            };
+            tries.fail(None);
+            tokio::time::sleep(scaled(pause.as_duration())).await;
+        }
     }
 
-    /// A request failed: waits until it may be made again.
-    ///
-    /// # Errors
-    /// The failure, where the request is not made again.
-    pub async fn after(&mut self, failure: Failed) -> Result<(), Failed> {
-        let failed = FailedTry::of(failure.class, failure.retry_after, jitter());
-        let Retry::After { pause, .. } = failed.leads_to(policy(self.kind), self.tries) else {
-            return Err(failure);
+    async fn ask_once(&self, commands: &Commands) -> Result<Replied, Failed> {
+        match self.reach {
+            Backend::Command(program, env) => self.run(commands, (program, env)).await,
+            Backend::Model(endpoint) => {
+                let line = endpoint
+                    .line()
+                    .map_err(|error| Failed::unasked(error.to_string()))?;
+                let reply = model::complete_by_schema(&line, endpoint, &mut self.request.clone()).await;
+                let reply = reply.map_err(Failed::of_model)?;
+                Ok(Replied {
+                    cut_short: reply.is_cut_short(),
+                    text: reply.text,
+                    model: reply.model,
+                })
+            }
+            Backend::Echo => Ok(Replied {
+                text: self.prompt.clone(),
+                cut_short: false,
+                model: None,
+            }),
+        }
+    }
+
+    async fn run(&self, commands: &Commands, agent: (&Program, &ChildEnv)) -> Result<Replied, Failed> {
+        let file = |end: &str| self.place.with_extension(end);
+        let written = write_told(&file("request"), self.prompt.as_bytes()).and_then(|request| {
+            let review = self.review.as_ref();
+            let review = review.map(|json| write_told(&file("review"), json.as_bytes()));
+            Ok((request, review.transpose()?))
+        });
+        let asked = written.map_err(Failed::ours)?;
+        let reply = file("reply");
+        let job = CommandJob {
+            label: self.label.to_owned(),
+            // No session has made the workspace.
+            within: Some(PathBuf::from("/")),
+            outputs: Outputs {
+                stdout: Some(reply.clone()),
+                stderr: Some(file("err")),
+                result: None,
+                secrets: Arc::new(agent.1.secrets().clone()),
+                limit: self.rules.max_output,
+            },
+            timeout: review_timeout(self.agent),
+            ..CommandJob::asking(
+                agent,
+                (self.title, 1),
+                self.rules.workspace.clone(),
+                asked,
+                self.variables.clone(),
+            )
         };
-        self.tries.fail(None);
-        tokio::time::sleep(scaled(pause.as_duration())).await;
-        Ok(())
+        let end = commands.run(Owner::Nobody, job).await;
+        if let Some(failed) = no_reply(self.who, &end) {
+            return Err(failed);
+        }
+        let text = read_head(&reply, LARGEST_REPLY + 1)
+            .map_err(|error| Failed::ours(format!("the reply of {} cannot be read: {error}", self.who)))?;
+        Ok(Replied {
+            cut_short: text.len() as u64 > LARGEST_REPLY,
+            text,
+            model: None,
+        })
     }
-}
-
-/// Asks once. Its files lie beside `place`, in a folder that nobody else writes into.
-pub(super) async fn ask(
-    commands: &Commands,
-    (who, agent): (&str, &AgentPlan),
-    (program, env): (&Program, &ChildEnv),
-    rules: &Rules,
-    place: &Path,
-    question: Question<'_>,
-) -> Result<Replied, Failed> {
-    let file = |end: &str| place.with_extension(end);
-    let written = write_told(&file("request"), question.prompt.as_bytes()).and_then(|request| {
-        let review = question.review.as_ref();
-        let review = review.map(|json| write_told(&file("review"), json.as_bytes()));
-        Ok((request, review.transpose()?))
-    });
-    let asked = written.map_err(Failed::ours)?;
-    let reply = file("reply");
-    let job = CommandJob {
-        label: question.label.to_owned(),
-        // No session has made the workspace.
-        within: Some(PathBuf::from("/")),
-        outputs: Outputs {
-            stdout: Some(reply.clone()),
-            stderr: Some(file("err")),
-            result: None,
-            secrets: Arc::new(env.secrets().clone()),
-            limit: rules.max_output,
-        },
-        timeout: review_timeout(agent),
-        ..CommandJob::asking(
-            (program, env),
-            (question.title, 1),
-            rules.workspace.clone(),
-            asked,
-            question.variables,
-        )
-    };
-    let end = commands.run(Owner::Nobody, job).await;
-    if let Some(failed) = no_reply(who, &end) {
-        return Err(failed);
-    }
-    let text = read_head(&reply, LARGEST_REPLY + 1)
-        .map_err(|error| Failed::ours(format!("the reply of {who} cannot be read: {error}")))?;
-    Ok(Replied {
-        is_too_long: text.len() as u64 > LARGEST_REPLY,
-        text,
-    })
 }

@@ -49,7 +49,7 @@ pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
 }
 
 /// All of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Protection {
     never: PathBuf,
     root: PathBuf,
@@ -70,7 +70,7 @@ struct Group {
 /// What is known of them.
 #[derive(Debug)]
 struct Held {
-    /// As they must be; or why nobody can tell.
+    /// As they must be; or why that cannot be told.
     baseline: Result<Marks, Vec<String>>,
     /// As they were last seen.
     latest: Arc<Known>,
@@ -108,9 +108,8 @@ impl Protection {
     /// Looks at everything that is to be protected in a session of this state. Blocks.
     pub fn take((state, options): (&State, &RunOptions), read: &ReadBefore, never: &Path) -> Taken {
         let plan = &state.plan;
-        let root = fs::canonicalize(&plan.rules.workspace).unwrap_or_else(|_| plan.rules.workspace.clone());
-        let folder =
-            fs::canonicalize(&options.mission_folder).unwrap_or_else(|_| options.mission_folder.clone());
+        let root = canonical(&plan.rules.workspace);
+        let folder = canonical(&options.mission_folder);
         let mut warnings = Vec::new();
         let scripts = scripts(state, options, &mut warnings);
         let mut files: BTreeSet<PathBuf> = scripts.iter().cloned().collect();
@@ -125,8 +124,7 @@ impl Protection {
             never: never.to_owned(),
             root,
             folder: folder.clone(),
-            groups: Vec::new(),
-            by_scope: HashMap::new(),
+            ..Self::default()
         };
         protection.add(recordings.into_iter().collect(), files.into_iter().collect());
         for id in plan.selected_ids() {
@@ -166,13 +164,7 @@ impl Protection {
 
     /// Of nothing.
     pub fn none() -> Self {
-        let mut none = Self {
-            never: PathBuf::new(),
-            root: PathBuf::new(),
-            folder: PathBuf::new(),
-            groups: Vec::new(),
-            by_scope: HashMap::new(),
-        };
+        let mut none = Self::default();
         none.add(Vec::new(), Vec::new());
         none
     }
@@ -409,6 +401,11 @@ fn targets(plan: &Plan, tasks: impl IntoIterator<Item = TaskId>) -> BTreeSet<Pat
     all.map(|path| real(&path)).collect()
 }
 
+/// A path without links, or as it is where nothing is there.
+pub(super) fn canonical(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// A path whose folder is named without links.
 fn real(path: &Path) -> PathBuf {
     match (path.parent().map(fs::canonicalize), path.file_name()) {
@@ -422,8 +419,7 @@ fn real(path: &Path) -> PathBuf {
 fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     let has_begun = state.phase != crate::engine::RunPhase::New;
     if let Some(known) = state.protected.as_ref().filter(|_| has_begun) {
-        let folder = fs::canonicalize(&options.mission_folder);
-        let folder = folder.unwrap_or_else(|_| options.mission_folder.clone());
+        let folder = canonical(&options.mission_folder);
         return known.iter().map(|(path, _)| folder.join(path)).collect();
     }
     if has_begun {

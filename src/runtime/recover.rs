@@ -65,7 +65,7 @@ pub enum RecoverError {
         /// What the journal says.
         found: u32,
     },
-    /// Somebody else wrote to the journal while a session did.
+    /// another process wrote to the journal while a session did.
     #[error(
         "{journal} was changed by somebody else while run '{run}' was working, so nothing in it can be trusted; \
          start a new run"
@@ -204,9 +204,15 @@ fn fold(
 /// A journal without a record, though children of the run have ended or a session has: it was not like this, and the work
 /// that it told of must not begin anew as if it had never been.
 fn emptied(run: &RunFolder) -> Option<RecoverError> {
-    let damaged = DamagedJournal::Emptied {
+    let trace = run.trace_of_work()?;
+    let damaged = DamagedJournal::Damaged {
         path: run.journal(),
-        trace: run.trace_of_work()?,
+        line: 1,
+        byte: 0,
+        what: format!(
+            "it holds no record, though {} shows that the run has worked",
+            trace.display()
+        ),
     };
     Some(damaged.into())
 }
@@ -277,7 +283,7 @@ impl Recovered {
     }
 
     fn note(&mut self, record: &Record) {
-        // What is said to a run that nobody works on says nothing of the session before.
+        // What is said to a run without a session says nothing of the session before.
         let resumes = matches!(record.fact, Fact::Resume { .. });
         if resumes || (self.finished.is_none() && !record.fact.may_come_from_outside()) {
             self.worked_last = Some(record.at);

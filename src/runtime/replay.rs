@@ -32,12 +32,12 @@ use crate::review::verdict::{self, LARGEST_REPLY, Reply};
 use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
 
 use compare::{
-    Ground, Place, answer_difference, canonical, differing, is_decisive, said_by_answer, standing,
+    Ground, Place, answer_difference, canonical, compare_with, differing, is_decisive, said_by_answer,
 };
 
 use shown::Shown;
 
-use super::inspect::vouched;
+use super::inspect::named_files;
 use super::origin::{Origin, operator_key, origin};
 use super::recover::{RecoverError, Recovered, Taken, retell};
 
@@ -58,7 +58,7 @@ pub struct Replay {
 
 /// How what was derived stands to what is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum Comparison {
     /// They are the same.
     Equal,
     /// They are not; in which way.
@@ -90,7 +90,7 @@ pub struct Reading {
     /// What it says now.
     pub derived: Option<Value>,
     /// How the two stand.
-    pub standing: Standing,
+    pub comparison: Comparison,
 }
 
 /// One decision, made again.
@@ -108,19 +108,19 @@ pub struct Decision {
     /// What the engine decides now.
     pub derived: Value,
     /// How the two stand.
-    pub standing: Standing,
+    pub comparison: Comparison,
 }
 
 impl Replay {
     /// Whether everything was derived again and is as it is recorded. What other rules decided was not derived.
     pub fn is_equal(&self) -> bool {
-        self.of_other_rules == 0 && self.standings().all(|standing| *standing == Standing::Equal)
+        self.of_other_rules == 0 && self.comparisons().all(|found| *found == Comparison::Equal)
     }
 
     /// Of all readings and decisions.
-    pub fn standings(&self) -> impl Iterator<Item = &Standing> {
-        let readings = self.readings.iter().map(|reading| &reading.standing);
-        readings.chain(self.decisions.iter().map(|decision| &decision.standing))
+    pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
+        let readings = self.readings.iter().map(|reading| &reading.comparison);
+        readings.chain(self.decisions.iter().map(|decision| &decision.comparison))
     }
 }
 
@@ -260,7 +260,7 @@ impl Rejudge<'_> {
             return;
         };
         let of = (task, attempt, stage);
-        for (name, recorded) in vouched(event) {
+        for (name, recorded) in named_files(event) {
             if let Err(error) = is_as_recorded(&self.run.spool_file(&name), &recorded) {
                 self.lost(&state.plan, of, self.record, &recorded.digest, error.into());
             }
@@ -283,7 +283,7 @@ impl Rejudge<'_> {
             stage,
             recorded: json!(digest.to_string()),
             derived: Value::Null,
-            standing: Standing::Lost(why.into()),
+            comparison: Comparison::Lost(why.into()),
         });
     }
 
@@ -295,7 +295,7 @@ impl Rejudge<'_> {
                 self.lost(&recovered.state.plan, of, record, &file.digest, why);
             }
         }
-        let mut doubt = |standing: Standing| {
+        let mut doubt = |comparison: Comparison| {
             self.decisions.push(Decision {
                 record: None,
                 about: recovered.state.plan.name.clone(),
@@ -303,22 +303,22 @@ impl Rejudge<'_> {
                 stage: "run",
                 recorded: Value::Null,
                 derived: Value::Null,
-                standing,
+                comparison,
             });
         };
         let its = &recovered.started.run_id;
         if its != self.run.id() {
-            doubt(Standing::Differs(format!("its journal is that of run '{its}'")));
+            doubt(Comparison::Differs(format!("its journal is that of run '{its}'")));
         }
         if let Err(why) = Snapshot::compare(self.run, operator_key().as_ref()) {
-            doubt(Standing::Lost(format!(
+            doubt(Comparison::Lost(format!(
                 "{}: {why}",
                 self.run.snapshot().display()
             )));
         }
         if origin(self.run, operator_key().as_ref()) == Origin::Forged {
             let why = "the operator's key did not vouch for this: its code is of something else";
-            doubt(Standing::Differs(why.to_owned()));
+            doubt(Comparison::Differs(why.to_owned()));
         }
     }
 
@@ -349,9 +349,9 @@ impl Rejudge<'_> {
                 _ => Ok(derived),
             }
         });
-        let standing = standing(&derived, |derived| answer_difference(answer, derived));
+        let comparison = compare_with(&derived, |derived| answer_difference(answer, derived));
         if let Some(ground) = Ground::of_answer(state, id.task, open.purpose) {
-            self.mark_unverified(ground, &standing);
+            self.mark_unverified(ground, &comparison);
         }
         let (stage, place) = match open.purpose {
             Purpose::Score(place) => (
@@ -374,7 +374,7 @@ impl Rejudge<'_> {
             judgement,
             recorded: said_by_answer(answer),
             derived: derived.as_ref().ok().map(said_by_answer),
-            standing,
+            comparison,
         });
         derived.unwrap_or_else(|_| answer.clone())
     }
@@ -448,8 +448,20 @@ impl Rejudge<'_> {
         Ok(check(&path, file)?)
     }
 
-    fn mark_unverified(&mut self, ground: Ground, standing: &Standing) {
-        if *standing != Standing::Equal {
+    fn decided(&mut self, of: Place, recorded: Value, derived: Value, comparison: Comparison) {
+        self.decisions.push(Decision {
+            record: Some(self.record),
+            about: of.about,
+            attempt: of.task.map(|(_, attempt)| attempt),
+            stage: of.stage,
+            recorded,
+            derived,
+            comparison,
+        });
+    }
+
+    fn mark_unverified(&mut self, ground: Ground, comparison: &Comparison) {
+        if *comparison != Comparison::Equal {
             self.doubtful.insert(ground);
         }
     }
@@ -473,48 +485,36 @@ impl Rejudge<'_> {
             let derives_another = derived
                 .get(at)
                 .is_some_and(|is| Place::of(state, is).ground != of.ground);
-            let standing = match (&was, &is) {
+            let comparison = match (&was, &is) {
                 (Some(was), Some(is)) if was == is => match &of.ground {
                     Some(ground) if self.doubtful.contains(ground) => {
-                        Standing::Lost("it rests on a reply that is lost or says something else".to_owned())
+                        Comparison::Lost("it rests on a reply that is lost or says something else".to_owned())
                     }
-                    _ => Standing::Equal,
+                    _ => Comparison::Equal,
                 },
-                (Some(_), Some(_)) if derives_another => Standing::Differs("nothing leads to it".to_owned()),
-                (Some(was), Some(is)) => Standing::Differs(differing(was, is)),
-                (Some(_), None) => Standing::Differs("nothing leads to it".to_owned()),
-                (None, _) => Standing::Differs("it is not recorded".to_owned()),
+                (Some(_), Some(_)) if derives_another => {
+                    Comparison::Differs("nothing leads to it".to_owned())
+                }
+                (Some(was), Some(is)) => Comparison::Differs(differing(was, is)),
+                (Some(_), None) => Comparison::Differs("nothing leads to it".to_owned()),
+                (None, _) => Comparison::Differs("it is not recorded".to_owned()),
             };
             // What happens to a task beside its verdict is worth a line only where it is not as it should be.
-            if of.is_beside && standing == Standing::Equal {
+            if of.is_beside && comparison == Comparison::Equal {
                 continue;
             }
-            self.decisions.push(Decision {
-                record: Some(self.record),
-                about: of.about,
-                attempt: of.task.map(|(_, attempt)| attempt),
-                stage: of.stage,
-                recorded: was.unwrap_or(Value::Null),
-                derived: is.unwrap_or(Value::Null),
-                standing,
-            });
+            let (was, is) = (was.unwrap_or(Value::Null), is.unwrap_or(Value::Null));
+            self.decided(of, was, is, comparison);
         }
         let is_told = self.decisions[before..]
             .iter()
-            .any(|decision| decision.standing != Standing::Equal);
+            .any(|decision| decision.comparison != Comparison::Equal);
         let Some(event) = first.filter(|_| !is_told) else {
             return first_other.is_none();
         };
         let of = Place::of(state, event);
-        self.decisions.push(Decision {
-            record: Some(self.record),
-            about: of.about,
-            attempt: of.task.map(|(_, attempt)| attempt),
-            stage: of.stage,
-            recorded: Value::Null,
-            derived: Value::Null,
-            standing: Standing::Differs("what else follows is not what is recorded".to_owned()),
-        });
+        let why = "what else follows is not what is recorded".to_owned();
+        self.decided(of, Value::Null, Value::Null, Comparison::Differs(why));
         false
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Failed {
     pub retry_after: Option<Millis>,
     /// What the call had used until then.
     pub used: Option<Box<Used>>,
-    /// It was never asked, or what it said is lost here: that is no failure of whoever was asked, and nobody stands in.
+    /// It was never asked, or what it said is lost here: that is no failure of whoever was asked, and no fallback is asked.
     pub ours: bool,
     /// Nothing was sent and no process came to be: it was no request.
     pub never_began: bool,

@@ -10,9 +10,9 @@ use crate::executor::command::Outputs;
 use crate::executor::runner::Commands;
 use crate::judging::parser::Quoted;
 use crate::review::judgement::{Inputs, Judgement};
-use crate::runtime::Programs;
+use crate::runtime::AgentBackends;
+use crate::runtime::effects::{Executor, Message};
 use crate::runtime::error::RunError;
-use crate::runtime::world::{Message, World};
 use crate::store::{self, SpoolName, StateFolder};
 use crate::supervisor::{self, Exit};
 
@@ -47,15 +47,16 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     let (state, call) = asked();
     let turn = state.current_turn(TaskId(0));
     store::write_new(&run.spool_file(&SpoolName::Out(turn)), b"ok").unwrap();
-    let programs = Programs::resolve(&state, folder.path(), crate::agents::transport::Network::Open).unwrap();
+    let programs =
+        AgentBackends::resolve(&state, folder.path(), crate::agents::transport::Network::Open).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();
     let (commands, _) = Commands::new();
-    let mut world = World::new(run, supervisor::Client::left_alone(), programs, sender, commands);
-    world.perform(&state, call).unwrap();
+    let mut executor = Executor::new(run, supervisor::Client::left_alone(), programs, sender, commands);
+    executor.perform(&state, call).unwrap();
     let Some(Message::Ready(ready)) = inbox.recv().await else {
         panic!("the judge's request is prepared");
     };
-    let started = world.start_ready(&state, *ready);
+    let started = executor.start_ready(&state, *ready);
     assert!(matches!(started, Err(RunError::Supervisor(_))), "{started:?}");
     assert!(inbox.try_recv().is_err(), "nobody said anything about the judge");
 }

@@ -131,7 +131,7 @@ fn shown_files(
 }
 
 impl Material {
-    /// Reads the work's output and files, without what nobody may read in them. Blocks.
+    /// Reads the work's output and files, without secrets. Blocks.
     ///
     /// # Errors
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
@@ -182,15 +182,12 @@ impl Material {
                 text.truncate(most.unwrap_or_default());
             }
         }
-        if let Some(course) = &course {
+        let course = course.map(|(course, texts)| {
+            texts.iter().for_each(|text| collect_quotes(&mut said, text));
             course
-                .said
-                .iter()
-                .for_each(|text| collect_quotes(&mut said, text));
-        }
-        let course = course.map(|course| course.shown);
+        });
         for handed_down in judged.iter().filter(|(id, _)| is_handed_down(plan, *id)) {
-            take_in_task(&mut said, plan, handed_down.0);
+            quote_task(&mut said, plan, handed_down.0);
         }
         Ok(Self {
             output,
@@ -235,7 +232,7 @@ impl Material {
     }
 }
 
-/// What checks said of the work, without what nobody may read.
+/// What checks said of the work, without secrets.
 fn check_reports(task_state: &TaskState, secrets: &Secrets) -> Vec<CheckReport> {
     let judging = task_state.judging().into_iter();
     let results = judging.flat_map(|judging| judging.checks.iter().flatten());
@@ -254,7 +251,7 @@ fn is_handed_down(plan: &Plan, task: TaskId) -> bool {
 }
 
 /// What a task is about is no word of a reviewer's.
-fn take_in_task(said: &mut Quoted, plan: &Plan, task: TaskId) {
+fn quote_task(said: &mut Quoted, plan: &Plan, task: TaskId) {
     let task = plan.task(task);
     collect_quotes(said, &task.title);
     collect_quotes(said, task.description.as_deref().unwrap_or_default());
@@ -289,10 +286,13 @@ fn scored(plan: &Plan, task: TaskId) -> impl Iterator<Item = &str> {
     dimensions.iter().map(|dimension| dimension.name.as_str())
 }
 
-/// How work went, and what the worker itself says in that.
-struct Told {
-    shown: Course,
-    said: Vec<String>,
+/// The turn whose work is judged.
+fn turn_of(task: TaskId, state: &TaskState) -> TurnId {
+    TurnId {
+        task,
+        attempt: state.attempt.number,
+        turn: state.attempt.turn,
+    }
 }
 
 /// How work went that is all in its answer. Blocks.
@@ -303,15 +303,11 @@ fn course(
     (folder, secrets): (&RunFolder, &Secrets),
     plan: &Plan,
     (task, task_state): &Judged,
-) -> Result<Option<Told>, WorkError> {
+) -> Result<Option<(Course, Vec<String>)>, WorkError> {
     if is_about_files(plan, *task, task_state) {
         return Ok(None);
     }
-    let turn = TurnId {
-        task: *task,
-        attempt: task_state.attempt.number,
-        turn: task_state.attempt.turn,
-    };
+    let turn = turn_of(*task, task_state);
     let mut facts = vec![format!(
         // Not how long it took: that says little of the work, and no prompt would ever be the same again.
         "Attempt {} ({}) ended by itself.",
@@ -346,8 +342,7 @@ fn course(
         None => String::new(),
     };
     said.push(steps.clone());
-    let shown = Course { facts, steps };
-    Ok(Some(Told { shown, said }))
+    Ok(Some((Course { facts, steps }, said)))
 }
 
 /// The steps of a record, a line each; what is missing is told. The texts among their arguments are `said` by the worker, who
@@ -407,12 +402,8 @@ fn texts_in(value: &serde_json::Value, found: &mut Vec<String>) {
 /// What the judged tasks said. Of several each has its part of what a prompt can hold.
 pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Excerpt, WorkError> {
     let read = |(task, state): &Judged, most: usize| {
-        let turn = TurnId {
-            task: *task,
-            attempt: state.attempt.number,
-            turn: state.attempt.turn,
-        };
-        read_output(folder, turn, &state.output, most).map_err(WorkError::lost("the work's output is lost"))
+        read_output(folder, turn_of(*task, state), &state.output, most)
+            .map_err(WorkError::lost("the work's output is lost"))
     };
     if let [one] = judged {
         return read(one, 4 * MAX_OUTPUT);

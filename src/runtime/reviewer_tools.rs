@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
 use crate::agents::secrets::Secrets;
-use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
+use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolHost, ToolRecord, converse};
+use crate::agents::tools::confined::Confined;
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::agents::transport::Line;
-use crate::domain::{AgentId, FailureClass, Timestamp};
+use crate::domain::{AgentId, FailureClass};
 use crate::engine::{ToolLedgerRef, Usage, Used};
 use crate::executor::error::WorkError;
 use crate::executor::spool;
@@ -25,7 +26,7 @@ use crate::review::judgement::{Content, Judgement};
 use crate::review::prompt::TOOLS_HINT;
 use crate::store::RunFolder;
 
-use super::agent_backends::Toolless;
+use super::agent_backends::AgentsWithoutTools;
 use super::calls::usage_of;
 use super::review_context::{Judged, is_about_files};
 use super::tool_ledger::{ToolLedger, unkept};
@@ -43,14 +44,14 @@ pub(super) struct Question<'a> {
 }
 
 /// What a judge may look with.
-pub(super) struct Looking {
+pub(super) struct ToolSession {
     agent: AgentId,
     name: String,
     toolbox: Arc<Toolbox>,
     ledger: Arc<ToolLedger>,
     said: Arc<Mutex<Quoted>>,
     has_form: HasForm,
-    toolless: Toolless,
+    without_tools: AgentsWithoutTools,
     secrets: Arc<Secrets>,
     /// Where the judged tasks worked, if they worked apart.
     apart: Option<String>,
@@ -72,22 +73,22 @@ pub(super) struct Answered {
 }
 
 /// Whom tools are to be offered for which work.
-pub(super) struct Offer<'a> {
+pub(super) struct ToolSessionSetup<'a> {
     pub plan: &'a Plan,
     pub folder: &'a RunFolder,
     /// What is judged.
     pub judged: &'a [Judged],
     pub agent: AgentId,
     pub ledger: PathBuf,
-    pub toolless: &'a Toolless,
-    /// What nobody may read.
+    pub without_tools: &'a AgentsWithoutTools,
+    /// The secrets of the run.
     pub secrets: &'a Arc<Secrets>,
     /// Whether what is asked is recorded, or answered from a record: then it is offered tools whatever this session has
     /// learned of its provider, so that the same is asked every time.
     pub is_on_record: bool,
 }
 
-impl Offer<'_> {
+impl ToolSessionSetup<'_> {
     fn is_about_files(&self) -> bool {
         let mut judged = self.judged.iter();
         judged.any(|(task, state)| is_about_files(self.plan, *task, state))
@@ -111,8 +112,8 @@ impl Offer<'_> {
     ///
     /// # Errors
     /// When the workspace cannot be opened.
-    pub fn looking(self, said: Quoted, has_form: HasForm) -> Result<Option<Looking>, WorkError> {
-        let known = self.toolless.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn open(self, said: Quoted, has_form: HasForm) -> Result<Option<ToolSession>, WorkError> {
+        let known = self.without_tools.lock().unwrap_or_else(PoisonError::into_inner);
         let lacks_tools = !self.is_on_record && known.contains(&self.agent);
         drop(known);
         let may_look = self.plan.agent(self.agent).spec.may_look();
@@ -121,15 +122,16 @@ impl Offer<'_> {
         }
         let (folder, apart) = self.workspace();
         make_folder(&folder, &self.plan.rules.workspace)?;
-        let toolbox = Toolbox::new(&folder, &FOR_REVIEWERS).map_err(WorkError::file("look into", &folder))?;
-        Ok(Some(Looking {
+        let confined = Confined::open(&folder).map_err(WorkError::file("look into", &folder))?;
+        let confined = confined.hiding(self.folder.state_folder().path());
+        Ok(Some(ToolSession {
             agent: self.agent,
             name: self.plan.agent(self.agent).name.to_string(),
-            toolbox: Arc::new(toolbox.hiding(self.folder.state_folder().path())),
+            toolbox: Arc::new(Toolbox::new(confined, &FOR_REVIEWERS)),
             ledger: ToolLedger::new(self.ledger, self.secrets.clone()),
             said: Arc::new(Mutex::new(said)),
             has_form,
-            toolless: self.toolless.clone(),
+            without_tools: self.without_tools.clone(),
             secrets: self.secrets.clone(),
             apart,
         }))
@@ -153,7 +155,7 @@ fn worked_apart(root: &Path, folders: &[PathBuf]) -> String {
     )
 }
 
-impl Workbench for Looking {
+impl ToolHost for ToolSession {
     fn specs(&self) -> Vec<ToolSpec> {
         self.toolbox.specs()
     }
@@ -197,11 +199,11 @@ fn label(call: &ToolCall) -> String {
     format!("{} {path}", call.name)
 }
 
-impl Looking {
+impl ToolSession {
     /// Remembers that its provider takes no tools. What is to be told of that, the first time.
     fn goes_without(&self, error: &ModelError) -> Option<String> {
-        let mut toolless = self.toolless.lock().unwrap_or_else(PoisonError::into_inner);
-        toolless.insert(self.agent).then(|| {
+        let mut without_tools = self.without_tools.lock().unwrap_or_else(PoisonError::into_inner);
+        without_tools.insert(self.agent).then(|| {
             format!(
                 "'{}' judges without tools, by what it is shown: its provider takes none ({})",
                 self.name, error.message
@@ -216,25 +218,25 @@ impl Looking {
 }
 
 /// Asks a judge, with tools if it has any. A provider that takes none is asked without them, and that is told.
-pub(super) async fn ask(question: Question<'_>, looking: Option<&Looking>) -> Answered {
-    match looking {
+pub(super) async fn ask(question: Question<'_>, session: Option<&ToolSession>) -> Answered {
+    match session {
         None => question.plainly().await,
-        Some(looking) => {
-            let answered = ask_with_tools(question, looking).await;
+        Some(session) => {
+            let answered = ask_with_tools(question, session).await;
             Answered {
-                saw: Some(looking.said()),
+                saw: Some(session.said()),
                 ..answered
             }
         }
     }
 }
 
-async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
+async fn ask_with_tools(question: Question<'_>, session: &ToolSession) -> Answered {
     let mut request = question.request.clone();
     let system = request.system.get_or_insert_default();
     system.push_str(if system.is_empty() { "" } else { "\n\n" });
     system.push_str(TOOLS_HINT);
-    if let Some(apart) = &looking.apart {
+    if let Some(apart) = &session.apart {
         system.push_str("\n\n");
         system.push_str(apart);
     }
@@ -246,7 +248,7 @@ async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
         question.endpoint,
         &request,
         Limits::REVIEWER,
-        looking,
+        session,
     );
     match asked.await {
         Ok(Conversation {
@@ -254,7 +256,7 @@ async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
             spent,
             by_schema,
             ..
-        }) => match looking.ledger.clone().seal(&spent).await {
+        }) => match session.ledger.clone().seal(&spent).await {
             Ok(tools) => {
                 let schema = request.schema.take().filter(|_| by_schema);
                 Answered {
@@ -274,11 +276,11 @@ async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
             let warning = answered
                 .reply
                 .is_ok()
-                .then(|| looking.goes_without(&error))
+                .then(|| session.goes_without(&error))
                 .flatten();
             Answered { warning, ..answered }
         }
-        Err(broken) => broke_off(looking, broken, request).await,
+        Err(broken) => broke_off(session, broken, request).await,
     }
 }
 
@@ -287,13 +289,13 @@ fn may_mean_tools(error: &ModelError) -> bool {
     error.tools_unsupported || matches!(error.status, Some(400 | 422))
 }
 
-async fn broke_off(looking: &Looking, broken: Broken, request: ModelRequest) -> Answered {
+async fn broke_off(session: &ToolSession, broken: Broken, request: ModelRequest) -> Answered {
     let Broken { error, spent } = broken;
     if spent.requests == 0 {
         return Answered::of(Err(error), request);
     }
     let usage = usage_until(&error, &spent);
-    match looking.ledger.clone().seal(&spent).await {
+    match session.ledger.clone().seal(&spent).await {
         Ok(tools) => Answered {
             used: used(usage, tools),
             ..Answered::of(Err(error), request)
@@ -327,12 +329,7 @@ impl Question<'_> {
         if let Err(why) = keep(&self.request_file, &self.request).await {
             return Answered::failed(why, self.request);
         }
-        let mut reply = model::complete(self.line, self.endpoint, &self.request, Timestamp::now()).await;
-        if self.request.schema.is_some() && matches!(&reply, Err(error) if error.schema_unsupported) {
-            // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
-            self.request.schema = None;
-            reply = model::complete(self.line, self.endpoint, &self.request, Timestamp::now()).await;
-        }
+        let reply = model::complete_by_schema(self.line, self.endpoint, &mut self.request).await;
         Answered::of(reply, self.request)
     }
 }

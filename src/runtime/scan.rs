@@ -8,10 +8,10 @@ use crate::mission::Plan;
 use crate::mission::model::Check;
 use crate::review::evidence;
 
+use super::effects::{Executor, Message};
 use super::watch::Answer;
-use super::world::{Message, World};
 
-impl World {
+impl Executor {
     /// Looks at the files that a task's rules name.
     pub(super) fn scan_files(&mut self, state: &State, turn: TurnId, job: Job) {
         let (task, plan, folder) = (turn.task, state.plan.clone(), self.folder.clone());
@@ -48,11 +48,10 @@ impl World {
     /// Looks at the files of a task, and hands an input to the loop behind what was seen.
     pub(super) fn look_before(&mut self, state: &State, task: TaskId, input: Fact) {
         let (plan, attempt) = (state.plan.clone(), state.task(task).attempt.number);
-        let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
+        self.aside(move || {
             let files = files_of(&plan, task);
             let seen = Fact::FilesSeen { task, attempt, files };
-            let _ = sender.send(Message::FilesLooked(vec![seen, input]));
+            Message::FilesLooked(vec![seen, input])
         });
     }
 }

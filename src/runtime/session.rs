@@ -24,10 +24,11 @@ use crate::supervisor::{self, ProcessIdentity};
 use crate::test_clock::scaled;
 
 use super::adopt::Adopted;
-use super::agent_backends::Programs;
+use super::agent_backends::AgentBackends;
 use super::clock::Clock;
 use super::control::{Answer, Asked, ControlRequest, ControlSocket};
 use super::dead_letters;
+use super::effects::{Executor, Message};
 use super::entry::{Due, Entry, Written, ends};
 use super::error::RunError;
 use super::foreign_runs::ForeignRuns;
@@ -35,10 +36,9 @@ use super::observer::Observer;
 use super::operator;
 use super::other_runs::Others;
 use super::protection::ReadBefore;
-use super::signals::{Heard, Signals};
+use super::signals::{Signals, or_never};
 use super::snapshots::Snapshots;
 use super::supervision;
-use super::world::{Message, World};
 
 /// How often a quiet session says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(60);
@@ -75,7 +75,7 @@ pub struct SessionSetup {
     /// The process that holds the children.
     pub supervisor: supervisor::Client,
     /// Programs and endpoints of the agents, resolved.
-    pub programs: Programs,
+    pub programs: AgentBackends,
     /// What outlived the session before.
     pub adopted: Adopted,
     /// What was read before it began.
@@ -112,7 +112,7 @@ pub struct Session {
     state: State,
     journal: Journal<FsLog>,
     snapshots: Snapshots,
-    world: World,
+    executor: Executor,
     folder: RunFolder,
     others: Others,
     inbox_trouble: bool,
@@ -123,7 +123,7 @@ pub struct Session {
     /// Supervisors of earlier sessions that were killed.
     killed: Vec<ProcessIdentity>,
     signals: Option<Signals>,
-    door: Option<ControlSocket>,
+    control: Option<ControlSocket>,
     /// Peers whose commands the next commit makes durable.
     asked: Vec<Asked>,
     inbox: mpsc::UnboundedReceiver<Message>,
@@ -144,12 +144,12 @@ impl Session {
         let (commands, requests) = Commands::new();
         let snapshots = Snapshots::new(setup.folder.clone(), setup.key.clone());
         let folder = setup.folder.clone();
-        let world = World::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
+        let executor = Executor::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
         Self {
             state: setup.state,
             journal: setup.journal,
             snapshots,
-            world,
+            executor,
             others: Others::of(folder.state_folder()),
             foreign_runs: ForeignRuns::since_now(&folder),
             folder,
@@ -158,7 +158,7 @@ impl Session {
             listens: false,
             killed: setup.adopted.killed.clone(),
             signals: None,
-            door: None,
+            control: None,
             asked: Vec::new(),
             inbox,
             commands: requests,
@@ -176,7 +176,7 @@ impl Session {
     /// [`RunError`]; the children are gone then.
     pub async fn run(mut self, first: Fact) -> Result<Ending, RunError> {
         let worked = self.work(first).await;
-        self.door = None;
+        self.control = None;
         self.others.finish().await;
         match worked {
             Ok(()) => self.end().await,
@@ -184,10 +184,10 @@ impl Session {
                 match &error {
                     RunError::Supervisor(_) | RunError::Silent => {
                         self.note_foreign(error.to_string());
-                        self.world.end_what_is_left();
+                        self.executor.end_what_is_left();
                     }
                     // What ended the session weighs more than how its supervisor ended.
-                    _ => drop(self.world.close().await),
+                    _ => drop(self.executor.close().await),
                 }
                 self.leave_inbox();
                 Err(error)
@@ -217,32 +217,31 @@ impl Session {
             overdue = is_held.then(|| overdue.unwrap_or_else(|| Instant::now() + LAST_DELIVERIES));
             tokio::select! {
                 biased;
-                heard = next_signal(&mut self.signals) => {
+                heard = or_never(self.signals.as_mut().map(Signals::next)) => {
                     if heard.again {
-                        self.world.kill_all();
+                        self.executor.kill_all();
                         impatient.get_or_insert_with(|| Instant::now() + LAST_PATIENCE);
                     }
                     inputs.push(Fact::Stop(heard.cause));
                 }
-                event = self.world.supervisor_event() => self.world.take(event.map_err(RunError::Supervisor)?, &mut inputs),
+                event = self.executor.supervisor_event() => self.executor.take(event.map_err(RunError::Supervisor)?, &mut inputs),
                 Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
-                Some(request) = self.commands.recv() => self.world.start(&self.state.plan, request)?,
-                () = sleep_until(impatient) => {
+                Some(request) = self.commands.recv() => self.executor.start(&self.state.plan, request)?,
+                () = or_never(impatient.map(tokio::time::sleep_until)) => {
                     impatient = None;
-                    if self.world.something_runs() {
+                    if self.executor.something_runs() {
                         return Err(RunError::Silent);
                     }
                     inputs.push(Fact::NoticesOverdue);
                 }
-                _ = signs.tick(), if self.world.something_runs() => self.world.ask_for_sign()?,
-                () = sleep_until(overdue) => inputs.push(Fact::NoticesOverdue),
-                () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
+                _ = signs.tick(), if self.executor.something_runs() => self.executor.ask_for_sign()?,
+                () = or_never(overdue.map(tokio::time::sleep_until)) => inputs.push(Fact::NoticesOverdue),
+                () = or_never(limit.map(tokio::time::sleep_until)), if self.state.phase == RunPhase::Running => {
                     inputs.push(Fact::Stop(StopCause::TimeLimit));
                 }
-                knock = next_request(&mut self.door) => self.handle(knock, &mut inputs),
+                request = or_never(self.control.as_mut().map(ControlSocket::next)) => self.handle(request, &mut inputs),
                 said = self.others.next() => inputs.extend(said.map(Fact::Warn)),
-                moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
-                timer = clock.next_scaled() => inputs.extend(clock.hand_in(timer)),
+                timer = clock.next() => inputs.extend(clock.fire(&self.state, timer)),
                 _ = looks.tick() => self.look(&mut inputs, &mut taken),
                 _ = heartbeat.tick() => self.beat(),
             }
@@ -262,8 +261,8 @@ impl Session {
     fn look(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) {
         self.look_into_inbox(inputs, taken);
         inputs.extend(self.foreign_runs.look());
-        self.world.listen(inputs);
-        self.world.look_for_silence(&self.state, inputs);
+        self.executor.listen(inputs);
+        self.executor.look_for_silence(&self.state, inputs);
     }
 
     /// What is done now and then, whatever happens.
@@ -288,7 +287,7 @@ impl Session {
             observer.on_start(&self.state);
         }
         super::notices::sweep(self.folder.state_folder().path());
-        let protected = self.world.protect(&self.state, &first, &self.read);
+        let protected = self.executor.protect(&self.state, &first, &self.read);
         let goes_on = matches!(first, Fact::Resume { .. });
         let mut beginning = vec![first];
         beginning.extend(protected);
@@ -296,7 +295,7 @@ impl Session {
             beginning.push(Fact::Audit);
         }
         match ControlSocket::open(&self.folder.state_folder()) {
-            Ok(door) => self.door = Some(door),
+            Ok(door) => self.control = Some(door),
             Err(error) => beginning.push(Fact::Warn(format!(
                 "operators' commands are taken from the inbox only: cannot open {}: {error}",
                 self.folder.state_folder().control().display()
@@ -305,21 +304,21 @@ impl Session {
         // Letters that were there before: their senders found nobody.
         let mut taken = Vec::new();
         self.look_into_inbox(&mut beginning, &mut taken);
-        self.listens = self.door.is_some();
+        self.listens = self.control.is_some();
         let adopted = std::mem::take(&mut self.adopted);
         beginning.extend(adopted.warnings.iter().cloned().map(Fact::Warn));
-        beginning.extend(self.world.warnings(&self.state).into_iter().map(Fact::Warn));
+        beginning.extend(self.executor.warnings(&self.state).into_iter().map(Fact::Warn));
         // Before any work, and on record: what is switched off elsewhere is seen by nobody who reads the mission.
         let loosened = self.state.plan.rules.loosened.iter();
         let loosened = loosened.filter(|found| found.is_beneath);
         beginning.extend(loosened.map(|found| Fact::Warn(found.words())));
-        self.world.adopt(&self.state, adopted, &mut beginning);
-        // What became due while nobody worked on the run comes before anything is concluded from the state.
+        self.executor.adopt(&self.state, adopted, &mut beginning);
+        // What became due while the run had no session comes before anything is concluded from the state.
         beginning.extend(clock.due(&self.state, Timestamp::now()));
-        beginning.extend(self.world.drain_dead_letters());
+        beginning.extend(self.executor.drain_dead_letters());
         let due = self.record(beginning, recovered)?;
         // Not before the beginning is durable: whoever finds a record of exits knows that there was one.
-        self.world.open()?;
+        self.executor.open()?;
         self.perform(due)?;
         self.remove(taken)
     }
@@ -354,8 +353,8 @@ impl Session {
             journal: &mut self.journal,
             key: self.key.as_ref(),
         };
-        let world = &mut self.world;
-        let mut prompts = |state: &State, due: &mut Vec<Effect>| world.write_prompts(state, due);
+        let executor = &mut self.executor;
+        let mut prompts = |state: &State, due: &mut Vec<Effect>| executor.write_prompts(state, due);
         let with = match is_last {
             true => Due::Now(&mut prompts),
             false => Due::Later,
@@ -369,9 +368,9 @@ impl Session {
         }
     }
 
-    /// Why nobody's word is taken now, though it came from one who may speak.
+    /// Why a command is refused now, though it came from one who may speak.
     fn refusal(&self, asked: &Asked) -> Option<String> {
-        if !self.world.is_supervised() {
+        if !self.executor.is_supervised() {
             return Some(
                 "the process that holds the agents was killed; resume the run, then say it again".to_owned(),
             );
@@ -380,9 +379,9 @@ impl Session {
     }
 
     /// Takes what came through the door.
-    fn handle(&mut self, knock: ControlRequest, inputs: &mut Vec<Fact>) {
+    fn handle(&mut self, request: ControlRequest, inputs: &mut Vec<Fact>) {
         let folder = self.folder.state_folder();
-        let knock = match knock {
+        let request = match request {
             ControlRequest::Asked(asked) => match self.refusal(&asked) {
                 None => ControlRequest::Asked(asked),
                 Some(why) => {
@@ -392,7 +391,7 @@ impl Session {
             },
             refused @ ControlRequest::Refused(_) => refused,
         };
-        match knock {
+        match request {
             ControlRequest::Asked(asked) if asked.queued.run == *self.folder.id() => {
                 inputs.extend(operator::files_of(&self.state, &asked.queued.command));
                 inputs.push(operator::input_of(&asked.queued));
@@ -413,9 +412,9 @@ impl Session {
     ) -> Result<(), RunError> {
         match message {
             Message::Fact(input) => {
-                if let Some(input) = self.world.weigh(input) {
+                if let Some(input) = self.executor.weigh(input) {
                     match self.looked_at_before(&input) {
-                        Some(task) => self.world.look_before(&self.state, task, input),
+                        Some(task) => self.executor.look_before(&self.state, task, input),
                         None => inputs.push(input),
                     }
                 }
@@ -424,14 +423,18 @@ impl Session {
             Message::UpstreamRead { turn, said } => {
                 // It may have been written meanwhile, and be in use.
                 if engine::waits_for_prompt(&self.state, turn) {
-                    inputs.extend(facts_of([self.world.write_prompt(&self.state, turn, &said)?]));
+                    inputs.extend(facts_of([self.executor.write_prompt(
+                        &self.state,
+                        turn,
+                        &said,
+                    )?]));
                 }
             }
-            Message::AuditLooked { number, looks } => self.world.audit_looked(&self.state, number, looks),
-            Message::Looked(looked) => self.world.looked(&self.state, looked.0, looked.1)?,
+            Message::AuditLooked { number, looks } => self.executor.audit_looked(&self.state, number, looks),
+            Message::Looked(looked) => self.executor.looked(&self.state, looked.0, looked.1)?,
             Message::Due(effect) => due.push(effect),
-            Message::Ready(ready) => self.world.start_ready(&self.state, *ready)?,
-            Message::Worked(end) => self.world.worked(&self.state.plan, end),
+            Message::Ready(ready) => self.executor.start_ready(&self.state, *ready)?,
+            Message::Worked(end) => self.executor.worked(&self.state.plan, end),
         }
         Ok(())
     }
@@ -457,8 +460,8 @@ impl Session {
         loop {
             tokio::select! {
                 biased;
-                event = self.world.supervisor_event() => self.world.take(event.map_err(RunError::Supervisor)?, inputs),
-                knock = next_request(&mut self.door) => self.handle(knock, inputs),
+                event = self.executor.supervisor_event() => self.executor.take(event.map_err(RunError::Supervisor)?, inputs),
+                request = or_never(self.control.as_mut().map(ControlSocket::next)) => self.handle(request, inputs),
                 () = std::future::ready(()) => return Ok(()),
             }
         }
@@ -475,7 +478,7 @@ impl Session {
         let mut queue = VecDeque::from(inputs);
         let mut sync = false;
         // Prompts are harmless to write twice, so what is due from before a crash may be prepared right away.
-        queue.extend(facts_of(self.world.write_prompts(&self.state, &mut due)?));
+        queue.extend(facts_of(self.executor.write_prompts(&self.state, &mut due)?));
         loop {
             let fact = queue.pop_front().unwrap_or(Fact::Advance);
             let advanced = matches!(fact, Fact::Advance);
@@ -511,7 +514,7 @@ impl Session {
                 )
             });
             self.show(seq, now, &events);
-            queue.extend(facts_of(self.world.write_prompts(&self.state, &mut due)?));
+            queue.extend(facts_of(self.executor.write_prompts(&self.state, &mut due)?));
         }
         // `agent:spawned` alone needs no sync of its own: after a power loss there is no agent either.
         if sync {
@@ -527,16 +530,16 @@ impl Session {
 
     /// Writes what readers may know without folding the journal. `outcome` is that of the session, once it is over.
     fn write_snapshot(&mut self, outcome: Option<OutcomeClass>) {
-        let (page, left) = (self.page(), self.world.left());
+        let (page, left) = (self.page(), self.executor.left());
         self.snapshots
             .write(&self.state, &self.journal, outcome, page, left);
     }
 
     fn perform(&mut self, due: Vec<Effect>) -> Result<(), RunError> {
         for effect in due {
-            self.world.perform(&self.state, effect)?;
+            self.executor.perform(&self.state, effect)?;
         }
-        self.world.performed(&self.state);
+        self.executor.performed(&self.state);
         Ok(())
     }
 
@@ -550,7 +553,7 @@ impl Session {
     /// Gives letters that are being tried again a moment, for sessions that end at once. What is left of them is
     /// pending again for whoever looks next.
     async fn end_draining(&mut self, patient: bool) {
-        let Some(mut draining) = self.world.draining.take() else {
+        let Some(mut draining) = self.executor.draining.take() else {
             return;
         };
         let patience = if patient { LAST_RETRIES } else { Duration::ZERO };
@@ -560,14 +563,14 @@ impl Session {
                 biased;
                 _ = &mut draining => return,
                 // Whoever asks again at the end of a session waits for nothing more.
-                _ = next_signal(&mut self.signals) => break,
+                _ = or_never(self.signals.as_mut().map(Signals::next)) => break,
                 () = tokio::time::sleep_until(end) => break,
                 Some(request) = self.commands.recv() => {
-                    if self.world.start(&self.state.plan, request).is_err() {
+                    if self.executor.start(&self.state.plan, request).is_err() {
                         break;
                     }
                 }
-                event = self.world.supervisor_event() => match event.map(|event| self.world.take(event, &mut Vec::new())) {
+                event = self.executor.supervisor_event() => match event.map(|event| self.executor.take(event, &mut Vec::new())) {
                     Ok(()) => {}
                     Err(_) => break,
                 }
@@ -582,7 +585,7 @@ impl Session {
             Some(StopCause::Interrupted | StopCause::Terminated)
         );
         self.end_draining(!by_signal).await;
-        if let Err(error) = self.world.close().await {
+        if let Err(error) = self.executor.close().await {
             self.note_foreign(format!(
                 "the process that holds the agents did not end in order: {error}"
             ));
@@ -620,26 +623,4 @@ fn every(period: Duration, first: Instant) -> Interval {
     let mut ticks = interval_at(first, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks
-}
-
-async fn next_signal(signals: &mut Option<Signals>) -> Heard {
-    match signals {
-        Some(signals) => signals.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn next_request(door: &mut Option<ControlSocket>) -> ControlRequest {
-    match door {
-        Some(door) => door.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Sleeps until a moment; for ever without one.
-async fn sleep_until(limit: Option<Instant>) {
-    match limit {
-        Some(limit) => tokio::time::sleep_until(limit).await,
-        None => std::future::pending().await,
-    }
 }

@@ -43,18 +43,17 @@ impl Signals {
             _ = self.interrupt.recv() => StopCause::Interrupted,
             _ = self.terminate.recv() => StopCause::Terminated,
             // Once: kernel and shell may both tell, and neither of them is a person who has lost patience.
-            () = hung_up(&mut self.hang_up), if !self.heard => StopCause::Terminated,
+            _ = or_never(self.hang_up.as_mut().map(Signal::recv)), if !self.heard => StopCause::Terminated,
         };
         let again = std::mem::replace(&mut self.heard, true);
         Heard { cause, again }
     }
 }
 
-async fn hung_up(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
+/// Waits for what there is to wait for, and for ever where there is nothing.
+pub(super) async fn or_never<T>(wanted: Option<impl Future<Output = T>>) -> T {
+    match wanted {
+        Some(wanted) => wanted.await,
         None => std::future::pending().await,
     }
 }

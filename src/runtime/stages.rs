@@ -8,7 +8,7 @@ use crate::domain::{Answer, FindingsReport, Stage, StageKey, TaskId, TurnId};
 use crate::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
 use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
 use crate::executor::error::WorkError;
-use crate::executor::runner::{CommandRequest, Owner};
+use crate::executor::runner::Owner;
 use crate::executor::spool::write_told;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::workspace;
@@ -21,63 +21,32 @@ use crate::review::stages as prompt;
 use crate::store::SpoolName;
 
 use super::commands::request;
+use super::effects::Executor;
 use super::review_context::Case;
-use super::world::{Sender, World};
 
-/// One round of a stage that needs no agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct StepRun {
-    turn: TurnId,
-    step: StageKey,
-    round: u32,
-}
-
-/// One that is to be run.
-struct StageCommand {
-    run: StepRun,
-    commands: TaskCommands,
-    task_state: TaskState,
-}
-
-impl StepRun {
-    fn job(self) -> Job {
-        Job::Stage(self.step, self.round)
-    }
-
-    fn ended(self, plan: &Plan, end: &CommandEnd) -> JobEnd {
-        let outcome = end.outcome();
-        let result = match command_of(plan, self.turn.task, self.step) {
-            Some((_, command)) => {
-                prompt::command_opinion(command, &outcome).map_err(|fault| fault.to_string())
-            }
-            None => Err("the mission has no such stage any more".to_owned()),
-        };
-        JobEnd::Judged(result)
-    }
-
-    fn output(self) -> SpoolName {
-        SpoolName::StageOut(self.turn.task, self.turn.attempt, self.step, self.round)
+/// The command of a stage, with the stage.
+fn command_of(plan: &Plan, task: TaskId, step: StageKey) -> Result<(&OwnStage, &str), WorkError> {
+    let stage = plan.task(task).own_stage(step);
+    match stage.map(|stage| (stage, &stage.by)) {
+        Some((stage, StageJudge::Command(command))) => Ok((stage, command)),
+        _ => Err("the mission has no such stage any more".into()),
     }
 }
 
-/// The stage of a step, and its command.
-fn command_of(plan: &Plan, task: TaskId, step: StageKey) -> Option<(&OwnStage, &str)> {
-    let stage = plan.task(task).own_stage(step)?;
-    match &stage.by {
-        StageJudge::Command(command) => Some((stage, command)),
-        StageJudge::Agent { .. } => None,
-    }
+/// What the end of a step's command says.
+fn judged(plan: &Plan, task: TaskId, step: StageKey, end: &CommandEnd) -> Result<Answer, WorkError> {
+    let (_, command) = command_of(plan, task, step)?;
+    prompt::command_opinion(command, &end.outcome()).map_err(|fault| fault.to_string().into())
 }
 
-impl World {
+impl Executor {
     /// Reads the work and writes what the command is given, beside the loop; then it is started. A vision check without an
     /// agent looks at its screenshots.
     pub(super) fn run_stage(&mut self, state: &State, turn: TurnId, (step, round): (StageKey, u32)) {
-        let run = StepRun { turn, step, round };
-        let task = turn.task;
+        let (task, job) = (turn.task, Job::Stage(step, round));
         if step == StageKey::Of(Stage::Vision) {
             let plan = state.plan.clone();
-            return self.look(turn, run.job(), move || match round {
+            return self.look(turn, job, move || match round {
                 0 => JobEnd::Seen {
                     files: evidence::scan(&workspace(&plan, task), plan.task(task).screenshots()),
                     hollow: None,
@@ -85,64 +54,53 @@ impl World {
                 _ => JobEnd::Judged(look(&plan, task).map_err(String::from)),
             });
         }
-        let command = StageCommand {
-            run,
-            commands: self.task_commands(&state.plan, task, turn.attempt),
-            task_state: state.task(task).clone(),
-        };
-        let sender = self.sender.clone();
-        let effect = Effect::Job { turn, job: run.job() };
-        self.prepare(effect, || command.prepare(sender));
+        let commands = self.task_commands(&state.plan, task, turn.attempt);
+        let (task_state, sender) = (state.task(task).clone(), self.sender.clone());
+        self.prepare(Effect::Job { turn, job }, move || {
+            let ended = move |result: Result<Answer, WorkError>| Fact::JobEnded {
+                turn,
+                job,
+                end: JobEnd::Judged(result.map_err(String::from)),
+            };
+            let command = stage_command(&commands, &task_state, turn, (step, round));
+            let command = command.map_err(|why| Box::new(ended(Err(why))))?;
+            let plan = commands.plan;
+            Ok(request(sender, Owner::Task(task), command, move |end| {
+                ended(judged(&plan, task, step, end))
+            }))
+        });
     }
 }
 
-impl StageCommand {
-    /// What it is started with, its review request written; and what is done with its end. Blocks.
-    fn prepare(self, sender: Sender) -> Result<CommandRequest, Box<Fact>> {
-        let (run, turn, job) = (self.run, self.run.turn, self.run.job());
-        let command = self.job().map_err(|why| {
-            let end = JobEnd::Judged(Err(why.into()));
-            Box::new(Fact::JobEnded { turn, job, end })
-        })?;
-        let plan = self.commands.plan;
-        Ok(request(sender, Owner::Task(turn.task), command, move |end| {
-            let end = run.ended(&plan, end);
-            Fact::JobEnded { turn, job, end }
-        }))
-    }
-
-    fn job(&self) -> Result<CommandJob, WorkError> {
-        let (run, commands, plan) = (self.run, &self.commands, &self.commands.plan);
-        let task = run.turn.task;
-        let Some((stage, command)) = command_of(plan, task, run.step) else {
-            return Err("the mission has no such stage any more".into());
-        };
-        let case = Case {
-            commands,
-            task: &self.task_state,
-        };
-        let (_, _, request) = compose(case, (run.step, run.round), None, &[])?;
-        let review = SpoolName::StageReview(task, run.turn.attempt, run.step, run.round);
-        let review = write_told(&commands.file(&review), &request)?;
-        let shown = review.path.to_string_lossy().into_owned();
-        let told = vec![
-            ("QUORUM_PURPOSE".to_owned(), run.step.as_str().to_owned()),
-            ("QUORUM_STAGE".to_owned(), stage.name.to_string()),
-            ("QUORUM_REVIEW_FILE".to_owned(), shown),
-        ];
-        let timeout = stage.timeout.unwrap_or(COMMAND_TIMEOUT);
-        Ok(CommandJob {
-            told: vec![review],
-            sealed: true,
-            ..commands.plain(
-                &run.step.to_string(),
-                check_argv(command),
-                told,
-                &run.output(),
-                timeout,
-            )
-        })
-    }
+/// The command of a stage, its review request written. Blocks.
+fn stage_command(
+    commands: &TaskCommands,
+    task_state: &TaskState,
+    turn: TurnId,
+    (step, round): (StageKey, u32),
+) -> Result<CommandJob, WorkError> {
+    let (task, attempt) = (turn.task, turn.attempt);
+    let (stage, command) = command_of(&commands.plan, task, step)?;
+    let case = Case {
+        commands,
+        task: task_state,
+    };
+    let (_, _, request) = compose(case, (step, round), None, &[])?;
+    let review = SpoolName::StageReview(task, attempt, step, round);
+    let review = write_told(&commands.file(&review), &request)?;
+    let shown = review.path.to_string_lossy().into_owned();
+    let told = vec![
+        ("QUORUM_PURPOSE".to_owned(), step.as_str().to_owned()),
+        ("QUORUM_STAGE".to_owned(), stage.name.to_string()),
+        ("QUORUM_REVIEW_FILE".to_owned(), shown),
+    ];
+    let output = SpoolName::StageOut(task, attempt, step, round);
+    let timeout = stage.timeout.unwrap_or(COMMAND_TIMEOUT);
+    Ok(CommandJob {
+        told: vec![review],
+        sealed: true,
+        ..commands.plain(&step.to_string(), check_argv(command), told, &output, timeout)
+    })
 }
 
 /// What a stage is asked about the work.

@@ -13,12 +13,12 @@ use crate::executor::runner::Owner;
 use crate::store::SpoolName;
 use crate::supervisor;
 
+use super::effects::Executor;
 use super::error::RunError;
-use super::world::World;
 
 /// What is known of turns at work.
 #[derive(Debug, Default)]
-pub(super) struct Silences(BTreeMap<TurnId, Silence>);
+pub(super) struct StallDetector(BTreeMap<TurnId, Silence>);
 
 #[derive(Debug, Clone, Copy)]
 struct Silence {
@@ -28,17 +28,17 @@ struct Silence {
     killed: Option<Millis>,
 }
 
-impl Silences {
+impl StallDetector {
     /// How long a turn that was killed for it had been silent.
     pub fn killed(&mut self, turn: TurnId) -> Option<Millis> {
         self.0.remove(&turn)?.killed
     }
 }
 
-impl World {
+impl Executor {
     /// Looks how long the agents at work have said nothing.
     pub fn look_for_silence(&mut self, state: &State, inputs: &mut Vec<Fact>) {
-        let mut known = std::mem::take(&mut self.silences.0);
+        let mut known = std::mem::take(&mut self.stalls.0);
         known.retain(|turn, _| self.is_at_work(*turn));
         let commands = self.runner.at_work().filter_map(Owner::as_turn);
         let now = SystemTime::now();
@@ -66,7 +66,7 @@ impl World {
                 inputs.push(Fact::Silent { turn, idle, too_long });
             }
         }
-        self.silences.0 = known;
+        self.stalls.0 = known;
     }
 
     pub(super) fn is_at_work(&self, turn: TurnId) -> bool {
@@ -103,7 +103,7 @@ impl World {
 
     /// Ends a turn whose agent has said nothing for too long: its whole process tree, or its request.
     pub(super) fn kill_turn(&mut self, state: &State, turn: TurnId, idle: Millis) -> Result<(), RunError> {
-        if let Some(silence) = self.silences.0.get_mut(&turn) {
+        if let Some(silence) = self.stalls.0.get_mut(&turn) {
             silence.killed = Some(idle);
         }
         if let Some(request) = self.model_turns.remove(&turn) {

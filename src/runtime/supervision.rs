@@ -3,7 +3,7 @@
 //! What people say counts only where no agent can say it. As long as a run's supervisor lives, every process that an agent
 //! started is below it and is recognised; when it ends in order, none is left. One that was killed leaves processes that
 //! belong to nobody any more, and one of these could speak for a person. So until a `resume` has ended what is left and made
-//! a new supervisor, nobody's word is taken (semantics, section 5; `docs/design/architecture.md`, People and agents).
+//! a new supervisor, no command is taken (semantics, section 5; `docs/design/architecture.md`, People and agents).
 
 use crate::domain::RunId;
 use crate::engine::{Command, Fact, SupervisorRef};
@@ -12,7 +12,7 @@ use crate::supervisor::{self, ExitsLog, ProcessIdentity};
 
 use super::recover::Recovered;
 
-/// Why nobody's word is taken for a run.
+/// Why no command is taken for a run.
 #[derive(Debug, thiserror::Error)]
 pub enum NoWord {
     /// The supervisor of its last session was killed.
@@ -68,7 +68,7 @@ pub fn supervisors(recovered: &Recovered) -> Vec<ProcessIdentity> {
     before.chain([recovered.supervisor()]).map(identity).collect()
 }
 
-/// Whether what a person says may be put down for a run that nobody works on.
+/// Whether what a person says may be put down for a run without a session.
 ///
 /// # Errors
 /// [`NoWord`]

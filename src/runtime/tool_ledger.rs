@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
+use serde_json::json;
 
 use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Spent, ToolRecord};
@@ -19,7 +20,7 @@ use crate::store;
 #[derive(Debug)]
 pub(super) struct ToolLedger {
     path: PathBuf,
-    /// What nobody may read in it.
+    /// The secrets that it must not show.
     secrets: Arc<Secrets>,
     kept: Mutex<Kept>,
 }
@@ -33,14 +34,6 @@ struct Kept {
     asked_again: bool,
     /// Why a call is not on record.
     lost: Option<String>,
-}
-
-/// A reply that lacked its form and does not count.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SetAside<'a> {
-    at: String,
-    set_aside: &'a str,
 }
 
 /// What is known of a conversation whose record is lost.
@@ -64,44 +57,41 @@ impl ToolLedger {
 
     /// Takes a call on record, on a thread that may wait for the disk.
     pub async fn note(self: &Arc<Self>, record: ToolRecord) {
-        let ledger = Arc::clone(self);
-        Self::blocking(self, move || ledger.write(&record)).await;
+        self.blocking(move |ledger, kept| {
+            kept.calls += 1;
+            kept.failed += u32::from(record.failed);
+            ledger.append(kept, &record)
+        })
+        .await;
     }
 
-    /// Takes a reply on record that lacked its form: what a reviewer said is kept, whatever becomes of it.
+    /// Takes a reply on record that lacked its form and does not count: what a reviewer said is kept, whatever becomes of
+    /// it.
     pub async fn set_aside(self: &Arc<Self>, reply: &str) {
-        let (ledger, reply) = (Arc::clone(self), reply.to_owned());
-        Self::blocking(self, move || ledger.write_aside(&reply)).await;
+        let record = json!({"at": Timestamp::now().to_rfc3339(), "setAside": reply});
+        self.blocking(move |ledger, kept| {
+            kept.asked_again = true;
+            ledger.append(kept, &record)
+        })
+        .await;
     }
 
-    async fn blocking(self: &Arc<Self>, write: impl FnOnce() + Send + 'static) {
-        if tokio::task::spawn_blocking(write).await.is_err() {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.lost.get_or_insert("the writing broke off".to_owned());
+    async fn blocking(
+        self: &Arc<Self>,
+        write: impl FnOnce(&Self, &mut Kept) -> io::Result<()> + Send + 'static,
+    ) {
+        let ledger = Arc::clone(self);
+        let written = tokio::task::spawn_blocking(move || write(&ledger, &mut ledger.kept()));
+        let written = written
+            .await
+            .unwrap_or_else(|_| Err(io::Error::other("the writing broke off")));
+        if let Err(error) = written {
+            self.kept().lost.get_or_insert(error.to_string());
         }
     }
 
-    fn write(&self, record: &ToolRecord) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.calls += 1;
-        kept.failed += u32::from(record.failed);
-        self.append_or_lose(&mut kept, record);
-    }
-
-    fn write_aside(&self, reply: &str) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.asked_again = true;
-        let record = SetAside {
-            at: Timestamp::now().to_rfc3339(),
-            set_aside: reply,
-        };
-        self.append_or_lose(&mut kept, &record);
-    }
-
-    fn append_or_lose(&self, kept: &mut Kept, record: &impl Serialize) {
-        if let Err(error) = self.append(kept, record) {
-            kept.lost.get_or_insert(error.to_string());
-        }
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn append(&self, kept: &mut Kept, record: &impl Serialize) -> io::Result<()> {
@@ -127,7 +117,7 @@ impl ToolLedger {
     }
 
     fn seal_blocking(&self, spent: &Spent) -> Result<ToolLedgerRef, WorkError> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept();
         let lost = |why: &str| {
             let path = self.path.display();
             Err(format!("the record of its tool calls, {path}, is not whole: {why}").into())

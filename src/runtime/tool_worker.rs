@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
-use crate::agents::secrets::Secrets;
-use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
-use crate::agents::tools::messages::{self, Said};
+use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolHost, ToolRecord, converse};
+use crate::agents::tools::confined::Confined;
+use crate::agents::tools::messages::{self, AgentMessage};
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, brief, run};
 use crate::agents::transport::Line;
 use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
@@ -33,15 +33,15 @@ use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
-use super::agent_messages::handed_down;
+use super::agent_messages::{handed_down, question};
 use super::calls::{failed, usage_of};
+use super::effects::{Executor, Message, jitter, not_reachable};
 use super::middleware::{self, Heard};
 use super::permission::Permission;
 use super::protection::{Protection, protected_scopes};
 use super::reply;
 use super::reviewer_tools::usage_until;
 use super::tool_ledger::{ToolLedger, unkept};
-use super::world::{Message, World, jitter, not_reachable};
 
 /// Bytes of either end of a command's output that the model is given.
 const SHOWN: usize = 12 * 1024;
@@ -51,8 +51,6 @@ const MOST_TOLD: u32 = 200;
 const LONGEST_TOLD: usize = 200;
 /// How long after its turn's time a command is ended. Before it, its end and the turn's would race for what becomes of it.
 const AFTERWARDS: Duration = Duration::from_millis(100);
-/// Characters of a question that are kept.
-const LONGEST_QUESTION: usize = 8_000;
 /// Calls of one turn that failed for good and go to the dead letters. All are on record.
 const MOST_LETTERS: usize = 20;
 
@@ -76,7 +74,7 @@ struct Work {
     sender: mpsc::UnboundedSender<Message>,
 }
 
-impl World {
+impl Executor {
     /// A worker that uses tools: a conversation is its whole turn.
     pub(super) fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Line, endpoint: Endpoint) {
         self.remember(state, turn);
@@ -116,7 +114,7 @@ impl World {
 impl Work {
     async fn go(mut self) {
         let (turn, sender) = (self.turn, self.sender.clone());
-        // After the loop has ended nobody wants to know.
+        // After the loop has ended it is of no use.
         let _ = sender.send(Message::Fact(Fact::TurnSpawned { turn, process: None }));
         let begin = Timestamp::now();
         let message = match self.prepare().await {
@@ -152,7 +150,6 @@ impl Work {
         self.request.prompt = prompt;
         Ok(ToolContext {
             turn,
-            plan: self.task.plan.clone(),
             tools: tools_of(&self.task.plan, turn),
             toolbox: Arc::new(toolbox),
             ledger: ToolLedger::new(
@@ -163,7 +160,6 @@ impl Work {
             task: self.task.clone(),
             commands: self.commands.clone(),
             sender: self.sender.clone(),
-            secrets: self.task.secrets.clone(),
             done: Mutex::new(Done {
                 permission: Permission::of(self.allowed),
                 ..Done::default()
@@ -252,30 +248,15 @@ impl Work {
     fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
         if let Some((wish, call)) = said.permission.wish() {
             return Some(Asked {
-                text: self.task.secrets.redact(wish),
-                detected: false,
                 call: Some(Box::new(call)),
+                ..question(&self.task.secrets.redact(wish), false)
             });
         }
         if !said.questions.is_empty() {
-            let question: String = said
-                .questions
-                .join("\n\n")
-                .chars()
-                .take(LONGEST_QUESTION)
-                .collect();
-            return Some(Asked {
-                text: question,
-                detected: false,
-                call: None,
-            });
+            return Some(question(&said.questions.join("\n\n"), false));
         }
         let can_confirm = self.task.plan.rules.orchestrator.is_some();
-        (can_confirm && may_be_question(text)).then(|| Asked {
-            text: text.trim().to_owned(),
-            detected: true,
-            call: None,
-        })
+        (can_confirm && may_be_question(text)).then(|| question(text.trim(), true))
     }
 
     async fn broke_off(&self, context: ToolContext, broken: Broken, begin: Timestamp) -> Message {
@@ -306,7 +287,7 @@ impl Work {
         self.end(context, end, &spent, begin).await
     }
 
-    /// Its record is made durable; without it nobody could tell what it did.
+    /// Its record is made durable; without it what it did is not known.
     async fn end(&self, context: ToolContext, end: TurnEnd, spent: &Spent, begin: Timestamp) -> Message {
         let (calls, lost) = {
             let done = context.done();
@@ -369,16 +350,15 @@ fn toolbox(
     kinds.extend(tools.offers(ToolKind::Write).then_some(Tool::Write));
     let guarded = Guarded::of(&protected_scopes(plan, turn.task))?;
     let by_default = protection.guards(plan, turn.task);
-    let toolbox = Toolbox::new(cwd, &kinds).map_err(WorkError::file("look into", cwd))?;
-    Ok(toolbox
-        .hiding(folder.state_folder().path())
-        .guarding(move |path| guarded.holds(path) || by_default(path)))
+    let confined = Confined::open(cwd).map_err(WorkError::file("look into", cwd))?;
+    let confined = confined.hiding(folder.state_folder().path());
+    let confined = confined.guarding(move |path| guarded.holds(path) || by_default(path));
+    Ok(Toolbox::new(confined, &kinds))
 }
 
 /// What a model works with.
 struct ToolContext {
     turn: TurnId,
-    plan: Arc<Plan>,
     tools: Tools,
     toolbox: Arc<Toolbox>,
     ledger: Arc<ToolLedger>,
@@ -387,8 +367,6 @@ struct ToolContext {
     task: TaskCommands,
     commands: Commands,
     sender: mpsc::UnboundedSender<Message>,
-    /// What nobody may read of what is told.
-    secrets: Arc<Secrets>,
     done: Mutex<Done>,
 }
 
@@ -410,7 +388,7 @@ struct Done {
     lost: Vec<(Digest, FailedTool)>,
 }
 
-impl Workbench for ToolContext {
+impl ToolHost for ToolContext {
     fn specs(&self) -> Vec<ToolSpec> {
         let mut specs = self.toolbox.specs();
         specs.extend(self.tools.offers(ToolKind::Run).then(run::spec));
@@ -418,10 +396,10 @@ impl Workbench for ToolContext {
         specs
     }
 
-    /// `sanitize_message`: what tools gave back has no control characters and nothing that nobody may read.
+    /// `sanitize_message`: what tools gave back has no control characters and no secrets.
     fn before_model(&self, calls: &mut [(ToolCall, ToolResult)]) {
         for (_, result) in calls {
-            let mut text = self.secrets.redact(&result.text);
+            let mut text = self.task.secrets.redact(&result.text);
             middleware::sanitize(&mut text);
             result.text = text;
         }
@@ -433,22 +411,22 @@ impl Workbench for ToolContext {
             return;
         }
         let mut done = self.done();
-        let text = self.secrets.redact(done.result.as_ref().unwrap_or(&reply.text));
-        let said = middleware::Said::Message(&text);
-        done.heard = middleware::after(&self.plan, self.turn.task, &Exit::default(), said);
+        let text = self
+            .task
+            .secrets
+            .redact(done.result.as_ref().unwrap_or(&reply.text));
+        let said = middleware::LastWords::Message(&text);
+        done.heard = middleware::after(&self.task.plan, self.turn.task, &Exit::default(), said);
     }
 
     async fn perform(&self, call: &ToolCall) -> ToolResult {
-        if messages::said(call).is_some() {
-            return match self.without_secrets(call) {
-                Ok(call) => messages::said(&call).map_or_else(
-                    || ToolResult::refused("nothing was said"),
-                    |said| said.map_or_else(ToolResult::refused, |said| self.hear(said)),
-                ),
-                Err(why) => ToolResult::refused(why),
-            };
+        let mut clean = call.clone();
+        // Its words go to others and on record.
+        self.task.secrets.redact_value(&mut clean.arguments);
+        if let Some(message) = messages::message_of(&clean) {
+            return message.map_or_else(ToolResult::refused, |message| self.take_message(message));
         }
-        self.tell(told_of(call));
+        self.note_activity(told_of(call));
         let is_run = call.name == run::RUN && self.tools.offers(ToolKind::Run);
         let result = if let Some(refused) = self.must_ask(call) {
             refused
@@ -501,17 +479,17 @@ impl ToolContext {
     }
 
     /// Tells whoever watches what goes on.
-    fn tell(&self, text: String) {
+    fn note_activity(&self, text: String) {
         let mut done = self.done();
         if done.told >= MOST_TOLD {
             return;
         }
         done.told += 1;
-        let text = self.secrets.redact(&text);
+        let text = self.task.secrets.redact(&text);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = text.chars().take(LONGEST_TOLD).collect();
         let turn = self.turn;
-        // After the loop has ended nobody wants to know.
+        // After the loop has ended it is of no use.
         let _ = self.sender.send(Message::Fact(Fact::Activity { turn, text }));
     }
 
@@ -526,27 +504,16 @@ impl ToolContext {
         if done.lost.len() >= MOST_LETTERS {
             return;
         }
-        let arguments = self.secrets.redact(&brief(&call.arguments).to_string());
+        let mut arguments = brief(&call.arguments);
+        self.task.secrets.redact_value(&mut arguments);
         let error = result.why.as_deref().unwrap_or_default();
         let failed = FailedTool {
             tool: call.name.as_str().into(),
-            // Text that stands for a secret is no other JSON.
-            arguments: serde_json::from_str(&arguments).unwrap_or_default(),
+            arguments,
             class,
-            error: self.secrets.redact(error),
+            error: self.task.secrets.redact(error),
         };
         done.lost.push((made, failed));
-    }
-
-    /// A call in which an agent speaks, without what nobody may read: its words go to others and on record.
-    fn without_secrets(&self, call: &ToolCall) -> Result<ToolCall, WorkError> {
-        let clean = self.secrets.redact(&call.arguments.to_string());
-        let arguments =
-            serde_json::from_str(&clean).map_err(|error| format!("it cannot be read: {error}"))?;
-        Ok(ToolCall {
-            arguments,
-            ..call.clone()
-        })
     }
 
     /// Why a call is not made that a person has to allow first. A yes is for one call.
@@ -561,7 +528,7 @@ impl ToolContext {
         }
         // Nobody is asked about what cannot be done.
         let checked = match kind {
-            ToolKind::Run => run::wanted(call).map(drop),
+            ToolKind::Run => run::command_of(call).map(drop),
             _ => self.toolbox.check(call),
         };
         if let Err(why) = checked {
@@ -572,33 +539,37 @@ impl ToolContext {
         done.permission.use_for(call, asks).err().map(ToolResult::refused)
     }
 
-    fn hear(&self, said: Said) -> ToolResult {
-        match said {
-            Said::Progress(text) => {
-                self.tell(text);
+    fn take_message(&self, message: AgentMessage) -> ToolResult {
+        match message {
+            AgentMessage::Progress(text) => {
+                self.note_activity(text);
                 ToolResult::given("noted")
             }
-            Said::Ask(question) if question.trim().is_empty() => ToolResult::refused("the question is empty"),
-            Said::Ask(_) if self.done().permission.wish().is_some() => ToolResult::refused(
+            AgentMessage::Ask(question) if question.trim().is_empty() => {
+                ToolResult::refused("the question is empty")
+            }
+            AgentMessage::Ask(_) if self.done().permission.wish().is_some() => ToolResult::refused(
                 "a person is asked about your call first; end your turn now, and ask in the next one",
             ),
-            Said::Ask(question) => {
+            AgentMessage::Ask(question) => {
                 self.done().questions.push(question);
                 ToolResult::given(
                     "Your question is taken. End your turn now; the answer comes with the next one.",
                 )
             }
-            Said::Delegate(sub_task) => match handed_down(&self.plan, self.turn.task, &sub_task).1.first() {
-                Some(why) => ToolResult::refused(why.clone()),
-                None => {
-                    let mut done = self.done();
-                    done.delegated.push(sub_task);
-                    // Whoever has others work has not done nothing.
-                    done.calls.calls += 1;
-                    ToolResult::given("It will be done once your task has ended well.")
+            AgentMessage::Delegate(sub_task) => {
+                match handed_down(&self.task.plan, self.turn.task, &sub_task).1.first() {
+                    Some(why) => ToolResult::refused(why.clone()),
+                    None => {
+                        let mut done = self.done();
+                        done.delegated.push(sub_task);
+                        // Whoever has others work has not done nothing.
+                        done.calls.calls += 1;
+                        ToolResult::given("It will be done once your task has ended well.")
+                    }
                 }
-            },
-            Said::Result(text) => {
+            }
+            AgentMessage::Result(text) => {
                 self.done().result = Some(text);
                 ToolResult::given("taken as your answer")
             }
@@ -615,7 +586,7 @@ impl ToolContext {
 
     /// Runs a command by the supervisor, like every child: a group of its own, a clean environment, a time-out.
     async fn run(&self, call: &ToolCall) -> ToolResult {
-        let wanted = match run::wanted(call) {
+        let wanted = match run::command_of(call) {
             Ok(wanted) => wanted,
             Err(why) => return ToolResult::refused(why),
         };

@@ -17,11 +17,11 @@ use crate::mission::model::{Check, CommandLine, Input as PromptInput};
 use crate::store::{RunFolder, SpoolName};
 use crate::supervisor;
 
-use super::agent_backends::Reach;
+use super::agent_backends::Backend;
+use super::effects::{Executor, jitter, not_reachable};
 use super::error::RunError;
-use super::middleware::Said;
+use super::middleware::LastWords;
 use super::watch::After;
-use super::world::{World, jitter, not_reachable};
 use super::{agent_messages, middleware};
 
 /// What has more bytes than this is no question, in bytes.
@@ -31,7 +31,7 @@ const LAST_MESSAGE: u64 = 4 * crate::judging::assumption::LAST_CHARS as u64;
 /// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
 const REFUSALS: usize = 20;
 
-impl World {
+impl Executor {
     pub(super) fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
         let plan = &state.plan;
         let agent_id = plan.task(turn.task).agent;
@@ -40,9 +40,9 @@ impl World {
                 turn,
                 format!("agent '{}' cannot be reached", plan.agent(agent_id).name),
             )),
-            Some(Reach::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
-            Some(Reach::Echo) => self.echo_worker(turn),
-            Some(Reach::Command(program, env)) => {
+            Some(Backend::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
+            Some(Backend::Echo) => self.echo_worker(turn),
+            Some(Backend::Command(program, env)) => {
                 self.remember(state, turn);
                 if let Err(why) = self.give_message_folder(turn) {
                     self.post(not_reachable(turn, why));
@@ -141,7 +141,7 @@ impl World {
         inputs: &mut Vec<Fact>,
     ) {
         let mut limit = plan.task(turn.task).turn_timeout.to_string();
-        if let Some(idle) = self.silences.killed(turn).filter(|_| exit.terminated) {
+        if let Some(idle) = self.stalls.killed(turn).filter(|_| exit.terminated) {
             exit.timed_out = true;
             limit = format!("{idle} without a word");
         }
@@ -158,14 +158,18 @@ impl World {
             })));
             return;
         }
-        let ended = EndedTurn {
+        let ended = self.ended_turn(turn, plan, outputs, after);
+        self.blocking(move || seal_turn(turn, exit, &limit, ended));
+    }
+
+    fn ended_turn(&mut self, turn: TurnId, plan: Arc<Plan>, outputs: Outputs, after: After) -> EndedTurn {
+        EndedTurn {
             outputs,
             after,
             plan,
             folder: self.folder.clone(),
             progress: self.progress.remove(&turn).unwrap_or_default(),
-        };
-        self.blocking(move || seal_turn(turn, exit, &limit, ended));
+        }
     }
 
     /// A turn ended while no session lived. What it printed lay there unwatched and must be what the supervisor saw.
@@ -176,13 +180,8 @@ impl World {
         mut exit: supervisor::Exit,
     ) {
         let after = self.after(turn);
-        let ended = EndedTurn {
-            outputs: self.turn_outputs(plan, turn),
-            after,
-            plan: plan.clone(),
-            folder: self.folder.clone(),
-            progress: self.progress.remove(&turn).unwrap_or_default(),
-        };
+        let outputs = self.turn_outputs(plan, turn);
+        let ended = self.ended_turn(turn, plan.clone(), outputs, after);
         self.take_message_folder(turn);
         let limit = plan.task(turn.task).turn_timeout.to_string();
         self.blocking(move || {
@@ -337,7 +336,7 @@ fn listen(plan: &Plan, end: &mut TurnEnd, claimed: Option<&str>, out: &Path) -> 
             (String::new(), Some(why))
         }
     };
-    let message = claimed.map_or(Said::Printed(&printed), Said::Message);
+    let message = claimed.map_or(LastWords::Printed(&printed), LastWords::Message);
     let heard = middleware::after(plan, end.turn.task, &end.exit, message);
     end.broken = heard.broken;
     end.cues = heard.cues;

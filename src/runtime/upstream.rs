@@ -10,8 +10,8 @@ use crate::executor::spool::read_output;
 use crate::review::fence::Excerpt;
 use crate::store::RunFolder;
 
+use super::effects::{Executor, Message};
 use super::worker_prompt::{UPSTREAM_CHARS, quoted};
-use super::world::{Message, World};
 
 /// Outputs of up to so many bytes in all are read at once.
 const READ_AT_ONCE: u64 = 256 * 1024;
@@ -19,7 +19,7 @@ const READ_AT_ONCE: u64 = 256 * 1024;
 const REMEMBERED: usize = 256;
 
 /// What each of these turns said, or why that cannot be shown.
-pub(super) type Said = BTreeMap<TurnId, Result<Excerpt, String>>;
+pub(super) type UpstreamOutputs = BTreeMap<TurnId, Result<Excerpt, String>>;
 
 /// Excerpts by the digest of the output that they are of: the record vouches for them, whatever became of the file.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ pub(super) struct Remembered(Arc<Mutex<HashMap<Digest, Excerpt>>>);
 
 impl Remembered {
     /// Reads what the turns said. Blocks.
-    fn read(&self, run: &RunFolder, turns: Vec<(TurnId, OutputRefs)>) -> Said {
+    fn read(&self, run: &RunFolder, turns: Vec<(TurnId, OutputRefs)>) -> UpstreamOutputs {
         let read = |(turn, output): (TurnId, OutputRefs)| {
             let found = self.recall(&output).map_or_else(
                 || read_output(run, turn, &output, 4 * UPSTREAM_CHARS).map_err(|error| error.to_string()),
@@ -70,10 +70,10 @@ fn length(output: &OutputRefs) -> u64 {
     files.into_iter().flatten().map(|file| file.len).sum()
 }
 
-impl World {
+impl Executor {
     /// The prompt of a turn, once what it quotes is read. `None`: that is read beside the loop, which hears of it in a
     /// message.
-    pub fn read_for_prompt(&mut self, state: &State, turn: TurnId) -> Option<Said> {
+    pub fn read_for_prompt(&mut self, state: &State, turn: TurnId) -> Option<UpstreamOutputs> {
         let turns = match state.gets_prompt(turn.task) {
             true => quoted(state, turn.task),
             false => Vec::new(),
@@ -86,11 +86,9 @@ impl World {
         if bytes <= READ_AT_ONCE {
             return Some(upstream.read(&run, turns));
         }
-        let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
+        self.aside(move || {
             let said = upstream.read(&run, turns);
-            // The loop holds the receiver as long as it lives; after it nobody wants to know.
-            let _ = sender.send(Message::UpstreamRead { turn, said });
+            Message::UpstreamRead { turn, said }
         });
         None
     }

@@ -23,8 +23,8 @@ use crate::mission::Plan;
 use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::protection::{Protection, ReadBefore, Seen, protected_scopes};
-use super::world::World;
+use super::effects::Executor;
+use super::protection::{Protection, ReadBefore, Seen, canonical, protected_scopes};
 
 /// How many changes a record holds; the others are counted.
 const MOST_NAMED: usize = 20;
@@ -55,9 +55,9 @@ struct Record {
     watched: Option<Marks>,
 }
 
-impl World {
+impl Executor {
     /// Writes down what stands in the files of the next turn.
-    pub(super) fn note_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
+    pub(super) fn snapshot_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
         let plan = state.plan.clone();
         let folder = self.folder.clone();
         self.blocking(move || {
@@ -303,7 +303,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
             };
         }
     };
-    let root = std::fs::canonicalize(&plan.rules.workspace).unwrap_or_else(|_| plan.rules.workspace.clone());
+    let root = canonical(&plan.rules.workspace);
     let protected = match look(&scopes, folder.state_folder().path()) {
         Ok(after) => changes(&record.protected, &after, &root),
         Err(unknown) => unknown,

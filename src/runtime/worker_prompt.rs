@@ -13,7 +13,7 @@ use crate::mission::model::Check;
 use crate::mission::{Plan, Requirement, Route, StageJudge};
 use crate::review::fence::{fence, fence_excerpt};
 
-use super::upstream::Said;
+use super::upstream::UpstreamOutputs;
 
 /// How much of one dependency's output a dependent is shown, in characters.
 pub(super) const UPSTREAM_CHARS: usize = 4_000;
@@ -29,7 +29,12 @@ const SHORT_CHARS: usize = 16_000;
 
 /// The prompt of a task's next turn. `said` is what the turns of [`quoted`] said; those that cannot be shown are warned
 /// about.
-pub(super) fn compose(state: &State, task: TaskId, said: &Said, warnings: &mut Vec<String>) -> String {
+pub(super) fn compose(
+    state: &State,
+    task: TaskId,
+    said: &UpstreamOutputs,
+    warnings: &mut Vec<String>,
+) -> String {
     if state.task(task).course.streak.too_long {
         return short(state, task);
     }
@@ -297,7 +302,13 @@ pub(super) fn quoted(state: &State, task: TaskId) -> Vec<(TurnId, OutputRefs)> {
         .collect()
 }
 
-fn upstream(prompt: &mut String, state: &State, task: TaskId, said: &Said, warnings: &mut Vec<String>) {
+fn upstream(
+    prompt: &mut String,
+    state: &State,
+    task: TaskId,
+    said: &UpstreamOutputs,
+    warnings: &mut Vec<String>,
+) {
     let dependencies = state.plan.dependencies.of(task.index());
     if dependencies.is_empty() {
         return;

@@ -6,12 +6,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use crate::domain::{DeadLetter, LetterStatus, Millis, Timestamp};
 
 use super::checked_line;
-use super::file_util::{read_regular, remove_file, replace_file};
+use super::file_util::{if_there, read_regular, remove_file, replace_file};
 use super::layout::StateFolder;
 use super::lock::{Lock, LockError};
 
@@ -23,9 +22,6 @@ const LONGEST_LETTER: usize = 16 << 10;
 const LONGEST_QUEUE: u64 = 64 << 20;
 /// How long closed letters are kept.
 const KEPT_FOR: Millis = Millis::from_secs(7 * 24 * 60 * 60);
-/// How long a writer waits for another one.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// The queue of a state folder.
 #[derive(Debug, Clone)]
@@ -56,7 +52,7 @@ pub enum QueueError {
         /// What it said.
         source: io::Error,
     },
-    /// Somebody else writes and does not end.
+    /// Another process writes and does not end.
     #[error(transparent)]
     Locked(#[from] LockError),
 }
@@ -82,10 +78,10 @@ impl DeadLetters {
     /// # Errors
     /// [`QueueError`]; no file is no letters.
     pub fn read(&self) -> Result<Vec<DeadLetter>, QueueError> {
-        let bytes = match read_regular(&self.path, LONGEST_QUEUE) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(self.io(source)),
+        let Some(bytes) =
+            if_there(read_regular(&self.path, LONGEST_QUEUE)).map_err(|source| self.io(source))?
+        else {
+            return Ok(Vec::new());
         };
         let mut letters = Vec::new();
         for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -112,7 +108,7 @@ impl DeadLetters {
         now: Timestamp,
         change: impl FnOnce(&mut Vec<DeadLetter>) -> T,
     ) -> Result<T, QueueError> {
-        let _lock = self.take(&self.lock)?;
+        let _lock = Lock::await_turn(&self.lock, "the dead-letter queue")?;
         let before = self.read()?;
         let mut letters = before.clone();
         let result = change(&mut letters);
@@ -151,7 +147,7 @@ impl DeadLetters {
     }
 
     /// The right to try letters again, which one process has at a time. Whoever has it knows that a letter found
-    /// `retrying` was left by one that died: those are pending again when this returns. `None`: somebody else has it.
+    /// `retrying` was left by one that died: those are pending again when this returns. `None`: another process has it.
     ///
     /// # Errors
     /// [`QueueError`]
@@ -187,22 +183,10 @@ impl DeadLetters {
         })
     }
 
-    fn take(&self, path: &Path) -> Result<Lock, QueueError> {
-        let begin = Instant::now();
-        loop {
-            match Lock::take(path, "the dead-letter queue", None) {
-                Err(LockError::Held { .. }) if begin.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
-                taken => return Ok(taken?),
-            }
-        }
-    }
-
     fn write(&self, letters: &[DeadLetter]) -> Result<(), QueueError> {
         if letters.is_empty() {
-            return match remove_file(&self.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.io(error)),
-                _ => Ok(()),
-            };
+            let removed = if_there(remove_file(&self.path)).map(drop);
+            return removed.map_err(|error| self.io(error));
         }
         let mut bytes = Vec::new();
         for letter in letters {

@@ -25,6 +25,17 @@ pub fn is_unfit(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.get_ref().is_some()
 }
 
+/// What was found; `None` where nothing has that name.
+///
+/// # Errors
+/// Every other one.
+pub fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// Opens a file for reading, if it is a regular one and no link leads to it. Never waits for the other end of a FIFO.
 ///
 /// # Errors
@@ -141,9 +152,8 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Whatever the file system says.
 pub fn remove_all(path: &Path) -> io::Result<()> {
-    let (folder, name) = match Folder::of(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        found => found?,
+    let Some((folder, name)) = if_there(Folder::of(path))? else {
+        return Ok(());
     };
     folder.clear(name)
 }
@@ -172,9 +182,8 @@ pub fn sync_parent(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Whatever the file system says, also where a link leads there.
 pub fn create_dir_durable(path: &Path) -> io::Result<()> {
-    match Folder::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        found => return found.map(|_| ()),
+    if if_there(Folder::open(path))?.is_some() {
+        return Ok(());
     }
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         create_dir_durable(parent)?;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::RunId;
 use crate::engine::Command;
 
-use super::file_util::{create_dir_durable, open_regular, remove_file, replace_file};
+use super::file_util::{create_dir_durable, if_there, open_regular, remove_file, replace_file};
 use super::no_links::{Folder, UNFINISHED};
 use super::operator_key::OperatorKey;
 
@@ -79,10 +79,8 @@ pub fn waiting(
     inbox: &Path,
     key: impl FnOnce() -> io::Result<Option<OperatorKey>>,
 ) -> io::Result<Vec<Found>> {
-    let folder = match Folder::open(inbox) {
-        Ok(folder) => folder,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+    let Some(folder) = if_there(Folder::open(inbox))? else {
+        return Ok(Vec::new());
     };
     let mut names = folder.names()?;
     // A file that is still being written will be there under its own name.

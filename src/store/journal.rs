@@ -15,7 +15,7 @@ use super::snapshot::JournalEnd;
 pub const LONGEST_RECORD: u64 = 16 << 20;
 
 /// Writes the journal of a run. After the first error it is poisoned: what failed is never tried again, since after a
-/// failed sync nobody can say what is on the disk.
+/// failed sync it is not known what is on the disk.
 #[derive(Debug)]
 pub struct Journal<F> {
     file: F,
@@ -162,10 +162,10 @@ impl<F: LogFile> Journal<F> {
 /// A journal whose middle cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DamagedJournal {
-    /// Bytes were changed.
+    /// Bytes were changed or are gone.
     #[error(
-        "{path} is damaged at line {line}, byte {byte}: {what}; {after} readable record(s) follow, so this is not \
-         the torn end of an interrupted write. Nothing was changed. Restore the file from a backup, or start a new run"
+        "{path} is damaged at line {line}, byte {byte}: {what}. Nothing was changed. Restore the file from a backup, or start \
+         a new run"
     )]
     Damaged {
         /// The journal.
@@ -176,8 +176,6 @@ pub enum DamagedJournal {
         byte: u64,
         /// What is wrong.
         what: String,
-        /// Readable records behind it.
-        after: u64,
     },
     /// A whole record that cannot be one of this run.
     #[error(
@@ -194,30 +192,6 @@ pub enum DamagedJournal {
         /// What is wrong.
         what: String,
     },
-    /// A line that no record can be.
-    #[error(
-        "{path} is damaged at line {line}, byte {byte}: no record is longer than {LONGEST_RECORD} bytes. Nothing was \
-         changed. Restore the file from a backup, or start a new run"
-    )]
-    TooLong {
-        /// The journal.
-        path: PathBuf,
-        /// Line, from 1.
-        line: u64,
-        /// Offset of the line's first byte.
-        byte: u64,
-    },
-    /// All of it is gone.
-    #[error(
-        "{path} is damaged at line 1, byte 0: it holds no record, though {trace} shows that the run has worked. Nothing \
-         was changed. Restore the file from a backup, or start a new run"
-    )]
-    Emptied {
-        /// The journal.
-        path: PathBuf,
-        /// What shows it.
-        trace: PathBuf,
-    },
     /// The file system said no.
     #[error("cannot read {path}: {source}")]
     Io {
@@ -232,21 +206,14 @@ impl DamagedJournal {
     /// The journal.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Damaged { path, .. }
-            | Self::NotOfMission { path, .. }
-            | Self::TooLong { path, .. }
-            | Self::Emptied { path, .. }
-            | Self::Io { path, .. } => path,
+            Self::Damaged { path, .. } | Self::NotOfMission { path, .. } | Self::Io { path, .. } => path,
         }
     }
 
     /// Line and byte of the damage; `None` where the file system is to blame.
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
-            Self::Damaged { line, byte, .. }
-            | Self::NotOfMission { line, byte, .. }
-            | Self::TooLong { line, byte, .. } => Some((*line, *byte)),
-            Self::Emptied { .. } => Some((1, 0)),
+            Self::Damaged { line, byte, .. } | Self::NotOfMission { line, byte, .. } => Some((*line, *byte)),
             Self::Io { .. } => None,
         }
     }
@@ -289,9 +256,7 @@ impl Reader {
         })?;
         Ok(Self::new(BufReader::with_capacity(256 * 1024, file), path))
     }
-}
 
-impl Reader {
     /// Goes on behind what another reader has read.
     ///
     /// # Errors
@@ -369,6 +334,15 @@ impl<R: BufRead> Reader<R> {
         self.torn
     }
 
+    fn damaged(&self, line: u64, byte: u64, what: String) -> DamagedJournal {
+        DamagedJournal::Damaged {
+            path: self.path.clone(),
+            line,
+            byte,
+            what,
+        }
+    }
+
     fn read_line(&mut self) -> Result<bool, DamagedJournal> {
         self.line.clear();
         self.line_number += 1;
@@ -379,11 +353,8 @@ impl<R: BufRead> Reader<R> {
             source,
         })?;
         if read as u64 > LONGEST_RECORD {
-            return Err(DamagedJournal::TooLong {
-                path: self.path.clone(),
-                line: self.line_number,
-                byte: self.offset,
-            });
+            let what = format!("no record is longer than {LONGEST_RECORD} bytes");
+            return Err(self.damaged(self.line_number, self.offset, what));
         }
         Ok(read > 0)
     }
@@ -418,13 +389,10 @@ impl<R: BufRead> Reader<R> {
         }
         self.done = true;
         if later_batch || !looks_torn {
-            return Err(DamagedJournal::Damaged {
-                path: self.path.clone(),
-                line,
-                byte,
-                what: what.to_string(),
-                after,
-            });
+            let what = format!(
+                "{what}; {after} readable record(s) follow, so this is not the torn end of an interrupted write"
+            );
+            return Err(self.damaged(line, byte, what));
         }
         self.torn = Some(tail);
         Ok(())

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::domain::{AskId, RunId, Timestamp, TurnId};
 
-use super::file_util::{create_dir_durable, read_regular, replace_file};
+use super::file_util::{create_dir_durable, if_there, read_regular, replace_file};
 use super::journal::{DamagedJournal, Reader, first_record};
 use super::log_file::foreign_write_mark;
 use super::no_links::{Folder, real_parent, real_path};
@@ -139,24 +139,21 @@ impl StateFolder {
     pub fn check(&self) -> Result<(), FolderError> {
         self.look()?;
         let path = self.root.join("VERSION");
-        match read_regular(&path, LONGEST_VERSION) {
-            Ok(text) => match String::from_utf8_lossy(&text).trim().parse::<u32>() {
-                Ok(found) if found > FORMAT => Err(FolderError::Newer { path, found }),
-                Ok(found) if found < FORMAT => Err(FolderError::Older {
-                    path,
-                    found,
-                    folder: self
-                        .root
-                        .file_name()
-                        .unwrap_or_default()
-                        .to_string_lossy()
-                        .into_owned(),
-                }),
-                Ok(_) => Ok(()),
-                Err(_) => Err(FolderError::NotAFolder { path }),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(source) => Err(FolderError::Io { path, source }),
+        let text = if_there(read_regular(&path, LONGEST_VERSION));
+        let text = text.map_err(|source| FolderError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        let format = text.map(|text| String::from_utf8_lossy(&text).trim().parse::<u32>());
+        match format {
+            None | Some(Ok(FORMAT)) => Ok(()),
+            Some(Ok(found)) if found > FORMAT => Err(FolderError::Newer { path, found }),
+            Some(Ok(found)) => {
+                let folder = self.root.file_name().unwrap_or_default();
+                let folder = folder.to_string_lossy().into_owned();
+                Err(FolderError::Older { path, found, folder })
+            }
+            Some(Err(_)) => Err(FolderError::NotAFolder { path }),
         }
     }
 
@@ -244,10 +241,8 @@ impl StateFolder {
     }
 
     fn names_of_runs(&self) -> io::Result<(Option<Folder>, Vec<OsString>)> {
-        let folder = match Folder::open(&self.root.join("runs")) {
-            Ok(folder) => folder,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((None, Vec::new())),
-            Err(error) => return Err(error),
+        let Some(folder) = if_there(Folder::open(&self.root.join("runs")))? else {
+            return Ok((None, Vec::new()));
         };
         let names = folder.names()?;
         Ok((Some(folder), names))
@@ -389,7 +384,7 @@ impl RunFolder {
         self.root.join("state.json")
     }
 
-    /// What says that somebody else wrote to the journal while a session did. Nothing in it can be trusted then.
+    /// What says that another process wrote to the journal while a session did. Nothing in it can be trusted then.
     pub fn foreign_write(&self) -> PathBuf {
         foreign_write_mark(&self.journal())
     }

@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use rustix::process::{Pid, test_kill_process};
@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{RunId, Timestamp};
 
-use super::file_util::{open_regular, open_with};
+use super::file_util::{if_there, open_regular, open_with};
 
+/// How long a lock that is only held for a moment is waited for.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How long a writer waits for a reader that is looking.
 const PAUSE: Duration = Duration::from_millis(1);
 /// How many such pauses a holder may take to write its name.
@@ -63,7 +65,7 @@ fn host() -> String {
 /// Why the lock could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody else writes.
+    /// Another process writes.
     #[error("{path} is held by {}", describe(holder.as_deref()))]
     Held {
         /// The lock file.
@@ -132,15 +134,27 @@ impl Lock {
         }
     }
 
-    /// Who holds the lock right now; `None` if nobody does.
+    /// The same for a lock that is only held for a moment: waits for who has it.
+    ///
+    /// # Errors
+    /// As [`Self::take`], when the wait has lasted five seconds.
+    pub fn await_turn(path: &Path, command: &str) -> Result<Self, LockError> {
+        let begin = Instant::now();
+        loop {
+            match Self::take(path, command, None) {
+                Err(LockError::Held { .. }) if begin.elapsed() < LONGEST_WAIT => std::thread::sleep(PAUSE),
+                taken => return taken,
+            }
+        }
+    }
+
+    /// Who holds the lock right now; `None` if it is free.
     ///
     /// # Errors
     /// When the lock file exists and cannot be opened.
     pub fn holder(path: &Path) -> io::Result<Option<Option<Holder>>> {
-        let mut file = match open_regular(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(mut file) = if_there(open_regular(path))? else {
+            return Ok(None);
         };
         match file.try_lock_shared() {
             Ok(()) => Ok(None),
@@ -160,7 +174,7 @@ fn only_readers(file: &File) -> io::Result<bool> {
 }
 
 /// Who holds it. Between taking a lock and writing into it the file is empty or names the holder before, who is dead: so
-/// it is looked at again until it names somebody who can be holding it, or the patience is over.
+/// it is looked at again until it names a process that can be holding it, or the patience is over.
 fn read_holder(file: &mut File) -> Option<Holder> {
     for _ in 0..PATIENCE {
         if let Some(holder) = written_holder(file).filter(Holder::may_live) {

@@ -15,7 +15,7 @@ pub trait LogFile {
     /// Appends bytes. After an error some of them may have been written.
     ///
     /// # Errors
-    /// Whatever the file system says, or that somebody else wrote to the file.
+    /// Whatever the file system says, or that another process wrote to the file.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes everything appended so far survive a power loss.
@@ -25,7 +25,7 @@ pub trait LogFile {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// Where it is said that somebody else wrote to a log.
+/// Where it is said that another process wrote to a log.
 pub(super) fn foreign_write_mark(log: &Path) -> PathBuf {
     log.with_file_name("foreign-write")
 }

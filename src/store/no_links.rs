@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// How often a name for a new file is looked for that nobody has yet.
+/// How often a name for a new file is looked for that is not taken.
 const MOST_TRIES: u32 = 16;
 /// Begins the names of files that are not complete yet.
 pub const UNFINISHED: &str = ".tmp-";
@@ -387,7 +387,7 @@ pub fn replace(
     written
 }
 
-/// A new file that nobody else writes, and that was not put there for us to write: a name that cannot be foreseen.
+/// A new file that no other process writes, and that was not put there for us to write: a name that cannot be foreseen.
 fn new_beside(folder: BorrowedFd<'_>) -> io::Result<(String, File)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut tries = 1;

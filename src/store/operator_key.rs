@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::file_util::{read_regular, sync_parent};
+use super::file_util::{if_there, read_regular, sync_parent};
 
 /// What the code of a command covers beside the command, so that it means nothing elsewhere.
 const DOMAIN: &[u8] = b"quorum inbox v1\n";
@@ -105,12 +105,10 @@ fn path() -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> io::Result<Option<OperatorKey>> {
-    let mode = match fs::metadata(path) {
-        Ok(metadata) => metadata.permissions().mode(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let Some(found) = if_there(fs::metadata(path))? else {
+        return Ok(None);
     };
-    if mode & 0o077 != 0 {
+    if found.permissions().mode() & 0o077 != 0 {
         let message = format!("{} can be read by others; make it 0600", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }

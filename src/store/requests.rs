@@ -5,7 +5,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +12,7 @@ use crate::domain::{RequestStatus, RunId, Timestamp};
 use crate::mission::SubTask;
 
 use super::checked_line;
-use super::file_util::{create_dir_durable, read_regular, replace_file};
+use super::file_util::{create_dir_durable, if_there, read_regular, replace_file};
 use super::layout::StateFolder;
 use super::lock::{Lock, LockError};
 use super::no_links::Folder;
@@ -22,9 +21,6 @@ use super::no_links::Folder;
 pub const MOST_REQUESTS: u32 = 10_000;
 /// A request is shorter, in bytes.
 const LONGEST_REQUEST: u64 = 16 << 20;
-/// How long a writer waits for another one.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(5);
 /// Before the number of a request.
 const NAME: &str = "req-";
 
@@ -118,7 +114,7 @@ pub enum RequestsError {
         /// What it said.
         source: io::Error,
     },
-    /// Somebody else writes and does not end.
+    /// Another process writes and does not end.
     #[error(transparent)]
     Locked(#[from] LockError),
 }
@@ -193,10 +189,10 @@ impl Requests {
     }
 
     fn numbers(&self) -> Result<Vec<u32>, RequestsError> {
-        let names = match Folder::open(&self.folder).and_then(|folder| folder.names()) {
-            Ok(names) => names,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(self.io(source)),
+        let Some(names) = if_there(Folder::open(&self.folder).and_then(|folder| folder.names()))
+            .map_err(|source| self.io(source))?
+        else {
+            return Ok(Vec::new());
         };
         let mut numbers = Vec::new();
         for name in names {
@@ -237,14 +233,7 @@ impl Requests {
     }
 
     fn lock(&self) -> Result<Lock, RequestsError> {
-        let begin = Instant::now();
-        let path = self.folder.join("lock");
-        loop {
-            match Lock::take(&path, "the requests", None) {
-                Err(LockError::Held { .. }) if begin.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
-                taken => return Ok(taken?),
-            }
-        }
+        Ok(Lock::await_turn(&self.folder.join("lock"), "the requests")?)
     }
 
     fn io(&self, source: io::Error) -> RequestsError {

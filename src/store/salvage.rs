@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use crate::domain::Timestamp;
 use crate::engine::Fact;
 
-use super::file_util::{open_regular, remove_file, replace_file};
+use super::file_util::{if_there, open_regular, remove_file, replace_file};
 use super::layout::RunFolder;
 use super::no_links::Folder;
 use super::record::{Decision, Record};
@@ -64,10 +64,8 @@ pub fn keep_prefix(
     // Turns that are lost will be numbered anew, and must not meet the exits of their namesakes.
     let exits = salvaged.file.replace("journal", "exits");
     let folder = Folder::open(run.path())?;
-    match folder.rename("exits.log".as_ref(), &folder, exits.as_ref()) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => folder.sync()?,
-    }
+    if_there(folder.rename("exits.log".as_ref(), &folder, exits.as_ref()))?;
+    folder.sync()?;
     replace_file(&run.journal(), &kept)?;
     // It is of the journal as it was; readers who find it would not believe it anyway.
     let _ = remove_file(&run.snapshot());
@@ -75,12 +73,9 @@ pub fn keep_prefix(
 }
 
 fn free_name(run: &RunFolder) -> io::Result<String> {
-    let names = (1..).map(|n: u32| format!("journal.damaged-{n}.jsonl"));
-    for name in names {
-        match fs::symlink_metadata(run.path().join(&name)) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(name),
-            Err(error) => return Err(error),
+    for name in (1..).map(|n: u32| format!("journal.damaged-{n}.jsonl")) {
+        if if_there(fs::symlink_metadata(run.path().join(&name)))?.is_none() {
+            return Ok(name);
         }
     }
     Err(io::Error::other("no name is free"))

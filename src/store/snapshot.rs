@@ -21,7 +21,7 @@ use crate::domain::{OutcomeClass, Points, QualityFlag, RunId, Status, Timestamp,
 use crate::engine::{Counts, ProcessRef, State, SupervisorRef};
 
 use super::checked_line;
-use super::file_util::{LONGEST_FILE, open_regular, read_regular, replace_file};
+use super::file_util::{LONGEST_FILE, if_there, open_regular, read_regular, replace_file};
 use super::layout::RunFolder;
 use super::operator_key::OperatorKey;
 
@@ -179,7 +179,7 @@ struct Genuine {
 }
 
 impl Genuine {
-    /// `Ok(None)` where there is none, or nobody here can say whether it is.
+    /// `Ok(None)` where there is none, or that cannot be told here.
     fn read(run: &RunFolder, key: Option<&OperatorKey>) -> io::Result<Option<Self>> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -187,14 +187,11 @@ impl Genuine {
             schema: String,
             key: String,
             run_id: RunId,
-            seq: u64,
-            offset: u64,
-            checksum: u32,
+            #[serde(flatten)]
+            end: JournalEnd,
         }
-        let text = match read_regular(&run.snapshot(), LONGEST_FILE) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(text) = if_there(read_regular(&run.snapshot(), LONGEST_FILE))? else {
+            return Ok(None);
         };
         let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
         let members = checked_line::members(&text).map_err(|why| wrong(why.to_owned()))?;
@@ -213,13 +210,12 @@ impl Genuine {
         if head.run_id != *run.id() {
             return Err(wrong(format!("it is of run {}", head.run_id)));
         }
-        let end = JournalEnd {
-            seq: head.seq,
-            offset: head.offset,
-            checksum: head.checksum,
-        };
-        let is_whole = ends_at(run, end)?;
-        Ok(Some(Self { text, end, is_whole }))
+        let is_whole = ends_at(run, head.end)?;
+        Ok(Some(Self {
+            text,
+            end: head.end,
+            is_whole,
+        }))
     }
 
     fn parse<T: DeserializeOwned>(&self) -> serde_json::Result<T> {

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::client::Handle;
-use super::identity::{ProcessIdentity, alive};
+use super::identity::ProcessIdentity;
 use super::platform;
 use super::protocol::{Frames, Outgoing};
 use super::socket::{SocketAddress, may_speak};
 
 /// The version of everything that is said behind the greeting. Commands, events and what they mean change together.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// How often a supervisor that has not opened its door yet is asked.
 const KNOCK_AGAIN: Duration = Duration::from_millis(5);
@@ -82,7 +82,7 @@ impl Drop for AdoptionSocket {
 
 /// What the one who comes in is told.
 pub(super) fn greet(outgoing: &mut Outgoing, holding: &Holding) -> io::Result<()> {
-    outgoing.push_for_ever(&Greeting { protocol: PROTOCOL })?;
+    outgoing.push(&Greeting { protocol: PROTOCOL })?;
     outgoing.push(holding)
 }
 
@@ -115,7 +115,7 @@ pub fn reconnect(
     let deadline = Instant::now() + within;
     loop {
         // Before the knock: a supervisor that ends has recorded the exits of all it held.
-        if !alive(identity) {
+        if !platform::alive(identity) {
             return Err(NotFound::Ended);
         }
         match enter(path, identity, deadline) {
@@ -141,34 +141,24 @@ fn enter(path: &Path, identity: &ProcessIdentity, deadline: Instant) -> Result<(
     }
     socket.set_nonblocking(false).map_err(unreachable)?;
     let mut frames = Frames::default();
-    let heard = hear_by(&mut socket, &mut frames, deadline, Frames::next_for_ever);
-    let greeting: Greeting = heard.map_err(unreachable)?;
+    let greeting: Greeting = receive(&mut socket, &mut frames, deadline).map_err(unreachable)?;
     if greeting.protocol != PROTOCOL {
         return Err(NotFound::OtherVersion(greeting.protocol));
     }
-    let holding = hear(&mut socket, &mut frames, deadline).map_err(unreachable)?;
+    let holding = receive(&mut socket, &mut frames, deadline).map_err(unreachable)?;
     let handle = Handle::reconnected(socket, identity.clone(), frames).map_err(unreachable)?;
     Ok((handle, holding))
 }
 
 /// The next message, waiting for it no longer than to the deadline.
-pub(super) fn hear<T: serde::de::DeserializeOwned>(
+pub(super) fn receive<T: serde::de::DeserializeOwned>(
     socket: &mut UnixStream,
     frames: &mut Frames,
     deadline: Instant,
-) -> io::Result<T> {
-    hear_by(socket, frames, deadline, Frames::next)
-}
-
-fn hear_by<T>(
-    socket: &mut UnixStream,
-    frames: &mut Frames,
-    deadline: Instant,
-    next: impl Fn(&mut Frames) -> io::Result<Option<T>>,
 ) -> io::Result<T> {
     let mut buffer = [0; 4096];
     loop {
-        if let Some(message) = next(frames)? {
+        if let Some(message) = frames.next()? {
             return Ok(message);
         }
         let left = deadline.saturating_duration_since(Instant::now());

@@ -16,7 +16,7 @@ use super::outputs::open_regular;
 use super::platform;
 use super::protocol::Told;
 use crate::domain::Digest;
-use crate::store::{remove_file, write_new};
+use crate::store::{if_there, remove_file, write_new};
 
 /// The largest file that a child is asked by, in bytes.
 const LARGEST_ASKED: u64 = 64 << 20;
@@ -129,8 +129,8 @@ impl Answer {
         (!self.ended).then(|| self.pipe.as_fd())
     }
 
-    /// Takes in what is there. What is too much is read and dropped, so that nobody waits for room.
-    pub(super) fn take_in(&mut self) {
+    /// Takes in what is there. What is too much is read and dropped, so that no process waits for room.
+    pub(super) fn read_available(&mut self) {
         let mut piece = [0; PIECE];
         for _ in 0..MOST_PIECES {
             match self.pipe.read(&mut piece) {
@@ -155,12 +155,9 @@ impl Answer {
     /// # Errors
     /// It is lost.
     pub(super) fn settle(mut self) -> io::Result<(u64, Digest)> {
-        self.take_in();
+        self.read_available();
         let lost = |error| not_kept(&self.path, &error);
-        match remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(lost(error)),
-            _ => {}
-        }
+        if_there(remove_file(&self.path)).map_err(lost)?;
         if !self.kept.is_empty() {
             write_new(&self.path, &self.kept).map_err(lost)?;
         }
@@ -216,7 +213,7 @@ mod tests {
         let line = vec![b'x'; PIECE];
         for _ in 0..=MOST_KEPT / PIECE {
             writer.write_all(&line).unwrap();
-            answer.take_in();
+            answer.read_available();
         }
         assert!(answer.waits().is_some());
         let (length, digest) = answer.settle().unwrap();

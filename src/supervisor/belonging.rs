@@ -138,12 +138,6 @@ pub(super) fn lives_here(pid: Pid) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Holds the very process that connected a socket, so that it can be told whether it still lives. `None` where the system
-/// has no such thing (before Linux 6.5).
-pub(super) fn hold_peer(socket: &impl AsFd) -> Option<std::os::fd::OwnedFd> {
-    super::posix::peer_descriptor(socket.as_fd())
-}
-
 /// Whether a held process has ended.
 pub(super) fn has_ended(held: &impl AsFd) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
+use super::adoption::HeldChild;
 use super::asked::{Answer, Request};
 use super::identity::number;
 use super::outputs::{Checked, Output, Outputs, open_regular};
@@ -25,8 +26,8 @@ pub(super) struct Child {
     pub(super) key: u64,
     pub(super) label: String,
     pub(super) pid: Pid,
-    /// 0 as long as nobody asked.
-    start_time: u64,
+    /// 0 until [`Child::ask_start_time`].
+    pub(super) start_time: u64,
     started: Instant,
     started_ms: u64,
     streams: Streams,
@@ -48,16 +49,11 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A child that is reaped but not yet reported, because processes of its tree may still be dying.
 pub(super) struct Ended {
-    pub(super) label: String,
-    /// Only to be compared with group ids of processes that still live, never to be signalled.
-    pub(super) pid: Pid,
-    pub(super) start_time: u64,
+    /// Its process id is only to be compared with group ids of processes that still live, never to be signalled.
+    pub(super) child: Child,
     /// Report it at this time even if its processes have not died.
     pub(super) give_up: Instant,
-    pub(super) outlives_runner: bool,
     exit: Exit,
-    streams: Streams,
-    request: Request,
 }
 
 /// What a [`Starter`] needs to know.
@@ -173,11 +169,21 @@ impl Child {
     }
 
     /// The news of its start.
-    pub(super) fn spawned(&mut self) -> Event {
+    pub(super) fn spawned(&self) -> Event {
         Event::Spawned {
             key: self.key,
             pid: number(self.pid),
-            start_time: self.start_time(),
+            start_time: self.start_time,
+        }
+    }
+
+    /// What the next runner is told of it.
+    pub(super) fn held(&self) -> HeldChild {
+        HeldChild {
+            key: self.key,
+            label: self.label.clone(),
+            pid: number(self.pid),
+            start_time: self.start_time,
         }
     }
 
@@ -197,13 +203,12 @@ impl Child {
         }
     }
 
-    /// When it started, in clock ticks since boot.
-    pub(super) fn start_time(&mut self) -> u64 {
+    /// Asks the system when it started, which is only known while it is not reaped.
+    pub(super) fn ask_start_time(&mut self) -> &Self {
         if self.start_time == 0 {
-            // A zombie can still be asked, so this fails only where the system does not tell.
             self.start_time = platform::start_time(self.pid).unwrap_or(0);
         }
-        self.start_time
+        self
     }
 
     /// Whether it goes on without a runner.
@@ -270,47 +275,35 @@ impl Child {
     pub(super) fn ended(self, status: ExitStatus, usage: Usage, now: Instant, patience: Duration) -> Ended {
         let duration = now.saturating_duration_since(self.started);
         Ended {
-            label: self.label,
-            pid: self.pid,
-            start_time: self.start_time,
             give_up: now + patience,
-            outlives_runner: self.outlives_runner,
-            streams: self.streams,
-            request: self.request,
             exit: Exit {
                 key: self.key,
                 code: status.code(),
                 signal: status.signal(),
                 timed_out: self.timed_out,
                 terminated: self.terminated,
-                stdout_len: 0,
-                stderr_len: 0,
-                output_lost: None,
-                output_cut: false,
-                stdout_digest: None,
                 started_ms: self.started_ms,
                 duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
                 user_us: usage.user_us,
                 system_us: usage.system_us,
                 max_rss: usage.max_rss,
+                ..Exit::default()
             },
+            child: self,
         }
     }
 }
 
 impl Ended {
-    pub(super) fn key(&self) -> u64 {
-        self.exit.key
-    }
-
     /// Gives the outputs their names and completes the report. To be called once, when nobody writes any more.
     pub(super) fn report(&mut self, outputs: &mut Outputs) -> &Exit {
-        self.streams.trim();
-        self.exit.output_cut = self.streams.cut;
-        let settled = std::mem::take(&mut self.streams).settle(outputs);
+        let child = &mut self.child;
+        child.streams.trim();
+        self.exit.output_cut = child.streams.cut;
+        let settled = std::mem::take(&mut child.streams).settle(outputs);
         [self.exit.stdout_len, self.exit.stderr_len] = settled.lengths;
         self.exit.stdout_digest = settled.digest;
-        self.exit.output_lost = settled.lost.or_else(|| self.request.changed());
+        self.exit.output_lost = settled.lost.or_else(|| child.request.changed());
         &self.exit
     }
 }

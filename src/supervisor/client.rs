@@ -6,14 +6,13 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
-use tokio::io::unix::AsyncFd;
-use tokio::io::{Interest, Ready};
+use tokio::io::Interest;
 
-use super::adoption::hear;
+use super::adoption::receive;
 use super::concealment;
 use super::event_loop::{self, Greeting};
 use super::farewell::Secret;
-use super::identity::ProcessIdentity;
+use super::identity::{ProcessIdentity, pid_of};
 use super::platform;
 use super::posix::{self, Forked};
 use super::protocol::{Command, Event, Frames, Outgoing, encode};
@@ -125,10 +124,9 @@ impl Handle {
         identity: ProcessIdentity,
         incoming: Frames,
     ) -> io::Result<Handle> {
-        let pid = i32::try_from(identity.pid).ok().and_then(Pid::from_raw);
         Ok(Handle {
             socket,
-            pid: pid.ok_or(io::ErrorKind::InvalidInput)?,
+            pid: pid_of(identity.pid).ok_or(io::ErrorKind::InvalidInput)?,
             identity,
             farewell: None,
             incoming,
@@ -152,7 +150,7 @@ impl Handle {
         self.socket.write_all(&bytes)?;
         let mut left: BTreeSet<u64> = keys.iter().copied().collect();
         while !left.is_empty() {
-            let event = hear(&mut self.socket, &mut self.incoming, deadline)?;
+            let event = receive(&mut self.socket, &mut self.incoming, deadline)?;
             if let Event::Exited(exit) = &event {
                 left.remove(&exit.key);
             }
@@ -174,8 +172,7 @@ impl Handle {
     pub fn into_async(self) -> io::Result<Client> {
         self.socket.set_nonblocking(true)?;
         Ok(Client {
-            socket: watch(self.socket, Interest::READABLE)?,
-            room: None,
+            socket: tokio::net::UnixStream::from_std(self.socket)?,
             pid: self.pid,
             identity: self.identity,
             incoming: self.incoming,
@@ -190,10 +187,7 @@ impl Handle {
 /// supervisor holds what outlives a runner for the next one, and kills the rest.
 #[derive(Debug)]
 pub struct Client {
-    /// Watched for events only: a watch for room as well would wake the runner whenever the supervisor takes a command.
-    socket: AsyncFd<UnixStream>,
-    /// Watched for room, while the socket has none.
-    room: Option<AsyncFd<UnixStream>>,
+    socket: tokio::net::UnixStream,
     pid: Pid,
     identity: ProcessIdentity,
     incoming: Frames,
@@ -225,8 +219,8 @@ impl Client {
 
     /// Waits until everything sent is on its way. Cancel safe.
     pub async fn flush(&mut self) -> io::Result<()> {
-        while let Some(room) = self.watch_for_room()? {
-            room.writable().await?.clear_ready();
+        while !self.outgoing.is_empty() {
+            self.socket.writable().await?;
             self.write()?;
         }
         Ok(())
@@ -245,41 +239,24 @@ impl Client {
             if let Some(event) = self.incoming.next()? {
                 return Ok(event);
             }
-            self.watch_for_room()?;
-            let has_room = async {
-                match &self.room {
-                    Some(room) => room.writable().await.map(|mut room| room.clear_ready()),
-                    None => std::future::pending().await,
-                }
+            let interest = match self.outgoing.is_empty() {
+                true => Interest::READABLE,
+                false => Interest::READABLE | Interest::WRITABLE,
             };
-            tokio::select! {
-                biased;
-                readable = self.socket.readable() => {
-                    let mut readable = readable?;
-                    match readable.get_inner().read(&mut self.read_buffer) {
-                        Ok(0) => return Err(ended()),
-                        Ok(length) => {
-                            // A read that did not fill the buffer has emptied the socket; the next message wakes us.
-                            if length < self.read_buffer.len() {
-                                readable.clear_ready_matching(Ready::READABLE);
-                            }
-                            self.incoming.extend(&self.read_buffer[..length]);
-                        }
-                        Err(error) => match error.kind() {
-                            io::ErrorKind::WouldBlock => readable.clear_ready_matching(Ready::READABLE),
-                            io::ErrorKind::Interrupted => {}
-                            io::ErrorKind::ConnectionReset => return Err(ended()),
-                            _ => return Err(error),
-                        },
-                    }
-                }
-                ready = has_room => {
-                    ready?;
-                    if self.write().is_err() {
-                        // The supervisor is gone, but what it said before can still be read.
-                        self.outgoing.clear();
-                        self.room = None;
-                    }
+            let ready = self.socket.ready(interest).await?;
+            if ready.is_writable() && self.write().is_err() {
+                // The supervisor is gone, but what it said before can still be read.
+                self.outgoing.clear();
+            }
+            if ready.is_readable() {
+                match self.socket.try_read(&mut self.read_buffer) {
+                    Ok(0) => return Err(ended()),
+                    Ok(length) => self.incoming.extend(&self.read_buffer[..length]),
+                    Err(error) => match error.kind() {
+                        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
+                        io::ErrorKind::ConnectionReset => return Err(ended()),
+                        _ => return Err(error),
+                    },
                 }
             }
         }
@@ -291,7 +268,7 @@ impl Client {
     /// # Errors
     ///
     /// `UnexpectedEof` if it ended without its good-bye, `TimedOut` if it does not end, and what else breaks the
-    /// connection. Then nobody knows what is left of its children.
+    /// connection. Then it is not known what is left of its children.
     pub async fn shutdown(&mut self) -> io::Result<Vec<Event>> {
         // If it cannot be sent, the supervisor is ending already.
         let _ = self.send(&Command::Shutdown);
@@ -299,7 +276,7 @@ impl Client {
         let ended = tokio::time::timeout(SHUTDOWN_WITHIN, async {
             loop {
                 match self.recv().await {
-                    // What it may say behind that concerns nobody.
+                    // What it may say behind that does not matter.
                     Ok(Event::Farewell) => return Ok(()),
                     Ok(event) => events.push(event),
                     Err(error) => return Err(error),
@@ -315,30 +292,8 @@ impl Client {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        let mut socket = self.socket.get_ref();
-        self.outgoing.write_with(|bytes| socket.write(bytes))?;
-        if self.outgoing.is_empty() {
-            self.room = None;
-        }
-        Ok(())
+        self.outgoing.write_with(|bytes| self.socket.try_write(bytes))
     }
-
-    /// Begins to watch for room, if something waits for it. Not when it is sent: that may be outside of the loop.
-    fn watch_for_room(&mut self) -> io::Result<Option<&AsyncFd<UnixStream>>> {
-        if !self.outgoing.is_empty() && self.room.is_none() {
-            let again = self.socket.get_ref().try_clone()?;
-            self.room = Some(watch(again, Interest::WRITABLE)?);
-        }
-        Ok(self.room.as_ref())
-    }
-}
-
-/// Has the event loop watch a socket for one thing only.
-fn watch(socket: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStream>> {
-    // SAFETY: the standard library's socket owns its descriptor and gives the same one out until it is dropped, and the
-    // `AsyncFd`, which is never taken apart, drops it after it has stopped to watch.
-    let watched = unsafe { AsyncFd::register_with_interest(socket, interest) };
-    Ok(watched?)
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ unsafe fn move_environment() {
     // SAFETY: the list ends in a null and each entry is a string, as the C library keeps it.
     unsafe {
         let mut entry = environ;
-        // The block of the start of the program is one piece; what was set later lies elsewhere, and nobody is shown it.
+        // The block of the start of the program is one piece; what was set later lies elsewhere, and no reader is shown it.
         let mut next_of_block = entry.as_ref().copied().unwrap_or(std::ptr::null_mut());
         while let Some(&text) = entry.as_ref().filter(|text| !text.is_null()) {
             let length = CStr::from_ptr(text).count_bytes();
@@ -81,7 +81,7 @@ fn is_shown(variable: &CStr) -> bool {
 
 unsafe fn overwrite(text: *mut c_char, length: usize) {
     for at in 0..length {
-        // SAFETY: within the string. Volatile, for nobody reads it again.
+        // SAFETY: within the string. Volatile, for it is not read again.
         unsafe { text.add(at).write_volatile(0) };
     }
 }

@@ -5,7 +5,7 @@
 //! that is simply gone was killed: then checks and judges are killed, turns go on under their deadlines, and the supervisor
 //! waits at its door for the next runner, until the last turn has ended.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -23,7 +23,7 @@ use super::concealment;
 use super::exits::{ExitRecord, Writer};
 use super::farewell::Secret;
 use super::identity::{ProcessIdentity, SUPERVISOR_NAME, number};
-use super::orphans::{Found, Marker, Orphans, Turns};
+use super::orphans::{Marker, Orphans, Turns};
 use super::outputs::Outputs;
 use super::platform;
 use super::platform::Signals;
@@ -135,7 +135,7 @@ struct Ready {
     signalled: bool,
     readable: bool,
     closed: bool,
-    /// Somebody is at the door.
+    /// A peer has connected.
     knocked: bool,
     /// A child has answered something.
     answered: bool,
@@ -185,7 +185,7 @@ impl Supervisor {
             }
             if ready.answered {
                 let answers = self.children.values_mut().filter_map(Child::answer);
-                answers.for_each(Answer::take_in);
+                answers.for_each(Answer::read_available);
             }
             if ready.signalled {
                 self.signals.take();
@@ -230,7 +230,7 @@ impl Supervisor {
     fn say_farewell(&mut self) {
         if let Some(secret) = self.secret.take() {
             self.record(&ExitRecord::farewell(&self.identity, &secret, wall_clock_ms()));
-            self.say(&Event::Farewell);
+            self.send(&Event::Farewell);
         }
     }
 
@@ -319,7 +319,7 @@ impl Supervisor {
         }
     }
 
-    fn say(&mut self, event: &Event) {
+    fn send(&mut self, event: &Event) {
         // An event the supervisor made itself can always be encoded.
         if self.runner.is_some() && self.outgoing.push(event).is_err() {
             self.runner_gone();
@@ -327,7 +327,7 @@ impl Supervisor {
     }
 
     fn warn(&mut self, message: String) {
-        self.say(&Event::Warning { message });
+        self.send(&Event::Warning { message });
     }
 
     fn next_command(&mut self) -> Option<Command> {
@@ -364,14 +364,14 @@ impl Supervisor {
             }
             Command::KillAll => self.children.values_mut().for_each(Child::kill),
             Command::Shutdown => self.stop(),
-            Command::Ping => self.say(&Event::Alive),
+            Command::Ping => self.send(&Event::Alive),
         }
     }
 
     fn spawn(&mut self, spawn: Spawn) {
         let key = spawn.key;
         self.next_key = self.next_key.max(key.saturating_add(1));
-        let taken = self.children.contains_key(&key) || self.ended.iter().any(|ended| ended.key() == key);
+        let taken = self.children.contains_key(&key) || self.ended.iter().any(|ended| ended.child.key == key);
         let spawned = if taken {
             Err(SpawnError::refused(format!(
                 "there already is a child with the key {key}"
@@ -393,7 +393,7 @@ impl Supervisor {
                 self.by_pid.insert(child.pid, key);
                 self.children.insert(key, child);
             }
-            Err(error) => self.say(&error.event(key)),
+            Err(error) => self.send(&error.event(key)),
         }
     }
 
@@ -404,8 +404,9 @@ impl Supervisor {
         }
         self.tell_starts = None;
         for key in std::mem::take(&mut self.starting) {
-            match self.children.get_mut(&key).map(Child::spawned) {
-                Some(event) => self.say(&event),
+            let started = self.children.get_mut(&key);
+            match started.map(|child| child.ask_start_time().spawned()) {
+                Some(event) => self.send(&event),
                 // It has exited; both is told when its tree is gone.
                 None => self.starting.push(key),
             }
@@ -447,14 +448,14 @@ impl Supervisor {
         if !self.hunt.is_some_and(due) && !self.ended.iter().any(|ended| due(ended.give_up)) {
             return;
         }
-        let found = if self.alone {
-            Found::default()
+        let dying = if self.alone {
+            HashSet::new()
         } else {
             self.look_for_orphans()
         };
         self.hunt = None;
         for ended in std::mem::take(&mut self.ended) {
-            let held = found.dying.contains(&ended.key());
+            let held = dying.contains(&ended.child.key);
             if held && !due(ended.give_up) {
                 self.ended.push(ended);
                 continue;
@@ -462,15 +463,19 @@ impl Supervisor {
             if held {
                 self.warn(format!(
                     "processes of {} did not die when they were killed",
-                    ended.label
+                    ended.child.label
                 ));
             }
             self.report(ended);
         }
     }
 
-    fn look_for_orphans(&mut self) -> Found {
-        let ended: Vec<_> = self.ended.iter().map(|ended| (ended.pid, ended.key())).collect();
+    fn look_for_orphans(&mut self) -> HashSet<u64> {
+        let ended: Vec<_> = self
+            .ended
+            .iter()
+            .map(|ended| (ended.child.pid, ended.child.key))
+            .collect();
         self.orphans.hunt(&Turns {
             running: &self.by_pid,
             ended: &ended,
@@ -478,23 +483,19 @@ impl Supervisor {
     }
 
     fn report(&mut self, mut ended: Ended) {
-        let key = ended.key();
+        let key = ended.child.key;
         if let Some(at) = self.starting.iter().position(|starting| *starting == key) {
             self.starting.swap_remove(at);
-            self.say(&Event::Spawned {
-                key,
-                pid: number(ended.pid),
-                start_time: ended.start_time,
-            });
+            self.send(&ended.child.spawned());
         }
         let exit = ended.report(&mut self.outputs).clone();
         if let Some(lost) = &exit.output_lost {
-            self.warn(format!("output of {}: {lost}", ended.label));
+            self.warn(format!("output of {}: {lost}", ended.child.label));
         }
         let record = ExitRecord {
-            pid: number(ended.pid),
-            start_time: ended.start_time,
-            label: ended.label,
+            pid: number(ended.child.pid),
+            start_time: ended.child.start_time,
+            label: ended.child.label,
             boot_id: self.identity.boot_id.clone(),
             exit: exit.clone(),
             at_ms: wall_clock_ms(),
@@ -502,7 +503,7 @@ impl Supervisor {
             farewell: None,
         };
         self.record(&record);
-        self.say(&Event::Exited(exit));
+        self.send(&Event::Exited(exit));
     }
 
     fn record(&mut self, record: &ExitRecord) {
@@ -583,7 +584,7 @@ impl Supervisor {
     /// Whether there is anything that the next runner would want.
     fn holds_turns(&self) -> bool {
         self.children.values().any(Child::outlives_runner)
-            || self.ended.iter().any(|ended| ended.outlives_runner)
+            || self.ended.iter().any(|ended| ended.child.outlives_runner())
     }
 
     /// Lets the next runner in and tells it what is here.
@@ -591,19 +592,12 @@ impl Supervisor {
         let Some(runner) = self.door.as_ref().and_then(AdoptionSocket::admit) else {
             return;
         };
-        let running = self.children.values_mut().map(|child| HeldChild {
-            key: child.key,
-            pid: number(child.pid),
-            start_time: child.start_time(),
-            label: child.label.clone(),
-        });
+        let running = self
+            .children
+            .values_mut()
+            .map(|child| child.ask_start_time().held());
         let mut children: Vec<HeldChild> = running.collect();
-        children.extend(self.ended.iter().map(|ended| HeldChild {
-            key: ended.key(),
-            label: ended.label.clone(),
-            pid: number(ended.pid),
-            start_time: ended.start_time,
-        }));
+        children.extend(self.ended.iter().map(|ended| ended.child.held()));
         let holding = Holding {
             next_key: self.next_key,
             children,

@@ -15,7 +15,7 @@ use super::farewell::{self, Secret};
 use super::identity::ProcessIdentity;
 use super::outputs::open_regular;
 use super::protocol::Exit;
-use crate::store::{checked_line, open_with};
+use crate::store::{checked_line, if_there, open_with};
 
 /// One line of `exits.log`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,10 +95,8 @@ pub fn read(path: &Path) -> io::Result<ExitsLog> {
 }
 
 fn read_within(path: &Path, most: u64) -> io::Result<ExitsLog> {
-    let mut file = match open_regular(OFlags::RDONLY, path, OFlags::empty()) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExitsLog::default()),
-        Err(error) => return Err(error),
+    let Some(mut file) = if_there(open_regular(OFlags::RDONLY, path, OFlags::empty()))? else {
+        return Ok(ExitsLog::default());
     };
     let skipped = file.metadata()?.len().saturating_sub(most);
     file.seek(SeekFrom::Start(skipped))?;
@@ -119,19 +117,13 @@ fn read_within(path: &Path, most: u64) -> io::Result<ExitsLog> {
         let record = whole.map(serde_json::from_slice);
         match record {
             _ if cut => {}
-            Some(Ok(record)) => of_kind(&mut log, &record).push(record),
+            Some(Ok(record @ ExitRecord { note: Some(_), .. })) => log.notes.push(record),
+            Some(Ok(record)) => log.records.push(record),
             Some(Err(_)) if line == b"\n" => {}
             // What is left of a line that is too long counts as damage once more, which harms nobody.
             _ => log.damaged += 1,
         }
         cut &= !line.ends_with(b"\n");
-    }
-}
-
-fn of_kind<'a>(log: &'a mut ExitsLog, record: &ExitRecord) -> &'a mut Vec<ExitRecord> {
-    match record.note {
-        None => &mut log.records,
-        Some(_) => &mut log.notes,
     }
 }
 

@@ -1,14 +1,12 @@
 //! The processes that a process descends from, as `/proc` shows them.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 
 use rustix::process::Pid;
 
-use super::identity::{ProcessIdentity, number};
-use super::platform::Stat;
+use super::identity::{ProcessIdentity, number, pid_of};
+use super::platform::{Stat, environment_of, variable_in};
 
 /// A process, or one it descends from.
 pub(super) struct Forebear {
@@ -20,7 +18,7 @@ pub(super) struct Forebear {
 impl Forebear {
     fn of(pid: Pid, stat: &Stat) -> Forebear {
         // What may not be read, or is hidden, tells nothing; the other signs do.
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let environment = environment_of(pid);
         Forebear {
             pid,
             start_time: stat.start_time,
@@ -32,13 +30,9 @@ impl Forebear {
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         if self.pid == rustix::process::getpid() {
             // A process that has hidden cannot read itself there.
-            return std::env::var_os(name).map(lossy);
+            return std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         }
-        let mut variables = self.environment.split(|&byte| byte == 0);
-        variables.find_map(|variable| {
-            let value = variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
-            Some(String::from_utf8_lossy(value).into_owned())
-        })
+        variable_in(&self.environment, name)
     }
 
     /// What it calls itself.
@@ -53,18 +47,10 @@ impl Forebear {
     }
 }
 
-fn lossy(text: OsString) -> String {
-    String::from_utf8_lossy(&text.into_vec()).into_owned()
-}
-
 /// Whether a process or one it descends from is such a one. An error where there is no such process, or none that can be
 /// seen.
 pub(super) fn any_forebear(pid: u32, is_one: impl Fn(&Forebear) -> bool) -> io::Result<bool> {
-    let unseen = || io::Error::from(io::ErrorKind::NotFound);
-    let mut pid = i32::try_from(pid)
-        .ok()
-        .and_then(Pid::from_raw)
-        .ok_or_else(unseen)?;
+    let mut pid = pid_of(pid).ok_or(io::ErrorKind::NotFound)?;
     let mut stat = Stat::of(pid)?;
     loop {
         if is_one(&Forebear::of(pid, &stat)) {

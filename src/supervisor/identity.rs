@@ -1,7 +1,6 @@
 //! How a process is recognised again after a crash: its number alone may by then be a stranger's.
 
 use std::io;
-use std::time::Duration;
 
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
@@ -40,15 +39,14 @@ impl ProcessIdentity {
     }
 }
 
+/// The process id that a number is, if it is one.
+pub(super) fn pid_of(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
 /// A process id as the number it is.
 pub(super) fn number(pid: Pid) -> u32 {
     pid.as_raw_nonzero().get().unsigned_abs()
-}
-
-/// Whether the very process of `identity` still runs: boot, number and start time all match. A zombie does not run.
-/// False where the system cannot tell (all but Linux).
-pub fn alive(identity: &ProcessIdentity) -> bool {
-    platform::alive(identity)
 }
 
 /// Whether this process was started by an agent, a check or a judge of some run, however far down its tree: such a one
@@ -63,8 +61,7 @@ pub fn is_of_an_agent() -> bool {
 /// # Errors
 /// When there is no such process any more, or it is hidden: then nothing is known of it.
 pub fn is_an_agents(pid: u32) -> io::Result<bool> {
-    let marked = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    if marked.is_some_and(belonging::carries_a_mark) {
+    if pid_of(pid).is_some_and(belonging::carries_a_mark) {
         return Ok(true);
     }
     any_forebear(pid, |forebear| {
@@ -109,12 +106,6 @@ fn shares_session(supervisor: &ProcessIdentity) -> bool {
     })
 }
 
-/// A process that still lives of what these supervisors, which were killed, have started: it carries the mark of one, or a
-/// limit that may have been one. Blocks.
-pub fn something_left_of(supervisors: &[ProcessIdentity]) -> Option<u32> {
-    platform::something_left_of(supervisors)
-}
-
 /// Whether this is the boot of that name, so that process ids and start times of it mean something.
 pub fn is_this_boot(boot_id: &str) -> bool {
     platform::boot_id().is_ok_and(|current| current == boot_id)
@@ -123,56 +114,4 @@ pub fn is_this_boot(boot_id: &str) -> bool {
 /// The id of this boot of the system; empty where it has none.
 pub fn this_boot() -> String {
     platform::boot_id().unwrap_or_default()
-}
-
-/// What a running process writes to its standard output (1) or error (2), from the beginning, where that is a file: it
-/// may have no name yet. `None` where the process is gone, its output is no file, or the system cannot tell (all but
-/// Linux).
-pub fn open_output(identity: &ProcessIdentity, descriptor: std::os::fd::RawFd) -> Option<std::fs::File> {
-    platform::open_output(identity, descriptor)
-}
-
-/// Makes sure that the supervisor of a crashed run and everything below it are gone. Blocks.
-///
-/// A supervisor that still runs is asked with SIGTERM, on which it kills its children and ends; after `wait` it is killed.
-/// Then whatever carries its marker in the environment is killed too, so this also cleans up behind a supervisor that was
-/// itself killed. Nothing is signalled that is not surely part of that run.
-///
-/// On systems other than Linux this does nothing: there a supervisor ends with its runner, and nothing can be told apart.
-///
-/// # Errors
-///
-/// `PermissionDenied` if the caller is itself a child of that supervisor, `TimedOut` if processes cannot be killed, and
-/// what the system refuses.
-pub fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
-    platform::end(identity, wait)
-}
-
-/// Kills some children of a supervisor with everything below them, and leaves the supervisor and its other children alone: the
-/// processes of `leaders`, with their groups, and whatever carries the supervisor's marker and the environment variable
-/// `named`, with all that was started for the same children. Blocks. For a supervisor that cannot be spoken to; one that can
-/// is better asked.
-///
-/// On systems other than Linux this does nothing, as [`end`].
-///
-/// # Errors
-///
-/// As [`end`].
-pub fn end_some(
-    identity: &ProcessIdentity,
-    leaders: &[ProcessIdentity],
-    named: (&str, &str),
-) -> io::Result<()> {
-    platform::end_some(identity, leaders, named)
-}
-
-/// Kills the process group of a child whose supervisor is gone, if its leader is still the very process of `identity`: such a
-/// one need not carry the marker any more that [`end`] goes by, for a program may overwrite its own environment. Blocks
-/// until the leader is gone.
-///
-/// # Errors
-///
-/// `TimedOut` if it cannot be killed, and what the system refuses.
-pub fn end_group(identity: &ProcessIdentity) -> io::Result<()> {
-    platform::end_group(identity)
 }

@@ -18,11 +18,11 @@ use rustix::path::DecInt;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use super::belonging;
-use super::identity::{ProcessIdentity, number};
+use super::identity::{ProcessIdentity, number, pid_of};
 use super::orphans::Marker;
 use super::posix;
 use super::protocol::TURN_KEY_VARIABLE;
-use crate::store::no_links;
+use crate::store::{if_there, no_links};
 
 /// How long processes that were sent SIGKILL may take to be gone; more means that the kernel holds them.
 const KILL_WAIT: Duration = Duration::from_secs(2);
@@ -49,20 +49,7 @@ pub(super) fn thread_count() -> io::Result<usize> {
 
 /// The open file descriptors of this process.
 pub(super) fn open_descriptors() -> io::Result<Vec<RawFd>> {
-    numbers_in("/proc/self/fd")
-}
-
-fn numbers_in(directory: &str) -> io::Result<Vec<i32>> {
-    let mut numbers = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        numbers.extend(
-            entry?
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse::<i32>().ok()),
-        );
-    }
-    Ok(numbers)
+    posix::numbers_in("/proc/self/fd")
 }
 
 /// A random name of this boot: process ids and start times mean nothing in another one.
@@ -201,21 +188,29 @@ impl Children {
 
 fn list_by_parent(pids: &mut Vec<Pid>) -> io::Result<()> {
     let parent = rustix::process::getpid().as_raw_nonzero().get();
-    let all = numbers_in("/proc")?.into_iter().filter_map(Pid::from_raw);
+    let all = posix::numbers_in("/proc")?.into_iter().filter_map(Pid::from_raw);
     pids.extend(all.filter(|&pid| Stat::of(pid).is_ok_and(|stat| stat.parent == parent)));
     Ok(())
+}
+
+/// The environment that a process was started with; empty where it may not be read.
+pub(super) fn environment_of(pid: Pid) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}
+
+/// A variable of such an environment.
+pub(super) fn variable_in(environment: &[u8], name: &str) -> Option<String> {
+    let value = environment.split(|&byte| byte == 0).find_map(|variable| {
+        let value = variable.strip_prefix(name.as_bytes())?;
+        value.strip_prefix(b"=")
+    });
+    value.map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
 /// Reads [`TURN_KEY_VARIABLE`] of a process, as it was when it started its program. `None` where it has none, or none that
 /// this user may read: it may be dead, or about to start a program.
 pub(super) fn marker_of(pid: Pid) -> Option<String> {
-    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let value = bytes.split(|&byte| byte == 0).find_map(|variable| {
-        variable
-            .strip_prefix(TURN_KEY_VARIABLE.as_bytes())?
-            .strip_prefix(b"=")
-    });
-    value.map(|value| String::from_utf8_lossy(value).into_owned())
+    variable_in(&environment_of(pid), TURN_KEY_VARIABLE)
 }
 
 /// A path to `path`, which lies in the open `folder`, that is short enough for the address of a socket.
@@ -240,24 +235,23 @@ pub(super) fn peer(socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
     Ok((peer.uid.as_raw(), Some(number(peer.pid))))
 }
 
-fn pid_of(identity: &ProcessIdentity) -> Option<Pid> {
-    i32::try_from(identity.pid).ok().and_then(Pid::from_raw)
-}
-
-/// Whether the very process of `identity` runs. A zombie does not.
-pub(super) fn alive(identity: &ProcessIdentity) -> bool {
+/// Whether the very process of `identity` still runs: boot, number and start time all match. A zombie does not run.
+/// False where the system cannot tell (all but Linux).
+pub fn alive(identity: &ProcessIdentity) -> bool {
     let same = |pid| {
         let stat = Stat::of(pid)?;
         Ok::<_, io::Error>(!stat.dead && stat.start_time == identity.start_time)
     };
-    pid_of(identity).is_some_and(|pid| same(pid).unwrap_or(false))
+    pid_of(identity.pid).is_some_and(|pid| same(pid).unwrap_or(false))
         && boot_id().is_ok_and(|boot_id| boot_id == identity.boot_id)
 }
 
-/// What a running process writes its output to, from the beginning; `None` if that is not a file or it is gone.
-pub(super) fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File> {
+/// What a running process writes to its standard output (1) or error (2), from the beginning, where that is a file: it
+/// may have no name yet. `None` where the process is gone, its output is no file, or the system cannot tell (all but
+/// Linux).
+pub fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    let pid = pid_of(identity).filter(|_| alive(identity))?;
+    let pid = pid_of(identity.pid).filter(|_| alive(identity))?;
     let path = format!("/proc/{}/fd/{descriptor}", pid.as_raw_nonzero());
     // Never through a pipe or terminal: that would take away what somebody else shall read.
     if !fs::metadata(&path).ok()?.is_file() {
@@ -273,8 +267,19 @@ pub(super) fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Opti
     (file.metadata().ok()?.is_file() && alive(identity)).then_some(file)
 }
 
-/// Ends the supervisor of `identity` and everything that carries its marker; see [`end`](super::end).
-pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
+/// Makes sure that the supervisor of a crashed run and everything below it are gone. Blocks.
+///
+/// A supervisor that still runs is asked with SIGTERM, on which it kills its children and ends; after `wait` it is killed.
+/// Then whatever carries its marker in the environment is killed too, so this also cleans up behind a supervisor that was
+/// itself killed. Nothing is signalled that is not surely part of that run.
+///
+/// On systems other than Linux this does nothing: there a supervisor ends with its runner, and nothing can be told apart.
+///
+/// # Errors
+///
+/// `PermissionDenied` if the caller is itself a child of that supervisor, `TimedOut` if processes cannot be killed, and
+/// what the system refuses.
+pub fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
     if boot_id()? != identity.boot_id {
         return Ok(());
     }
@@ -283,7 +288,7 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
     let marked =
         |pid| key_of(pid, &marker).is_some() || (belonging::is_marked_by(pid, identity) && lives(pid));
     refuse_suicide(marked)?;
-    if let Some(supervisor) = Held::of(pid_of(identity), |_| alive(identity)) {
+    if let Some(supervisor) = Held::of(pid_of(identity.pid), |_| alive(identity)) {
         supervisor.signal(Signal::TERM)?;
         // One that was stopped hears nothing else.
         supervisor.signal(Signal::CONT)?;
@@ -297,8 +302,17 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
     kill_all(marked)
 }
 
-/// See [`end_some`](super::end_some).
-pub(super) fn end_some(
+/// Kills some children of a supervisor with everything below them, and leaves the supervisor and its other children alone: the
+/// processes of `leaders`, with their groups, and whatever carries the supervisor's marker and the environment variable
+/// `named`, with all that was started for the same children. Blocks. For a supervisor that cannot be spoken to; one that can
+/// is better asked.
+///
+/// On systems other than Linux this does nothing, as [`end`].
+///
+/// # Errors
+///
+/// As [`end`].
+pub fn end_some(
     identity: &ProcessIdentity,
     leaders: &[ProcessIdentity],
     (variable, value): (&str, &str),
@@ -307,12 +321,16 @@ pub(super) fn end_some(
         return Ok(());
     }
     let marker = Marker::of(identity);
-    let wanted = format!("{variable}={value}");
-    let is_named = |pid: &Pid| has_variable(*pid, &wanted);
+    let is_named = |pid: &Pid| variable_in(&environment_of(*pid), variable).as_deref() == Some(value);
     // The variable may be another one's further down, but the key stays.
     let mut roots = pids()?;
     roots.retain(is_named);
-    roots.extend(leaders.iter().filter(|leader| alive(leader)).filter_map(pid_of));
+    roots.extend(
+        leaders
+            .iter()
+            .filter(|leader| alive(leader))
+            .filter_map(|leader| pid_of(leader.pid)),
+    );
     let keys: HashSet<u64> = roots.into_iter().filter_map(|pid| key_of(pid, &marker)).collect();
     let marked = |pid| key_of(pid, &marker).is_some_and(|key| keys.contains(&key));
     refuse_suicide(marked)?;
@@ -325,8 +343,9 @@ fn key_of(pid: Pid, marker: &Marker) -> Option<u64> {
     marker.key_in(&marker_of(pid)?)
 }
 
-/// See [`something_left_of`](super::something_left_of).
-pub(super) fn something_left_of(supervisors: &[ProcessIdentity]) -> Option<u32> {
+/// A process that still lives of what these supervisors, which were killed, have started: it carries the mark of one, or a
+/// limit that may have been one. Blocks.
+pub fn something_left_of(supervisors: &[ProcessIdentity]) -> Option<u32> {
     if supervisors.is_empty() {
         return None;
     }
@@ -349,16 +368,8 @@ fn lives(pid: Pid) -> bool {
     Stat::of(pid).is_ok_and(|stat| !stat.dead)
 }
 
-/// Whether a process was started with a variable, given as `NAME=value`.
-fn has_variable(pid: Pid, wanted: &str) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment
-        .split(|&byte| byte == 0)
-        .any(|variable| variable == wanted.as_bytes())
-}
-
 fn pids() -> io::Result<Vec<Pid>> {
-    Ok(numbers_in("/proc")?
+    Ok(posix::numbers_in("/proc")?
         .into_iter()
         .filter_map(Pid::from_raw)
         .collect())
@@ -394,13 +405,19 @@ fn kill_all(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
     }
 }
 
-/// See [`end_group`](super::end_group).
-pub(super) fn end_group(identity: &ProcessIdentity) -> io::Result<()> {
-    let Some(leader) = Held::of(pid_of(identity), |_| alive(identity)) else {
+/// Kills the process group of a child whose supervisor is gone, if its leader is still the very process of `identity`: such a
+/// one need not carry the marker any more that [`end`] goes by, for a program may overwrite its own environment. Blocks
+/// until the leader is gone.
+///
+/// # Errors
+///
+/// `TimedOut` if it cannot be killed, and what the system refuses.
+pub fn end_group(identity: &ProcessIdentity) -> io::Result<()> {
+    let Some(leader) = Held::of(pid_of(identity.pid), |_| alive(identity)) else {
         return Ok(());
     };
     // It was there a moment ago, and a number is not given out again so soon.
-    if let Some(group) = pid_of(identity) {
+    if let Some(group) = pid_of(identity.pid) {
         let _ = kill_process_group(group, Signal::KILL);
     }
     leader.signal(Signal::KILL)?;
@@ -522,11 +539,7 @@ impl Unnamed {
         // Only renaming replaces.
         let mut beside = name.to_owned();
         beside.push(".new");
-        if let Err(error) = folder.remove(&beside)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            return Err(error);
-        }
+        if_there(folder.remove(&beside))?;
         link(&beside)?;
         folder.rename(&beside, &folder, name).inspect_err(|_| {
             // The error is what matters.

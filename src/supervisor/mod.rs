@@ -86,10 +86,8 @@ pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
 pub use client::{Client, Handle, fork};
 pub use descriptors::stdout_was_closed;
 pub use exits::{ExitRecord, ExitsLog, is_held, read as read_exits};
-pub use identity::{
-    ProcessIdentity, alive, end, end_group, end_some, is_an_agents, is_of_an_agent, is_of_the_run,
-    is_this_boot, open_output, something_left_of, this_boot,
-};
+pub use identity::{ProcessIdentity, is_an_agents, is_of_an_agent, is_of_the_run, is_this_boot, this_boot};
+pub use platform::{alive, end, end_group, end_some, open_output, something_left_of};
 pub use posix::{exit_now, is_ignored, survive_file_size_limit};
 pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Told};
 pub use resolve::resolve;

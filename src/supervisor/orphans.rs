@@ -62,13 +62,6 @@ pub(super) struct Turns<'a> {
     pub(super) ended: &'a [(Pid, u64)],
 }
 
-/// What a look for orphans found.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
-    /// Keys of ended turns of which processes are still dying, or may be.
-    pub(super) dying: HashSet<u64>,
-}
-
 /// Whose leftover a process is.
 enum Owner {
     Ended(u64),
@@ -87,9 +80,8 @@ pub(super) struct Orphans {
 
 impl Orphans {
     pub(super) fn new(marker: Marker) -> Orphans {
-        let children = platform::Children::open();
         Orphans {
-            children,
+            children: platform::Children::open(),
             pids: Vec::new(),
             marker,
         }
@@ -100,23 +92,24 @@ impl Orphans {
     }
 
     /// Kills the adopted children. Signals only children that are not reaped, so never a stranger. What dies is seen by
-    /// SIGCHLD, after which its own children are found by the next look.
-    pub(super) fn hunt(&mut self, turns: &Turns<'_>) -> Found {
-        let mut found = Found::default();
+    /// SIGCHLD, after which its own children are found by the next look. Returns the keys of ended turns of which processes
+    /// are still dying, or may be.
+    pub(super) fn hunt(&mut self, turns: &Turns<'_>) -> HashSet<u64> {
+        let mut dying = HashSet::new();
         if self.children.list(&mut self.pids).is_err() || self.pids.len() == turns.running.len() {
-            return found;
+            return dying;
         }
         for &pid in self.pids.iter().filter(|pid| !turns.running.contains_key(pid)) {
             // A refusal is only possible for a program that changed its user; it is reported as still dying.
             let dies = kill_process(pid, Signal::KILL).is_ok();
             match owner(pid, &self.marker, turns) {
-                Owner::Ended(key) => drop(found.dying.insert(key)),
-                // What was refused once is refused for ever: nobody waits for it again.
+                Owner::Ended(key) => drop(dying.insert(key)),
+                // What was refused once is refused for ever: it is not waited for again.
                 Owner::Gone if !dies => {}
-                Owner::Gone | Owner::NotTold => found.dying.extend(turns.ended.iter().map(|&(_, key)| key)),
+                Owner::Gone | Owner::NotTold => dying.extend(turns.ended.iter().map(|&(_, key)| key)),
             }
         }
-        found
+        dying
     }
 }
 

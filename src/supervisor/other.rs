@@ -32,16 +32,7 @@ pub(super) fn thread_count() -> io::Result<usize> {
 
 /// The open file descriptors of this process.
 pub(super) fn open_descriptors() -> io::Result<Vec<RawFd>> {
-    let mut open = Vec::new();
-    for entry in fs::read_dir("/dev/fd")? {
-        open.extend(
-            entry?
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse::<RawFd>().ok()),
-        );
-    }
-    Ok(open)
+    posix::numbers_in("/dev/fd")
 }
 
 pub(super) fn boot_id() -> io::Result<String> {
@@ -191,15 +182,21 @@ pub(super) fn peer(_socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub(super) fn alive(_identity: &ProcessIdentity) -> bool {
+/// Cannot be told.
+pub fn alive(_identity: &ProcessIdentity) -> bool {
     false
 }
 
-pub(super) fn open_output(_identity: &ProcessIdentity, _descriptor: RawFd) -> Option<fs::File> {
+/// Cannot be told.
+pub fn open_output(_identity: &ProcessIdentity, _descriptor: RawFd) -> Option<fs::File> {
     None
 }
 
-pub(super) fn end(_identity: &ProcessIdentity, _wait: Duration) -> io::Result<()> {
+/// A supervisor ends with its runner.
+///
+/// # Errors
+/// Never.
+pub fn end(_identity: &ProcessIdentity, _wait: Duration) -> io::Result<()> {
     Ok(())
 }
 
@@ -211,11 +208,16 @@ pub(super) fn is_at_terminal(_pid: Pid) -> bool {
     false
 }
 
-pub(super) fn something_left_of(_supervisors: &[ProcessIdentity]) -> Option<u32> {
+/// Cannot be told.
+pub fn something_left_of(_supervisors: &[ProcessIdentity]) -> Option<u32> {
     None
 }
 
-pub(super) fn end_some(
+/// A supervisor ends with its runner.
+///
+/// # Errors
+/// Never.
+pub fn end_some(
     _identity: &ProcessIdentity,
     _leaders: &[ProcessIdentity],
     _named: (&str, &str),
@@ -223,6 +225,10 @@ pub(super) fn end_some(
     Ok(())
 }
 
-pub(super) fn end_group(_identity: &ProcessIdentity) -> io::Result<()> {
+/// A supervisor ends with its runner.
+///
+/// # Errors
+/// Never.
+pub fn end_group(_identity: &ProcessIdentity) -> io::Result<()> {
     Ok(())
 }

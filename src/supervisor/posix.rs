@@ -43,7 +43,7 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Points 0, 1 and 2 to `/dev/null` and closes everything else but `keep`, so that nobody waits for the end of a pipe
+/// Points 0, 1 and 2 to `/dev/null` and closes everything else but `keep`, so that no process waits for the end of a pipe
 /// or a lock that only the supervisor still holds.
 pub(super) fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>) -> io::Result<()> {
     let null = File::options()
@@ -68,6 +68,16 @@ pub(super) fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>
 /// Moves the socket out of 0, 1 and 2, in case the runner was started with these closed.
 pub(super) fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(&descriptor, 3).map_err(io::Error::from)
+}
+
+/// The names in a folder that are numbers.
+pub(super) fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
+    let mut numbers = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        numbers.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
+    }
+    Ok(numbers)
 }
 
 extern "C" fn do_nothing(_signal: libc::c_int) {}
@@ -195,7 +205,7 @@ fn checked(result: libc::c_int) -> io::Result<()> {
 
 /// Whether nobody has `file` open but through this very descriptor: no other process, and not this one once more.
 ///
-/// The system grants a write lease exactly then. It is given back at once; where there are no leases, nobody is sure.
+/// The system grants a write lease exactly then. It is given back at once; where there are no leases, that is not known.
 #[cfg(target_os = "linux")]
 pub(super) fn sole_owner(file: &File) -> bool {
     let lease = |kind: libc::c_int| {

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-use rustix::process::Pid;
 
-use crate::store::no_links;
+use crate::store::{if_there, no_links};
 
 use super::belonging;
-use super::identity::is_an_agents;
+use super::identity::{is_an_agents, pid_of};
 use super::platform;
+use super::posix;
 
 /// How many may have connected before they are let in.
 const PEERS_WAITING: i32 = 128;
@@ -77,10 +77,7 @@ impl SocketAddress {
     /// # Errors
     /// Whatever the file system says.
     pub fn remove(&self) -> io::Result<()> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        if_there(fs::remove_file(&self.path)).map(drop)
     }
 }
 
@@ -124,11 +121,9 @@ pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), Refusal> {
 /// [`Refusal`]
 pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(), Refusal> {
     // From here on it is the same process, or none: its number cannot become another's without our seeing it end.
-    let held = belonging::hold_peer(socket);
+    let held = posix::peer_descriptor(socket.as_fd());
     may_speak(uid, pid)?;
-    let number = pid
-        .and_then(|pid| i32::try_from(pid).ok())
-        .and_then(Pid::from_raw);
+    let number = pid.and_then(pid_of);
     let here = number.map_or(Ok(true), belonging::lives_here);
     match here {
         Ok(true) => {}
@@ -150,6 +145,5 @@ pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(),
 
 /// Whether a process is in the foreground of a terminal that controls it (all but Linux: not known, so not).
 pub fn is_at_terminal(pid: u32) -> bool {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    pid.is_some_and(platform::is_at_terminal)
+    pid_of(pid).is_some_and(platform::is_at_terminal)
 }

@@ -20,10 +20,10 @@ fn call() -> Call {
     }
 }
 
-fn asked(change: impl FnOnce(&mut ModelRequest)) -> Asked {
+fn asked(change: impl FnOnce(&mut ModelRequest)) -> Question {
     let mut request = request();
     change(&mut request);
-    Asked::of(
+    Question::of(
         &endpoint_of(Adapter::Openai, "http://h/v1"),
         &request,
         &Dialogue::default(),
@@ -91,7 +91,7 @@ fn a_failure_is_given_back_without_its_pause() {
 #[test]
 fn another_question_gets_nothing_and_is_told_what_differs() {
     let (_folder, cassette) = recorded(&reply("SCORE: 80"));
-    let refused = |call: &Call, number, asked: &Asked| {
+    let refused = |call: &Call, number, asked: &Question| {
         let error = cassette.get(call, number, asked).unwrap_err();
         assert_eq!(
             (error.class, error.retry_after),
@@ -174,7 +174,7 @@ fn what_tools_gave_is_part_of_the_question() {
             }],
             ..Dialogue::default()
         };
-        Asked::of(
+        Question::of(
             &endpoint_of(Adapter::Openai, "http://h/v1"),
             &request(),
             &dialogue,

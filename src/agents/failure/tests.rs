@@ -59,10 +59,12 @@ fn answers_are_classed_by_status_then_code_then_text() {
 }
 
 #[test]
-fn broken_connections_may_be_tried_again_and_impossible_requests_not() {
-    assert_eq!(classify_transport(Transport::TimedOut), Timeout);
-    assert!(classify_transport(Transport::Broken).request_retried());
-    assert!(!classify_transport(Transport::NotSent).request_retried());
+fn a_request_that_cannot_be_made_is_not_tried_again() {
+    let client = crate::agents::endpoint::http_client(&reqwest::Url::parse("http://host").unwrap()).unwrap();
+    let impossible = client.get("no address").build().unwrap_err();
+    let (class, message) = of_transport("host", impossible);
+    assert!(!class.request_retried());
+    assert!(message.starts_with("host: "), "{message}");
 }
 
 /// Each line as an adapter or provider writes it. What a row is about stands in its text.

@@ -7,7 +7,7 @@ use serde_json::{Deserializer, Value};
 
 use crate::domain::FailureClass;
 
-use super::{ErrorAnswer, classify_answer, classify_error_object, reset};
+use super::{classify_error_object, classify_status, reset};
 
 /// Lines from the end that are looked at.
 const LINES: usize = 20;
@@ -311,13 +311,7 @@ fn of_line(line: &str, declared: &[&str]) -> FailureClass {
     ) {
         return by_words;
     }
-    let statuses = statuses(line).map(|status| {
-        classify_answer(&ErrorAnswer {
-            status,
-            codes: &[],
-            message: "",
-        })
-    });
+    let statuses = statuses(line).map(classify_status);
     // What no retry can help with weighs most.
     let weight = |class: &FailureClass| match class {
         FailureClass::ProviderSpendLimit => 4,

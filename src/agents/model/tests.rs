@@ -47,7 +47,7 @@ pub(in crate::agents) fn request() -> ModelRequest {
 
 fn body_of(base_url: &str, request: &ModelRequest) -> Value {
     let endpoint = endpoint(base_url);
-    endpoint.protocol.body(
+    (endpoint.protocol.body)(
         &endpoint.model,
         endpoint.is_own_service(),
         request,

@@ -116,7 +116,10 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("work.txt"), "the work").unwrap();
         Self {
-            toolbox: Toolbox::new(folder.path(), &FOR_REVIEWERS).unwrap(),
+            toolbox: Toolbox::new(
+                crate::agents::tools::confined::Confined::open(folder.path()).unwrap(),
+                &FOR_REVIEWERS,
+            ),
             folder,
             ledger: Mutex::default(),
             set_aside: Mutex::default(),
@@ -126,7 +129,7 @@ impl Bench {
     }
 }
 
-impl Workbench for Bench {
+impl ToolHost for Bench {
     fn specs(&self) -> Vec<ToolSpec> {
         self.toolbox.specs()
     }
@@ -164,19 +167,19 @@ impl Workbench for Bench {
     }
 }
 
-async fn talk(adapter: Adapter, provider: &Provider, bench: &Bench) -> Result<Conversation, Broken> {
-    talk_of(adapter, provider, bench, &request()).await
+async fn talk(adapter: Adapter, provider: &Provider, host: &Bench) -> Result<Conversation, Broken> {
+    talk_of(adapter, provider, host, &request()).await
 }
 
 async fn talk_of(
     adapter: Adapter,
     provider: &Provider,
-    bench: &Bench,
+    host: &Bench,
     request: &ModelRequest,
 ) -> Result<Conversation, Broken> {
     let endpoint = endpoint_of(adapter, &provider.server.uri());
     let line = endpoint.line().unwrap();
-    converse(&line, &endpoint, request, Limits::REVIEWER, bench).await
+    converse(&line, &endpoint, request, Limits::REVIEWER, host).await
 }
 
 #[tokio::test]
@@ -187,8 +190,8 @@ async fn a_model_looks_and_then_replies_in_every_protocol() {
             ("read", json!({"path": "../x"})),
         ];
         let provider = provider(vec![wants(adapter, &read), says(adapter, "SCORE: 72")]).await;
-        let bench = Bench::new("");
-        let conversation = talk(adapter, &provider, &bench).await.unwrap();
+        let host = Bench::new("");
+        let conversation = talk(adapter, &provider, &host).await.unwrap();
         assert_eq!(conversation.reply.text, "SCORE: 72", "{adapter:?}");
         assert_eq!((conversation.spent.requests, conversation.spent.calls), (2, 2));
         let usage = conversation.reply.usage;
@@ -197,7 +200,7 @@ async fn a_model_looks_and_then_replies_in_every_protocol() {
             (Some(10), Some(4)),
             "{adapter:?}"
         );
-        let ledger = bench.ledger.lock().unwrap();
+        let ledger = host.ledger.lock().unwrap();
         assert_eq!(ledger.len(), 2);
         assert_eq!(
             (ledger[0].failed, ledger[0].bytes, ledger[1].failed),
@@ -224,14 +227,14 @@ async fn a_model_looks_and_then_replies_in_every_protocol() {
 async fn a_model_that_never_stops_looking_must_reply() {
     for adapter in all() {
         let provider = provider(vec![wants(adapter, &[("list", json!({}))])]).await;
-        let bench = Bench::new("");
-        let conversation = talk(adapter, &provider, &bench).await.unwrap();
+        let host = Bench::new("");
+        let conversation = talk(adapter, &provider, &host).await.unwrap();
         // It said nothing even then: that is an empty reply, which nobody takes for a verdict.
         assert_eq!(conversation.reply.text, "", "{adapter:?}");
         // Denied once, it must reply.
         assert_eq!(conversation.spent.requests as usize, Limits::REVIEWER.rounds + 2);
         assert!(conversation.used_up, "{adapter:?}");
-        let ledger = bench.ledger.lock().unwrap();
+        let ledger = host.ledger.lock().unwrap();
         let made = ledger.iter().filter(|record| !record.failed).count();
         assert_eq!((made, ledger.len()), (Limits::REVIEWER.rounds, made + 1));
         let asked = provider.asked.lock().unwrap();
@@ -266,10 +269,10 @@ async fn the_calls_of_a_reply_that_was_cut_short_are_not_made() {
     let mut cut = wants(adapter, &[("list", json!({}))]);
     cut["choices"][0]["finish_reason"] = json!("length");
     let provider = provider(vec![cut, says(adapter, "done")]).await;
-    let bench = Bench::new("");
-    let conversation = talk(adapter, &provider, &bench).await.unwrap();
+    let host = Bench::new("");
+    let conversation = talk(adapter, &provider, &host).await.unwrap();
     assert!(!conversation.used_up);
-    let ledger = bench.ledger.lock().unwrap();
+    let ledger = host.ledger.lock().unwrap();
     let why = ledger[0].why.as_deref().unwrap();
     assert!(why.contains("cut short"), "{why}");
     let asked = provider.asked.lock().unwrap();
@@ -287,12 +290,12 @@ async fn what_a_model_says_is_bounded_like_what_it_is_given() {
     let name = "n".repeat(100_000);
     let read = || wants(adapter, &[("read", huge.clone()), (&name, json!({}))]);
     let provider = provider(vec![read(), read(), read(), says(adapter, "done")]).await;
-    let bench = Bench::new("");
-    let conversation = talk(adapter, &provider, &bench).await.unwrap();
+    let host = Bench::new("");
+    let conversation = talk(adapter, &provider, &host).await.unwrap();
     assert!(conversation.used_up);
     // The second one is over it, and then it must reply.
     assert_eq!(provider.asked.lock().unwrap().len(), 3);
-    let ledger = bench.ledger.lock().unwrap();
+    let ledger = host.ledger.lock().unwrap();
     for record in ledger.iter() {
         assert!(serde_json::to_string(record).unwrap().len() < 1_000, "{record:?}");
     }
@@ -303,9 +306,9 @@ async fn too_many_calls_at_once_are_answered_but_not_made() {
     let many: Vec<_> = (0..60).map(|_| ("read", json!({"path": "work.txt"}))).collect();
     let adapter = Adapter::Openai;
     let provider = provider(vec![wants(adapter, &many), says(adapter, "done")]).await;
-    let bench = Bench::new("");
-    let conversation = talk(adapter, &provider, &bench).await.unwrap();
-    let ledger = bench.ledger.lock().unwrap();
+    let host = Bench::new("");
+    let conversation = talk(adapter, &provider, &host).await.unwrap();
+    let ledger = host.ledger.lock().unwrap();
     let made = ledger.iter().filter(|record| !record.failed).count();
     assert_eq!((ledger.len(), made), (60, Limits::REVIEWER.calls));
     assert_eq!(conversation.reply.text, "done");
@@ -324,8 +327,8 @@ async fn a_failed_request_ends_the_conversation_with_its_class() {
         ..request()
     };
     let line = endpoint.line().unwrap();
-    let bench = Bench::new("");
-    let broken = converse(&line, &endpoint, &asked, Limits::REVIEWER, &bench)
+    let host = Bench::new("");
+    let broken = converse(&line, &endpoint, &asked, Limits::REVIEWER, &host)
         .await
         .unwrap_err();
     assert_eq!(broken.error.class, FailureClass::ProviderTransient);
@@ -339,15 +342,15 @@ async fn a_later_request_is_made_again_within_its_bounds() {
     let read = || ok(wants(adapter, &[("read", json!({"path": "work.txt"}))]));
     let busy = |status: u16| ResponseTemplate::new(status).insert_header("retry-after-ms", "1");
     let provider = failing(vec![read(), busy(503), busy(429), ok(says(adapter, "fine"))]).await;
-    let bench = Bench::new("");
-    let conversation = talk(adapter, &provider, &bench).await.unwrap();
+    let host = Bench::new("");
+    let conversation = talk(adapter, &provider, &host).await.unwrap();
     assert_eq!(conversation.reply.text, "fine");
     // What was done until then is not done twice, and what was refused used nothing but a request.
     assert_eq!(
         (conversation.spent.requests, conversation.spent.unanswered),
         (2, 2)
     );
-    assert_eq!(bench.ledger.lock().unwrap().len(), 1);
+    assert_eq!(host.ledger.lock().unwrap().len(), 1);
     assert_eq!(conversation.reply.usage.input_tokens, Some(10));
     for (status, requests) in [(503, 5), (401, 2)] {
         let provider = failing(vec![read(), busy(status)]).await;
@@ -368,12 +371,12 @@ async fn a_reply_without_its_form_is_asked_for_once_more_by_schema() {
     for adapter in all() {
         let read = wants(adapter, &[("read", json!({"path": "work.txt"}))]);
         let provider = provider(vec![read, says(adapter, "hm"), says(adapter, "{}")]).await;
-        let bench = Bench::new("{}");
-        let conversation = talk_of(adapter, &provider, &bench, &asked).await.unwrap();
+        let host = Bench::new("{}");
+        let conversation = talk_of(adapter, &provider, &host, &asked).await.unwrap();
         assert_eq!(conversation.reply.text, "{}", "{adapter:?}");
         assert!(!conversation.used_up, "{adapter:?}");
         // What it said first is kept.
-        assert_eq!(*bench.set_aside.lock().unwrap(), ["hm"], "{adapter:?}");
+        assert_eq!(*host.set_aside.lock().unwrap(), ["hm"], "{adapter:?}");
         let asked = provider.asked.lock().unwrap();
         assert_eq!(asked.len(), 3, "{adapter:?}");
         let has_schema = |body: &Value| match adapter {
@@ -436,11 +439,11 @@ async fn hooks_come_around_each_request_and_each_call() {
         says(Adapter::Openai, "It is good."),
     ])
     .await;
-    let bench = Bench::new("");
-    std::fs::write(bench.folder.path().join("bell.txt"), "a bell: \u{7}!").unwrap();
-    talk(Adapter::Openai, &provider, &bench).await.unwrap();
+    let host = Bench::new("");
+    std::fs::write(host.folder.path().join("bell.txt"), "a bell: \u{7}!").unwrap();
+    talk(Adapter::Openai, &provider, &host).await.unwrap();
     assert_eq!(
-        *bench.hooks.lock().unwrap(),
+        *host.hooks.lock().unwrap(),
         [
             "after model",
             "around read",

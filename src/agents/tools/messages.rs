@@ -1,4 +1,4 @@
-//! The voice of an agent as tools: what a process says through files of its turn, a model says by calls (semantics,
+//! Messages of an agent as tools: what a process says through files of its turn, a model says by calls (semantics,
 //! section 17).
 
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use super::{ToolError, arguments};
 
 /// What a model says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum AgentMessage {
     /// It asks.
     Ask(String),
     /// It hands down a sub-task.
@@ -80,13 +80,13 @@ pub fn specs() -> Vec<ToolSpec> {
 ///
 /// # Errors
 /// Why it cannot be understood, for the model.
-pub fn said(call: &ToolCall) -> Option<Result<Said, ToolError>> {
-    let words = |of: fn(String) -> Said| arguments::<Words>(call).map(|words| of(words.text));
+pub fn message_of(call: &ToolCall) -> Option<Result<AgentMessage, ToolError>> {
+    let words = |of: fn(String) -> AgentMessage| arguments::<Words>(call).map(|words| of(words.text));
     Some(match call.name.as_str() {
-        "ask" => words(Said::Ask),
-        "progress" => words(Said::Progress),
-        "result" => words(Said::Result),
-        "delegate" if call.arguments.is_object() => Ok(Said::Delegate(call.arguments.clone())),
+        "ask" => words(AgentMessage::Ask),
+        "progress" => words(AgentMessage::Progress),
+        "result" => words(AgentMessage::Result),
+        "delegate" if call.arguments.is_object() => Ok(AgentMessage::Delegate(call.arguments.clone())),
         "delegate" => Err(ToolError::NoObject),
         _ => return None,
     })

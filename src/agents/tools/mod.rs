@@ -15,7 +15,6 @@ pub mod messages;
 pub mod run;
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -134,34 +133,28 @@ pub struct Toolbox {
     tools: Vec<Tool>,
 }
 
+/// A call with its arguments.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ListArguments {
-    #[serde(default = "here")]
-    path: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadArguments {
-    path: String,
-    #[serde(default)]
-    offset: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SearchArguments {
-    pattern: String,
-    #[serde(default = "here")]
-    path: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WriteArguments {
-    path: String,
-    content: String,
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+enum Request {
+    List {
+        #[serde(default = "here")]
+        path: String,
+    },
+    Read {
+        path: String,
+        #[serde(default)]
+        offset: u64,
+    },
+    Search {
+        pattern: String,
+        #[serde(default = "here")]
+        path: String,
+    },
+    Write {
+        path: String,
+        content: String,
+    },
 }
 
 fn here() -> String {
@@ -170,31 +163,10 @@ fn here() -> String {
 
 impl Toolbox {
     /// Tools over a folder.
-    ///
-    /// # Errors
-    /// When the folder cannot be opened.
-    pub fn new(folder: &Path, tools: &[Tool]) -> std::io::Result<Self> {
-        Ok(Self {
-            folder: Confined::open(folder)?,
+    pub fn new(folder: Confined, tools: &[Tool]) -> Self {
+        Self {
+            folder,
             tools: tools.to_vec(),
-        })
-    }
-
-    /// The same, with one folder that is not shown, whatever its name is.
-    #[must_use]
-    pub fn hiding(self, folder: &Path) -> Self {
-        Self {
-            folder: self.folder.hiding(folder),
-            ..self
-        }
-    }
-
-    /// The same, with absolute paths that may not be written.
-    #[must_use]
-    pub fn guarding(self, is_guarded: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
-        Self {
-            folder: self.folder.guarding(is_guarded),
-            ..self
         }
     }
 
@@ -216,36 +188,35 @@ impl Toolbox {
     /// # Errors
     /// Why not, for the model.
     pub fn check(&self, call: &ToolCall) -> Result<(), ToolError> {
-        match self.tool(call)? {
-            Tool::List => arguments::<ListArguments>(call).map(drop),
-            Tool::Read => arguments::<ReadArguments>(call).map(drop),
-            Tool::Search => arguments::<SearchArguments>(call).map(drop),
-            Tool::Write => {
-                let arguments = arguments::<WriteArguments>(call)?;
-                Ok(self.folder.check_write(&arguments.path)?)
-            }
+        match self.request(call)? {
+            Request::Write { path, .. } => Ok(self.folder.check_write(&path)?),
+            _ => Ok(()),
         }
     }
 
-    fn tool(&self, call: &ToolCall) -> Result<&Tool, ToolError> {
-        let tool = self.tools.iter().find(|tool| tool.name() == call.name);
-        tool.ok_or_else(|| {
-            let names: Vec<_> = self.tools.iter().map(|tool| tool.name()).collect();
-            ToolError::Unknown(call.name.clone(), names.join(", "))
-        })
+    fn request(&self, call: &ToolCall) -> Result<Request, ToolError> {
+        let names: Vec<_> = self.tools.iter().map(|tool| tool.name()).collect();
+        if !names.contains(&call.name.as_str()) {
+            return Err(ToolError::Unknown(call.name.clone(), names.join(", ")));
+        }
+        if !call.arguments.is_object() {
+            return Err(ToolError::NoObject);
+        }
+        let named = json!({ call.name.as_str(): call.arguments });
+        serde_json::from_value(named).map_err(ToolError::Arguments)
     }
 
     fn attempt(&self, call: &ToolCall) -> Result<String, ToolError> {
-        match self.tool(call)? {
-            Tool::List => self.list(&arguments::<ListArguments>(call)?),
-            Tool::Read => self.read(&arguments::<ReadArguments>(call)?),
-            Tool::Search => self.search(&arguments::<SearchArguments>(call)?),
-            Tool::Write => self.write(&arguments::<WriteArguments>(call)?),
+        match self.request(call)? {
+            Request::List { path } => self.list(&path),
+            Request::Read { path, offset } => self.read(&path, offset),
+            Request::Search { pattern, path } => self.search(&pattern, &path),
+            Request::Write { path, content } => self.write(&path, &content),
         }
     }
 
-    fn list(&self, arguments: &ListArguments) -> Result<String, ToolError> {
-        let found = self.folder.list(&arguments.path, MOST_ENTRIES)?;
+    fn list(&self, path: &str) -> Result<String, ToolError> {
+        let found = self.folder.list(path, MOST_ENTRIES)?;
         let mut lines: Vec<String> = found
             .entries
             .iter()
@@ -266,28 +237,26 @@ impl Toolbox {
         Ok(lines.join("\n"))
     }
 
-    fn read(&self, arguments: &ReadArguments) -> Result<String, ToolError> {
+    fn read(&self, path: &str, offset: u64) -> Result<String, ToolError> {
         use std::io::{Seek, SeekFrom};
-        let mut file = self.folder.read(&arguments.path)?;
-        let failed = |error: std::io::Error| ToolError::Unreadable(arguments.path.clone(), error);
+        let mut file = self.folder.read(path)?;
+        let failed = |error: std::io::Error| ToolError::Unreadable(path.to_owned(), error);
         let size = file.metadata().map_err(failed)?.len();
-        file.seek(SeekFrom::Start(arguments.offset)).map_err(failed)?;
+        file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         let (bytes, more) = read_at_most(file, MOST_READ).map_err(failed)?;
         if is_binary(&bytes) {
-            return Err(ToolError::Binary(arguments.path.clone(), size));
+            return Err(ToolError::Binary(path.to_owned(), size));
         }
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         if more {
-            let next = arguments.offset + bytes.len() as u64;
+            let next = offset + bytes.len() as u64;
             text.push_str(&format!("\n[cut: {size} bytes in all; go on with offset {next}]"));
         }
         Ok(text)
     }
 
-    fn search(&self, arguments: &SearchArguments) -> Result<String, ToolError> {
-        let pattern = RegexBuilder::new(&arguments.pattern)
-            .size_limit(PATTERN_SIZE)
-            .build();
+    fn search(&self, pattern: &str, path: &str) -> Result<String, ToolError> {
+        let pattern = RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build();
         let pattern = pattern.map_err(ToolError::Pattern)?;
         let mut search = Search {
             pattern,
@@ -298,9 +267,9 @@ impl Toolbox {
             is_cut: false,
             missed: Missed::default(),
         };
-        let path = match arguments.path.trim_end_matches('/') {
+        let path = match path.trim_end_matches('/') {
             // An absolute one is refused below.
-            "" if arguments.path.is_empty() => ".",
+            "" if path.is_empty() => ".",
             "" => "/",
             path => path,
         };
@@ -312,16 +281,12 @@ impl Toolbox {
         Ok(search.told())
     }
 
-    fn write(&self, arguments: &WriteArguments) -> Result<String, ToolError> {
-        if arguments.content.len() > MOST_WRITTEN {
+    fn write(&self, path: &str, content: &str) -> Result<String, ToolError> {
+        if content.len() > MOST_WRITTEN {
             return Err(ToolError::TooMuch);
         }
-        self.folder.write(&arguments.path, arguments.content.as_bytes())?;
-        Ok(format!(
-            "{} bytes written to '{}'",
-            arguments.content.len(),
-            arguments.path
-        ))
+        self.folder.write(path, content.as_bytes())?;
+        Ok(format!("{} bytes written to '{path}'", content.len()))
     }
 }
 
@@ -549,7 +514,7 @@ mod tests {
 
     fn ask(folder: &tempfile::TempDir, name: &str, arguments: Value) -> ToolResult {
         let all = [Tool::List, Tool::Read, Tool::Search, Tool::Write];
-        let toolbox = Toolbox::new(folder.path(), &all).unwrap();
+        let toolbox = Toolbox::new(Confined::open(folder.path()).unwrap(), &all);
         toolbox.call(&ToolCall {
             id: "1".to_owned(),
             name: name.to_owned(),
@@ -675,7 +640,7 @@ mod tests {
     #[test]
     fn a_reviewer_cannot_write() {
         let folder = folder();
-        let toolbox = Toolbox::new(folder.path(), &FOR_REVIEWERS).unwrap();
+        let toolbox = Toolbox::new(Confined::open(folder.path()).unwrap(), &FOR_REVIEWERS);
         let result = toolbox.call(&ToolCall {
             id: String::new(),
             name: "write".to_owned(),

@@ -21,7 +21,7 @@ const MOST_WORDS: usize = 1_000;
 
 /// A command that a model wants to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ToolCommand {
     /// Program and arguments; a bare program is looked for in PATH.
     pub argv: Vec<String>,
     /// How long it may take.
@@ -58,7 +58,7 @@ pub fn spec() -> ToolSpec {
 ///
 /// # Errors
 /// Why it cannot be run, for the model.
-pub fn wanted(call: &ToolCall) -> Result<Wanted, ToolError> {
+pub fn command_of(call: &ToolCall) -> Result<ToolCommand, ToolError> {
     let RunArguments {
         argv,
         shell,
@@ -80,7 +80,7 @@ pub fn wanted(call: &ToolCall) -> Result<Wanted, ToolError> {
         return refused(format!("this command is refused: {why}"));
     }
     let timeout = timeout_seconds.map_or(DEFAULT_TIMEOUT, |seconds| Millis(seconds.saturating_mul(1000)));
-    Ok(Wanted { argv, timeout })
+    Ok(ToolCommand { argv, timeout })
 }
 
 fn refused<T>(why: impl Into<Cow<'static, str>>) -> Result<T, ToolError> {
@@ -93,8 +93,8 @@ mod tests {
 
     use super::*;
 
-    fn read(arguments: Value) -> Result<Wanted, ToolError> {
-        wanted(&ToolCall {
+    fn read(arguments: Value) -> Result<ToolCommand, ToolError> {
+        command_of(&ToolCall {
             id: String::new(),
             name: RUN.to_owned(),
             arguments,

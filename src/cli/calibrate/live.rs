@@ -27,7 +27,7 @@ use crate::executor::error::WorkError;
 use crate::judging::calibration::{Collector, Shown, shown};
 use crate::mission::model::Adapter;
 use crate::mission::{Plan, Source, compile};
-use crate::runtime::{AskedAs, EnvironmentProblem, Jury, Piece, Said};
+use crate::runtime::{AskedAs, EnvironmentProblem, Judges, Piece, ReviewerReply};
 
 use super::kept::{Kept, judges, replies_mut, reply_of, take_over, unusable};
 use super::{Calibrate, bad_row, panels_of};
@@ -97,7 +97,7 @@ fn not_to_be_had(problems: &[EnvironmentProblem]) -> Failure {
 }
 
 /// What nobody has answered yet: who is asked about what, and where the reply belongs.
-fn open_questions(jury: &Jury, rows: &[Row], asked: &mut [AskedRow]) -> (Vec<(usize, Piece)>, Vec<Place>) {
+fn open_questions(jury: &Judges, rows: &[Row], asked: &mut [AskedRow]) -> (Vec<(usize, Piece)>, Vec<Place>) {
     let mut questions = Vec::new();
     let mut places = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -133,7 +133,7 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
     let names: Vec<String> = reviewers.iter().map(|(_, name)| name.clone()).collect();
     refuse_what_will_fail(arguments, &rows, &names)?;
     let ids: Vec<AgentId> = reviewers.iter().map(|(id, _)| *id).collect();
-    let jury = Jury::of(&plan, &ids, &folder).map_err(|problems| not_to_be_had(&problems))?;
+    let jury = Judges::of(&plan, &ids, &folder).map_err(|problems| not_to_be_had(&problems))?;
     refuse_other_judges(&jury, &rows, &names, record)?;
     let mut asked: Vec<AskedRow> = names
         .iter()
@@ -216,7 +216,7 @@ fn refuse_what_will_fail(arguments: &Calibrate, rows: &[Row], reviewers: &[Strin
 
 /// An agent that was changed is another judge. Its old replies are not its own, and they are not thrown away either.
 fn refuse_other_judges(
-    jury: &Jury,
+    jury: &Judges,
     rows: &[Row],
     reviewers: &[String],
     record: &Path,
@@ -259,7 +259,7 @@ struct Heard<'a> {
 
 impl Heard<'_> {
     /// The row with the reply, to be kept.
-    fn take(&mut self, number: usize, said: Result<Said, WorkError>) -> Option<String> {
+    fn take(&mut self, number: usize, said: Result<ReviewerReply, WorkError>) -> Option<String> {
         self.done += 1;
         let place = self.places.get(number)?;
         let asked = self.asked.get_mut(place.juror)?;

@@ -11,8 +11,8 @@ use crate::judging::parser::Quoted;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::Reply;
 use crate::runtime::commands::request;
+use crate::runtime::effects::{Message, Sender};
 use crate::runtime::reply;
-use crate::runtime::world::{Message, Sender};
 use crate::store::{AskFile, SpoolName};
 use crate::supervisor::Told;
 
@@ -27,7 +27,7 @@ impl Call {
     ) -> Result<CommandRequest, Box<Fact>> {
         let (job, judgement) = self.job(agent).map_err(|why| Box::new(self.failed(why)))?;
         if let Some(handed_over) = self.handed_over() {
-            // After the loop has ended nobody wants to know.
+            // After the loop has ended it is of no use.
             let _ = sender.send(Message::Fact(handed_over));
         }
         let id = self.id;

@@ -10,17 +10,17 @@ use crate::engine::{Event, GateEvent, RunEvent, StageReport, State, TaskEvent};
 
 use crate::executor::error::WorkError;
 
-use super::Standing;
+use super::Comparison;
 
-pub(super) fn standing<T>(
+pub(super) fn compare_with<T>(
     derived: &Result<T, WorkError>,
     difference: impl FnOnce(&T) -> Option<&'static str>,
-) -> Standing {
+) -> Comparison {
     match derived {
-        Err(why) => Standing::Lost(why.to_string()),
+        Err(why) => Comparison::Lost(why.to_string()),
         Ok(derived) => match difference(derived) {
-            None => Standing::Equal,
-            Some(what) => Standing::Differs(what.to_owned()),
+            None => Comparison::Equal,
+            Some(what) => Comparison::Differs(what.to_owned()),
         },
     }
 }

@@ -27,15 +27,15 @@ use crate::supervisor::{self, Command};
 use crate::test_clock::scaled;
 
 use super::adopt::{Adopted, Left};
-use super::agent_backends::{Programs, Toolless};
+use super::agent_backends::{AgentBackends, AgentsWithoutTools};
 use super::agent_messages::Progress;
 use super::error::RunError;
 use super::guard::{Begun, Guard};
 use super::message_folders::MessageFolders;
 use super::middleware;
 use super::protection::{Protection, Seen};
-use super::stall_detector::Silences;
-use super::upstream::{Remembered, Said};
+use super::stall_detector::StallDetector;
+use super::upstream::{Remembered, UpstreamOutputs};
 use super::watch::{Before, Frozen, frozen};
 use super::worker_prompt;
 
@@ -63,7 +63,7 @@ pub(super) enum Message {
         /// The turn.
         turn: TurnId,
         /// What was read.
-        said: Said,
+        said: UpstreamOutputs,
     },
     /// An audit has looked at the files.
     AuditLooked {
@@ -85,9 +85,9 @@ pub(super) struct Ready {
 pub(super) type Sender = mpsc::UnboundedSender<Message>;
 
 /// Everything outside of the loop.
-pub(super) struct World {
+pub(super) struct Executor {
     pub(super) folder: RunFolder,
-    pub(super) programs: Programs,
+    pub(super) programs: AgentBackends,
     pub(super) sender: Sender,
     /// Commands at work.
     pub(super) runner: Runner,
@@ -95,7 +95,7 @@ pub(super) struct World {
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
     /// Agents that are not offered tools any more.
-    pub(super) toolless: Toolless,
+    pub(super) without_tools: AgentsWithoutTools,
     /// What must not change while the session lives.
     pub(super) protection: Arc<Protection>,
     /// What parts of judging at work are held against.
@@ -109,7 +109,7 @@ pub(super) struct World {
     pub(super) frozen: Vec<Frozen>,
     pub(super) progress: Progress,
     /// Turns at work whose agents may fall silent.
-    pub(super) silences: Silences,
+    pub(super) stalls: StallDetector,
     background: Vec<AbortHandle>,
     /// Deliveries of notifications.
     pub(super) deliveries: Vec<AbortHandle>,
@@ -132,11 +132,11 @@ pub(super) struct World {
     pub(super) stopping: bool,
 }
 
-impl World {
+impl Executor {
     pub fn new(
         folder: RunFolder,
         supervisor: supervisor::Client,
-        programs: Programs,
+        programs: AgentBackends,
         sender: Sender,
         commands: Commands,
     ) -> Self {
@@ -153,9 +153,9 @@ impl World {
             runner: Runner::default(),
             processes: BTreeMap::new(),
             model_turns: HashMap::new(),
-            toolless: Toolless::default(),
+            without_tools: AgentsWithoutTools::default(),
             progress: Progress::default(),
-            silences: Silences::default(),
+            stalls: StallDetector::default(),
             background: Vec::new(),
             deliveries: Vec::new(),
             commands,
@@ -212,7 +212,12 @@ impl World {
     }
 
     /// Composes and writes the prompt of a turn of what it quotes. Not synced: after a power loss the turn is lost with it and starts with a new one.
-    pub fn write_prompt(&mut self, state: &State, turn: TurnId, said: &Said) -> Result<Prompt, RunError> {
+    pub fn write_prompt(
+        &mut self,
+        state: &State,
+        turn: TurnId,
+        said: &UpstreamOutputs,
+    ) -> Result<Prompt, RunError> {
         if !state.gets_prompt(turn.task) {
             return Ok(Prompt {
                 turn,
@@ -292,7 +297,7 @@ impl World {
         match effect {
             effect @ Effect::Ask { .. } => self.ask(state, effect),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
-            Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
+            Effect::NoteFiles { turn, starts, shared } => self.snapshot_files(state, turn, starts, shared),
             Effect::Audit { number } => self.audit(state, number),
             Effect::Job { turn, job } => return self.run_job(state, turn, job),
             Effect::KillTurn { turn, idle } => return self.kill_turn(state, turn, idle),
@@ -327,8 +332,17 @@ impl World {
 
     /// Hands an input to the loop.
     pub(super) fn post(&self, input: Fact) {
-        // The loop holds the receiver as long as it lives; after it nobody wants to know.
+        // The loop holds the receiver as long as it lives; after it this is of no use.
         let _ = self.sender.send(Message::Fact(input));
+    }
+
+    /// Does something on a thread that may wait for the disk, and hands what comes of it to the loop.
+    pub(super) fn aside(&self, work: impl FnOnce() -> Message + Send + 'static) {
+        let sender = self.sender.clone();
+        tokio::task::spawn_blocking(move || {
+            // After the loop has ended nothing is taken.
+            let _ = sender.send(work());
+        });
     }
 
     /// Runs blocking work on the pool; its input reaches the loop.
