@@ -9,8 +9,8 @@ use crate::engine::Mark;
 use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
+use crate::report::documents::reviews::share;
 use crate::report::events::payload::{Payload, facts, findings_of, scores};
-use crate::report::reviews::share;
 
 use super::{Exploder, Named};
 
