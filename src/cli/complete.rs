@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::domain::{OutcomeClass, RunId, WaitingReason};
 use crate::engine::State;
 use crate::mission::{self, Code, FileKind, field_doc, json_schema};
-use crate::report::asked::asked;
+use crate::report::documents::asked;
 use crate::report::view::RunView;
 use crate::report::{sanitize, words};
 use crate::runtime::{newest, operator_key, recover};
@@ -172,7 +172,10 @@ impl Asked {
         let question = WaitingReason::Question.as_str();
         asked(&state, &view)
             .filter(|asked| !only_questions || asked.reason == question)
-            .map(|asked| Offer::new(&asked.id, &format!("{}: {}", asked.title, asked.message)))
+            .filter_map(|asked| {
+                let words = format!("{}: {}", asked.title(), asked.message);
+                Some(Offer::new(asked.id.as_deref()?, &words))
+            })
             .collect()
     }
 

@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use clap::Args;
-use serde_json::{Value, json};
 
-use crate::domain::{GateId, Millis, OutcomeClass, Points, RunId};
+use crate::domain::{GateId, Millis, OutcomeClass, RunId};
 use crate::engine::{Command, CommandResult, GateStanding, State, gate_view};
 use crate::mission::{Part, suggestion};
-use crate::report::gate::human;
+use crate::report::documents::GateDocument;
 use crate::store::RunFolder;
 
 use super::confirm::confirm;
@@ -83,31 +82,17 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
     if arguments.wait {
         state = wait(&run, state, &gates, arguments.timeout)?;
     }
+    let document = GateDocument::of(run.id(), &state, &gates);
     if screen.is_json() {
-        let rows: Vec<Value> = gates.iter().map(|id| document(&state, *id)).collect();
-        screen.document(&json!({
-            "schema": "quorum.gate/v1",
-            "runId": run.id().as_str(),
-            "gates": rows,
-            "warnings": state.notes,
-        }));
+        screen.document(&document);
     } else {
-        for id in &gates {
-            let gate = gate_view(&state, *id);
-            let name = &state.plan.gate(*id).name;
-            screen.result(&human(
-                name,
-                gate.standing.as_str(),
-                gate.reason.as_deref(),
-                &screen.out(),
-            ));
+        for gate in &document.gates {
+            screen.result(&gate.human(&screen.out()));
         }
     }
     // The worst of them: a failure weighs more than a gate that is not there yet.
-    let found: Vec<OutcomeClass> = gates
-        .iter()
-        .map(|id| class(gate_view(&state, *id).standing))
-        .collect();
+    let gates = document.gates.iter();
+    let found: Vec<OutcomeClass> = gates.map(|gate| class(gate.state)).collect();
     let worst = OutcomeClass::BY_PRECEDENCE
         .into_iter()
         .find(|class| found.contains(class));
@@ -185,14 +170,4 @@ fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
 fn no_gates() -> Failure {
     Failure::usage(anyhow!("this run's mission has no gates"))
         .help("`quorum schema mission qualityGates` documents how to write one")
-}
-
-fn document(state: &State, id: GateId) -> Value {
-    let gate = gate_view(state, id);
-    json!({
-        "name": state.plan.gate(id).name,
-        "state": gate.standing.as_str(),
-        "avgScore": gate.avg.map(Points::score_f64),
-        "reason": gate.reason,
-    })
 }

@@ -1,7 +1,7 @@
 //! A run as a row of a list.
 
 use crate::domain::Timestamp;
-use crate::report::json::Standing;
+use crate::report::documents::Standing;
 use crate::report::runs::RunRow;
 use crate::runtime::{Left, RecoverError, operator_key, origin, recover};
 use crate::store::{RunFolder, StateFolder};

@@ -128,6 +128,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::report::documents::Halves;
 use failure::Failure;
 use reference::USUAL;
 use screen::Screen;
@@ -417,9 +418,9 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Answer(arguments) => answer::answer_question(&arguments, screen),
         Action::Agent(arguments) => agent_commands::agent(&arguments.command, screen),
         Action::OfAgents(command) => agent_commands::agent(&command, screen),
-        Action::Inbox(arguments) => inbox::inbox(&arguments, screen),
-        Action::Approvals(arguments) => inbox::approvals(&arguments, screen),
-        Action::Requests(arguments) => inbox::requests(&arguments, screen),
+        Action::Inbox(arguments) => inbox::inbox(&arguments, Halves::Both, screen),
+        Action::Approvals(arguments) => inbox::inbox(&arguments, Halves::Approvals, screen),
+        Action::Requests(arguments) => inbox::inbox(&arguments, Halves::Requests, screen),
         Action::Request(arguments) => request::request(&arguments, screen),
         Action::Dlq(arguments) => dlq::dlq(&arguments, screen),
         Action::Cancel(arguments) => cancel::cancel(&arguments, screen),

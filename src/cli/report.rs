@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use crate::domain::RunId;
-use crate::report::json::{Standing, write_run};
+use crate::report::documents::{RunDocument, Standing};
 use crate::report::markdown::markdown;
 
 use super::args::Json;
@@ -87,19 +87,15 @@ pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
     let recovered = open_run(&run, |state, record| view.take(state, record))?;
     let view = view.into_view(&recovered.state);
     let (state, outcome) = (&recovered.state, view.outcome.as_ref());
-    let reported = reports.write(&run, state, &view, outcome, screen);
+    let document = RunDocument::of_session(state, &view, outcome);
+    let reported = reports.write(&run, &document, screen);
     if screen.is_json() {
-        let mut bytes = Vec::new();
-        write_run(
-            &mut bytes,
-            state,
-            &view,
-            Standing::of(state, has_writer(&folder, &run)),
-        )
-        .map_err(Failure::internal)?;
+        let standing = Standing::of(state, has_writer(&folder, &run));
+        let document = RunDocument::of(state, &view, standing, outcome);
+        let bytes = document.to_bytes().map_err(Failure::internal)?;
         screen.result(&String::from_utf8_lossy(&bytes));
     } else if targets.is_empty() {
-        screen.result(&markdown(state, &view, outcome, usize::MAX));
+        screen.result(&markdown(&document, usize::MAX));
     }
     Ok(exit_code(0, reported))
 }

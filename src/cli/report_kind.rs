@@ -7,13 +7,10 @@ use std::str::FromStr;
 use anyhow::anyhow;
 use clap::ValueEnum;
 
-use crate::engine::{Outcome, State};
-use crate::report::history::Histories;
-use crate::report::html::{Told, html, told_in_full};
-use crate::report::json::{Standing, write_run};
+use crate::report::documents::RunDocument;
+use crate::report::html::{Told, histories, html};
 use crate::report::junit::junit;
 use crate::report::markdown::markdown;
-use crate::report::view::RunView;
 use crate::runtime::{VerifiedFiles, recover};
 use crate::store::{RunFolder, SpoolName};
 
@@ -82,25 +79,12 @@ impl ReportKind {
     ///
     /// # Errors
     /// Where the journal cannot be read again, or the format refuses what it holds.
-    pub fn render(
-        self,
-        run: &RunFolder,
-        state: &State,
-        view: &RunView,
-        outcome: Option<&Outcome>,
-    ) -> io::Result<Vec<u8>> {
+    pub fn render(self, folder: &RunFolder, run: &RunDocument<'_>) -> io::Result<Vec<u8>> {
         match self {
-            Self::Html => page(run, state, view, outcome),
-            Self::Junit => {
-                let text = junit(state, view, outcome).map_err(io::Error::other)?;
-                Ok(text.into_bytes())
-            }
-            Self::Markdown => Ok(markdown(state, view, outcome, usize::MAX).into_bytes()),
-            Self::Json => {
-                let mut bytes = Vec::new();
-                write_run(&mut bytes, state, view, Standing::of(state, false))?;
-                Ok(bytes)
-            }
+            Self::Html => page(folder, run),
+            Self::Junit => Ok(junit(run).map_err(io::Error::other)?.into_bytes()),
+            Self::Markdown => Ok(markdown(run, usize::MAX).into_bytes()),
+            Self::Json => run.to_bytes(),
         }
     }
 }
@@ -137,23 +121,21 @@ impl FromStr for ReportTarget {
 }
 
 /// The HTML page. What was said in every attempt is in the journal only, so it is read once more.
-fn page(run: &RunFolder, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<Vec<u8>> {
-    let mut histories = Histories::of(told_in_full(state, view), view.seq);
+fn page(folder: &RunFolder, run: &RunDocument<'_>) -> io::Result<Vec<u8>> {
+    let mut histories = histories(run);
     let mut vouched = VerifiedFiles::default();
-    recover(run, |_, record| {
-        record.events.iter().for_each(|event| vouched.take(run, event));
+    recover(folder, |_, record| {
+        record.events.iter().for_each(|event| vouched.take(folder, event));
         histories.take(record.seq, record.at, &record.events)
     })
     .map_err(io::Error::other)?;
     // What workers wrote is quoted; what they were told is in the mission, and replies are shown as they were read.
     let quoted = |name: &SpoolName| {
         let by_worker = matches!(name, SpoolName::Out(_) | SpoolName::Err(_) | SpoolName::Result(_));
-        by_worker.then(|| file_view(run, name, &vouched)).flatten()
+        by_worker.then(|| file_view(folder, name, &vouched)).flatten()
     };
     let told = Told {
-        state,
-        view,
-        outcome,
+        run,
         histories: &histories,
         files: &quoted,
     };

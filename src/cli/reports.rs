@@ -12,11 +12,10 @@ use std::rc::Rc;
 use anyhow::anyhow;
 
 use crate::domain::OutcomeClass;
-use crate::engine::{self, Outcome, State};
+use crate::engine::{self, Outcome};
 use crate::report::annotations::annotations;
-use crate::report::json::{Standing, write_run};
+use crate::report::documents::RunDocument;
 use crate::report::markdown::markdown;
-use crate::report::view::RunView;
 use crate::runtime::{Ending, RecoverError, recover};
 use crate::store::RunFolder;
 
@@ -107,17 +106,10 @@ impl Reports {
     }
 
     /// Writes all of them. `false` if one that was asked for could not be written, which is said.
-    pub fn write(
-        &self,
-        run: &RunFolder,
-        state: &State,
-        view: &RunView,
-        outcome: Option<&Outcome>,
-        screen: &Screen,
-    ) -> bool {
+    pub fn write(&self, run: &RunFolder, document: &RunDocument<'_>, screen: &Screen) -> bool {
         let mut all = true;
         for target in &self.targets {
-            let rendered = target.kind.render(run, state, view, outcome);
+            let rendered = target.kind.render(run, document);
             let written = rendered.and_then(|bytes| {
                 if target.is_stdout() {
                     screen.result(&String::from_utf8_lossy(&bytes));
@@ -134,7 +126,7 @@ impl Reports {
             }
         }
         if let Some(path) = &self.summary
-            && let Err(error) = append_summary(path, state, view, outcome)
+            && let Err(error) = append_summary(path, document)
         {
             all = false;
             screen.error(&format!(
@@ -144,7 +136,7 @@ impl Reports {
         }
         if self.annotate {
             // GitHub reads both streams; stdout may be one document.
-            screen.error(&annotations(state, view));
+            screen.error(&annotations(document));
         }
         all
     }
@@ -159,9 +151,10 @@ impl Reports {
     ) -> u8 {
         let view = view.take().into_view(&ending.state);
         let outcome = engine::outcome(&ending.state);
-        screen.report(&ending.state, &view);
+        let document = RunDocument::of_session(&ending.state, &view, Some(&outcome));
+        screen.report(&document);
         // Last, so that a report that could not be written is the last thing that is said.
-        let reported = self.write(run, &ending.state, &view, Some(&outcome), screen);
+        let reported = self.write(run, &document, screen);
         exit_code(ending.ended.outcome.exit_code(), reported)
     }
 
@@ -188,18 +181,20 @@ impl Reports {
         };
         let state = &recovered.state;
         let view = view.into_view(state);
+        let document = RunDocument::of_session(state, &view, Some(&outcome));
         let failure = if screen.is_json() {
-            let mut document = Vec::new();
-            let written = write_run(&mut document, state, &view, Standing::of(state, false));
-            match written.and_then(|()| Ok(serde_json::from_slice(&document)?)) {
+            match document
+                .to_bytes()
+                .and_then(|bytes| Ok(serde_json::from_slice(&bytes)?))
+            {
                 Ok(document) => failure.with_run(document),
                 Err(_) => failure,
             }
         } else {
-            screen.broke_off(state, &view, &outcome);
+            screen.report(&document);
             failure
         };
-        self.write(run, state, &view, Some(&outcome), screen);
+        self.write(run, &document, screen);
         failure
     }
 }
@@ -213,9 +208,9 @@ pub fn exit_code(code: u8, reported: bool) -> u8 {
 }
 
 /// One write at the end of the file: other steps' words stay.
-fn append_summary(path: &Path, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<()> {
+fn append_summary(path: &Path, run: &RunDocument<'_>) -> io::Result<()> {
     let mut file = open_stream(OpenOptions::new().append(true).create(true), path)?;
     let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let text = markdown(state, view, outcome, SUMMARY_BYTES.saturating_sub(taken));
+    let text = markdown(run, SUMMARY_BYTES.saturating_sub(taken));
     write_stream(&mut file, text.as_bytes())
 }

@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args};
 
 use crate::domain::{FailureMode, RunId, Status, TaskId, Timestamp, is_same_name};
 use crate::engine::{self, Fact, State};
+use crate::report::documents::RunDocument;
 use crate::runtime::{ApplyError, Recovered, adopt, apply_offline, missing_files, state_base, supervisors};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 use crate::supervisor;
@@ -126,8 +127,9 @@ fn over(
     ));
     let view = view.into_view(state);
     let outcome = crate::engine::outcome(state);
-    let reported = reports.write(run, state, &view, Some(&outcome), screen);
-    screen.report(state, &view);
+    let document = RunDocument::of_session(state, &view, Some(&outcome));
+    let reported = reports.write(run, &document, screen);
+    screen.report(&document);
     Ok(exit_code(outcome.class.exit_code(), reported))
 }
 

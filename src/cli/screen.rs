@@ -12,10 +12,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{OutcomeClass, Timestamp};
-use crate::engine::{Event, Outcome, ProcessRef, State, outcome};
+use crate::engine::{Event, ProcessRef, State};
 use crate::mission;
+use crate::report::documents::RunDocument;
 use crate::report::escape_json;
-use crate::report::json::{Standing, write_run};
 use crate::report::progress::{self, Details};
 use crate::report::status::StatusPage;
 use crate::report::style::{self, ColorChoice, Style};
@@ -154,7 +154,8 @@ impl Observer for ViewObserver {
     fn on_end(&mut self, _: &State) {}
     fn page(&self, state: &State) -> Option<Value> {
         let view = self.0.borrow();
-        serde_json::to_value(StatusPage::of(state, view.0.as_ref()?)).ok()
+        let run = RunDocument::of_session(state, view.0.as_ref()?, None);
+        serde_json::to_value(StatusPage::of(&run)).ok()
     }
 }
 
@@ -223,8 +224,8 @@ impl Screen {
     }
 
     /// Writes the document of a run to stdout.
-    pub fn run(&self, state: &State, view: &RunView, standing: Standing) {
-        self.print(|out| write_run(at_terminal(out), state, view, standing));
+    pub fn run(&self, run: &RunDocument<'_>) {
+        self.print(|out| run.write(at_terminal(out)));
     }
 
     /// Writes to stdout, all of it, at once. A disk that took only a part of it is told, and remembered.
@@ -341,17 +342,12 @@ impl Screen {
     }
 
     /// Prints what a run is now: the final block, or the document.
-    pub fn report(&self, state: &State, view: &RunView) {
+    pub fn report(&self, run: &RunDocument<'_>) {
         if self.is_json() {
-            self.run(state, view, Standing::of(state, false));
+            self.run(run);
         } else {
-            self.result(&summary::summary(state, view, &outcome(state), &self.out()));
+            self.result(&summary::summary(run, &self.out()));
         }
-    }
-
-    /// Prints the final block of a session that broke off: what was durable.
-    pub fn broke_off(&self, state: &State, view: &RunView, outcome: &Outcome) {
-        self.result(&summary::summary(state, view, outcome, &self.out()));
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::domain::RunId;
-use crate::report::json::Standing;
+use crate::report::documents::Standing;
 use crate::report::show::{TaskDocument, human};
 use crate::store::SpoolName;
 

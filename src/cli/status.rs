@@ -7,7 +7,7 @@ use serde_json::from_value;
 
 use crate::domain::{RunId, Timestamp};
 use crate::engine::outcome;
-use crate::report::json::Standing;
+use crate::report::documents::{RunDocument, Standing};
 use crate::report::status::{self as table, StatusPage};
 use crate::runtime::{Recovered, told_by_snapshot};
 use crate::store::{RunFolder, StateFolder};
@@ -104,17 +104,12 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> 
     let mut view = view.into_view(&recovered.state);
     let standing = Standing::of(&recovered.state, has_writer(folder, run));
     view.at_work = at_work(&recovered.left(), standing);
+    let document = RunDocument::of(&recovered.state, &view, standing, view.outcome.as_ref());
     if screen.is_json() {
-        screen.run(&recovered.state, &view, standing);
+        screen.run(&document);
     } else {
         let lines = if again { lines_of_stdout() } else { None };
-        let mut text = table::status_within(
-            &recovered.state,
-            &view,
-            (standing, Timestamp::now()),
-            &screen.out(),
-            lines,
-        );
+        let mut text = table::status_within(&document, Timestamp::now(), &screen.out(), lines);
         if again {
             text = table::frame(&text, &screen.out());
         }

@@ -1,7 +1,7 @@
 //! Who works on a run now: a session, or agents that outlived one.
 
 use crate::domain::TaskId;
-use crate::report::json::Standing;
+use crate::report::documents::Standing;
 use crate::runtime::Left;
 use crate::store::{Lock, RunFolder, StateFolder};
 

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
 use crate::domain::{GateId, Points};
 use crate::mission::Part;
 
@@ -10,7 +12,8 @@ use super::decide::evaluate_gate;
 use super::state::State;
 
 /// Where a gate stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum GateStanding {
     /// The run does not evaluate it: `--only` or the verdict of a verification left its tasks out.
     NotTaken,

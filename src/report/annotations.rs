@@ -1,38 +1,30 @@
 //! What GitHub shows beside a job: a few annotations, the worst first. GitHub keeps ten of a kind, so the last one
 //! counts the rest instead of letting it vanish.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::engine::{GateStanding, State, gate_view};
-
-use super::rank::{Rank, reason, worst_first};
-use super::summary::left_out;
-use super::view::RunView;
+use super::documents::RunDocument;
+use super::rank::{Rank, reason};
 
 /// Annotations of one kind that GitHub shows.
 const MOST: usize = 10;
 
 /// The workflow commands, one a line.
 #[must_use]
-pub fn annotations(state: &State, view: &RunView) -> String {
+pub fn annotations(run: &RunDocument<'_>) -> String {
     let (mut errors, mut warnings, mut notices) = (Vec::new(), Vec::new(), Vec::new());
-    for id in state.plan.gate_ids() {
-        let gate = gate_view(state, id);
-        if gate.standing == GateStanding::Failed {
-            let name = &state.plan.gate(id).name;
-            let why = gate.reason.map_or_else(|| "failed".to_owned(), Cow::into_owned);
-            errors.push((format!("gate {name}"), why));
-        }
+    for gate in run.failed_gates() {
+        let why = gate.reason.as_deref().unwrap_or("failed").to_owned();
+        errors.push((format!("gate {}", gate.name), why));
     }
-    if let (Some(points), Some(bar)) = (state.threshold_failed, state.plan.rules.quality_threshold) {
+    if let (Some(points), Some(bar)) = (run.mission_score.missed_with, run.mission_score.bar) {
         errors.push(("mission score".to_owned(), format!("{points} < {bar}")));
     }
-    if let Some(words) = left_out(state) {
+    if let Some(words) = run.counts.left_out() {
         notices.push(("quorum".to_owned(), words));
     }
-    for (rank, id) in worst_first(state, view) {
-        let list = match rank {
+    for task in run.tasks.worst_first() {
+        let list = match task.rank {
             Rank::Failed | Rank::Cascaded | Rank::Indeterminate => &mut errors,
             Rank::BelowBar | Rank::Waiting => &mut warnings,
             Rank::Unreviewed => &mut notices,
@@ -43,10 +35,7 @@ pub fn annotations(state: &State, view: &RunView) -> String {
             | Rank::NotTaken
             | Rank::NotSelected => continue,
         };
-        list.push((
-            state.plan.task(id).title.to_string(),
-            reason(state, view, rank, id),
-        ));
+        list.push((task.title.to_owned(), reason(&task)));
     }
     let mut text = String::new();
     for (kind, list) in [("error", errors), ("warning", warnings), ("notice", notices)] {

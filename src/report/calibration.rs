@@ -11,7 +11,7 @@ use crate::judging::calibration::{
 use crate::mission::model::Consensus;
 
 use super::style::{Role, Screen};
-use super::text::{sanitize, width};
+use super::text::{columns, sanitize};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.calibration/v1";
@@ -355,14 +355,7 @@ fn cells(name: &str, row: Option<&Row>, numbers: &Numbers, nothing: &str) -> [St
 }
 
 fn write_table(text: &mut String, lines: &[[String; 10]], screen: &Screen) {
-    let widest = |column: usize| lines.iter().map(|cells| width(&cells[column])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..HEADS.len()).map(widest).collect();
-    for (index, cells) in lines.iter().enumerate() {
-        let mut line = String::new();
-        for (cell, widest) in cells.iter().zip(&widths) {
-            let _ = write!(line, "{cell}{}", " ".repeat(widest - width(cell) + 2));
-        }
-        let line = line.trim_end();
+    for (index, line) in columns(lines).iter().enumerate() {
         let _ = match index {
             0 => writeln!(text, "{}", screen.style.paint(Role::Dim, line)),
             _ => writeln!(text, "{line}"),

@@ -45,12 +45,7 @@ pub fn letter(letter: &DeadLetter, screen: &Screen) -> String {
     lines.extend(letter.next_retry.map(|at| ("next try", at.to_rfc3339())));
     lines.extend(letter.note.as_deref().map(|note| ("reason", text(note))));
     lines.push(("args", text(&letter.args.to_string())));
-    let line = |(name, value): (&str, String)| {
-        let name = screen.style.paint(Role::Strong, format!("{name:11}"));
-        format!("{name}  {value}\n")
-    };
-    let lines: String = lines.into_iter().map(line).collect();
-    screen.wrap(&lines)
+    screen.fields(lines)
 }
 
 fn role(letter: &DeadLetter) -> Role {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::domain::{Severity, Status, TaskId};
 use crate::engine::State;
 
+use super::documents::{TaskRow, Tasks};
 use super::text::{first_line, sanitize, sanitize_line};
 use super::view::{FindingView, RunView, SeverityCounts};
 
@@ -25,7 +26,7 @@ pub(super) struct FindingRow<'a> {
     name: Option<&'a str>,
     /// `null` for what quorum itself saw.
     reviewer: Option<&'a str>,
-    severity: &'static str,
+    severity: Severity,
     description: &'a str,
     evidence: Option<&'a str>,
     suggested_fix: Option<&'a str>,
@@ -36,60 +37,57 @@ pub(super) struct FindingRow<'a> {
 impl<'a> FindingRow<'a> {
     /// The findings of a task's current, or last, attempt, in the order of the stages.
     pub fn all(state: &'a State, view: &'a RunView, id: TaskId) -> Vec<Self> {
-        let row = |found: &'a FindingView| Self {
+        let found = view.task(id).found().iter();
+        found.map(|found| Self::of(state, found)).collect()
+    }
+
+    fn of(state: &'a State, found: &'a FindingView) -> Self {
+        let agent = found.reviewer.map(|id| &*state.plan.agent(id).name);
+        Self {
             stage: found.stage.as_str(),
             name: found.name.as_deref(),
-            reviewer: reviewer(state, found),
-            severity: found.finding.severity.as_str(),
+            reviewer: found.person.as_deref().or(agent),
+            severity: found.finding.severity,
             description: &found.finding.description,
             evidence: found.finding.evidence.as_deref(),
             suggested_fix: found.finding.suggested_fix.as_deref(),
             open: found.finding.open,
-        };
-        view.task(id).found().iter().map(row).collect()
+        }
     }
-}
 
-fn reviewer<'a>(state: &'a State, found: &'a FindingView) -> Option<&'a str> {
-    let agent = found.reviewer.map(|id| &*state.plan.agent(id).name);
-    found.person.as_deref().or(agent)
-}
+    /// `[high] A password is committed (alice)`, on one line. Of an output only what says of what it is.
+    pub fn line(&self) -> String {
+        self.words(first_line(self.description))
+    }
 
-/// `[high] A password is committed (alice)`, on one line. Of an output only what says of what it is.
-pub(super) fn line(state: &State, found: &FindingView) -> String {
-    said(state, found, first_line(&found.finding.description))
-}
+    /// The same with all of an output, on one line.
+    pub fn whole(&self) -> String {
+        self.words(self.description)
+    }
 
-/// The same with all of an output, on one line.
-pub(super) fn whole(state: &State, found: &FindingView) -> String {
-    said(state, found, &found.finding.description)
-}
-
-fn said(state: &State, found: &FindingView, description: &str) -> String {
-    let severity = found.finding.severity.as_str();
-    let open = if found.finding.open { ", still open" } else { "" };
-    let said = sanitize(description);
-    match reviewer(state, found) {
-        Some(who) => format!("[{severity}{open}] {said} ({})", sanitize(who)),
-        None => format!("[{severity}{open}] {said}"),
+    fn words(&self, description: &str) -> String {
+        let severity = self.severity.as_str();
+        let open = if self.open { ", still open" } else { "" };
+        let said = sanitize(description);
+        match self.reviewer {
+            Some(who) => format!("[{severity}{open}] {said} ({})", sanitize(who)),
+            None => format!("[{severity}{open}] {said}"),
+        }
     }
 }
 
 /// What was found in a task, the most severe first: at most [`SHOWN`], each with the last lines
 /// of its output, and a line that counts the rest. What the task's
 /// failure says already is left out.
-pub(super) fn top_lines(state: &State, view: &RunView, id: TaskId) -> Vec<String> {
-    let seen = view.task(id);
-    let failure = seen.failure.as_deref().map(|failure| failure.message.as_str());
-    let found = seen.found().iter();
-    let mut found: Vec<&FindingView> = found
-        .filter(|found| failure != Some(&*found.finding.description))
-        .collect();
-    found.sort_by_key(|found| std::cmp::Reverse(found.finding.severity));
+pub(super) fn top_lines(task: &TaskRow<'_>) -> Vec<String> {
+    let failure = task.failure.as_ref().map(|failure| failure.message);
+    let found = task.findings.iter();
+    let mut found: Vec<_> = found.filter(|found| failure != Some(found.description)).collect();
+    found.sort_by_key(|found| std::cmp::Reverse(found.severity));
     let mut lines = Vec::new();
     for found in found.iter().take(SHOWN) {
-        lines.push(line(state, found));
-        lines.extend(output(found));
+        lines.push(found.line());
+        lines.extend(output(found.description));
     }
     if found.len() > SHOWN {
         lines.push(format!(
@@ -101,9 +99,9 @@ pub(super) fn top_lines(state: &State, view: &RunView, id: TaskId) -> Vec<String
 }
 
 /// The last lines of what a check printed, each marked as such.
-fn output(found: &FindingView) -> Vec<String> {
+fn output(description: &str) -> Vec<String> {
     const LINES: usize = 5;
-    let output = found.finding.description.lines().skip(1);
+    let output = description.lines().skip(1);
     let output: Vec<&str> = output.filter(|line| !line.trim().is_empty()).collect();
     let last = &output[output.len().saturating_sub(LINES)..];
     last.iter()
@@ -111,14 +109,16 @@ fn output(found: &FindingView) -> Vec<String> {
         .collect()
 }
 
-/// What accepted work carries: how many findings of each severity, and every critical and high one.
+/// What accepted work carries: how many findings of each severity, and every critical and high one with the title of
+/// its task.
 pub(super) struct Accepted<'a> {
     pub counts: SeverityCounts,
-    pub severe: Vec<(TaskId, &'a FindingView)>,
+    pub severe: Vec<(&'a str, FindingRow<'a>)>,
 }
 
 impl<'a> Accepted<'a> {
-    pub fn of(state: &State, view: &'a RunView) -> Self {
+    pub fn of(tasks: Tasks<'a>) -> Self {
+        let Tasks { state, view, .. } = tasks;
         let mut accepted = Self {
             counts: SeverityCounts::default(),
             severe: Vec::new(),
@@ -133,7 +133,8 @@ impl<'a> Accepted<'a> {
                 accepted.counts.add(found.finding.severity);
             }
             if found.finding.severity >= Severity::High {
-                accepted.severe.push((id, found));
+                let title = &state.plan.task(id).title;
+                accepted.severe.push((title, FindingRow::of(state, found)));
             }
         }
         accepted

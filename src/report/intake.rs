@@ -89,12 +89,7 @@ pub fn one(request: &Request, screen: &Screen) -> String {
         );
         lines.push(("", what));
     }
-    let line = |(name, value): (&str, String)| {
-        let name = screen.style.paint(Role::Strong, format!("{name:11}"));
-        format!("{name}  {value}\n")
-    };
-    let lines: String = lines.into_iter().map(line).collect();
-    screen.wrap(&lines)
+    screen.fields(lines)
 }
 
 fn role(request: &Request) -> Role {

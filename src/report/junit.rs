@@ -16,36 +16,34 @@ use std::time::Duration;
 use chrono::DateTime;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
-use crate::domain::{Cause, FailureClass, FailureMode, OutcomeClass, QualityFlag, TaskId, Timestamp};
-use crate::engine::{GateStanding, Outcome, State, gate_view};
+use crate::domain::{Cause, FailureClass, OutcomeClass, QualityFlag, Timestamp};
+use crate::engine::GateStanding;
 
-use super::findings;
-use super::rank::{Rank, rank, reason};
+use super::documents::{AttemptRow, RunDocument, TaskRow};
+use super::rank::{Rank, reason};
 use super::stages::{remarks, stage_words};
 use super::summary::outcome_words;
 use super::text::criteria_words;
-use super::view::{AttemptView, RunView};
 
-/// The document. `outcome` is what the last session ended with; `None` while one goes on, or after a crash.
+/// The XML of a run.
 ///
 /// # Errors
 /// When it cannot be serialised.
-pub fn junit(state: &State, view: &RunView, outcome: Option<&Outcome>) -> Result<String, SerializeError> {
-    let plan = &state.plan;
-    let mut report = Report::new(clean(&plan.name));
-    let mut tasks = TestSuite::new(clean(&plan.name));
-    if let Some(at) = view.started_at.and_then(moment) {
+pub fn junit(run: &RunDocument<'_>) -> Result<String, SerializeError> {
+    let mut report = Report::new(clean(run.mission));
+    let mut tasks = TestSuite::new(clean(run.mission));
+    if let Some(at) = run.started_at.and_then(moment) {
         report.set_timestamp(at);
         tasks.set_timestamp(at);
     }
-    if let Some(span) = view.worked_for().map(|worked| worked.as_duration()) {
+    if let Some(span) = run.worked_for().map(|worked| worked.as_duration()) {
         report.set_time(span);
         tasks.set_time(span);
     }
-    if let Some(run) = &view.run_id {
-        tasks.add_property(("runId", run.as_str()));
+    if let Some(id) = run.run_id {
+        tasks.add_property(("runId", id.as_str()));
     }
-    if let Some(outcome) = outcome {
+    if let Some(outcome) = run.ended {
         tasks.add_property(("outcome", outcome.class.as_str()));
         tasks.add_property(("exitCode", outcome.class.exit_code().to_string().as_str()));
         let allowed: Vec<_> = outcome.allowed.iter().map(|class| class.as_str()).collect();
@@ -53,25 +51,26 @@ pub fn junit(state: &State, view: &RunView, outcome: Option<&Outcome>) -> Result
             tasks.add_property(("allowed", allowed.join(",").as_str()));
         }
     }
-    if !plan.rules.evaluate {
+    let rules = &run.tasks.state.plan.rules;
+    if !rules.evaluate {
         tasks.add_property(("evaluate", "off"));
-        for off in plan.rules.loosened.iter().filter(|found| found.is_off) {
+        for off in rules.loosened.iter().filter(|found| found.is_off) {
             tasks.add_property(("evaluateOffBy", clean(&off.place).as_str()));
         }
     }
-    for warning in &view.warnings {
+    for warning in run.warnings {
         tasks.add_property(("warning", clean(warning).as_str()));
     }
-    for id in plan.task_ids() {
-        tasks.add_test_case(test_case(state, view, id));
+    for task in run.tasks.rows() {
+        tasks.add_test_case(test_case(run, &task));
     }
     report.add_test_suite(tasks);
-    let gates = gates(state);
+    let gates = gates(run);
     if !gates.test_cases.is_empty() {
         report.add_test_suite(gates);
     }
-    if let Some(run) = cut_short(state, outcome) {
-        report.add_test_suite(run);
+    if let Some(end) = cut_short(run) {
+        report.add_test_suite(end);
     }
     report.to_string()
 }
@@ -91,106 +90,107 @@ fn span(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<Duration> {
     Some(to?.since(from?).as_duration())
 }
 
-fn test_case(state: &State, view: &RunView, id: TaskId) -> TestCase {
-    let (plan, task, seen) = (state.plan.task(id), state.task(id), view.task(id));
-    let mut case = TestCase::new(clean(&plan.title), status(state, view, id));
-    case.set_classname(clean(&state.plan.name));
-    if let Some(span) = span(seen.started_at, seen.finished_at) {
+fn test_case(run: &RunDocument<'_>, task: &TaskRow<'_>) -> TestCase {
+    let mut case = TestCase::new(clean(task.title), status(task));
+    case.set_classname(clean(run.mission));
+    if let Some(span) = span(task.started_at, task.finished_at) {
         case.set_time(span);
     }
-    case.add_property(("agent", clean(&state.plan.agent(plan.agent).name).as_str()));
-    case.add_property(("attempts", seen.attempts.len().to_string().as_str()));
-    if let Some(flag) = task.flag() {
-        case.add_property(("qualityFlag", flag.as_str()));
+    let mut property = |name: &str, value: &str| {
+        case.add_property((name, clean(value).as_str()));
+    };
+    property("agent", task.agent);
+    property("attempts", &task.attempts.len().to_string());
+    if let Some(flag) = task.quality_flag {
+        property("qualityFlag", flag.as_str());
     }
-    if let Some(points) = task.attempt.points {
-        case.add_property(("score", points.to_string().as_str()));
+    if let Some(points) = task.points {
+        property("score", &points.to_string());
     }
-    if let Some(bar) = state.plan.bar(id) {
-        case.add_property(("bar", bar.points.to_string().as_str()));
+    if let Some(bar) = task.bar {
+        property("bar", &bar.points.to_string());
     }
-    let seats = seen.review.as_deref().map_or(&[][..], |review| &review.seats);
-    let reviewers: Vec<String> = seats
-        .iter()
-        .map(|seat| clean(&state.plan.agent(seat.reviewer).name))
-        .collect();
+    let seats = task.reviews.iter().filter(|review| review.is_seat);
+    let reviewers: Vec<&str> = seats.map(|seat| seat.reviewer).collect();
     if !reviewers.is_empty() {
-        case.add_property(("reviewers", reviewers.join(", ").as_str()));
+        property("reviewers", &reviewers.join(", "));
     }
-    if let Some(cost) = view.costs.get(&id) {
-        case.add_property(("cost", cost.to_f64().to_string().as_str()));
+    if let Some(cost) = task.usage.cost {
+        property("cost", &cost.to_string());
     }
-    if let Some(report) = view.verifications.get(&id) {
-        case.add_property(("verification", criteria_words(&report.grades).as_str()));
+    if let Some(report) = task.graded().and_then(|review| review.report) {
+        property("verification", &criteria_words(&report.grades));
     }
-    let further = view.scrutiny.get(&id).map_or(&[][..], Vec::as_slice);
-    for report in further {
-        case.add_property((report.stage.as_str(), clean(&stage_words(report)).as_str()));
+    for report in task.scrutiny() {
+        property(report.stage.as_str(), &stage_words(report));
     }
-    for found in view.task(id).found() {
-        let line = findings::whole(state, found);
-        case.add_property(("finding", clean(&line).as_str()));
+    for found in &task.findings {
+        property("finding", &found.whole());
     }
-    for remark in remarks(further) {
-        case.add_property(("remark", clean(&remark).as_str()));
+    for remark in remarks(task.scrutiny()) {
+        property("remark", &remark);
     }
     case
 }
 
-fn status(state: &State, view: &RunView, id: TaskId) -> TestCaseStatus {
-    let task = state.task(id);
-    let rank = rank(state, view, id);
-    let message = clean(&reason(state, view, rank, id));
+fn status(task: &TaskRow<'_>) -> TestCaseStatus {
+    let message = clean(&reason(task));
     let not_good = |kind, ty: &str| {
         let mut status = TestCaseStatus::non_success(kind);
         status.set_message(&message).set_type(ty);
-        status.set_description(describe(view, id, &message));
+        status.set_description(describe(task, &message));
         status
     };
-    let mut status = match rank {
+    let mut status = match task.rank {
         Rank::Failed | Rank::Cascaded => not_good(
             NonSuccessKind::Failure,
-            task.mode().map_or("error", FailureMode::as_str),
+            task.failure
+                .as_ref()
+                .map_or("error", |failure| failure.mode.as_str()),
         ),
         Rank::BelowBar => not_good(
             NonSuccessKind::Failure,
-            task.flag().map_or("below-threshold", QualityFlag::as_str),
+            task.quality_flag.map_or("below-threshold", QualityFlag::as_str),
         ),
         Rank::Indeterminate => not_good(NonSuccessKind::Error, OutcomeClass::Indeterminate.as_str()),
         Rank::Waiting | Rank::Open | Rank::Superseded | Rank::NotTaken | Rank::NotSelected => {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message(&message);
-            return status;
+            return skipped(&message);
         }
         Rank::Unreviewed | Rank::Reworked | Rank::Done => TestCaseStatus::success(),
     };
     // The last attempt is the testcase itself; those before it were sent back.
-    if let Some((_, earlier)) = view.task(id).attempts.split_last() {
-        status.add_reruns(earlier.iter().map(|attempt| rerun(view, id, attempt)));
+    if let Some((_, earlier)) = task.attempts.split_last() {
+        status.add_reruns(earlier.iter().map(|attempt| rerun(task, attempt)));
     }
     status
 }
 
+fn skipped(message: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(message);
+    status
+}
+
 /// What is wrong, with what was found at last.
-fn describe(view: &RunView, id: TaskId, message: &str) -> String {
-    let last = view.task(id).attempts.last().map(|attempt| attempt.number);
-    let findings = last.map_or_else(String::new, |attempt| findings(view, id, attempt));
+fn describe(task: &TaskRow<'_>, message: &str) -> String {
+    let last = task.attempts.last();
+    let findings = last.map_or_else(String::new, |last| findings(task, last.n));
     clean(&format!("{message}\n{findings}"))
 }
 
-fn rerun(view: &RunView, id: TaskId, attempt: &AttemptView) -> TestRerun {
+fn rerun(task: &TaskRow<'_>, attempt: &AttemptRow) -> TestRerun {
     let mut rerun = TestRerun::new(NonSuccessKind::Failure);
     let ty = attempt
         .failure
         .map(FailureClass::as_str)
         .or(attempt.cause.map(Cause::as_str))
         .unwrap_or("rework");
-    let mut message = format!("attempt {}, {}: {ty}", attempt.number, attempt.kind.as_str());
+    let mut message = format!("attempt {}, {}: {ty}", attempt.n, attempt.kind.as_str());
     if let Some(points) = attempt.points {
         message.push_str(&format!(", score {points}"));
     }
     rerun.set_type(ty).set_message(message.as_str());
-    let findings = clean(&findings(view, id, attempt.number));
+    let findings = clean(&findings(task, attempt.n));
     if !findings.is_empty() {
         rerun.set_stack_trace(findings.as_str());
     }
@@ -198,8 +198,8 @@ fn rerun(view: &RunView, id: TaskId, attempt: &AttemptView) -> TestRerun {
 }
 
 /// What an attempt was sent back with, a line each.
-fn findings(view: &RunView, id: TaskId, attempt: u32) -> String {
-    let rejections = view.task(id).rejections().iter();
+fn findings(task: &TaskRow<'_>, attempt: u32) -> String {
+    let rejections = task.rejections.iter();
     let findings = rejections
         .filter(|rejection| rejection.attempt == attempt)
         .flat_map(|rejection| &rejection.findings);
@@ -210,39 +210,28 @@ fn findings(view: &RunView, id: TaskId, attempt: u32) -> String {
 }
 
 /// Gates, and the mission's own bar.
-fn gates(state: &State) -> TestSuite {
+fn gates(run: &RunDocument<'_>) -> TestSuite {
     let mut suite = TestSuite::new("quality gates");
-    let class = format!("{} quality gates", clean(&state.plan.name));
-    for id in state.plan.gate_ids() {
-        let gate = gate_view(state, id);
-        let skipped = |message| {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message(message);
-            status
-        };
-        let status = match gate.standing {
+    let class = format!("{} quality gates", clean(run.mission));
+    for gate in &run.gates {
+        let status = match gate.state {
             GateStanding::Failed => failure("gate-failed", gate.reason.as_deref().unwrap_or_default()),
             GateStanding::Waiting => skipped("not evaluated: its tasks have not ended"),
             GateStanding::NotTaken => skipped("not evaluated: not all of its tasks were selected (--only)"),
             GateStanding::Passed | GateStanding::Overridden => TestCaseStatus::success(),
         };
-        let name = clean(&state.plan.gate(id).name);
-        let mut case = TestCase::new(name, status);
+        let mut case = TestCase::new(clean(gate.name), status);
         case.set_classname(class.as_str());
-        case.add_property(("state", gate.standing.as_str()));
-        if let Some(points) = gate.avg {
+        case.add_property(("state", gate.state.as_str()));
+        if let Some(points) = gate.average {
             case.add_property(("score", points.to_string().as_str()));
         }
         suite.add_test_case(case);
     }
-    if let Some(bar) = state.plan.rules.quality_threshold {
-        let status = match state.threshold_failed {
+    if let Some(bar) = run.mission_score.bar {
+        let status = match run.mission_score.missed_with {
             Some(points) => failure("below-threshold", &format!("mission score {points} < {bar}")),
-            None if state.is_unfinished() => {
-                let mut status = TestCaseStatus::skipped();
-                status.set_message("the run has not ended");
-                status
-            }
+            None if run.resumable => skipped("the run has not ended"),
             None => TestCaseStatus::success(),
         };
         let mut case = TestCase::new("mission score", status);
@@ -264,8 +253,8 @@ fn failure(ty: &str, message: &str) -> TestCaseStatus {
 }
 
 /// A run that did not get to its end is an error of its own: what it skipped would read as harmless.
-fn cut_short(state: &State, outcome: Option<&Outcome>) -> Option<TestSuite> {
-    let (ty, message) = match outcome {
+fn cut_short(run: &RunDocument<'_>) -> Option<TestSuite> {
+    let (ty, message) = match run.ended {
         None => ("crashed", "the run has no end on record".to_owned()),
         Some(outcome) if outcome.class.is_cut_short() => (outcome.class.as_str(), outcome_words(outcome)),
         Some(_) => return None,
@@ -273,7 +262,7 @@ fn cut_short(state: &State, outcome: Option<&Outcome>) -> Option<TestSuite> {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_type(ty).set_message(message.as_str());
     let mut case = TestCase::new("run", status);
-    case.set_classname(format!("{} run", clean(&state.plan.name)).as_str());
+    case.set_classname(format!("{} run", clean(run.mission)).as_str());
     let mut suite = TestSuite::new("run");
     suite.add_test_case(case);
     Some(suite)

@@ -2,16 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{GateId, Points, TaskId};
-use crate::engine::{self, Outcome, StageReport, State, gate_view};
+use crate::domain::Points;
 
-use super::findings;
-use super::json::is_cancelled;
-use super::rank::{Rank, reason, worst_first};
+use super::documents::{GateRow, RunDocument, TaskRow};
+use super::findings::{self, Accepted};
+use super::rank::{Rank, reason};
 use super::stages::{remarks, stage_words};
-use super::summary::{left_out, not_reviewed, outcome_words, task_counts};
+use super::summary::{not_reviewed, outcome_words};
 use super::text::{elapsed, sanitize};
-use super::view::RunView;
 
 /// Findings that are shown of one task.
 const FINDINGS: usize = 5;
@@ -19,38 +17,33 @@ const FINDINGS: usize = 5;
 /// Bytes kept for what stands below a list that had to be cut.
 const RESERVE: usize = 512;
 
-/// The page. `outcome` is what the last session ended with; `most` is how many bytes it may have.
+/// The page. `most` is how many bytes it may have.
 #[must_use]
-pub fn markdown(state: &State, view: &RunView, outcome: Option<&Outcome>, most: usize) -> String {
+pub fn markdown(run: &RunDocument<'_>, most: usize) -> String {
     let mut page = Page {
         text: String::new(),
         most: most.saturating_sub(RESERVE),
     };
-    page.push(&head(state, view, outcome));
-    if !view.warnings.is_empty() {
+    page.push(&head(run));
+    if !run.warnings.is_empty() {
         page.push("\n");
         let line = |warning: &String| format!("- warning: {}\n", escape(warning));
-        page.rows(view.warnings.iter().map(line), "warning");
+        page.rows(run.warnings.iter().map(line), "warning");
     }
-    let gates = gate_rows(state);
-    if !gates.is_empty() {
+    if !run.gates.is_empty() {
         page.push("\n| gate | state | mean | why |\n|---|---|---|---|\n");
-        page.rows(gates.into_iter(), "gate");
+        page.rows(run.gates.iter().map(gate_row), "gate");
     }
-    let tasks = worst_first(state, view);
     page.push("\n| task | result | score | bar | attempts | reason |\n|---|---|---|---|---|---|\n");
+    page.rows(run.tasks.worst_first().map(|task| task_row(&task)), "task");
+    let bad = run
+        .tasks
+        .worst_first()
+        .take_while(|task| task.rank <= Rank::BelowBar);
+    page.rows(bad.filter_map(|task| findings(&task)), "task with findings");
+    let looked_at = run.tasks.view.scrutiny.keys();
     page.rows(
-        tasks.iter().map(|(rank, id)| task_row(state, view, *rank, *id)),
-        "task",
-    );
-    let bad = tasks.iter().filter(|(rank, _)| *rank <= Rank::BelowBar);
-    page.rows(
-        bad.filter_map(|(_, id)| findings(state, view, *id)),
-        "task with findings",
-    );
-    let looked_at = view.scrutiny.iter();
-    page.rows(
-        looked_at.map(|(id, reports)| further(state, *id, reports)),
+        looked_at.map(|id| further(&run.tasks.row(*id))),
         "task with further stages",
     );
     page.text.truncate(floor(&page.text, most));
@@ -92,84 +85,78 @@ fn floor(text: &str, most: usize) -> usize {
     end
 }
 
-fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
-    let mut text = format!("## {}\n\n", escape(&state.plan.name));
-    let words = outcome.map_or_else(|| "the run has not ended".to_owned(), outcome_words);
+fn head(run: &RunDocument<'_>) -> String {
+    let mut text = format!("## {}\n\n", escape(run.mission));
+    let words = run
+        .ended
+        .map_or_else(|| "the run has not ended".to_owned(), outcome_words);
     let _ = write!(text, "**{}**", escape(&words));
-    if let Some(run) = &view.run_id {
-        let _ = write!(text, " · run `{run}`");
+    if let Some(id) = run.run_id {
+        let _ = write!(text, " · run `{id}`");
     }
-    if let Some(worked) = view.worked_for() {
+    if let Some(worked) = run.worked_for() {
         let _ = write!(text, " · {}", elapsed(worked));
     }
-    if is_cancelled(state) {
+    if run.cancelled {
         text.push_str(" · cancelled");
     }
     text.push_str("\n\n");
-    if let Some(words) = not_reviewed(state) {
+    if let Some(words) = not_reviewed(run.tasks.state) {
         let _ = writeln!(text, "> **{}**\n", escape(&words));
     }
-    if let Some(words) = left_out(state) {
+    let counts = &run.counts;
+    if let Some(words) = counts.left_out() {
         let _ = writeln!(text, "> **{words}**\n");
     }
-    let counts = &state.sums.counts;
-    let _ = writeln!(text, "- tasks: {}", task_counts(state));
-    let below = counts.below_threshold + counts.degraded + counts.unverified;
-    let _ = writeln!(text, "- accepted below the bar: {below}");
+    let _ = writeln!(text, "- tasks: {}", counts.words());
+    let _ = writeln!(text, "- accepted below the bar: {}", counts.below_bar());
     let _ = writeln!(text, "- unreviewed: {}", counts.unreviewed);
-    let accepted = findings::Accepted::of(state, view);
+    let accepted = Accepted::of(run.tasks);
     let words = accepted.counts.words();
     if !words.is_empty() {
         let _ = writeln!(text, "- findings in accepted work: {words}");
     }
-    for (id, found) in &accepted.severe {
-        let (title, line) = (&state.plan.task(*id).title, findings::line(state, found));
-        let _ = writeln!(text, "  - {}: {}", escape(title), escape(&line));
+    for (title, found) in &accepted.severe {
+        let _ = writeln!(text, "  - {}: {}", escape(title), escape(&found.line()));
     }
     if counts.indeterminate > 0 {
         let _ = writeln!(text, "- without a trustworthy verdict: {}", counts.indeterminate);
     }
-    if let Some(bar) = state.plan.rules.quality_threshold {
-        let score =
-            engine::mission_score(state).map_or_else(|| "none yet".to_owned(), |points| points.to_string());
-        let verdict = if state.threshold_failed.is_some() {
-            ", missed"
-        } else {
-            ""
-        };
-        let _ = writeln!(text, "- mission score: {score}, bar {bar}{verdict}");
+    let score = &run.mission_score;
+    if let Some(bar) = score.bar {
+        let points = score
+            .points
+            .map_or_else(|| "none yet".to_owned(), |points| points.to_string());
+        let verdict = score.missed_with.map_or("", |_| ", missed");
+        let _ = writeln!(text, "- mission score: {points}, bar {bar}{verdict}");
     }
     text
 }
 
-fn gate_rows(state: &State) -> Vec<String> {
-    let row = |id: GateId| {
-        let gate = gate_view(state, id);
-        format!(
-            "| {} | {} | {} | {} |\n",
-            escape(&state.plan.gate(id).name),
-            gate.standing.as_str(),
-            number(gate.avg),
-            escape(gate.reason.as_deref().unwrap_or_default()),
-        )
-    };
-    state.plan.gate_ids().map(row).collect()
+fn gate_row(gate: &GateRow<'_>) -> String {
+    format!(
+        "| {} | {} | {} | {} |\n",
+        escape(gate.name),
+        gate.state.as_str(),
+        number(gate.average),
+        escape(gate.reason.as_deref().unwrap_or_default()),
+    )
 }
 
 fn number(points: Option<Points>) -> String {
     points.map_or_else(String::new, |points| points.to_string())
 }
 
-fn task_row(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
+fn task_row(task: &TaskRow<'_>) -> String {
     format!(
         "| {} | {} {} | {} | {} | {} | {} |\n",
-        escape(&state.plan.task(id).title),
-        sign(rank),
-        rank.words(),
-        number(state.task(id).attempt.points),
-        number(state.plan.bar(id).map(|bar| bar.points)),
-        view.task(id).attempts.len(),
-        escape(&reason(state, view, rank, id)),
+        escape(task.title),
+        sign(task.rank),
+        task.rank.words(),
+        number(task.points),
+        number(task.bar.map(|bar| bar.points)),
+        task.attempts.len(),
+        escape(&reason(task)),
     )
 }
 
@@ -187,16 +174,13 @@ fn sign(rank: Rank) -> &'static str {
 }
 
 /// What the last attempt was sent back with.
-fn findings(state: &State, view: &RunView, id: TaskId) -> Option<String> {
-    let last = view.task(id).rejections().last()?;
-    let found = findings::top_lines(state, view, id);
+fn findings(task: &TaskRow<'_>) -> Option<String> {
+    let last = task.rejections.last()?;
+    let found = findings::top_lines(task);
     if found.is_empty() && last.dimensions.is_empty() {
         return None;
     }
-    let mut text = format!(
-        "\n<details><summary>{}</summary>\n\n",
-        escape(&state.plan.task(id).title)
-    );
+    let mut text = format!("\n<details><summary>{}</summary>\n\n", escape(task.title));
     for scored in &last.dimensions {
         let _ = writeln!(
             text,
@@ -217,13 +201,13 @@ fn findings(state: &State, view: &RunView, id: TaskId) -> Option<String> {
 }
 
 /// What further stages said of a task, with what they found in work that they let pass.
-fn further(state: &State, id: TaskId, reports: &[StageReport]) -> String {
-    let title = escape(&state.plan.task(id).title);
+fn further(task: &TaskRow<'_>) -> String {
+    let title = escape(task.title);
     let mut text = format!("\n<details><summary>{title}: further stages</summary>\n\n");
-    for report in reports {
+    for report in task.scrutiny() {
         let _ = writeln!(text, "- {}", escape(&stage_words(report)));
     }
-    for remark in remarks(reports).iter().take(FINDINGS) {
+    for remark in remarks(task.scrutiny()).iter().take(FINDINGS) {
         let _ = writeln!(text, "- {}", escape(remark));
     }
     text.push_str("\n</details>\n");

@@ -6,9 +6,8 @@ use crate::engine::Mark;
 use crate::engine::{Hold, State};
 use crate::mission::Part;
 
-use super::json::blocked_by;
+use super::documents::{FailureRow, TaskRow};
 use super::stages::stage_words;
-use super::summary::failure_words;
 use super::text::{against_bar, sanitize};
 use super::view::RunView;
 
@@ -90,17 +89,6 @@ pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
     }
 }
 
-/// Why the verdict of a verification left a task out.
-pub(super) fn not_taken_words(state: &State, id: TaskId) -> String {
-    match state.left_out_by(id) {
-        Some((by, edge)) => {
-            let title = sanitize(&state.plan.task(by).title);
-            format!("not taken: '{title}' took {}", edge.as_str())
-        }
-        None => "not taken".to_owned(),
-    }
-}
-
 /// All tasks, the worst first; in file order where nothing tells them apart.
 pub(super) fn worst_first(state: &State, view: &RunView) -> Vec<(Rank, TaskId)> {
     let mut tasks: Vec<_> = state
@@ -113,33 +101,23 @@ pub(super) fn worst_first(state: &State, view: &RunView) -> Vec<(Rank, TaskId)> 
 }
 
 /// Why the task stands where it stands, in one line.
-pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
-    let (task, seen) = (state.task(id), view.task(id));
+pub(super) fn reason(row: &TaskRow<'_>) -> String {
     let waiting = || {
-        let waiting = seen.waiting.as_deref();
-        waiting.map(|waiting| {
-            format!(
-                "waits for {}: {}",
-                waiting.reason.as_str(),
-                sanitize(&waiting.message)
-            )
-        })
+        let waiting = row.waiting.as_ref();
+        let waiting = waiting.filter(|waiting| waiting.id.is_some());
+        waiting.map(|waiting| format!("waits for {}: {}", waiting.reason, sanitize(waiting.message)))
     };
     let score = || {
         let symbols = super::style::Style::default().symbols();
-        let bar = state.plan.bar(id);
-        task.attempt
-            .points
-            .map(|points| against_bar(points, bar, symbols))
+        row.points.map(|points| against_bar(points, row.bar, symbols))
     };
-    match rank {
-        Rank::Failed | Rank::Cascaded => seen.failure.as_deref().map(failure_words).unwrap_or_default(),
-        Rank::Indeterminate if task.flag() == Some(QualityFlag::Unreviewed) => {
+    match row.rank {
+        Rank::Failed | Rank::Cascaded => row.failure.as_ref().map(FailureRow::words).unwrap_or_default(),
+        Rank::Indeterminate if row.quality_flag == Some(QualityFlag::Unreviewed) => {
             "unreviewed (--strict)".to_owned()
         }
-        Rank::Indeterminate if task.attempt.has(Mark::Faulted) && !task.attempt.has(Mark::Indeterminate) => {
-            let said = view.scrutiny.get(&id).into_iter().flatten();
-            let mut faults = said.filter(|report| report.verdict == Verdict::Fault);
+        Rank::Indeterminate if row.is_faulted => {
+            let mut faults = row.scrutiny().filter(|report| report.verdict == Verdict::Fault);
             let fault = faults.next().map(stage_words).unwrap_or_default();
             format!("{} (--strict)", sanitize(&fault))
         }
@@ -147,25 +125,25 @@ pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> S
             waiting().unwrap_or_else(|| "no score could be read from the review".to_owned())
         }
         Rank::BelowBar => {
-            let flag = task.flag().map_or("below the bar", QualityFlag::as_str);
+            let flag = row.quality_flag.map_or("below the bar", QualityFlag::as_str);
             let score = score().unwrap_or_else(|| "score unknown".to_owned());
             format!("accepted all the same: {flag}, {score}")
         }
         Rank::Waiting => waiting().unwrap_or_default(),
-        Rank::Open => {
-            let blockers: Vec<_> = blocked_by(state, id).into_iter().map(sanitize).collect();
-            match (task.status(), blockers.is_empty()) {
-                (Status::Pending, false) => format!("blocked by {}", blockers.join(", ")),
-                (Status::Pending, true) => "not started".to_owned(),
-                (status, _) => format!("not finished: {}", status.as_str()),
+        Rank::Open => match row.blocked_by.as_slice() {
+            [] if row.status == Status::Pending.as_str() => "not started".to_owned(),
+            [] => format!("not finished: {}", row.status),
+            blockers => {
+                let blockers: Vec<_> = blockers.iter().map(|name| sanitize(name)).collect();
+                format!("blocked by {}", blockers.join(", "))
             }
-        }
+        },
         Rank::NotSelected => "not selected (--only)".to_owned(),
-        Rank::NotTaken => not_taken_words(state, id),
-        Rank::Superseded => {
-            let by = &state.plan.task(state.standing(id)).title;
-            format!("superseded by '{}'", sanitize(by))
-        }
+        Rank::NotTaken => row.not_taken_words(),
+        Rank::Superseded => format!(
+            "superseded by '{}'",
+            sanitize(row.superseded_by.unwrap_or_default())
+        ),
         Rank::Unreviewed => "nobody judged it".to_owned(),
         Rank::Reworked | Rank::Done => score().unwrap_or_default(),
     }

@@ -6,17 +6,16 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{OutcomeClass, RunId};
-use crate::review::judgement::Judgement;
 use crate::runtime::{Comparison, Decision, Reading, Replay};
 
 use super::style::{Role, Screen};
-use super::text::{sanitize, width};
+use super::text::{columns, sanitize};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.replay/v1";
 
 /// The document.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayDocument<'a> {
     schema: &'static str,
@@ -28,8 +27,8 @@ pub struct ReplayDocument<'a> {
     outcome: &'static str,
     exit_code: u8,
     counts: Counts,
-    judgements: Vec<ReadingRow<'a>>,
-    decisions: Vec<DecisionRow<'a>>,
+    judgements: &'a [Reading],
+    decisions: &'a [Decision],
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -53,54 +52,12 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ReadingRow<'a> {
-    /// The number of the first event of its record.
-    record: u64,
-    task: &'a str,
-    attempt: u32,
-    stage: &'a str,
-    #[serde(flatten)]
-    place: &'a Value,
-    reviewer: &'a str,
-    model: Option<&'a str>,
-    /// What the verdict rests on beside the reply.
-    basis: Option<&'a Judgement>,
-    recorded: &'a Value,
-    derived: Option<&'a Value>,
-    standing: &'static str,
-    why: Option<&'a str>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DecisionRow<'a> {
-    /// The number of the first event of its record; none where it is about the whole run.
-    record: Option<u64>,
-    about: &'a str,
-    attempt: Option<u32>,
-    stage: &'a str,
-    recorded: &'a Value,
-    derived: &'a Value,
-    standing: &'static str,
-    why: Option<&'a str>,
-}
-
 /// What a replay means for the exit code: a verdict that cannot be derived again, by whatever rules, cannot be trusted.
 #[must_use]
 pub fn class(replay: &Replay) -> OutcomeClass {
     match replay.is_equal() {
         true => OutcomeClass::Ok,
         false => OutcomeClass::Indeterminate,
-    }
-}
-
-fn words(standing: &Comparison) -> (&'static str, Option<&str>) {
-    match standing {
-        Comparison::Equal => ("equal", None),
-        Comparison::Differs(why) => ("differs", Some(why)),
-        Comparison::Lost(why) => ("lost", Some(why)),
     }
 }
 
@@ -131,44 +88,8 @@ pub fn document(replay: &Replay) -> ReplayDocument<'_> {
         outcome: class.as_str(),
         exit_code: class.exit_code(),
         counts,
-        judgements: replay.readings.iter().map(ReadingRow::of).collect(),
-        decisions: replay.decisions.iter().map(DecisionRow::of).collect(),
-    }
-}
-
-impl<'a> ReadingRow<'a> {
-    fn of(reading: &'a Reading) -> Self {
-        let (standing, why) = words(&reading.comparison);
-        Self {
-            record: reading.record,
-            task: &reading.task,
-            attempt: reading.attempt,
-            stage: reading.stage,
-            place: &reading.place,
-            reviewer: &reading.agent,
-            model: reading.model.as_deref(),
-            basis: reading.judgement.as_ref(),
-            recorded: &reading.recorded,
-            derived: reading.derived.as_ref(),
-            standing,
-            why,
-        }
-    }
-}
-
-impl<'a> DecisionRow<'a> {
-    fn of(decision: &'a Decision) -> Self {
-        let (standing, why) = words(&decision.comparison);
-        Self {
-            record: decision.record,
-            about: &decision.about,
-            attempt: decision.attempt,
-            stage: decision.stage,
-            recorded: &decision.recorded,
-            derived: &decision.derived,
-            standing,
-            why,
-        }
+        judgements: &replay.readings,
+        decisions: &replay.decisions,
     }
 }
 
@@ -182,23 +103,24 @@ pub fn human(replay: &Replay, screen: &Screen) -> String {
         let attempt = attempt.map_or(String::new(), |attempt| attempt.to_string());
         [about, &attempt, stage, by, &was, &is].map(|cell| sanitize(cell).into_owned())
     };
-    for row in &document.judgements {
-        let is = row.derived.map_or_else(|| row.standing.to_owned(), brief);
-        let cells = cells(
-            row.task,
-            Some(row.attempt),
+    for row in document.judgements {
+        let is = row.derived.as_ref();
+        let is = is.map_or_else(|| row.comparison.words().0.to_owned(), brief);
+        let attempt = Some(row.attempt);
+        rows.push(cells(
+            &row.task,
+            attempt,
             row.stage,
-            row.reviewer,
-            brief(row.recorded),
+            &row.agent,
+            brief(&row.recorded),
             is,
-        );
-        notes.push(note(row.standing, row.why, Some(row.record)));
-        rows.push(cells);
+        ));
+        notes.push(note(&row.comparison, Some(row.record)));
     }
-    for row in &document.decisions {
-        let (was, is) = (brief(row.recorded), brief(row.derived));
-        rows.push(cells(row.about, row.attempt, row.stage, "", was, is));
-        notes.push(note(row.standing, row.why, row.record));
+    for row in document.decisions {
+        let (was, is) = (brief(&row.recorded), brief(&row.derived));
+        rows.push(cells(&row.about, row.attempt, row.stage, "", was, is));
+        notes.push(note(&row.comparison, row.record));
     }
     let mut text = table(&rows, &notes, screen);
     let counts = &document.counts;
@@ -233,21 +155,16 @@ pub fn human(replay: &Replay, screen: &Screen) -> String {
 }
 
 /// What is said below a row that is not as it should be.
-fn note(standing: &str, why: Option<&str>, record: Option<u64>) -> Option<String> {
+fn note(comparison: &Comparison, record: Option<u64>) -> Option<String> {
+    let (standing, why) = comparison.words();
     let record = record.map_or_else(String::new, |record| format!("record {record} "));
     why.map(|why| format!("  {record}{standing}: {}", sanitize(why)))
 }
 
 fn table(rows: &[[String; 6]], notes: &[Option<String>], screen: &Screen) -> String {
-    let widest = |column: usize| rows.iter().map(|cells| width(&cells[column])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..6).map(widest).collect();
     let mut text = String::new();
-    for (number, row) in rows.iter().enumerate() {
-        let mut line = String::new();
-        for (cell, widest) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell}{}", " ".repeat(widest - width(cell) + 2));
-        }
-        let line = screen.fit(line.trim_end(), 0).into_owned();
+    for (number, line) in columns(rows).iter().enumerate() {
+        let line = screen.fit(line, 0);
         let note = number.checked_sub(1).and_then(|at| notes.get(at)?.as_deref());
         let _ = match (number, note) {
             (0, _) => writeln!(text, "{}", screen.style.paint(Role::Dim, line)),

@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
 use crate::engine::State;
 
-use super::json::{Counts, Standing, is_cancelled};
+use super::documents::{Counts, Standing, is_cancelled};
 use super::style::{Role, Screen};
-use super::text::{elapsed, sanitize, width};
+use super::text::{columns, elapsed, sanitize};
 use super::view::RunView;
 
 /// The name and version of the document.
@@ -186,23 +186,16 @@ pub fn human(runs: &[RunRow], screen: &Screen) -> String {
     ]
     .map(str::to_owned);
     let nothing = screen.style.symbols().nothing;
-    let rows: Vec<[String; 7]> = runs.iter().map(|run| run.cells(nothing)).collect();
-    let widest = |column: usize| {
-        let cells = std::iter::once(&heads).chain(&rows);
-        cells.map(|cells| width(&cells[column])).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..heads.len()).map(widest).collect();
+    let rows: Vec<[String; 7]> = std::iter::once(heads)
+        .chain(runs.iter().map(|run| run.cells(nothing)))
+        .collect();
     let mut text = String::new();
-    let line = |cells: &[String; 7]| {
-        let mut line = String::new();
-        for (cell, widest) in cells.iter().zip(&widths) {
-            let _ = write!(line, "{cell}{}", " ".repeat(widest - width(cell) + 2));
-        }
-        screen.fit(line.trim_end(), 0).into_owned()
-    };
-    let _ = writeln!(text, "{}", screen.style.paint(Role::Dim, line(&heads)));
-    for row in &rows {
-        let _ = writeln!(text, "{}", line(row));
+    for (number, line) in columns(&rows).iter().enumerate() {
+        let line = screen.fit(line, 0);
+        let _ = match number {
+            0 => writeln!(text, "{}", screen.style.paint(Role::Dim, line)),
+            _ => writeln!(text, "{line}"),
+        };
     }
     // Of what cannot be read at all there is nothing to vouch for.
     let unvouched = runs

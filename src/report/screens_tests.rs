@@ -1,20 +1,22 @@
 //! Every screen that has no test of its own elsewhere, on every kind of output, with texts of others that would like to
 //! break it.
 
+use std::borrow::Cow;
+
 use super::doctor::{Check, Verdict};
+use super::documents::reviews::CriterionRow;
+use super::documents::{DimensionRow, GateRow, InboxDocument, ReviewDocument, RunDocument, Standing, Wait};
 use super::history::TaskHistory;
-use super::json::Standing;
 use super::plan::PlanDocument;
-use super::review::ReviewResult;
 use super::runs::{self, RunRow};
 use super::settings::{self, Setting};
 use super::show::{FileView, TaskDocument};
+use super::status::StatusPage;
 use super::style::Screen;
 use super::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
-use super::waiting::{self, Item};
-use super::{codes, doctor, failure, gate, logs, metrics, plan, review, show, status};
-use crate::domain::{Finding, OutcomeClass, RunId, Severity, TaskId};
-use crate::engine::StopCause;
+use super::{codes, doctor, failure, logs, metrics, plan, show, status};
+use crate::domain::{Finding, GateId, OutcomeClass, RunId, Severity, TaskId, Timestamp};
+use crate::engine::{GateStanding, StopCause};
 use crate::mission::{self, Code, Layers, Source};
 
 /// A title that is wide, coloured, joined, turned, and moves the cursor.
@@ -146,32 +148,52 @@ fn how_tasks_and_agents_did() {
 
 #[test]
 fn what_waits_for_a_person() {
-    let items = [
-        Item {
-            id: "20261121-215900-ab12.0.1",
-            task: HOSTILE,
-            kind: "refer",
-            until: None,
-            message: LONG,
-        },
-        Item {
-            id: "20261121-215900-ab12.7.1",
-            task: "short",
-            kind: "approval",
-            until: None,
-            message: "as the mission asks for",
-        },
-    ];
-    insta::assert_snapshot!(everywhere(|screen| waiting::human(&items, screen)));
+    let wait = |id: &str, title, reason, message| Wait {
+        id: Some(id.to_owned()),
+        task: Some(title),
+        checkpoint: None,
+        delay: None,
+        reason,
+        message,
+        since: Timestamp(0),
+        expires: None,
+        task_id: None,
+    };
+    let run = run_id();
+    let document = InboxDocument {
+        schema: "",
+        run_id: &run,
+        approvals: Some(vec![
+            wait("20261121-215900-ab12.0.1", HOSTILE, "refer", LONG),
+            wait(
+                "20261121-215900-ab12.7.1",
+                "short",
+                "approval",
+                "as the mission asks for",
+            ),
+        ]),
+        requests: None,
+    };
+    insta::assert_snapshot!(everywhere(|screen| document.human(screen)));
 }
 
 #[test]
 fn gates_from_stored_state() {
+    let gate = |name: &'static str, state, reason: Option<&'static str>| GateRow {
+        id: GateId(0),
+        name,
+        state,
+        average: None,
+        reason: reason.map(Cow::Borrowed),
+    };
+    let gates = [
+        gate(HOSTILE, GateStanding::Failed, Some(LONG)),
+        gate("b", GateStanding::Passed, None),
+        gate("c", GateStanding::Waiting, Some("not finished: a")),
+        gate("d", GateStanding::Overridden, None),
+    ];
     insta::assert_snapshot!(everywhere(|screen| {
-        gate::human(HOSTILE, "failed", Some(LONG), screen)
-            + &gate::human("b", "passed", None, screen)
-            + &gate::human("c", "waiting", Some("not finished: a"), screen)
-            + &gate::human("d", "overridden", None, screen)
+        gates.iter().map(|gate| gate.human(screen)).collect()
     }));
 }
 
@@ -237,25 +259,28 @@ fn what_a_review_came_to() {
         suggested_fix: None,
         open: false,
     }];
-    let result = ReviewResult {
-        subject: HOSTILE,
-        class: OutcomeClass::BelowThreshold,
-        points: Some(52.5),
-        bar: Some(60.0),
-        dimensions: vec![("correctness", 2.0, LONG), (HOSTILE, 3.25, "fine")],
-        criteria: vec![("unmet", HOSTILE, LONG)],
-        findings: &findings,
+    let dimension = |dimension, score, reasoning| DimensionRow {
+        dimension,
+        score,
+        weight: None,
+        reasoning,
     };
-    insta::assert_snapshot!(everywhere(|screen| review::human(&result, screen)));
-    let without = ReviewResult {
-        class: OutcomeClass::Indeterminate,
-        points: None,
-        dimensions: Vec::new(),
-        criteria: Vec::new(),
-        findings: &[],
-        ..result
-    };
-    let text = review::human(&without, &Screen::default());
+    let mut document = ReviewDocument::new(HOSTILE, "llm", OutcomeClass::BelowThreshold);
+    (document.points, document.bar) = (Some(52.5), Some(60.0));
+    document.dimensions = vec![
+        dimension("correctness", 2.0, LONG),
+        dimension(HOSTILE, 3.25, "fine"),
+    ];
+    document.criteria = Some(vec![CriterionRow {
+        criterion: HOSTILE,
+        result: "unmet",
+        grade: None,
+        evidence: LONG,
+    }]);
+    document.findings = &findings;
+    insta::assert_snapshot!(everywhere(|screen| document.human(screen)));
+    let without = ReviewDocument::new(HOSTILE, "llm", OutcomeClass::Indeterminate);
+    let text = without.human(&Screen::default());
     assert!(
         text.contains(": indeterminate\nexit 6 (indeterminate)\n"),
         "{text}"
@@ -276,12 +301,17 @@ fn diagnostics_of_a_mission() {
     }));
 }
 
+fn status_page(scene: &Scene<'_>, standing: Standing, screen: &Screen) -> String {
+    let run = RunDocument::of(&scene.state, &scene.view, standing, None);
+    StatusPage::of(&run).render(standing, scene.now, screen)
+}
+
 #[test]
 fn a_watched_status_erases_what_was_there() {
     let mut scene = Scene::start(eventful());
     play_eventful(&mut scene);
     for (_, screen) in SCREENS {
-        let page = status::status(&scene.state, &scene.view, Standing::Running, scene.now, &screen);
+        let page = status_page(&scene, Standing::Running, &screen);
         let frame = status::frame(&page, &screen);
         let clear = if screen.width.is_some() {
             "\u{1b}[H\u{1b}[2J"
@@ -297,6 +327,6 @@ fn hostile_texts_break_neither_table_nor_block() {
     let mut scene = played();
     scene.after(1);
     insta::assert_snapshot!(everywhere(|screen| {
-        status::status(&scene.state, &scene.view, Standing::Suspended, scene.now, screen)
+        status_page(&scene, Standing::Suspended, screen)
     }));
 }

@@ -130,8 +130,8 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
 }
 
 /// What stages that let the work pass found all the same, a line each: `redTeam [low] no tests`.
-pub(super) fn remarks(reports: &[StageReport]) -> Vec<String> {
-    let all = reports.iter().filter(|report| report.verdict != Verdict::Fail);
+pub(super) fn remarks<'a>(reports: impl Iterator<Item = &'a StageReport>) -> Vec<String> {
+    let all = reports.filter(|report| report.verdict != Verdict::Fail);
     all.flat_map(|report| {
         let line = move |finding: &crate::domain::Finding| {
             let (name, severity) = (stage_name(report), finding.severity.as_str());

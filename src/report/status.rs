@@ -1,6 +1,5 @@
 //! `quorum status` for people: one row per task, then gates, what waits, and the outcome.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use comfy_table::presets::{ASCII_BORDERS_ONLY_CONDENSED, NOTHING, UTF8_BORDERS_ONLY};
@@ -8,20 +7,17 @@ use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangeme
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
-use crate::engine::{DeferralReason, GateStanding, RunPhase, SeatState, State, gate_view};
-use crate::mission::{HoldKind, Part};
+use crate::domain::{Bar, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
+use crate::engine::{DeferralReason, GateStanding, RunPhase, SeatState, State};
+use crate::mission::Part;
 use crate::runtime::Tail;
 
-use super::asked::{delay_until, hold_state, windows};
-use super::json::{Standing, at_work, blocked_by};
+use super::documents::{GateRow, RunDocument, Standing, TaskRow, Tasks};
+use super::rank::Rank;
 use super::stages::stage_name;
-use super::style::{Role, Screen};
-use super::summary::{
-    approvals, failure_words, left_out, not_reviewed, outcome_words, resumable_at, task_counts,
-};
+use super::style::{Role, Screen, Sheet};
+use super::summary::{not_reviewed, outcome_words, resumable_at};
 use super::text::{against_bar, elapsed, fit, sanitize};
-use super::view::RunView;
 
 /// Rows that a person can still read; what is done and clean gives way first.
 const ROWS: usize = 200;
@@ -34,28 +30,15 @@ const ROOMY: usize = 96;
 const AGENT_WIDTH: usize = 16;
 const ROW_HEIGHT: usize = 3;
 
-/// The page, with a line feed at its end.
-#[must_use]
-#[cfg(test)]
-pub fn status(state: &State, view: &RunView, standing: Standing, now: Timestamp, screen: &Screen) -> String {
-    StatusPage::of(state, view).render(standing, now, screen)
-}
-
 /// The page in at most so many lines, as far as that can be: what is done and clean gives way first, then what has not begun.
 /// What failed, runs or waits stays.
 #[must_use]
-pub fn status_within(
-    state: &State,
-    view: &RunView,
-    (standing, now): (Standing, Timestamp),
-    screen: &Screen,
-    lines: Option<usize>,
-) -> String {
-    let mut page = StatusPage::of(state, view);
-    let mut text = page.render(standing, now, screen);
+pub fn status_within(run: &RunDocument<'_>, now: Timestamp, screen: &Screen, lines: Option<usize>) -> String {
+    let mut page = StatusPage::of(run);
+    let mut text = page.render(run.state, now, screen);
     // The line in which the cursor then stands is one of them.
     while lines.is_some_and(|most| text.lines().count() >= most) && page.leave_one_out() {
-        text = page.render(standing, now, screen);
+        text = page.render(run.state, now, screen);
     }
     text
 }
@@ -82,94 +65,91 @@ pub struct StatusPage {
     /// Tasks whose agents outlived the session that started them.
     at_work: Vec<String>,
     /// How many more there are, where only some can be named.
-    #[serde(default)]
     more_at_work: usize,
     /// What was recorded since the page was drawn up, and is not in it.
     #[serde(skip)]
     since: Option<Tail>,
-    /// That reviews are switched off, and by what; empty where they are not.
-    not_reviewed: String,
-    left_out: Option<String>,
-    counts: String,
-    rows: Vec<TaskRow>,
+    above: Vec<Line>,
+    rows: Vec<TaskLine>,
     hidden: usize,
-    gates: Vec<GateRow>,
-    /// Checkpoints and delays, a line each.
-    #[serde(default)]
-    holds: Vec<String>,
-    waiting: Vec<String>,
-    /// The first tasks that wait for a limit to reset.
-    #[serde(default)]
-    windows: Vec<String>,
-    /// When the run can go on, where only such limits are in its way.
-    #[serde(default)]
-    resumable_at: Option<String>,
-    waits_until: Option<Timestamp>,
-    warnings: Vec<String>,
-    more_warnings: usize,
+    below: Vec<Line>,
     outcome: Option<String>,
     /// When its last session ended.
-    #[serde(default)]
     finished: Option<Timestamp>,
 }
 
+/// A line above or below the tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct TaskRow {
+struct Line {
+    role: Option<Role>,
+    text: String,
+    /// Whether it holds only while a session works on the run, or only while none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    live: Option<bool>,
+}
+
+impl Line {
+    fn new(role: Option<Role>, text: impl Into<String>) -> Self {
+        Self {
+            role,
+            text: text.into(),
+            live: None,
+        }
+    }
+
+    fn warn(text: impl Into<String>) -> Self {
+        Self::new(Some(Role::Warn), text)
+    }
+
+    fn while_live(self, live: bool) -> Self {
+        Self {
+            live: Some(live),
+            ..self
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct TaskLine {
     id: TaskId,
     title: String,
     agent: String,
-    selected: bool,
-    #[serde(default)]
-    not_taken: bool,
     status: Status,
-    superseded: bool,
-    phase: Option<Phase>,
+    /// The status for people, with the phase where it says more.
+    words: String,
+    is_superseded: bool,
     flag: Option<QualityFlag>,
     points: Option<Points>,
     bar: Option<Bar>,
     tries: usize,
-    #[serde(default)]
     started: Option<Timestamp>,
-    #[serde(default)]
     finished: Option<Timestamp>,
     note: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct GateRow {
-    name: String,
-    stands: String,
-    avg: Option<Points>,
-    reason: Option<String>,
 }
 
 impl StatusPage {
     /// What there is to say of a run.
     #[must_use]
-    pub fn of(state: &State, view: &RunView) -> Self {
+    pub fn of(run: &RunDocument<'_>) -> Self {
+        let state = run.tasks.state;
         let shown = shown(state);
         Self {
-            run: view.run_id.clone(),
-            mission: state.plan.name.clone(),
+            run: run.run_id.cloned(),
+            mission: run.mission.to_owned(),
             unattended: Standing::of(state, false),
-            at_work: at_work(state, view).into_iter().map(str::to_owned).collect(),
+            at_work: run
+                .agents_at_work
+                .iter()
+                .map(|title| (*title).to_owned())
+                .collect(),
             more_at_work: 0,
             since: None,
-            not_reviewed: not_reviewed(state).unwrap_or_default(),
-            left_out: left_out(state),
-            counts: task_counts(state),
-            hidden: tasks_of_mission(state).saturating_sub(shown.len()),
-            rows: shown.into_iter().map(|id| TaskRow::of(state, view, id)).collect(),
-            gates: state.plan.gate_ids().map(|id| GateRow::of(state, id)).collect(),
-            holds: holds(state),
-            waiting: approvals(state, view, ROWS),
-            windows: windows(state).map(|window| window.line()).take(ROWS).collect(),
-            resumable_at: resumable_at(state, view.finished_at.unwrap_or_default()),
-            waits_until: state.waits_until(),
-            warnings: view.warnings.iter().take(ROWS).cloned().collect(),
-            more_warnings: view.warnings.len().saturating_sub(ROWS),
-            outcome: view.outcome.as_ref().map(outcome_words),
-            finished: view.finished_at,
+            above: above(run),
+            hidden: run.counts.total.saturating_sub(shown.len()),
+            rows: shown.into_iter().map(|id| TaskLine::of(run.tasks, id)).collect(),
+            below: below(run),
+            outcome: run.tasks.view.outcome.as_ref().map(outcome_words),
+            finished: run.finished_at,
         }
     }
 
@@ -187,9 +167,9 @@ impl StatusPage {
 
     /// Leaves out the row that says least; `false` if all of them matter.
     fn leave_one_out(&mut self) -> bool {
-        let says_nothing = |row: &TaskRow| row.status == Status::Done && row.flag == Some(QualityFlag::Clean);
+        let says_nothing = |row: &TaskLine| row.flag == Some(QualityFlag::Clean);
         let least = self.rows.iter().rposition(says_nothing);
-        let has_not_begun = |row: &TaskRow| row.status == Status::Pending;
+        let has_not_begun = |row: &TaskLine| row.status == Status::Pending;
         let Some(least) = least.or_else(|| self.rows.iter().rposition(has_not_begun)) else {
             return false;
         };
@@ -210,57 +190,71 @@ impl StatusPage {
     /// The page for a screen, with a line feed at its end.
     #[must_use]
     pub fn render(&self, standing: Standing, now: Timestamp, screen: &Screen) -> String {
+        let live = standing == Standing::Running;
         let mut page = Page {
             told: self,
             // Nobody works on a run without a session, so no time passes in it.
-            now: match standing {
-                Standing::Running => Some(now),
-                _ => self.finished,
-            },
-            screen,
-            text: String::new(),
+            now: if live { Some(now) } else { self.finished },
+            sheet: Sheet::new(screen),
         };
         page.head(standing);
+        page.lines(&self.above, live);
         page.tasks();
-        page.gates();
-        for line in &self.holds {
-            page.line(None, line);
-        }
-        for line in &self.waiting {
-            page.line(Some(Role::Warn), &format!("waiting {line}"));
-        }
-        for line in &self.windows {
-            page.line(Some(Role::Warn), &format!("waiting {line}"));
-        }
-        if let Some(words) = self
-            .resumable_at
-            .as_ref()
-            .filter(|_| standing != Standing::Running)
-        {
-            page.line(Some(Role::Warn), words);
-        }
-        if let Some(until) = self.waits_until.filter(|_| standing == Standing::Running) {
-            let line = format!("the session waits for a person until {}", until.to_rfc3339());
-            page.line(Some(Role::Warn), &line);
-        }
-        for warning in &self.warnings {
-            page.line(Some(Role::Warn), &format!("warning: {}", sanitize(warning)));
-        }
-        if self.more_warnings > 0 {
-            page.line(
-                Some(Role::Warn),
-                &format!("and {} more warnings", self.more_warnings),
-            );
-        }
+        page.lines(&self.below, live);
         // Not cut: it is what scripts and people look for.
         let nothing = screen.style.symbols().nothing;
         let _ = writeln!(
-            page.text,
+            page.sheet.text,
             "outcome: {}",
             self.outcome.as_deref().unwrap_or(nothing)
         );
-        page.text
+        page.sheet.text
     }
+}
+
+/// What stands above the tasks.
+fn above(run: &RunDocument<'_>) -> Vec<Line> {
+    let not_reviewed = not_reviewed(run.tasks.state).map(|words| Line::warn(sanitize(&words)));
+    let left_out = run.counts.left_out().map(Line::warn);
+    let counts = Line::new(None, format!("tasks: {}", run.counts.words()));
+    not_reviewed.into_iter().chain(left_out).chain([counts]).collect()
+}
+
+/// What stands below them: gates, holds, what waits, warnings.
+fn below(run: &RunDocument<'_>) -> Vec<Line> {
+    let mut lines: Vec<Line> = run.gates.iter().map(gate_line).collect();
+    let holds = run.checkpoints.iter().chain(&run.delays).take(ROWS);
+    lines.extend(holds.map(|hold| Line::new(None, hold.line())));
+    let waits = run.asked().take(ROWS).chain(run.windows().take(ROWS));
+    lines.extend(waits.map(|wait| Line::warn(format!("waiting {}", wait.line()))));
+    lines.extend(resumable_at(run).map(|words| Line::warn(words).while_live(false)));
+    let until = run.tasks.state.waits_until();
+    lines.extend(until.map(|until| {
+        let words = format!("the session waits for a person until {}", until.to_rfc3339());
+        Line::warn(words).while_live(true)
+    }));
+    let warnings = run.warnings.iter().take(ROWS);
+    lines.extend(warnings.map(|warning| Line::warn(format!("warning: {}", sanitize(warning)))));
+    if run.warnings.len() > ROWS {
+        let more = run.warnings.len() - ROWS;
+        lines.push(Line::warn(format!("and {more} more warnings")));
+    }
+    lines
+}
+
+fn gate_line(gate: &GateRow<'_>) -> Line {
+    let stands = match gate.state {
+        GateStanding::NotTaken => "not taken",
+        stands => stands.as_str(),
+    };
+    let mut text = format!("gate {}: {stands}", sanitize(gate.name));
+    if let Some(average) = gate.average {
+        let _ = write!(text, ", average {average}");
+    }
+    if let Some(reason) = &gate.reason {
+        let _ = write!(text, ", {}", sanitize(reason));
+    }
+    Line::new((gate.state == GateStanding::Failed).then_some(Role::Bad), text)
 }
 
 /// `as of 2026-11-21T21:59:00Z; since then 5 records, the last at 2026-11-21T21:59:02Z, moved tasks: 2 done, 1 failed;
@@ -293,52 +287,30 @@ fn words_of(tail: &Tail) -> String {
     )
 }
 
-fn holds(state: &State) -> Vec<String> {
-    let line = |id| {
-        let plan = state.plan.hold(id);
-        let what = match plan.kind {
-            HoldKind::Checkpoint => "checkpoint",
-            HoldKind::Delay(_) => "delay",
+impl TaskLine {
+    fn of(tasks: Tasks<'_>, id: TaskId) -> Self {
+        let row = tasks.row(id);
+        let words = match (row.rank, row.phase) {
+            (Rank::NotSelected | Rank::NotTaken | Rank::Superseded, _) => row.rank.words().to_owned(),
+            (_, Some(phase @ (Phase::Fix | Phase::Clarification))) => {
+                format!("{}, {}", row.status, phase.as_str())
+            }
+            _ => row.status.to_owned(),
         };
-        let until = delay_until(state, id).map(|until| format!(" until {}", until.to_rfc3339()));
-        let (name, stands) = (sanitize(&plan.name), hold_state(state, id));
-        format!("{what} {name}: {stands}{}", until.unwrap_or_default())
-    };
-    state.plan.hold_ids().map(line).take(ROWS).collect()
-}
-
-impl TaskRow {
-    fn of(state: &State, view: &RunView, id: TaskId) -> Self {
-        let (plan, task) = (state.plan.task(id), state.task(id));
         Self {
             id,
-            title: plan.title.to_string(),
-            agent: state.plan.agent(plan.agent).name.to_string(),
-            selected: plan.part == Part::Selected,
-            not_taken: task.not_taken,
-            status: task.status(),
-            superseded: task.is_superseded(),
-            phase: task.phase(),
-            flag: task.flag(),
-            points: task.attempt.points,
-            bar: state.plan.bar(id),
-            tries: view.task(id).attempts.len(),
-            started: view.task(id).started_at,
-            finished: view.task(id).finished_at,
-            note: note(state, view, id),
-        }
-    }
-
-    /// The status, with the phase where it says more.
-    fn status_words(&self) -> String {
-        match self.phase {
-            _ if !self.selected => "not selected".to_owned(),
-            _ if self.not_taken => "not taken".to_owned(),
-            _ if self.superseded => "superseded".to_owned(),
-            Some(phase @ (Phase::Fix | Phase::Clarification)) => {
-                format!("{}, {}", self.status.as_str(), phase.as_str())
-            }
-            _ => self.status.as_str().to_owned(),
+            title: row.title.to_owned(),
+            agent: row.agent.to_owned(),
+            status: tasks.state.task(id).status(),
+            words,
+            is_superseded: row.superseded_by.is_some(),
+            flag: row.quality_flag,
+            points: row.points,
+            bar: row.bar,
+            tries: row.attempts.len(),
+            started: row.started_at,
+            finished: row.finished_at,
+            note: note(tasks, &row),
         }
     }
 
@@ -346,7 +318,7 @@ impl TaskRow {
         match (self.status, self.flag) {
             (Status::Done, Some(QualityFlag::Clean)) => Some(Color::DarkGreen),
             (Status::Done | Status::AwaitingApproval, _) => Some(Color::DarkYellow),
-            (Status::Failed, _) if self.superseded => None,
+            (Status::Failed, _) if self.is_superseded => None,
             (Status::Failed, _) => Some(Color::DarkRed),
             (Status::Assigned | Status::InProgress | Status::Review, _) => Some(Color::DarkCyan),
             (Status::Pending, _) => None,
@@ -354,31 +326,16 @@ impl TaskRow {
     }
 }
 
-impl GateRow {
-    fn of(state: &State, id: GateId) -> Self {
-        let gate = gate_view(state, id);
-        let stands = match gate.standing {
-            GateStanding::NotTaken => "not taken",
-            stands => stands.as_str(),
-        };
-        Self {
-            name: state.plan.gate(id).name.to_string(),
-            stands: stands.to_owned(),
-            avg: gate.avg,
-            reason: gate.reason.map(Cow::into_owned),
-        }
-    }
-}
-
 /// Why a task is where it is, and what the further stages said of its work.
-fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
-    let said = view.scrutiny.get(&id).into_iter().flatten();
+fn note(tasks: Tasks<'_>, row: &TaskRow<'_>) -> Option<String> {
+    let Tasks { state, view, .. } = tasks;
+    let said = row.scrutiny();
     let said = said.map(|report| format!("{} {}", sanitize(stage_name(report)), report.verdict.as_str()));
-    let person = view.accepted_by(state, id);
+    let person = view.accepted_by(state, row.id);
     let person = person.map(|name| format!("accepted by {}", sanitize(name)));
-    let reopened = state.task(id).reopened.as_deref();
+    let reopened = state.task(row.id).reopened.as_deref();
     let reopened = reopened.map(|open| format!("reopened: {}", sanitize(&open.why)));
-    let notes: Vec<String> = standing(state, view, id)
+    let notes: Vec<String> = standing(state, row)
         .into_iter()
         .chain(reopened)
         .chain(person)
@@ -388,34 +345,30 @@ fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
 }
 
 /// What holds a task, what it waits for, how it failed, how far its review is.
-fn standing(state: &State, view: &RunView, id: TaskId) -> Option<String> {
-    let seen = view.task(id);
-    if state.task(id).is_superseded() {
-        let by = &state.plan.task(state.standing(id)).title;
+fn standing(state: &State, row: &TaskRow<'_>) -> Option<String> {
+    if let Some(by) = row.superseded_by {
         return Some(format!("by {}", sanitize(by)));
     }
-    if state.task(id).not_taken {
-        return Some(super::rank::not_taken_words(state, id));
+    if state.task(row.id).not_taken {
+        return Some(row.not_taken_words());
     }
-    if let Some(failure) = seen.failure.as_deref() {
-        return Some(failure_words(failure));
+    if let Some(failure) = &row.failure {
+        return Some(failure.words());
     }
-    if let Some((edge, route)) = state.task(id).edge().zip(state.plan.route(id)) {
-        let target = sanitize(&state.plan.task(route.target(edge)).title);
-        return Some(format!("{}: {target}", edge.as_str()));
+    if let Some((edge, target)) = row.edges.as_ref().and_then(|edges| edges.taken.zip(edges.led_to)) {
+        return Some(format!("{edge}: {}", sanitize(target)));
     }
-    if let Some(waiting) = seen.waiting.as_deref() {
-        return Some(format!("waits: {}", waiting.reason.as_str()));
+    if let Some(waiting) = row.waiting.as_ref().filter(|waiting| waiting.id.is_some()) {
+        return Some(format!("waits: {}", waiting.reason));
     }
-    let blocked = blocked_by(state, id);
-    if !blocked.is_empty() {
-        let names: Vec<_> = blocked.into_iter().map(sanitize).collect();
+    if !row.blocked_by.is_empty() {
+        let names: Vec<_> = row.blocked_by.iter().map(|name| sanitize(name)).collect();
         return Some(format!("needs {}", names.join(", ")));
     }
-    if let Some(words) = queued(state, id) {
+    if let Some(words) = queued(state, row.id) {
         return Some(words);
     }
-    let judging = state.task(id).judging();
+    let judging = state.task(row.id).judging();
     let seats = judging.map_or(&[][..], |judging| &judging.seats);
     let replied = seats.iter().filter(|seat| seat.state != SeatState::Asked).count();
     (!seats.is_empty()).then(|| format!("judges {replied}/{}", seats.len()))
@@ -453,29 +406,19 @@ struct Page<'a> {
     told: &'a StatusPage,
     /// Up to when what has not ended has taken its time.
     now: Option<Timestamp>,
-    screen: &'a Screen,
-    text: String,
+    sheet: Sheet<'a>,
 }
 
 impl Page<'_> {
-    fn line(&mut self, role: Option<Role>, line: &str) {
-        for line in self.screen.wrap(line).split('\n') {
-            let _ = match role {
-                Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, line)),
-                None => writeln!(self.text, "{line}"),
-            };
-        }
-    }
-
     fn head(&mut self, standing: Standing) {
         let told = self.told;
         let name = sanitize(&told.mission);
         let run = told.run.as_ref();
         let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
         let head = format!("{run}{name}, {}", standing.as_str());
-        self.line(Some(Role::Strong), &head);
+        self.sheet.line(Some(Role::Strong), &head);
         if let Some(since) = &told.since {
-            self.line(Some(Role::Warn), &words_of(since));
+            self.sheet.line(Some(Role::Warn), &words_of(since));
         }
         let mut names: Vec<_> = told.at_work.iter().map(|title| sanitize(title)).collect();
         if told.more_at_work > 0 {
@@ -488,19 +431,21 @@ impl Page<'_> {
                 "agents are still at work on {}; `quorum resume` takes them over",
                 names.join(", ")
             );
-            self.line(Some(Role::Warn), &line);
+            self.sheet.line(Some(Role::Warn), &line);
         }
-        if !told.not_reviewed.is_empty() {
-            self.line(Some(Role::Warn), &sanitize(&told.not_reviewed));
+    }
+
+    fn lines(&mut self, lines: &[Line], live: bool) {
+        for line in lines
+            .iter()
+            .filter(|line| line.live.is_none_or(|wanted| wanted == live))
+        {
+            self.sheet.line(line.role, &line.text);
         }
-        if let Some(words) = &told.left_out {
-            self.line(Some(Role::Warn), words);
-        }
-        self.line(None, &format!("tasks: {}", told.counts));
     }
 
     fn has(&self, columns: usize) -> bool {
-        self.screen.width.is_none_or(|width| width >= columns)
+        self.sheet.screen.width.is_none_or(|width| width >= columns)
     }
 
     fn tasks(&mut self) {
@@ -516,15 +461,15 @@ impl Page<'_> {
             }
         }
         for line in table.lines() {
-            let _ = writeln!(self.text, "{}", line.trim_end());
+            let _ = writeln!(self.sheet.text, "{}", line.trim_end());
         }
         if told.hidden > 0 {
-            self.line(
+            self.sheet.line(
                 Some(Role::Dim),
                 &format!("and {} more, all in --json", told.hidden),
             );
         }
-        if self.screen.width.is_some() {
+        if self.sheet.screen.width.is_some() {
             self.notes();
         }
     }
@@ -536,7 +481,7 @@ impl Page<'_> {
         heads.extend(self.has(ROOMY).then_some("STARTED (UTC)"));
         heads.push("TIME");
         // On a terminal notes stand below the table, where nothing is cut.
-        heads.extend(self.screen.width.is_none().then_some("NOTE"));
+        heads.extend(self.sheet.screen.width.is_none().then_some("NOTE"));
         heads
     }
 
@@ -544,19 +489,19 @@ impl Page<'_> {
         let mut table = Table::new();
         // The screen says what may be done; the library must not look for itself.
         table.force_no_tty();
-        if self.screen.style.color {
+        if self.sheet.screen.style.color {
             table.enforce_styling();
             table.style_text_only();
         }
-        match self.screen.width {
+        match self.sheet.screen.width {
             Some(width) => table
-                .load_style(if self.screen.style.unicode {
+                .load_style(if self.sheet.screen.style.unicode {
                     UTF8_BORDERS_ONLY
                 } else {
                     ASCII_BORDERS_ONLY_CONDENSED
                 })
                 .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_truncation_indicator(self.screen.style.symbols().ellipsis)
+                .set_truncation_indicator(self.sheet.screen.style.symbols().ellipsis)
                 .set_width(u16::try_from(width).unwrap_or(u16::MAX)),
             None => table
                 .load_style(NOTHING)
@@ -566,16 +511,16 @@ impl Page<'_> {
         table
     }
 
-    fn row(&self, told: &TaskRow) -> Row {
-        let symbols = self.screen.style.symbols();
+    fn row(&self, told: &TaskLine) -> Row {
+        let symbols = self.sheet.screen.style.symbols();
         let agent = sanitize(&told.agent);
-        let agent = match self.screen.width {
+        let agent = match self.sheet.screen.width {
             Some(_) => fit(&agent, AGENT_WIDTH, symbols.ellipsis).into_owned(),
             None => agent.into_owned(),
         };
         let score = |points: Points| against_bar(points, told.bar, symbols);
         let score = told.points.map_or_else(|| symbols.nothing.to_owned(), score);
-        let (mut status, flag) = (told.status_words(), told.flag.map(QualityFlag::as_str));
+        let (mut status, flag) = (told.words.clone(), told.flag.map(QualityFlag::as_str));
         if !self.has(WIDE)
             && let Some(flag) = flag.filter(|_| told.flag != Some(QualityFlag::Clean))
         {
@@ -600,11 +545,11 @@ impl Page<'_> {
         let took = told.started.zip(told.finished.or(self.now));
         let took = took.map(|(from, to)| elapsed(to.since(from)));
         cells.push(right(took.unwrap_or_else(|| symbols.nothing.to_owned())));
-        if self.screen.width.is_none() {
+        if self.sheet.screen.width.is_none() {
             cells.push(Cell::new(told.note.as_deref().unwrap_or_default()));
         }
         let mut row = Row::from(cells);
-        if self.screen.width.is_some() {
+        if self.sheet.screen.width.is_some() {
             row.max_height(ROW_HEIGHT);
         }
         row
@@ -614,28 +559,16 @@ impl Page<'_> {
         for row in &self.told.rows {
             if let Some(note) = &row.note {
                 let line = format!("{}: {note}", sanitize(&row.title));
-                self.line(None, &line);
+                self.sheet.line(None, &line);
             }
-        }
-    }
-
-    fn gates(&mut self) {
-        for gate in &self.told.gates {
-            let mut line = format!("gate {}: {}", sanitize(&gate.name), gate.stands);
-            if let Some(avg) = gate.avg {
-                let _ = write!(line, ", average {avg}");
-            }
-            if let Some(reason) = &gate.reason {
-                let _ = write!(line, ", {}", sanitize(reason));
-            }
-            self.line((gate.stands == "failed").then_some(Role::Bad), &line);
         }
     }
 }
 
 /// The tasks that are shown, in file order.
 fn shown(state: &State) -> Vec<TaskId> {
-    if tasks_of_mission(state) <= ROWS {
+    let counts = &state.sums.counts;
+    if (counts.selected + counts.not_taken) as usize <= ROWS {
         return state.plan.task_ids().collect();
     }
     let is_news = |id: &TaskId| state.task(*id).flag() != Some(QualityFlag::Clean);
@@ -646,11 +579,6 @@ fn shown(state: &State) -> Vec<TaskId> {
     shown
 }
 
-/// Tasks of the mission, selected or not.
-fn tasks_of_mission(state: &State) -> usize {
-    (state.sums.counts.selected + state.sums.counts.not_taken) as usize
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -658,18 +586,20 @@ mod tests {
     use super::*;
     use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful};
 
+    fn document<'a>(scene: &'a Scene<'_>, standing: Standing) -> RunDocument<'a> {
+        RunDocument::of(&scene.state, &scene.view, standing, scene.view.outcome.as_ref())
+    }
+
+    fn status(scene: &Scene<'_>, standing: Standing, screen: &Screen) -> String {
+        StatusPage::of(&document(scene, standing)).render(standing, scene.now, screen)
+    }
+
     #[test]
     fn an_eventful_run_as_a_table() {
         let mut scene = Scene::start(eventful());
         play_eventful(&mut scene);
         for (name, screen) in SCREENS {
-            let text = status(
-                &scene.state,
-                &scene.view,
-                Standing::of(&scene.state, false),
-                scene.now,
-                &screen,
-            );
+            let text = status(&scene, Standing::of(&scene.state, false), &screen);
             assert_fits(text.trim_end_matches('\n'), &screen);
             insta::assert_snapshot!(format!("status_{name}"), text);
         }
@@ -680,13 +610,7 @@ mod tests {
         let mut scene = Scene::start(eventful());
         scene.works(0).scored(0, 0, 4, 4);
         scene.works(2).evaluated(2, 40, "no");
-        let text = status(
-            &scene.state,
-            &scene.view,
-            Standing::Running,
-            scene.now,
-            &Screen::default(),
-        );
+        let text = status(&scene, Standing::Running, &Screen::default());
         insta::assert_snapshot!(text);
     }
 
@@ -696,13 +620,7 @@ mod tests {
         mission.plan.rules.evaluate = false;
         let mut scene = Scene::start(mission);
         scene.works(0);
-        let text = status(
-            &scene.state,
-            &scene.view,
-            Standing::Ended,
-            scene.now,
-            &Screen::default(),
-        );
+        let text = status(&scene, Standing::Ended, &Screen::default());
         insta::assert_snapshot!(text, @r"
         run 20261121-215900-ab12: m, ended
         NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came
@@ -718,7 +636,10 @@ mod tests {
         let mut mission = Mission::new("m").task("a", &[]).task("b", &[]).task("c", &[1]);
         mission.plan.rules.concurrency = 1;
         let mut scene = Scene::start(mission);
-        let note = |scene: &Scene<'_>, id| note(&scene.state, &scene.view, TaskId(id)).unwrap_or_default();
+        let note = |scene: &Scene<'_>, id| {
+            let tasks = document(scene, Standing::Running).tasks;
+            note(tasks, &tasks.row(TaskId(id))).unwrap_or_default()
+        };
         assert_eq!(note(&scene, 1), "waits for a slot (1 at a time)");
         assert_eq!(note(&scene, 0), "");
         scene.stopped(crate::engine::StopCause::Interrupted);
@@ -733,13 +654,7 @@ mod tests {
             .max_concurrent = Some(1);
         let scene = Scene::start(mission);
         let waits = "waits for agent worker (maxConcurrent: 1)";
-        let text = status(
-            &scene.state,
-            &scene.view,
-            Standing::Running,
-            scene.now,
-            &Screen::default(),
-        );
+        let text = status(&scene, Standing::Running, &Screen::default());
         assert!(text.contains(waits), "{text}");
     }
 
@@ -747,7 +662,7 @@ mod tests {
     fn a_page_that_was_drawn_up_before_a_crash_says_of_when_it_is_and_what_followed() {
         let mut scene = Scene::start(Mission::new("m").task("a", &[]).task("b", &[]));
         scene.works(0);
-        let mut page = StatusPage::of(&scene.state, &scene.view);
+        let mut page = StatusPage::of(&document(&scene, Standing::Crashed));
         let text = |page: &StatusPage| page.render(Standing::Crashed, scene.now, &Screen::default());
         let plain = text(&page);
         let mut since = Tail {
@@ -794,13 +709,7 @@ mod tests {
         });
         let mut scene = Scene::start(mission);
         scene.works(0).evaluated(0, 90, "");
-        let text = status(
-            &scene.state,
-            &scene.view,
-            Standing::Running,
-            scene.now,
-            &Screen::default(),
-        );
+        let text = status(&scene, Standing::Running, &Screen::default());
         assert!(!text.contains("task 0 ") && text.contains("task 1 "), "{text}");
         assert!(text.contains("\nand 100 more, all in --json\n"), "{text}");
     }

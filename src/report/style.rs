@@ -4,10 +4,11 @@
 //! nothing is cut; without a UTF-8 locale every symbol has an ASCII twin.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use anstyle::AnsiColor;
+use serde::{Deserialize, Serialize};
 
 use super::text::fit;
 
@@ -83,7 +84,7 @@ impl Style {
 }
 
 /// What a piece of text is, for its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// As it should be.
     Good,
@@ -172,6 +173,33 @@ pub struct Screen {
     pub style: Style,
 }
 
+/// Text under construction: every line broken between words where the screen ends. What is cut cannot be acted on.
+#[derive(Debug)]
+pub(super) struct Sheet<'s> {
+    pub text: String,
+    pub screen: &'s Screen,
+}
+
+impl<'s> Sheet<'s> {
+    pub fn new(screen: &'s Screen) -> Self {
+        Self {
+            text: String::new(),
+            screen,
+        }
+    }
+
+    /// Adds a line in the colour of its role.
+    pub fn line(&mut self, role: Option<Role>, text: &str) {
+        let wrapped = self.screen.wrap(text.trim_end());
+        for line in wrapped.split('\n') {
+            let _ = match role {
+                Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, line)),
+                None => writeln!(self.text, "{line}"),
+            };
+        }
+    }
+}
+
 impl Screen {
     /// The text, cut to the columns that are left after `used`.
     pub(super) fn fit<'a>(&self, text: &'a str, used: usize) -> Cow<'a, str> {
@@ -179,6 +207,16 @@ impl Screen {
             Some(width) => fit(text, width.saturating_sub(used), self.style.symbols().ellipsis),
             None => Cow::Borrowed(text),
         }
+    }
+
+    /// Names, each with its value beside it, one a line.
+    pub(super) fn fields(&self, lines: Vec<(&str, String)>) -> String {
+        let line = |(name, value): (&str, String)| {
+            let name = self.style.paint(Role::Strong, format!("{name:11}"));
+            format!("{name}  {value}\n")
+        };
+        let lines: String = lines.into_iter().map(line).collect();
+        self.wrap(&lines)
     }
 
     /// Text of several lines, broken between words where a line is too long. What follows a break is indented a little

@@ -5,20 +5,15 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{
-    FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId, Timestamp, WaitingReason,
-};
-use crate::engine::Mark;
-use crate::engine::{self, GateStanding, Outcome, RunPhase, State, gate_view};
-use crate::mission::{Loosening, Part};
+use crate::domain::{FailureMode, GateId, OutcomeClass, Points, Status, TaskId, WaitingReason};
+use crate::engine::{GateStanding, Mark, Outcome, State};
+use crate::mission::Loosening;
 
-use super::asked::{Asked, asked, windows};
 use super::budget;
-use super::findings;
-use super::json::{is_cancelled, regressed, skipped};
-use super::style::{Role, Screen};
+use super::documents::{FailureRow, GateRow, RunDocument, Wait};
+use super::findings::{self, Accepted};
+use super::style::{Role, Screen, Sheet};
 use super::text::{against_bar, count, elapsed, sanitize, time_of_day, width};
-use super::view::{FailureView, RunView};
 
 /// Rows of a list; more are counted.
 const ROWS: usize = 10;
@@ -39,55 +34,33 @@ pub(super) fn not_reviewed(state: &State) -> Option<String> {
 /// Before the rows of a list.
 const INDENT: &str = "  ";
 
-/// The block, with a line feed at its end. `outcome` is what the session ended with: the view's, or `internal` where
-/// the state could not be written any more.
+/// The block of a session that has ended, with a line feed at its end.
 #[must_use]
-pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen) -> String {
-    let mut page = Page {
-        text: String::new(),
-        screen,
-    };
-    head(&mut page, state, view);
-    tallies(&mut page, state);
-    gates(&mut page, state);
-    scores(&mut page, state);
-    failures(&mut page, state, view);
-    accepted_findings(&mut page, state, view);
-    waiting(&mut page, state, view);
-    let warnings = view.warnings.iter().map(|warning| sanitize(warning).into_owned());
-    page.list("warnings:", Role::Warn, warnings.collect(), view.warnings.len());
-    if view.undelivered > 0 {
-        let text = format!(
-            "{} could not be delivered",
-            count(view.undelivered, "notification")
-        );
+pub fn summary(run: &RunDocument<'_>, screen: &Screen) -> String {
+    let mut page = Sheet::new(screen);
+    head(&mut page, run);
+    tallies(&mut page, run);
+    gates(&mut page, run);
+    scores(&mut page, run.tasks.state);
+    failures(&mut page, run);
+    accepted_findings(&mut page, run);
+    waiting(&mut page, run);
+    let warnings = run.warnings.iter().map(|warning| sanitize(warning).into_owned());
+    page.list("warnings:", Role::Warn, warnings.collect(), run.warnings.len());
+    let undelivered = run.tasks.view.undelivered;
+    if undelivered > 0 {
+        let text = format!("{} could not be delivered", count(undelivered, "notification"));
         page.line(Some(Role::Warn), &text);
     }
-    usage(&mut page, state);
-    exit(&mut page, outcome);
-    if let Some(run) = &view.run_id {
-        next(&mut page, &next_commands(state, view, Some(outcome), run));
+    usage(&mut page, run.tasks.state);
+    if let Some(outcome) = run.ended {
+        exit(&mut page, outcome);
     }
+    next(&mut page, &next_commands(run));
     page.text
 }
 
-/// Text under construction: every line broken between words where the screen ends. What is cut cannot be acted on.
-struct Page<'s> {
-    text: String,
-    screen: &'s Screen,
-}
-
-impl Page<'_> {
-    fn line(&mut self, role: Option<Role>, text: &str) {
-        let wrapped = self.screen.wrap(text.trim_end());
-        for line in wrapped.split('\n') {
-            let _ = match role {
-                Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, line)),
-                None => writeln!(self.text, "{line}"),
-            };
-        }
-    }
-
+impl Sheet<'_> {
     /// A heading and its rows, of which there may be more than are given; nothing where there are none.
     fn list(&mut self, heading: &str, role: Role, rows: Vec<String>, total: usize) {
         if total == 0 {
@@ -111,32 +84,29 @@ impl Page<'_> {
     }
 }
 
-fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
-    let run = view.run_id.as_ref();
-    let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
-    let name = sanitize(&state.plan.name);
-    let cancelled = if is_cancelled(state) { ", cancelled" } else { "" };
-    let text = match view.worked_for() {
-        Some(worked) => format!("{run}{name}, {}{cancelled}", elapsed(worked)),
-        None => format!("{run}{name}{cancelled}"),
-    };
+fn head(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
+    let id = run.run_id.map(|id| format!("run {id}: ")).unwrap_or_default();
+    let name = sanitize(run.mission);
+    let worked = run.worked_for().map(|worked| format!(", {}", elapsed(worked)));
+    let cancelled = if run.cancelled { ", cancelled" } else { "" };
     page.text.push('\n');
+    let text = format!("{id}{name}{}{cancelled}", worked.unwrap_or_default());
     page.line(Some(Role::Strong), &text);
-    if let Some(words) = not_reviewed(state) {
+    if let Some(words) = not_reviewed(run.tasks.state) {
         page.line(Some(Role::Warn), &sanitize(&words));
     }
-    if let Some(words) = left_out(state) {
+    if let Some(words) = run.counts.left_out() {
         page.line(Some(Role::Warn), &words);
     }
 }
 
-fn tallies(page: &mut Page<'_>, state: &State) {
-    let counts = &state.sums.counts;
-    page.line(None, &format!("tasks: {}", task_counts(state)));
+fn tallies(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
+    let counts = &run.counts;
+    page.line(None, &format!("tasks: {}", counts.words()));
     if counts.clean > 0 {
         page.line(None, &format!("clean: {}", counts.clean));
     }
-    let below = counts.below_threshold + counts.degraded + counts.unverified;
+    let below = counts.below_bar();
     let mut text = format!("accepted below the bar: {below}");
     if counts.degraded + counts.unverified > 0 {
         let _ = write!(
@@ -155,99 +125,34 @@ fn tallies(page: &mut Page<'_>, state: &State) {
     }
 }
 
-/// What a run with `--only` says beside its result: it is not the whole mission's.
-pub(super) fn left_out(state: &State) -> Option<String> {
-    let left_out = not_selected(state);
-    (left_out > 0).then(|| {
-        let all = count(
-            (state.sums.counts.not_taken + state.sums.counts.selected) as usize,
-            "task",
-        );
-        format!("ONLY A PART: {left_out} of {all} left out (--only)")
-    })
-}
-
-/// Tasks that the run was told to leave out. A verdict that leaves tasks out makes it no part of a run.
-fn not_selected(state: &State) -> usize {
-    if state.options.only.is_empty() {
-        return 0;
-    }
-    let ids = state.plan.task_ids();
-    ids.filter(|id| state.plan.task(*id).part == Part::NotSelected)
-        .count()
-}
-
-/// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
-pub(super) fn task_counts(state: &State) -> String {
-    let counts = &state.sums.counts;
-    let elsewhere = counts.ended() + counts.awaiting + counts.running;
-    let pending = counts.selected.saturating_sub(elsewhere) as usize;
-    let skipped = skipped(state);
-    let (under_way, stopped) = match state.phase {
-        // No session lives: nobody works on what it was at.
-        RunPhase::Finished => (0, counts.running as usize),
-        RunPhase::New | RunPhase::Running | RunPhase::Stopping => (counts.running as usize, 0),
-    };
-    let not_selected = not_selected(state);
-    let mut text = format!("{} of {} done", counts.done, counts.selected);
-    for (number, what) in [
-        ((counts.failed - skipped.min(counts.failed)) as usize, "failed"),
-        (skipped as usize, "skipped"),
-        (counts.superseded as usize, "superseded"),
-        (under_way, "under way"),
-        (stopped, "interrupted"),
-        (pending, "pending"),
-        (counts.awaiting as usize, "waiting"),
-        (counts.reworked as usize, "reworked"),
-        (regressed(state) as usize, "regressed"),
-        (not_selected, "not selected"),
-        (
-            (counts.not_taken as usize).saturating_sub(not_selected),
-            "not taken",
-        ),
-    ] {
-        if number > 0 {
-            let _ = write!(text, ", {number} {what}");
-        }
-    }
-    text
-}
-
-fn gates(page: &mut Page<'_>, state: &State) {
-    if let Some(bar) = state.plan.rules.quality_threshold {
-        let score = match engine::mission_score(state) {
+fn gates(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
+    let score = &run.mission_score;
+    if let Some(bar) = score.bar {
+        let words = match score.points {
             Some(points) if points >= bar => {
                 format!("{points} {} {bar}", page.screen.style.symbols().reaches)
             }
             Some(points) => format!("{points} < {bar}"),
             None => format!("none yet, bar {bar}"),
         };
-        let role = state.threshold_failed.map(|_| Role::Bad);
-        page.line(role, &format!("mission score: {score}"));
+        let role = score.missed_with.map(|_| Role::Bad);
+        page.line(role, &format!("mission score: {words}"));
     }
-    if state.plan.gates.is_empty() {
+    if run.gates.is_empty() {
         return;
     }
-    page.line(None, &format!("gates: {}", gate_sums(state)));
-    let failed: Vec<GateId> = failed_gates(state).collect();
-    let row = |id: &GateId| {
-        let name = sanitize(&state.plan.gate(*id).name).into_owned();
-        let reason = gate_view(state, *id).reason.unwrap_or_default();
-        format!("{name}: {}", sanitize(&reason))
+    page.line(None, &format!("gates: {}", gate_sums(&run.gates)));
+    let row = |gate: &GateRow<'_>| {
+        let reason = gate.reason.as_deref().unwrap_or_default();
+        format!("{}: {}", sanitize(gate.name), sanitize(reason))
     };
-    let rows = failed.iter().take(ROWS).map(row).collect();
-    page.list("failed gates:", Role::Bad, rows, failed.len());
-}
-
-fn failed_gates(state: &State) -> impl Iterator<Item = GateId> + '_ {
-    let gates = state.plan.gate_ids();
-    gates.filter(|id| gate_view(state, *id).standing == GateStanding::Failed)
+    let rows: Vec<String> = run.failed_gates().map(row).collect();
+    let total = rows.len();
+    page.list("failed gates:", Role::Bad, rows, total);
 }
 
 /// `2 passed, 1 failed`; empty where there are no gates.
-pub(super) fn gate_sums(state: &State) -> String {
-    let gates = state.plan.gate_ids();
-    let states: Vec<GateStanding> = gates.map(|id| gate_view(state, id).standing).collect();
+pub(super) fn gate_sums(gates: &[GateRow<'_>]) -> String {
     let kinds = [
         (GateStanding::Passed, "passed"),
         (GateStanding::Failed, "failed"),
@@ -256,7 +161,7 @@ pub(super) fn gate_sums(state: &State) -> String {
         (GateStanding::NotTaken, "not taken"),
     ];
     let sums = kinds.map(|(wanted, words)| {
-        let number = states.iter().filter(|state| **state == wanted).count();
+        let number = gates.iter().filter(|gate| gate.state == wanted).count();
         (number > 0).then(|| format!("{number} {words}"))
     });
     let sums: Vec<_> = sums.into_iter().flatten().collect();
@@ -264,7 +169,7 @@ pub(super) fn gate_sums(state: &State) -> String {
 }
 
 /// Only where scores are: the worst come first.
-fn scores(page: &mut Page<'_>, state: &State) {
+fn scores(page: &mut Sheet<'_>, state: &State) {
     let mut scored: Vec<(Points, TaskId)> = state
         .plan
         .task_ids()
@@ -290,27 +195,24 @@ fn scores(page: &mut Page<'_>, state: &State) {
 }
 
 /// Causes first; what was skipped because of them is only counted.
-fn failures(page: &mut Page<'_>, state: &State, view: &RunView) {
-    let failed = || {
-        state
-            .plan
-            .task_ids()
-            .filter(|id| state.task(*id).status() == Status::Failed && !state.task(*id).is_superseded())
+fn failures(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
+    let state = run.tasks.state;
+    let is_cause = |id: &TaskId| {
+        let task = state.task(*id);
+        let has_failed = task.status() == Status::Failed && !task.is_superseded();
+        has_failed && task.mode() != Some(FailureMode::Cascade)
     };
-    let causes: Vec<TaskId> = failed()
-        .filter(|id| state.task(*id).mode() != Some(FailureMode::Cascade))
-        .collect();
+    let causes: Vec<TaskId> = state.plan.task_ids().filter(is_cause).collect();
     let row = |id: &TaskId| {
-        let title = sanitize(&state.plan.task(*id).title).into_owned();
-        let failure = view.task(*id).failure.as_deref();
-        let how = failure.map(failure_words).unwrap_or_default();
-        let found = findings::top_lines(state, view, *id);
+        let task = run.tasks.row(*id);
+        let how = task.failure.as_ref().map(FailureRow::words).unwrap_or_default();
+        let found = findings::top_lines(&task);
         let found = found.iter().map(|line| format!("\n{INDENT}{line}"));
-        format!("{title}: {how}{}", found.collect::<String>())
+        format!("{}: {how}{}", sanitize(task.title), found.collect::<String>())
     };
     let rows = causes.iter().take(ROWS).map(row).collect();
     page.list("failed:", Role::Bad, rows, causes.len());
-    let skipped = skipped(state);
+    let skipped = run.counts.skipped;
     if skipped > 0 {
         let text = format!("skipped because a dependency failed: {skipped}");
         page.line(Some(Role::Bad), &text);
@@ -318,52 +220,40 @@ fn failures(page: &mut Page<'_>, state: &State, view: &RunView) {
 }
 
 /// What accepted work carries: how many findings, and each that is critical or high.
-fn accepted_findings(page: &mut Page<'_>, state: &State, view: &RunView) {
-    let accepted = findings::Accepted::of(state, view);
+fn accepted_findings(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
+    let accepted = Accepted::of(run.tasks);
     let words = accepted.counts.words();
     if words.is_empty() {
         return;
     }
-    let rows = accepted.severe.iter().map(|(id, found)| {
-        let title = sanitize(&state.plan.task(*id).title);
-        format!("{title}: {}", findings::line(state, found))
-    });
-    let rows: Vec<String> = rows.take(ROWS).collect();
+    let severe = accepted.severe.iter().take(ROWS);
+    let rows: Vec<String> = severe
+        .map(|(title, found)| format!("{}: {}", sanitize(title), found.line()))
+        .collect();
     let role = (!rows.is_empty()).then_some(Role::Warn);
     page.line(role, &format!("findings in accepted work: {words}"));
-    let total = accepted.severe.len();
-    page.rows(rows, total);
+    page.rows(rows, accepted.severe.len());
 }
 
-fn waiting(page: &mut Page<'_>, state: &State, view: &RunView) {
-    let rows = approvals(state, view, ROWS);
-    page.list(
-        "waiting for a decision:",
-        Role::Warn,
-        rows,
-        state.sums.counts.awaiting as usize + state.checkpoints_that_wait().count(),
-    );
-    let rows = windows(state).map(|window| window.line());
-    let rows: Vec<String> = rows.collect();
-    let total = rows.len();
-    page.list("waiting for a limit to reset:", Role::Warn, rows, total);
-    if let Some(words) = resumable_at(state, view.finished_at.unwrap_or_default()) {
+fn waiting(page: &mut Sheet<'_>, run: &RunDocument<'_>) {
+    let mut list = |heading, waits: Vec<&Wait<'_>>| {
+        let rows = waits.iter().take(ROWS).map(|wait| wait.line()).collect();
+        page.list(heading, Role::Warn, rows, waits.len());
+    };
+    list("waiting for a decision:", run.asked().collect());
+    list("waiting for a limit to reset:", run.windows().collect());
+    if let Some(words) = resumable_at(run) {
         page.line(Some(Role::Warn), &words);
     }
 }
 
 /// `resumable at 01:57`, where the run ended because a limit of a subscription resets too late for it.
-pub(super) fn resumable_at(state: &State, from: Timestamp) -> Option<String> {
-    let at = state.resumable_at()?;
-    Some(format!("resumable at {}", time_of_day(at, from)))
+pub(super) fn resumable_at(run: &RunDocument<'_>) -> Option<String> {
+    let from = run.finished_at.unwrap_or_default();
+    Some(format!("resumable at {}", time_of_day(run.resumable_at?, from)))
 }
 
-/// `<id>  <title>: <reason>: <message>` of the first tasks that wait.
-pub(super) fn approvals(state: &State, view: &RunView, limit: usize) -> Vec<String> {
-    asked(state, view).map(|asked| asked.line()).take(limit).collect()
-}
-
-fn usage(page: &mut Page<'_>, state: &State) {
+fn usage(page: &mut Sheet<'_>, state: &State) {
     let usage = state.ledger.spent();
     for sentence in budget::sentences(state) {
         page.line(Some(Role::Bad), &format!("limit: {sentence}"));
@@ -386,7 +276,7 @@ fn usage(page: &mut Page<'_>, state: &State) {
     page.line(Some(Role::Dim), &text);
 }
 
-fn exit(page: &mut Page<'_>, outcome: &Outcome) {
+fn exit(page: &mut Sheet<'_>, outcome: &Outcome) {
     let ok = outcome.class == OutcomeClass::Ok;
     let role = if ok { Role::Good } else { Role::Bad };
     // Not cut: it is what the block is for.
@@ -417,20 +307,13 @@ pub(super) fn outcome_words(outcome: &Outcome) -> String {
     text
 }
 
-/// `timeout: killed after 30m`
-pub(super) fn failure_words(failure: &FailureView) -> String {
-    format!("{}: {}", failure.mode.as_str(), sanitize(&failure.message))
-}
-
 /// What can be typed now, in the order in which a person would: look at what failed, decide what waits, open what is
 /// shut, go on.
-pub(super) fn next_commands(
-    state: &State,
-    view: &RunView,
-    outcome: Option<&Outcome>,
-    run: &RunId,
-) -> Vec<String> {
-    let mut commands = Vec::new();
+pub(super) fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
+    let (state, mut commands) = (run.tasks.state, Vec::new());
+    let Some(id) = run.run_id else {
+        return commands;
+    };
     let has_failed = |id: &TaskId| {
         let task = state.task(*id);
         let by_itself = !matches!(task.mode(), Some(FailureMode::Cascade | FailureMode::Cancelled));
@@ -439,49 +322,47 @@ pub(super) fn next_commands(
     let broken = state.plan.task_ids().find(has_failed);
     if let Some(task) = broken {
         let title = shell_word(&state.plan.task(task).title);
-        commands.push(format!("quorum show {title} --run {run}"));
+        commands.push(format!("quorum show {title} --run {id}"));
     }
     // Where judges were missing they are asked again before a person is.
     let waits = |again: bool| {
-        let for_judges = |asked: &Asked<'_>| {
-            asked
-                .task
-                .is_some_and(|task| state.task(task).attempt.has(Mark::Indeterminate))
-        };
-        let first = asked(state, view).find(|asked| for_judges(asked) == again)?;
+        let is_for_judges = |task| state.task(task).attempt.has(Mark::Indeterminate);
+        let mut asked = run.asked();
+        let first = asked.find(|asked| asked.task_id.is_some_and(is_for_judges) == again)?;
+        let approval = first.id.as_deref()?;
         Some(if first.reason == WaitingReason::Question.as_str() {
-            format!("quorum answer {} 'ANSWER'", first.id)
+            format!("quorum answer {approval} 'ANSWER'")
         } else {
-            format!("quorum approve {}", first.id)
+            format!("quorum approve {approval}")
         })
     };
     let asked = waits(false);
     let judges_first = asked.is_none();
     commands.extend(asked);
-    let shut = failed_gates(state).next();
-    let was_stopped = outcome.is_some_and(|outcome| outcome.class.is_stop());
+    let shut = run.failed_gates().next();
+    let was_stopped = run.ended.is_some_and(|outcome| outcome.class.is_stop());
     if broken.is_some() && !was_stopped {
-        commands.push(format!("quorum resume {run} --retry-failed"));
+        commands.push(format!("quorum resume {id} --retry-failed"));
     } else if let Some(worst) = shut
-        .and_then(|gate| worst_before(state, gate))
+        .and_then(|gate| worst_before(state, gate.id))
         .filter(|_| !was_stopped)
     {
         // A gate that failed stays so as long as the work before it is what it was.
         let title = shell_word(&state.plan.task(worst).title);
-        commands.push(format!("quorum resume {run} --redo {title}"));
-    } else if state.is_unfinished() {
-        commands.push(format!("quorum resume {run}"));
+        commands.push(format!("quorum resume {id} --redo {title}"));
+    } else if run.resumable {
+        commands.push(format!("quorum resume {id}"));
     }
     commands.extend(waits(true).filter(|_| judges_first));
     // Never before what would mend it.
     if let Some(gate) = shut {
-        let name = shell_word(&state.plan.gate(gate).name);
+        let name = shell_word(gate.name);
         commands.push(format!("quorum gate {name} --override --reason REASON"));
     }
-    if view.undelivered > 0 {
+    if run.tasks.view.undelivered > 0 {
         commands.push("quorum dlq list".to_owned());
     }
-    commands.push(format!("quorum status {run}"));
+    commands.push(format!("quorum status {id}"));
     commands
 }
 
@@ -498,7 +379,7 @@ fn worst_before(state: &State, gate: GateId) -> Option<TaskId> {
     })
 }
 
-fn next(page: &mut Page<'_>, commands: &[String]) {
+fn next(page: &mut Sheet<'_>, commands: &[String]) {
     for (index, command) in commands.iter().enumerate() {
         let label = if index == 0 { "next:" } else { "" };
         // Not cut: a command that is cut is a wrong command.

@@ -6,7 +6,10 @@ use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, pla
 
 fn block(scene: &Scene<'_>, screen: &Screen) -> String {
     let outcome = scene.view.outcome.as_ref().expect("the session has ended");
-    summary(&scene.state, &scene.view, outcome, screen)
+    summary(
+        &RunDocument::of_session(&scene.state, &scene.view, Some(outcome)),
+        screen,
+    )
 }
 
 fn plain(scene: &Scene<'_>) -> String {

@@ -99,6 +99,20 @@ pub(super) fn fit<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, 
     Cow::Owned(format!("{}{ellipsis}", kept.trim_end()))
 }
 
+/// Rows of cells as lines, in columns that stand two blanks apart.
+pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+    let widest = |column: usize| rows.iter().map(|cells| width(&cells[column])).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(widest);
+    let line = |cells: &[String; N]| {
+        let cells = cells.iter().zip(widths);
+        let cells: String = cells
+            .map(|(cell, widest)| format!("{cell}{}", " ".repeat(widest - width(cell) + 2)))
+            .collect();
+        cells.trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
 /// The first line of a text.
 pub(super) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()

@@ -69,8 +69,8 @@ mod tests {
             include_str!("../domain/answer.rs"),
             include_str!("../domain/purpose.rs"),
             include_str!("../mission/growth.rs"),
-            include_str!("json.rs"),
-            include_str!("asked.rs"),
+            include_str!("documents/run.rs"),
+            include_str!("documents/waits.rs"),
         ];
         let outcomes = OutcomeClass::BY_PRECEDENCE.into_iter();
         let mut words: Vec<String> = outcomes

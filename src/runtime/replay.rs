@@ -17,6 +17,8 @@ mod shown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::domain::{Answer, AskId, Digest, Purpose, TaskId};
@@ -67,7 +69,30 @@ pub enum Comparison {
     Lost(String),
 }
 
+impl Comparison {
+    /// In a word, and why it is so.
+    #[must_use]
+    pub fn words(&self) -> (&'static str, Option<&str>) {
+        match self {
+            Self::Equal => ("equal", None),
+            Self::Differs(why) => ("differs", Some(why)),
+            Self::Lost(why) => ("lost", Some(why)),
+        }
+    }
+}
+
+impl Serialize for Comparison {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (standing, why) = self.words();
+        let mut fields = serializer.serialize_struct("Comparison", 2)?;
+        fields.serialize_field("standing", standing)?;
+        fields.serialize_field("why", &why)?;
+        fields.end()
+    }
+}
+
 /// One stored reply, read again.
+#[derive(Serialize)]
 pub struct Reading {
     /// The number of the first event of its record.
     pub record: u64,
@@ -78,22 +103,27 @@ pub struct Reading {
     /// `judge`, or what an agent was asked about.
     pub stage: &'static str,
     /// Round, seat and try of a judge; number and try of anybody else who is asked.
+    #[serde(flatten)]
     pub place: Value,
     /// Who replied.
+    #[serde(rename = "reviewer")]
     pub agent: String,
     /// The model that the provider says it used.
     pub model: Option<String>,
     /// What the verdict rests on beside the reply, where that is stored and unchanged.
+    #[serde(rename = "basis")]
     pub judgement: Option<Judgement>,
     /// What the journal says of it.
     pub recorded: Value,
     /// What it says now.
     pub derived: Option<Value>,
     /// How the two stand.
+    #[serde(flatten)]
     pub comparison: Comparison,
 }
 
 /// One decision, made again.
+#[derive(Serialize)]
 pub struct Decision {
     /// The number of the first event of its record; `None` where it is about the whole run.
     pub record: Option<u64>,
@@ -108,6 +138,7 @@ pub struct Decision {
     /// What the engine decides now.
     pub derived: Value,
     /// How the two stand.
+    #[serde(flatten)]
     pub comparison: Comparison,
 }
 

@@ -10,7 +10,7 @@ use crate::store::{Holder, Lock, StateFolder, read_regular};
 
 use super::super::screen::Screen;
 use crate::report::doctor::{Check, Verdict};
-use crate::report::json::Standing;
+use crate::report::documents::Standing;
 use crate::runtime::recover;
 
 const MIB: u64 = 1024 * 1024;

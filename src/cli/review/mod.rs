@@ -6,10 +6,8 @@
 //! | file | what |
 //! |---|---|
 //! | `replay` | `quorum review --replay RUN`: every judgement of a run derived again from what is stored |
-//! | `report` | what came out of a review, for people and as `quorum.review/v1` |
 
 mod replay;
-mod report;
 
 use std::cell::RefCell;
 use std::fs;
@@ -29,7 +27,7 @@ use crate::domain::{
 use crate::engine::{Event, State, TaskEvent, outcome};
 use crate::executor::spool::read_output;
 use crate::mission::{self, Panel, Reviewers, RunOptions, Source, TaskPlan};
-use crate::report::json::{Standing, run_document};
+use crate::report::documents::{ReviewDocument, RunDocument};
 use crate::report::sanitize;
 use crate::runtime::Observer;
 use crate::store::{StateFolder, read_regular, replace_file};
@@ -186,18 +184,15 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     };
     let ending = launch.start()?;
     let view = watchers.view.take().into_view(&ending.state);
-    let document = serde_json::to_value(run_document(&ending.state, &view, Standing::Ended))
-        .map_err(Failure::internal)?;
+    let run = RunDocument::of_session(&ending.state, &view, None);
     let class = verdict(&ending.state);
-    report::print(
-        screen,
-        &subject,
-        arguments.grader,
-        class,
-        &document["tasks"][0],
-        &document["warnings"],
-        &findings.borrow(),
-    );
+    let (findings, grader) = (findings.borrow(), arguments.grader.as_str());
+    let document = ReviewDocument::of(&run, (&subject.title, grader), class, &findings);
+    if screen.is_json() {
+        screen.document(&document);
+    } else {
+        screen.result(&document.human(&screen.out()));
+    }
     Ok(class.exit_code())
 }
 

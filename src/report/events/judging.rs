@@ -10,7 +10,7 @@ use crate::engine::Mark;
 use crate::engine::{AfterScan, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
-use crate::report::reviews::share;
+use crate::report::documents::reviews::share;
 
 use super::explode::{Exploder, Named};
 

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use crate::domain::{GateId, TaskId};
-use crate::engine::{GateStanding, State, gate_view};
+use crate::domain::TaskId;
+use crate::engine::{GateStanding, State};
 use crate::mission::waves;
 
+use super::super::documents::{GateRow, RunDocument};
 use super::super::rank::Rank;
 use super::super::text::{count, fit, sanitize};
 use super::layout::{Frame, Line, Thing, lay_out, lines};
@@ -77,7 +78,8 @@ struct Part {
 }
 
 /// The drawing of a run. `full` are the tasks whose story the page has.
-pub(super) fn drawing(state: &State, ranked: &[(Rank, TaskId)], full: &[TaskId]) -> Drawing {
+pub(super) fn drawing(run: &RunDocument<'_>, ranked: &[(Rank, TaskId)], full: &[TaskId]) -> Drawing {
+    let state = run.tasks.state;
     let plan = &state.plan;
     let wave_of = waves(plan);
     let number = wave_of.iter().max().map_or(0, |last| *last as usize + 1);
@@ -109,7 +111,7 @@ pub(super) fn drawing(state: &State, ranked: &[(Rank, TaskId)], full: &[TaskId])
             let sorted = ranked.iter().map(|(rank, id)| (wave_of[id.index()], *rank));
             (wave_rows(sorted.collect(), number), None)
         }
-        None => (Vec::new(), Some(graph(state, &wave_of, &lines, &ranks, full))),
+        None => (Vec::new(), Some(graph(run, &wave_of, &lines, &ranks, full))),
     };
     Drawing {
         graph,
@@ -142,7 +144,14 @@ fn wave_rows(mut tasks: Vec<(u32, Rank)>, number: usize) -> Vec<WaveRow> {
     rows
 }
 
-fn graph(state: &State, wave_of: &[u32], lines: &[(Thing, Thing)], ranks: &[Rank], full: &[TaskId]) -> Graph {
+fn graph(
+    run: &RunDocument<'_>,
+    wave_of: &[u32],
+    lines: &[(Thing, Thing)],
+    ranks: &[Rank],
+    full: &[TaskId],
+) -> Graph {
+    let state = run.tasks.state;
     let mut linked = vec![false; ranks.len()];
     full.iter().for_each(|id| linked[id.index()] = true);
     let layout = lay_out(&state.plan, wave_of, lines);
@@ -151,7 +160,7 @@ fn graph(state: &State, wave_of: &[u32], lines: &[(Thing, Thing)], ranks: &[Rank
             id: linked[id.index()].then_some(id.0),
             ..task_box(state, id, ranks[id.index()], frame, layout.small)
         },
-        Thing::Gate(id) => gate_box(state, id, frame, layout.small),
+        Thing::Gate(id) => gate_box(&run.gates[id.index()], frame, layout.small),
     });
     let heading = |(wave, x): (usize, &i64)| Heading {
         x: *x,
@@ -187,16 +196,15 @@ fn task_box(state: &State, id: TaskId, rank: Rank, frame: Frame, small: bool) ->
     }
 }
 
-fn gate_box(state: &State, id: GateId, frame: Frame, small: bool) -> Box {
-    let name = sanitize(&state.plan.gate(id).name);
-    let standing = gate_view(state, id).standing;
-    let (tone, sign) = match standing {
+fn gate_box(gate: &GateRow<'_>, frame: Frame, small: bool) -> Box {
+    let name = sanitize(gate.name);
+    let (tone, sign) = match gate.state {
         GateStanding::Passed => ("good", "✓"),
         GateStanding::Failed => ("bad", "×"),
         GateStanding::Overridden => ("warn", "!"),
         GateStanding::Waiting | GateStanding::NotTaken => ("open", "○"),
     };
-    let standing = standing.as_str();
+    let standing = gate.state.as_str();
     Box {
         id: None,
         gate: true,
@@ -211,6 +219,7 @@ fn gate_box(state: &State, id: GateId, frame: Frame, small: bool) -> Box {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::documents::Standing;
     use super::super::super::rank::worst_first;
     use super::super::super::testing::{Mission, Scene};
     use super::*;
@@ -218,7 +227,7 @@ mod tests {
     fn draw(mission: Mission) -> Drawing {
         let scene = Scene::start(mission);
         drawing(
-            &scene.state,
+            &RunDocument::of(&scene.state, &scene.view, Standing::Running, None),
             &worst_first(&scene.state, &scene.view),
             &[TaskId(0)],
         )

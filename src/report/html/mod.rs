@@ -24,15 +24,14 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_form
 use serde::Serialize;
 
 use crate::domain::{Gravity, Millis, TaskId};
-use crate::engine::{self, Outcome, State, gate_view};
+use crate::engine::{Outcome, State};
 
+use super::documents::{GateRow, RunDocument, TaskRow, Tasks, weight};
 use super::history::Histories;
-use super::json::{Standing, run_facts, weight};
 use super::rank::{Rank, reason, worst_first};
 use super::show::{Files, TaskDocument};
-use super::summary::{gate_sums, left_out, next_commands, not_reviewed, outcome_words, task_counts};
+use super::summary::{gate_sums, next_commands, not_reviewed, outcome_words};
 use super::text::{elapsed, number, sanitize};
-use super::view::RunView;
 
 /// Tasks that are told in full, the worst first; of the others there are rows.
 const IN_FULL: usize = 300;
@@ -44,24 +43,21 @@ const IN_FULL_BYTES: usize = 6 * 1024 * 1024;
 const ROWS: usize = 10_000;
 
 /// Whatever goes into a page.
-#[derive(Clone, Copy)]
 pub struct Told<'a> {
-    /// The run's state.
-    pub state: &'a State,
-    /// What readers know of it.
-    pub view: &'a RunView,
-    /// What the last session ended with; `None` while one goes on, or after a crash.
-    pub outcome: Option<&'a Outcome>,
-    /// The stories of the tasks of [`told_in_full`].
+    /// The run.
+    pub run: &'a RunDocument<'a>,
+    /// The stories of the tasks of [`histories`].
     pub histories: &'a Histories,
     /// Where their files are quoted from.
     pub files: &'a Files<'a>,
 }
 
-/// The tasks whose stories the page tells, the worst first: all of them in a mission of usual size.
-pub fn told_in_full(state: &State, view: &RunView) -> Vec<TaskId> {
+/// The stories that the page tells, still empty: those of the worst tasks, of all in a mission of usual size.
+#[must_use]
+pub fn histories(run: &RunDocument<'_>) -> Histories {
+    let Tasks { state, view, .. } = run.tasks;
     let tasks = worst_first(state, view).into_iter().map(|(_, id)| id);
-    tasks.take(IN_FULL).collect()
+    Histories::of(tasks.take(IN_FULL), view.seq)
 }
 
 /// The page.
@@ -69,33 +65,36 @@ pub fn told_in_full(state: &State, view: &RunView) -> Vec<TaskId> {
 /// # Errors
 /// When the template does not fit its values: our bug.
 pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
-    let Told { state, view, .. } = *told;
+    let (run, Tasks { state, view, .. }) = (told.run, told.run.tasks);
+    let mut facts = RunDocument::of_session(state, view, run.ended);
+    // The page tells of them in another order, and not of all in full.
+    facts.tasks.are_left_out = true;
     let environment = environment()?;
     let ranked = worst_first(state, view);
     let sections = sections(&environment, told, &ranked)?;
-    let rows: Vec<Row<'_>> = ranked
-        .iter()
+    let rows: Vec<Row<'_>> = run
+        .tasks
+        .worst_first()
         .take(ROWS)
         .enumerate()
-        .map(|(place, (rank, id))| Row::of(told, *rank, *id, place < sections.len()))
+        .map(|(place, task)| Row::of(&task, place < sections.len()))
         .collect();
     let full: Vec<TaskId> = ranked[..sections.len()].iter().map(|(_, id)| *id).collect();
-    let score = engine::mission_score(state);
-    let bar = state.plan.rules.quality_threshold;
+    let score = &run.mission_score;
     let page = context! {
-        run => Serde(run_facts(state, view, Standing::of(state, false))),
-        outcome => Serde(told.outcome.map(OutcomeRow::of)),
-        left_out => left_out(state),
+        run => Serde(facts),
+        outcome => Serde(run.ended.map(OutcomeRow::of)),
+        left_out => run.counts.left_out(),
         not_reviewed => not_reviewed(state),
-        span => view.worked_for().map(elapsed),
-        not_done => task_counts(state).split_once(", ").map(|(_, others)| others),
-        below => state.sums.counts.below_threshold + state.sums.counts.degraded + state.sums.counts.unverified,
-        score => score.map(|points| points.to_string()),
-        score_bar => bar.map(|bar| bar.to_string()),
-        gate_counts => gate_counts(state),
-        gate_points => gate_points(state),
-        next => view.run_id.as_ref().map_or_else(Vec::new, |run| next_commands(state, view, told.outcome, run)),
-        drawing => Serde(graph::drawing(state, &ranked, &full)),
+        span => run.worked_for().map(elapsed),
+        not_done => run.counts.words().split_once(", ").map(|(_, others)| others),
+        below => run.counts.below_bar(),
+        score => score.points.map(|points| points.to_string()),
+        score_bar => score.bar.map(|bar| bar.to_string()),
+        gate_counts => gate_counts(&run.gates),
+        gate_points => gate_points(&run.gates),
+        next => next_commands(run),
+        drawing => Serde(graph::drawing(run, &ranked, &full)),
         timeline => Serde(timeline::timeline(told, &full)),
         rows_left_out => ranked.len().saturating_sub(ROWS),
         in_full => sections.len(),
@@ -120,13 +119,14 @@ fn sections(
         let Some(history) = told.histories.task(*id) else {
             break;
         };
-        let document = TaskDocument::of(told.state, told.view, history, None, told.files);
+        let Tasks { state, view, .. } = told.run.tasks;
+        let document = TaskDocument::of(state, view, history, None, told.files);
         let section = template.render(context! {
-            row => Serde(Row::of(told, *rank, *id, true)),
-            told => Serde(document),
-            times => Serde(timeline::times(told, history)),
-            weights => Serde(weights(told.state, *id)),
-            person => told.view.persons.get(id),
+            row => Serde(Row::of(&document.task, true)),
+            told => Serde(&document),
+            times => Serde(timeline::times(view, history)),
+            weights => Serde(weights(state, *id)),
+            person => view.persons.get(id),
             open => *rank <= Rank::Waiting,
         })?;
         let Some(left) = room.checked_sub(section.len()) else {
@@ -181,17 +181,15 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// `2 passed, 1 failed`; none where there are no gates.
-fn gate_counts(state: &State) -> Option<String> {
-    let sums = gate_sums(state);
+fn gate_counts(gates: &[GateRow<'_>]) -> Option<String> {
+    let sums = gate_sums(gates);
     (!sums.is_empty()).then_some(sums)
 }
 
 /// The average score of each gate that has one, in points like every other figure.
-fn gate_points(state: &State) -> BTreeMap<&str, String> {
-    let gates = state.plan.gate_ids();
-    gates
-        .filter_map(|id| Some((&*state.plan.gate(id).name, gate_view(state, id).avg?.to_string())))
-        .collect()
+fn gate_points<'a>(gates: &[GateRow<'a>]) -> BTreeMap<&'a str, String> {
+    let points = |gate: &GateRow<'a>| Some((gate.name, gate.average?.to_string()));
+    gates.iter().filter_map(points).collect()
 }
 
 /// The weights of a task's dimensions, by name.
@@ -254,21 +252,19 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(of: &Told<'a>, rank: Rank, id: TaskId, told: bool) -> Self {
-        let Told { state, view, .. } = *of;
-        let plan = state.plan.task(id);
+    fn of(task: &TaskRow<'a>, told: bool) -> Self {
         Self {
-            id: id.0,
+            id: task.id.0,
             told,
-            words: rank.words(),
-            tone: tone(rank),
-            sign: sign(rank),
-            title: &plan.title,
-            agent: &state.plan.agent(plan.agent).name,
-            points: state.task(id).attempt.points.map(|points| points.to_string()),
-            bar: state.plan.bar(id).map(|bar| bar.points.to_string()),
-            attempts: view.task(id).attempts.len(),
-            reason: reason(state, view, rank, id),
+            words: task.rank.words(),
+            tone: tone(task.rank),
+            sign: sign(task.rank),
+            title: task.title,
+            agent: task.agent,
+            points: task.points.map(|points| points.to_string()),
+            bar: task.bar.map(|bar| bar.points.to_string()),
+            attempts: task.attempts.len(),
+            reason: reason(task),
         }
     }
 }

@@ -15,14 +15,14 @@ fn page(scene: &Scene<'_>) -> String {
 }
 
 fn page_with(scene: &Scene<'_>, files: &Files<'_>) -> String {
-    let mut histories = Histories::of(told_in_full(&scene.state, &scene.view), scene.view.seq);
+    let (state, view) = (&scene.state, &scene.view);
+    let run = RunDocument::of_session(state, view, view.outcome.as_ref());
+    let mut histories = histories(&run);
     for record in &scene.records {
         histories.take(record.seq, record.at, &record.events);
     }
     html(&Told {
-        state: &scene.state,
-        view: &scene.view,
-        outcome: scene.view.outcome.as_ref(),
+        run: &run,
         histories: &histories,
         files,
     })

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::domain::{Millis, TaskId, Timestamp};
 
+use super::super::documents::Tasks;
 use super::super::history::{AttemptHistory, TaskHistory, TurnHistory, TurnStanding};
 use super::super::text::{count, elapsed};
 use super::super::view::RunView;
@@ -67,12 +68,8 @@ struct Piece {
 
 /// The timeline of these tasks, as many as fit.
 pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
-    let Told {
-        state,
-        view,
-        histories,
-        ..
-    } = *told;
+    let Tasks { state, view, .. } = told.run.tasks;
+    let histories = told.histories;
     let start = view.started_at.unwrap_or_default();
     let mut lists: Vec<(TaskId, usize, Vec<Piece>)> = Vec::new();
     let mut left_out = state.plan.task_ids().count().saturating_sub(tasks.len());
@@ -133,8 +130,8 @@ pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
 }
 
 /// When each attempt of a task was worked on.
-pub(super) fn times(told: &Told<'_>, history: &TaskHistory) -> Vec<Times> {
-    let start = told.view.started_at.unwrap_or_default();
+pub(super) fn times(view: &RunView, history: &TaskHistory) -> Vec<Times> {
+    let start = view.started_at.unwrap_or_default();
     let of = |attempt: &AttemptHistory| {
         let worked: Vec<u64> = attempt.turns.iter().filter_map(duration).collect();
         Times {

@@ -27,8 +27,8 @@ use crate::mission::eligibility::{self, Eligible, named};
 use crate::mission::independence::Dependence;
 use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Judge, Part, Plan, waves};
+use crate::report::documents::EdgesRow;
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
-use crate::report::json::EdgesRow;
 use crate::report::stages::{StepRow, judge_tools, step_rows};
 
 /// The name and version of the document.

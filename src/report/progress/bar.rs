@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use crate::domain::{Millis, RunId, Status, TaskId, Timestamp};
 use crate::engine::{Event, ProcessRef, State};
 use crate::report::budget::footer_words;
-use crate::report::json::skipped;
+use crate::report::documents::skipped;
 use crate::report::style::{Role, Screen};
 use crate::report::text::{clock, elapsed, fit, sanitize, width};
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::super::style::{Role, Screen};
 use super::super::text::{number, sanitize, sanitize_line};
-use super::{AttemptRow, CallRow, FileView, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
-use crate::domain::{Finding, Millis, Severity};
+use super::{CallRow, FileView, FullAttempt, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
+use crate::domain::{Finding, Millis, Points, Severity};
 
 /// Lines of a file that are shown; the path beside them leads to the rest.
 const PREVIEW_LINES: usize = 12;
@@ -20,7 +20,7 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
     let run = document.run_id.map_or("", |run| run.as_str());
     let flag = task
         .quality_flag
-        .map_or_else(String::new, |flag| format!(", {flag}"));
+        .map_or_else(String::new, |flag| format!(", {}", flag.as_str()));
     let person = document.accepted_by;
     let person = person.map_or_else(String::new, |name| format!(", accepted by {}", sanitize(name)));
     let _ = writeln!(
@@ -29,7 +29,10 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
         sanitize(document.mission),
         sanitize(task.agent),
         task.status,
-        score_words(task.points, task.bar)
+        score_words(
+            task.points.map(Points::to_f64),
+            task.bar.map(|bar| bar.points.to_f64())
+        )
     );
     if let Some(description) = document.description {
         block(&mut text, "  ", description, usize::MAX);
@@ -59,7 +62,7 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
         let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
     }
     if let Some(failure) = &task.failure {
-        let line = format!("failed: {}: {}", failure.mode, sanitize(failure.message));
+        let line = format!("failed: {}", failure.words());
         let _ = writeln!(text, "{}", screen.style.paint(Role::Bad, line));
     }
     for warning in document.warnings {
@@ -87,25 +90,26 @@ fn score_words(points: Option<f64>, bar: Option<f64>) -> String {
     }
 }
 
-fn attempt_lines(text: &mut String, attempt: &AttemptRow<'_>, screen: &Screen) {
-    let mut head = format!("attempt {}, {}", attempt.n, attempt.kind);
+fn attempt_lines(text: &mut String, full: &FullAttempt<'_>, screen: &Screen) {
+    let attempt = &full.attempt;
+    let mut head = format!("attempt {}, {}", attempt.n, attempt.kind.as_str());
     if let Some(verdict) = attempt.verdict {
-        let cause = attempt
-            .cause
-            .map_or_else(String::new, |cause| format!(" ({cause})"));
-        let _ = write!(head, ": {verdict}{cause}{}", score_words(attempt.points, None));
+        let cause = attempt.cause.map(|cause| format!(" ({})", cause.as_str()));
+        let points = score_words(attempt.points.map(Points::to_f64), None);
+        let (verdict, cause) = (verdict.as_str(), cause.unwrap_or_default());
+        let _ = write!(head, ": {verdict}{cause}{points}");
     }
     let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, head));
-    attempt.turns.iter().for_each(|turn| turn_lines(text, turn));
-    for check in &attempt.checks {
+    full.turns.iter().for_each(|turn| turn_lines(text, turn));
+    for check in &full.checks {
         let verdict = if check.passed { "passed" } else { "failed" };
         let _ = writeln!(text, "  check {}: {verdict}", sanitize(&check.check));
         if !check.passed {
             block(text, "    ", check.message, PREVIEW_LINES);
         }
     }
-    attempt.reviews.iter().for_each(|call| call_lines(text, call));
-    for handoff in &attempt.handoffs {
+    full.reviews.iter().for_each(|call| call_lines(text, call));
+    for handoff in &full.handoffs {
         let record = handoff.record.as_ref();
         let bytes = record.map_or_else(|| "gone".to_owned(), |file| format!("{} bytes", file.bytes));
         let _ = writeln!(
@@ -118,8 +122,8 @@ fn attempt_lines(text: &mut String, attempt: &AttemptRow<'_>, screen: &Screen) {
             let _ = writeln!(text, "    record: {}", file.path.display());
         }
     }
-    attempt.asks.iter().for_each(|call| call_lines(text, call));
-    attempt.stages.iter().for_each(|stage| stage_lines(text, stage));
+    full.asks.iter().for_each(|call| call_lines(text, call));
+    full.stages.iter().for_each(|stage| stage_lines(text, stage));
 }
 
 fn turn_lines(text: &mut String, turn: &TurnRow<'_>) {

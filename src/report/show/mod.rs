@@ -12,15 +12,14 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::domain::{Answer, Cause, DimensionScore, FailureClass, Finding, Points, Stage, Verdict};
+use crate::domain::{Answer, Cause, FailureClass, Finding, Points, Stage};
 use crate::engine::{State, ToolLedgerRef};
 use crate::mission::model::{Check, CommandCheck};
 use crate::store::{AskFile, SpoolName};
 
-use super::asked::window_of;
+use super::documents::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
+use super::documents::{AttemptRow, TaskRow};
 use super::history::{AttemptHistory, CallHistory, CallStanding, TaskHistory, TurnHistory, TurnStanding};
-use super::json::{TaskRow, task_row};
-use super::reviews::{CriterionRow, criterion_rows, share};
 use super::view::RunView;
 
 /// The name and version of the document.
@@ -50,7 +49,7 @@ pub struct TaskDocument<'a> {
     schema: &'static str,
     run_id: Option<&'a crate::domain::RunId>,
     mission: &'a str,
-    task: TaskRow<'a>,
+    pub(super) task: TaskRow<'a>,
     description: Option<&'a str>,
     target_files: &'a [Box<str>],
     checks: Vec<String>,
@@ -60,19 +59,16 @@ pub struct TaskDocument<'a> {
     accepted_by: Option<&'a str>,
     /// Whether its agent outlived the session that started it and is still at work.
     agent_at_work: bool,
-    attempts: Vec<AttemptRow<'a>>,
+    attempts: Vec<FullAttempt<'a>>,
     /// Of the whole run.
     warnings: &'a [String],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AttemptRow<'a> {
-    n: u32,
-    kind: &'static str,
-    verdict: Option<&'static str>,
-    cause: Option<&'static str>,
-    points: Option<f64>,
+struct FullAttempt<'a> {
+    #[serde(flatten)]
+    attempt: AttemptRow,
     turns: Vec<TurnRow<'a>>,
     checks: Vec<CheckRow<'a>>,
     reviews: Vec<CallRow<'a>>,
@@ -127,7 +123,7 @@ struct CheckRow<'a> {
     output: Option<FileView>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CallRow<'a> {
     /// The stage of judging it belongs to.
@@ -175,32 +171,6 @@ struct ToolsRow {
     ledger: Option<FileView>,
 }
 
-impl<'a> CallRow<'a> {
-    /// A call of which nothing is known but who was asked.
-    fn of(state: &'a State, call: &CallHistory, stage: Stage) -> Self {
-        Self {
-            stage: stage.as_str(),
-            name: None,
-            purpose: None,
-            reviewer: &state.plan.agent(call.reviewer).name,
-            model: None,
-            round: 1,
-            seat: None,
-            attempt_try: 1,
-            strict: call.strict,
-            state: "asked",
-            points: None,
-            reasoning: None,
-            failure: None,
-            dimensions: Vec::new(),
-            findings: &[],
-            request: None,
-            reply: None,
-            tools: None,
-        }
-    }
-}
-
 impl ToolsRow {
     fn of(tools: &ToolLedgerRef, ledger: Option<FileView>) -> Self {
         Self {
@@ -212,15 +182,6 @@ impl ToolsRow {
             ledger,
         }
     }
-}
-
-#[derive(Serialize)]
-struct ScoreRow<'a> {
-    dimension: &'a str,
-    score: f64,
-    /// Whether it was too far from the other reviewers' to count.
-    outlier: bool,
-    reasoning: &'a str,
 }
 
 #[derive(Serialize)]
@@ -258,11 +219,13 @@ impl<'a> TaskDocument<'a> {
         let plan = state.plan.task(history.task);
         let wanted = |row: &&AttemptHistory| attempt.is_none_or(|attempt| row.number == attempt);
         let rows = history.attempts.iter().filter(wanted);
+        let task = TaskRow::of(state, view, history.task);
+        let waits_for = task.waiting.as_ref().map(|waiting| waiting.message);
         Self {
             schema: SCHEMA,
             run_id: view.run_id.as_ref(),
             mission: &state.plan.name,
-            task: task_row(state, view, history.task),
+            task,
             description: plan.description.as_deref(),
             target_files: &plan.target_files,
             checks: plan.checks().iter().map(check_words).collect(),
@@ -270,12 +233,7 @@ impl<'a> TaskDocument<'a> {
             warnings: &view.warnings,
             accepted_by: view.accepted_by(state, history.task),
             agent_at_work: view.at_work.contains(&history.task),
-            waits_for: view
-                .task(history.task)
-                .waiting
-                .as_deref()
-                .map(|waiting| waiting.message.as_str())
-                .or_else(|| window_of(state, history.task).map(|window| window.message)),
+            waits_for,
             attempts: rows
                 .map(|row| attempt_row(state, view, history, row, files))
                 .collect(),
@@ -289,7 +247,7 @@ fn attempt_row<'a>(
     history: &'a TaskHistory,
     attempt: &'a AttemptHistory,
     files: &Files<'_>,
-) -> AttemptRow<'a> {
+) -> FullAttempt<'a> {
     let seen = &view.task(history.task).attempts;
     let seen = seen.iter().find(|seen| seen.number == attempt.number);
     let declared = state.plan.task(history.task).checks();
@@ -311,12 +269,15 @@ fn attempt_row<'a>(
             scored.outlier = true;
         }
     }
-    AttemptRow {
-        n: attempt.number,
-        kind: attempt.kind.as_str(),
-        verdict: seen.and_then(|seen| seen.verdict).map(Verdict::as_str),
-        cause: seen.and_then(|seen| seen.cause).map(Cause::as_str),
-        points: seen.and_then(|seen| seen.points).map(Points::to_f64),
+    FullAttempt {
+        attempt: AttemptRow {
+            n: attempt.number,
+            kind: attempt.kind,
+            verdict: seen.and_then(|seen| seen.verdict),
+            cause: seen.and_then(|seen| seen.cause),
+            points: seen.and_then(|seen| seen.points),
+            failure: None,
+        },
         turns: attempt.turns.iter().map(|turn| turn_row(turn, files)).collect(),
         checks: attempt.checks.iter().map(check).collect(),
         reviews,
@@ -340,7 +301,7 @@ fn attempt_row<'a>(
                 verdict: report.verdict.as_str(),
                 cause: report.cause.map(Cause::as_str),
                 points: report.points.map(Points::to_f64),
-                dimensions: report.dimensions.iter().map(score_row).collect(),
+                dimensions: report.dimensions.iter().map(ScoreRow::plain).collect(),
                 findings: &report.findings,
                 confidence: report.confidence.map(share),
                 criteria: criterion_rows(state, history.task, report),
@@ -395,14 +356,18 @@ fn call_row<'a>(
     let task_plan = state.plan.task(history.task);
     let own = step.filter(|step| step.stage() == Stage::Stages);
     let mut row = CallRow {
+        stage: stage.as_str(),
         name: own.map(|step| task_plan.step_name(step)),
+        reviewer: &state.plan.agent(call.reviewer).name,
+        strict: call.strict,
+        state: "asked",
         purpose: seat.is_none().then(|| purpose.as_str()),
         round: purpose.round().unwrap_or(1),
         seat: seat.map(|place| place.seat),
         attempt_try: id.attempt_try,
         request: files(&SpoolName::Ask(id, AskFile::Request)),
         reply: files(&SpoolName::Ask(id, AskFile::Reply)),
-        ..CallRow::of(state, call, stage)
+        ..CallRow::default()
     };
     let ledger = || files(&SpoolName::Ask(id, AskFile::Tools));
     match &call.standing {
@@ -428,7 +393,7 @@ fn take_answer<'a>(row: &mut CallRow<'a>, answer: &'a Answer) {
         Answer::Scores {
             dimensions, findings, ..
         } => {
-            row.dimensions = dimensions.iter().map(score_row).collect();
+            row.dimensions = dimensions.iter().map(ScoreRow::plain).collect();
             row.findings = findings;
         }
         Answer::Evaluation {
@@ -446,15 +411,6 @@ fn take_answer<'a>(row: &mut CallRow<'a>, answer: &'a Answer) {
             row.reasoning = Some(why);
         }
         _ => row.state = "replied",
-    }
-}
-
-fn score_row(scored: &DimensionScore) -> ScoreRow<'_> {
-    ScoreRow {
-        dimension: &scored.dimension,
-        score: scored.points.score_f64(),
-        outlier: false,
-        reasoning: &scored.reasoning,
     }
 }
 

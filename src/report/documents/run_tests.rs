@@ -9,7 +9,8 @@ use crate::report::testing::{Mission, Scene, eventful, play_eventful};
 fn document(scene: &Scene<'_>, has_writer: bool) -> Value {
     let mut bytes = Vec::new();
     let standing = Standing::of(&scene.state, has_writer);
-    write_run(&mut bytes, &scene.state, &scene.view, standing).unwrap();
+    let document = RunDocument::of(&scene.state, &scene.view, standing, None);
+    document.write(&mut bytes).unwrap();
     assert_eq!(bytes.last(), Some(&b'\n'));
     serde_json::from_slice(&bytes).unwrap()
 }

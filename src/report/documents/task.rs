@@ -4,70 +4,85 @@ use rust_decimal::prelude::ToPrimitive;
 
 use serde::Serialize;
 
+use super::reviews::ReviewRow;
+use super::run::Usage;
+use super::waits::Wait;
+use super::{NOT_TAKEN, fields};
 use crate::domain::{
-    BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points, QualityFlag, Status,
-    TaskId, Timestamp, Verdict,
+    AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
+    QualityFlag, Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{HoldStage, State};
+use crate::engine::{HoldStage, Mark, StageReport, State};
 use crate::mission::Part;
-use crate::report::asked::{Asked, WINDOW, Window, of_task, window_of};
 use crate::report::findings::FindingRow;
-use crate::report::reviews::ReviewRow;
+use crate::report::rank::{Rank, rank};
 use crate::report::stages::at_work;
+use crate::report::text::sanitize;
 use crate::report::view::{AttemptView, FailureView, RunView};
 
-use super::{NOT_TAKEN, Source, Usage};
-
-/// The row of one task, as in the run's document.
-pub(in crate::report) fn task_row<'a>(state: &'a State, view: &'a RunView, id: TaskId) -> TaskRow<'a> {
-    TaskRow::of(Source { state, view }, id)
-}
 /// One task.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::report) struct TaskRow<'a> {
+    #[serde(skip)]
+    pub id: TaskId,
+    /// What it amounts to.
+    #[serde(skip)]
+    pub rank: Rank,
     pub title: &'a str,
     pub agent: &'a str,
     pub status: &'static str,
-    phase: Option<&'static str>,
+    pub phase: Option<Phase>,
     /// The stage behind the verification that looks at it now.
     #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<&'a str>,
-    pub quality_flag: Option<&'static str>,
-    pub points: Option<f64>,
-    score: Option<f64>,
-    pub bar: Option<f64>,
+    pub quality_flag: Option<QualityFlag>,
+    #[serde(serialize_with = "fields::points")]
+    pub points: Option<Points>,
+    #[serde(serialize_with = "fields::score")]
+    score: Option<Points>,
+    #[serde(serialize_with = "fields::bar")]
+    pub bar: Option<Bar>,
     bar_origin: Option<BarOrigin>,
-    attempts: Vec<AttemptRow>,
-    dimensions: Vec<DimensionRow<'a>>,
-    reviews: Vec<ReviewRow<'a>>,
-    findings: Vec<FindingRow<'a>>,
+    pub attempts: Vec<AttemptRow>,
+    pub dimensions: Vec<DimensionRow<'a>>,
+    pub reviews: Vec<ReviewRow<'a>>,
+    pub findings: Vec<FindingRow<'a>>,
     pub failure: Option<FailureRow<'a>>,
-    pub waiting: Option<WaitingRow>,
+    pub waiting: Option<WaitingRow<'a>>,
     /// Where a task comes from that the mission does not have itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     added: Option<AddedRow<'a>>,
     /// For failed tasks: the fixup that made up for it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    superseded_by: Option<&'a str>,
+    pub superseded_by: Option<&'a str>,
     /// The agent that handed it down.
     #[serde(skip_serializing_if = "Option::is_none")]
     delegated_by: Option<&'a str>,
     pub depends_on: Vec<&'a str>,
     pub blocked_by: Vec<&'a str>,
-    started_at: Option<String>,
-    finished_at: Option<String>,
-    usage: Usage,
+    #[serde(serialize_with = "fields::moment")]
+    pub started_at: Option<Timestamp>,
+    #[serde(serialize_with = "fields::moment")]
+    pub finished_at: Option<Timestamp>,
+    pub usage: Usage,
     /// Left out where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<DeadlineRow>,
     /// Of a verification.
     #[serde(skip_serializing_if = "Option::is_none")]
-    edges: Option<EdgesRow<'a>>,
+    pub edges: Option<EdgesRow<'a>>,
     /// For a task that is not taken: the verification whose verdict left it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out_by: Option<LeftOutRow<'a>>,
+    /// Whether a stage that could not say anything is all that makes its verdict untrustworthy.
+    #[serde(skip)]
+    pub is_faulted: bool,
+    /// The verdicts that sent it back or ended it, the oldest first.
+    #[serde(skip)]
+    pub rejections: &'a [StageReport],
 }
+
 /// Where the edges of a verification lead, and which one it took.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -77,11 +92,15 @@ pub(in crate::report) struct EdgesRow<'a> {
     pub on_refer: &'a str,
     /// `null` as long as its verdict is open.
     pub taken: Option<&'static str>,
+    /// The task to which that one leads.
+    #[serde(skip)]
+    pub led_to: Option<&'a str>,
     /// Verdicts so far.
     pub visits: u32,
     /// `null` where `onFail` leads on.
     pub max_visits: Option<u32>,
 }
+
 impl<'a> EdgesRow<'a> {
     pub fn of(state: &'a State, id: TaskId) -> Option<Self> {
         let route = state.plan.route(id)?;
@@ -94,44 +113,50 @@ impl<'a> EdgesRow<'a> {
             on_fail: title(Edge::Fail),
             on_refer: title(Edge::Refer),
             taken: task.edge().map(Edge::as_str),
+            led_to: task.edge().map(title),
             visits: task.course.visits + last,
             max_visits: route.fail_goes_back.then_some(route.max_visits),
         })
     }
 }
+
 #[derive(Serialize)]
 struct LeftOutRow<'a> {
     task: &'a str,
     edge: &'static str,
 }
+
 /// A task's deadline.
 #[derive(Serialize)]
 struct DeadlineRow {
     /// The moment; `None` as long as its time has not begun.
-    at: Option<String>,
+    #[serde(serialize_with = "fields::moment")]
+    at: Option<Timestamp>,
     /// waiting, running, warning, violated or met
     status: &'static str,
 }
+
 impl DeadlineRow {
     fn of(state: &State, id: TaskId) -> Option<Self> {
         state.plan.task(id).deadline?;
         let known = state.deadlines.of(Some(id));
         Some(Self {
-            at: known.map(|known| known.due.to_rfc3339()),
+            at: known.map(|known| known.due),
             status: known.map_or("waiting", |known| known.status()),
         })
     }
 }
+
 impl<'a> TaskRow<'a> {
-    pub(super) fn of(source: Source<'a>, id: TaskId) -> Self {
-        let Source { state, view } = source;
+    pub fn of(state: &'a State, view: &'a RunView, id: TaskId) -> Self {
         let (plan, task, seen) = (state.plan.task(id), state.task(id), view.task(id));
         let bar = state.plan.bar(id);
-        let review = seen.review.as_deref();
-        let seats = review.map_or(&[][..], |review| &review.seats);
-        let dimensions = review.map_or(&[][..], |review| &review.dimensions);
+        let dimensions = seen.review.as_deref().map(|review| &review.dimensions);
+        let dimensions = dimensions.into_iter().flatten();
         let dependencies = state.plan.dependencies.of(id.index()).iter();
         Self {
+            id,
+            rank: rank(state, view, id),
             title: &plan.title,
             agent: &state.plan.agent(plan.agent).name,
             status: match plan.part {
@@ -139,53 +164,30 @@ impl<'a> TaskRow<'a> {
                 Part::Selected | Part::NotSelected => NOT_TAKEN,
                 Part::Removed => "removed",
             },
-            phase: task.phase().map(Phase::as_str),
+            phase: task.phase(),
             stage: at_work(state, id),
-            quality_flag: task.flag().map(QualityFlag::as_str),
-            points: task.attempt.points.map(Points::to_f64),
-            score: task.attempt.points.map(Points::score_f64),
-            bar: bar.map(|bar| bar.points.to_f64()),
+            quality_flag: task.flag(),
+            points: task.attempt.points,
+            score: task.attempt.points,
+            bar,
             bar_origin: bar.map(|bar| bar.origin),
             attempts: seen.attempts.iter().map(AttemptRow::of).collect(),
             dimensions: dimensions
-                .iter()
-                .map(|score| DimensionRow::of(source, id, score))
+                .map(|score| DimensionRow::of(state, id, score))
                 .collect(),
-            reviews: seats
-                .iter()
-                .map(|seat| ReviewRow::of(state, seat))
-                .chain(
-                    view.verifications
-                        .get(&id)
-                        .map(|report| ReviewRow::of_verification(state, id, report, view.graders.get(&id))),
-                )
-                .chain(
-                    view.scrutiny
-                        .get(&id)
-                        .into_iter()
-                        .flatten()
-                        .map(|report| ReviewRow::of_stage(state, id, report)),
-                )
-                .chain(view.persons.get(&id).map(|name| ReviewRow::of_person(name)))
-                .collect(),
+            reviews: ReviewRow::all(state, view, id),
             findings: FindingRow::all(state, view, id),
             failure: seen.failure.as_deref().map(FailureRow::of),
-            waiting: of_task(state, view, id)
-                .map(WaitingRow::of)
-                .or_else(|| window_of(state, id).map(WaitingRow::of_window)),
-            added: plan.provenance.as_deref().map(|from| AddedRow {
-                origin: from.origin.as_str(),
-                source: from.source.map(|id| &*state.plan.task(id).title),
-                request: from.request.as_deref(),
-            }),
+            waiting: Wait::of_task(state, view, id).map(WaitingRow::of),
+            added: AddedRow::of(state, id),
             superseded_by: task
                 .is_superseded()
                 .then(|| &*state.plan.task(state.standing(id)).title),
             delegated_by: plan.delegated_by.map(|id| &*state.plan.agent(id).name),
             depends_on: dependencies.map(|id| &*state.plan.task(*id).title).collect(),
             blocked_by: blocked_by(state, id),
-            started_at: seen.started_at.map(Timestamp::to_rfc3339),
-            finished_at: seen.finished_at.map(Timestamp::to_rfc3339),
+            started_at: seen.started_at,
+            finished_at: seen.finished_at,
             usage: Usage::of_task(view, id),
             deadline: DeadlineRow::of(state, id),
             edges: EdgesRow::of(state, id),
@@ -197,9 +199,32 @@ impl<'a> TaskRow<'a> {
                     task: &state.plan.task(by).title,
                     edge: edge.as_str(),
                 }),
+            is_faulted: task.attempt.has(Mark::Faulted) && !task.attempt.has(Mark::Indeterminate),
+            rejections: seen.rejections(),
+        }
+    }
+
+    /// What its verification said last.
+    pub fn graded(&self) -> Option<&ReviewRow<'a>> {
+        let mut reviews = self.reviews.iter();
+        reviews.find(|review| review.name.is_none() && review.report.is_some())
+    }
+
+    /// What the stages behind the verification said last, in their order.
+    pub fn scrutiny(&self) -> impl Iterator<Item = &'a StageReport> {
+        let stages = self.reviews.iter().filter(|review| review.name.is_some());
+        stages.filter_map(|review| review.report)
+    }
+
+    /// Why the verdict of a verification left it out.
+    pub fn not_taken_words(&self) -> String {
+        match &self.left_out_by {
+            Some(by) => format!("not taken: '{}' took {}", sanitize(by.task), by.edge),
+            None => "not taken".to_owned(),
         }
     }
 }
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AddedRow<'a> {
@@ -208,6 +233,18 @@ struct AddedRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<&'a str>,
 }
+
+impl<'a> AddedRow<'a> {
+    fn of(state: &'a State, id: TaskId) -> Option<Self> {
+        let from = state.plan.task(id).provenance.as_deref()?;
+        Some(Self {
+            origin: from.origin.as_str(),
+            source: from.source.map(|id| &*state.plan.task(id).title),
+            request: from.request.as_deref(),
+        })
+    }
+}
+
 /// What holds a pending task: titles of dependencies that are not done, or of the fixups that are to mend them, then names
 /// of checkpoints, delays and gates that did not pass.
 pub(in crate::report) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
@@ -247,87 +284,105 @@ fn reopened_before(state: &State, id: TaskId) -> impl Iterator<Item = &str> {
     first.map(|first| &*state.plan.task(first).title)
 }
 
-#[derive(Serialize)]
-struct AttemptRow {
-    n: u32,
-    kind: &'static str,
-    verdict: Option<&'static str>,
-    cause: Option<&'static str>,
-    points: Option<f64>,
+/// One attempt.
+#[derive(Clone, Copy, Serialize)]
+pub(in crate::report) struct AttemptRow {
+    pub n: u32,
+    pub kind: AttemptKind,
+    pub verdict: Option<Verdict>,
+    pub cause: Option<Cause>,
+    #[serde(serialize_with = "fields::points")]
+    pub points: Option<Points>,
+    /// With what its agent failed.
+    #[serde(skip)]
+    pub failure: Option<FailureClass>,
 }
+
 impl AttemptRow {
-    fn of(attempt: &AttemptView) -> Self {
+    pub fn of(attempt: &AttemptView) -> Self {
         Self {
             n: attempt.number,
-            kind: attempt.kind.as_str(),
-            verdict: attempt.verdict.map(Verdict::as_str),
-            cause: attempt.cause.map(Cause::as_str),
-            points: attempt.points.map(Points::to_f64),
+            kind: attempt.kind,
+            verdict: attempt.verdict,
+            cause: attempt.cause,
+            points: attempt.points,
+            failure: attempt.failure,
         }
     }
 }
+
+/// One dimension as the reviewers scored it together.
 #[derive(Serialize)]
-struct DimensionRow<'a> {
-    dimension: &'a str,
-    score: f64,
-    weight: Option<f64>,
-    reasoning: &'a str,
+pub(in crate::report) struct DimensionRow<'a> {
+    pub dimension: &'a str,
+    /// From 1 to 5.
+    pub score: f64,
+    pub weight: Option<f64>,
+    pub reasoning: &'a str,
 }
+
 impl<'a> DimensionRow<'a> {
-    fn of(source: Source<'a>, id: TaskId, scored: &'a DimensionScore) -> Self {
+    fn of(state: &State, id: TaskId, scored: &'a DimensionScore) -> Self {
         Self {
             dimension: &scored.dimension,
             score: scored.points.score_f64(),
-            weight: weight(source.state, id, &scored.dimension),
+            weight: weight(state, id, &scored.dimension),
             reasoning: &scored.reasoning,
         }
     }
 }
+
 /// The weight of one of the task's dimensions.
 pub(in crate::report) fn weight(state: &State, id: TaskId, dimension: &str) -> Option<f64> {
     let dimensions = &state.plan.task(id).panel()?.dimensions;
     let found = dimensions.iter().find(|candidate| candidate.name == dimension)?;
     found.weight.to_f64()
 }
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::report) struct FailureRow<'a> {
-    pub mode: &'static str,
-    class: Option<&'static str>,
+    pub mode: FailureMode,
+    class: Option<FailureClass>,
     error_type: Option<&'static str>,
     pub message: &'a str,
 }
+
 impl<'a> FailureRow<'a> {
     fn of(failure: &'a FailureView) -> Self {
         Self {
-            mode: failure.mode.as_str(),
-            class: failure.class.map(FailureClass::as_str),
+            mode: failure.mode,
+            class: failure.class,
             error_type: failure.class.map(FailureClass::error_type),
             message: &failure.message,
         }
     }
+
+    /// `timeout: killed after 30m`
+    pub fn words(&self) -> String {
+        format!("{}: {}", self.mode.as_str(), sanitize(self.message))
+    }
 }
+
 #[derive(Serialize)]
-pub(in crate::report) struct WaitingRow {
+pub(in crate::report) struct WaitingRow<'a> {
     pub reason: &'static str,
     /// `null` where a moment ends the wait, not a person.
     pub id: Option<String>,
-    since: String,
+    #[serde(serialize_with = "fields::this_moment")]
+    since: Timestamp,
+    /// What a person is told.
+    #[serde(skip)]
+    pub message: &'a str,
 }
-impl WaitingRow {
-    fn of_window(window: Window<'_>) -> Self {
-        Self {
-            reason: WINDOW,
-            id: None,
-            since: window.since.to_rfc3339(),
-        }
-    }
 
-    fn of(asked: Asked<'_>) -> Self {
+impl<'a> WaitingRow<'a> {
+    fn of(wait: Wait<'a>) -> Self {
         Self {
-            reason: asked.reason,
-            since: asked.since.to_rfc3339(),
-            id: Some(asked.id),
+            reason: wait.reason,
+            since: wait.since,
+            id: wait.id,
+            message: wait.message,
         }
     }
 }

@@ -4,57 +4,73 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 
-use crate::domain::{AgentId, Cause, Finding, Points, Stage, TaskId};
+use crate::domain::{AgentId, Cause, DimensionScore, Finding, Points, Stage, TaskId};
 use crate::engine::{StageReport, State};
 
-use super::stages::{judge_of, stage_name};
-use super::view::{SeatDimension, SeatView};
+use crate::report::stages::{judge_of, stage_name};
+use crate::report::view::{RunView, SeatDimension, SeatView};
 
+/// What one reviewer said.
 #[derive(Default, Serialize)]
-pub(super) struct ReviewRow<'a> {
+pub(in crate::report) struct ReviewRow<'a> {
     stage: &'static str,
-    reviewer: &'a str,
+    pub reviewer: &'a str,
     model: Option<&'a str>,
     points: Option<f64>,
-    dimensions: Vec<SeatDimensionRow<'a>>,
+    dimensions: Vec<ScoreRow<'a>>,
     /// Of a verification only, like what follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    confidence: Option<f64>,
+    pub confidence: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    criteria: Vec<CriterionRow<'a>>,
+    pub criteria: Vec<CriterionRow<'a>>,
     /// Of a further stage only, like what follows: what it is called, and why its verdict is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
+    pub name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<&'a [Finding]>,
+    /// Whether a seat of the panel, or of the evaluation, said it.
+    #[serde(skip)]
+    pub is_seat: bool,
+    /// Of a verification and of a stage behind it.
+    #[serde(skip)]
+    pub report: Option<&'a StageReport>,
 }
 
 impl<'a> ReviewRow<'a> {
-    pub fn of(state: &'a State, seat: &'a SeatView) -> Self {
-        let row = |scored: &'a SeatDimension| SeatDimensionRow {
-            dimension: &scored.score.dimension,
-            score: scored.score.points.score_f64(),
-            outlier: scored.outlier,
-            reasoning: &scored.score.reasoning,
-        };
+    /// What was said of a task: by seats, the verification, the stages behind it, a person.
+    pub fn all(state: &'a State, view: &'a RunView, id: TaskId) -> Vec<Self> {
+        let seats = view.task(id).review.as_deref().map(|review| &review.seats);
+        let seats = seats.into_iter().flatten().map(|seat| Self::of_seat(state, seat));
+        let verification = view.verifications.get(&id);
+        let verification =
+            verification.map(|report| Self::of_verification(state, id, report, view.graders.get(&id)));
+        let stages = view.scrutiny.get(&id).into_iter().flatten();
+        let stages = stages.map(|report| Self::of_stage(state, id, report));
+        let person = view.persons.get(&id).map(|name| Self::of_person(name));
+        seats.chain(verification).chain(stages).chain(person).collect()
+    }
+
+    fn of_seat(state: &'a State, seat: &'a SeatView) -> Self {
+        let row = |scored: &'a SeatDimension| ScoreRow::of(&scored.score, scored.outlier);
         Self {
             stage: Stage::Judge.as_str(),
             reviewer: &state.plan.agent(seat.reviewer).name,
             model: seat.model.as_deref(),
             points: seat.points.map(Points::to_f64),
             dimensions: seat.dimensions.iter().map(row).collect(),
+            is_seat: true,
             ..Self::default()
         }
     }
 
     /// A person decides without scores.
-    pub fn of_person(name: &'a str) -> Self {
+    fn of_person(name: &'a str) -> Self {
         Self {
             stage: Stage::Judge.as_str(),
             reviewer: name,
@@ -63,7 +79,7 @@ impl<'a> ReviewRow<'a> {
     }
 
     /// What a grader said of each criterion.
-    pub fn of_verification(
+    fn of_verification(
         state: &'a State,
         id: TaskId,
         report: &'a StageReport,
@@ -80,12 +96,13 @@ impl<'a> ReviewRow<'a> {
             verdict: Some(report.verdict.as_str()),
             confidence: report.confidence.map(share),
             criteria: criterion_rows(state, id, report),
+            report: Some(report),
             ..Self::default()
         }
     }
 
     /// What a further stage said.
-    pub fn of_stage(state: &'a State, id: TaskId, report: &'a StageReport) -> Self {
+    fn of_stage(state: &'a State, id: TaskId, report: &'a StageReport) -> Self {
         Self {
             stage: report.stage.as_str(),
             reviewer: judge_of(state, id, report),
@@ -95,6 +112,7 @@ impl<'a> ReviewRow<'a> {
             cause: report.cause.map(Cause::as_str),
             reason: report.reason.as_deref(),
             findings: Some(&report.findings),
+            report: Some(report),
             ..Self::default()
         }
     }
@@ -104,14 +122,14 @@ impl<'a> ReviewRow<'a> {
 const HEURISTIC: &str = "heuristic";
 
 /// A share that is kept as points, from 0 to 1.
-pub(super) fn share(points: Points) -> f64 {
+pub(in crate::report) fn share(points: Points) -> f64 {
     let share = points.value() / Decimal::ONE_HUNDRED;
     share.round_dp(4).to_f64().unwrap_or_default()
 }
 
 /// One criterion of a verification.
-#[derive(Serialize)]
-pub(super) struct CriterionRow<'a> {
+#[derive(Clone, Serialize)]
+pub(in crate::report) struct CriterionRow<'a> {
     /// As the mission writes it.
     pub criterion: &'a str,
     /// `passed`, `failed`, `partial` or `unchecked`.
@@ -123,7 +141,7 @@ pub(super) struct CriterionRow<'a> {
 }
 
 /// The criteria of a task with their grades.
-pub(super) fn criterion_rows<'a>(
+pub(in crate::report) fn criterion_rows<'a>(
     state: &'a State,
     id: TaskId,
     report: &'a StageReport,
@@ -141,10 +159,28 @@ pub(super) fn criterion_rows<'a>(
         .collect()
 }
 
+/// One dimension as one reviewer scored it.
 #[derive(Serialize)]
-struct SeatDimensionRow<'a> {
-    dimension: &'a str,
-    score: f64,
-    outlier: bool,
-    reasoning: &'a str,
+pub(in crate::report) struct ScoreRow<'a> {
+    pub dimension: &'a str,
+    pub score: f64,
+    /// Whether it was too far from the other reviewers' to count.
+    pub outlier: bool,
+    pub reasoning: &'a str,
+}
+
+impl<'a> ScoreRow<'a> {
+    /// One that counts, as far as is known.
+    pub fn plain(scored: &'a DimensionScore) -> Self {
+        Self::of(scored, false)
+    }
+
+    fn of(scored: &'a DimensionScore, outlier: bool) -> Self {
+        Self {
+            dimension: &scored.dimension,
+            score: scored.points.score_f64(),
+            outlier,
+            reasoning: &scored.reasoning,
+        }
+    }
 }

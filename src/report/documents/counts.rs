@@ -1,0 +1,178 @@
+//! How many tasks are what, as numbers and in words.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::domain::{FailureMode, Status};
+use crate::engine::{RunPhase, State, TaskState};
+use crate::mission::Part;
+use crate::report::text;
+use crate::report::view::{RunView, SeverityCounts};
+
+/// How many tasks are what.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    pub(in crate::report) total: usize,
+    pub(in crate::report) done: u32,
+    failed: u32,
+    pending: usize,
+    pub(in crate::report) awaiting: u32,
+    running: u32,
+    pub(in crate::report) not_taken: u32,
+    pub(in crate::report) clean: u32,
+    relaxed: u32,
+    pub(in crate::report) unreviewed: u32,
+    pub(in crate::report) unverified: u32,
+    pub(in crate::report) degraded: u32,
+    pub(in crate::report) below_threshold: u32,
+    pub(in crate::report) indeterminate: u32,
+    reworked: u32,
+    /// Of the failed ones: those that failed only because a dependency did.
+    pub(in crate::report) skipped: u32,
+    /// Those whose accepted work did not stand: done again since, open, or failed.
+    regressed: u32,
+    findings: SeverityCounts,
+    #[serde(skip_serializing_if = "is_zero")]
+    superseded: u32,
+    /// Of those that are not taken: left out by `--only`.
+    #[serde(skip)]
+    not_selected: usize,
+    /// No session lives: nobody works on what is running.
+    #[serde(skip)]
+    is_interrupted: bool,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Counts {
+    pub(in crate::report) fn of(state: &State, view: &RunView) -> Self {
+        let counts = &state.sums.counts;
+        let elsewhere = counts.ended() + counts.awaiting + counts.running;
+        Self {
+            total: (counts.selected + counts.not_taken) as usize,
+            done: counts.done,
+            failed: counts.failed,
+            pending: counts.selected.saturating_sub(elsewhere) as usize,
+            awaiting: counts.awaiting,
+            running: counts.running,
+            not_taken: counts.not_taken,
+            clean: counts.clean,
+            relaxed: counts.relaxed,
+            unreviewed: counts.unreviewed,
+            unverified: counts.unverified,
+            degraded: counts.degraded,
+            below_threshold: counts.below_threshold,
+            indeterminate: counts.indeterminate,
+            reworked: counts.reworked,
+            skipped: skipped(state),
+            regressed: regressed(state),
+            findings: view.severities(state),
+            superseded: counts.superseded,
+            not_selected: not_selected(state),
+            is_interrupted: state.phase == RunPhase::Finished,
+        }
+    }
+
+    /// Tasks that were accepted below the bar.
+    pub(in crate::report) fn below_bar(&self) -> u32 {
+        self.below_threshold + self.degraded + self.unverified
+    }
+
+    /// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
+    pub(in crate::report) fn words(&self) -> String {
+        let left = self.not_taken as usize;
+        let running = match self.is_interrupted {
+            true => "interrupted",
+            false => "under way",
+        };
+        let mut text = format!("{} of {} done", self.done, self.total - left);
+        for (number, what) in [
+            (self.failed.saturating_sub(self.skipped) as usize, "failed"),
+            (self.skipped as usize, "skipped"),
+            (self.superseded as usize, "superseded"),
+            (self.running as usize, running),
+            (self.pending, "pending"),
+            (self.awaiting as usize, "waiting"),
+            (self.reworked as usize, "reworked"),
+            (self.regressed as usize, "regressed"),
+            (self.not_selected, "not selected"),
+            (left.saturating_sub(self.not_selected), "not taken"),
+        ] {
+            if number > 0 {
+                let _ = write!(text, ", {number} {what}");
+            }
+        }
+        text
+    }
+
+    /// What a run with `--only` says beside its result: it is not the whole mission's.
+    pub(in crate::report) fn left_out(&self) -> Option<String> {
+        let (left_out, all) = (self.not_selected, text::count(self.total, "task"));
+        (left_out > 0).then(|| format!("ONLY A PART: {left_out} of {all} left out (--only)"))
+    }
+}
+
+/// Tasks that the run was told to leave out. A verdict that leaves tasks out makes it no part of a run.
+fn not_selected(state: &State) -> usize {
+    if state.options.only.is_empty() {
+        return 0;
+    }
+    let ids = state.plan.task_ids();
+    ids.filter(|id| state.plan.task(*id).part == Part::NotSelected)
+        .count()
+}
+
+/// Tasks that failed only because a dependency did.
+pub(in crate::report) fn skipped(state: &State) -> u32 {
+    // Few runs have a failure, and all tasks are many.
+    if state.sums.counts.failed == 0 {
+        return 0;
+    }
+    count(state, |task| has_failed_by(task, FailureMode::Cascade))
+}
+
+/// Tasks whose accepted work did not stand, since they last began by a person's word. Verifications among them whose
+/// verdict over work that was done again was another one.
+fn regressed(state: &State) -> u32 {
+    // Without an audit nothing has regressed, and all tasks are many.
+    if state.audit.number == 0 {
+        return 0;
+    }
+    count(state, |task| {
+        task.course.regressions > 0 || has_failed_by(task, FailureMode::Regressed)
+    })
+}
+
+fn has_failed_by(task: &TaskState, mode: FailureMode) -> bool {
+    task.status() == Status::Failed && task.mode() == Some(mode)
+}
+
+fn count(state: &State, wanted: impl Fn(&TaskState) -> bool) -> u32 {
+    let tasks = state.plan.task_ids().map(|id| state.task(id));
+    let counted = tasks.filter(|task| !task.is_superseded() && wanted(task));
+    u32::try_from(counted.count()).unwrap_or(u32::MAX)
+}
+
+/// Whether all that is not done was called off by a person (semantics, section 20): nothing failed by itself, and
+/// nothing is left to do.
+#[must_use]
+pub fn is_cancelled(state: &State) -> bool {
+    if state.is_unfinished() {
+        return false;
+    }
+    let failed = state.plan.task_ids().map(|id| state.task(id));
+    let failed = failed.filter(|task| task.status() == Status::Failed && !task.is_superseded());
+    let mut some = false;
+    for task in failed {
+        match task.mode() {
+            Some(FailureMode::Cancelled) => some = true,
+            Some(FailureMode::Cascade) => {}
+            _ => return false,
+        }
+    }
+    some
+}

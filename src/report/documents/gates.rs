@@ -1,0 +1,85 @@
+//! `quorum.gate/v1`: gates from stored state.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::fields;
+use crate::domain::{GateId, Points, RunId};
+use crate::engine::{GateStanding, State, gate_view};
+use crate::report::style::{Role, Screen};
+use crate::report::text::sanitize;
+
+/// The document.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateDocument<'a> {
+    schema: &'static str,
+    run_id: &'a RunId,
+    /// The gates that are asked for.
+    pub gates: Vec<GateRow<'a>>,
+    warnings: &'a [String],
+}
+
+impl<'a> GateDocument<'a> {
+    /// Where these gates of a run stand.
+    #[must_use]
+    pub fn of(run: &'a RunId, state: &'a State, gates: &[GateId]) -> Self {
+        Self {
+            schema: "quorum.gate/v1",
+            run_id: run,
+            gates: gates.iter().map(|id| GateRow::of(state, *id)).collect(),
+            warnings: &state.notes,
+        }
+    }
+}
+
+/// One gate.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateRow<'a> {
+    /// The gate.
+    #[serde(skip)]
+    pub id: GateId,
+    /// Its name.
+    pub name: &'a str,
+    /// Where it stands.
+    pub state: GateStanding,
+    /// The mean of its tasks' scores, from 1 to 5 in JSON.
+    #[serde(rename = "avgScore", serialize_with = "fields::score")]
+    pub average: Option<Points>,
+    /// Why it failed, what should be known about its pass, or which tasks it waits for.
+    pub reason: Option<Cow<'a, str>>,
+}
+
+impl<'a> GateRow<'a> {
+    /// The row of a gate.
+    #[must_use]
+    pub fn of(state: &'a State, id: GateId) -> Self {
+        let gate = gate_view(state, id);
+        Self {
+            id,
+            name: &state.plan.gate(id).name,
+            state: gate.standing,
+            average: gate.avg,
+            reason: gate.reason,
+        }
+    }
+
+    /// A line for people, with a line feed at its end.
+    #[must_use]
+    pub fn human(&self, screen: &Screen) -> String {
+        let role = match self.state {
+            GateStanding::Passed => Role::Good,
+            GateStanding::Failed => Role::Bad,
+            GateStanding::Waiting | GateStanding::Overridden | GateStanding::NotTaken => Role::Warn,
+        };
+        let why = self
+            .reason
+            .as_deref()
+            .map(|reason| format!(": {}", sanitize(reason)));
+        let state = screen.style.paint(role, self.state.as_str());
+        let name = sanitize(self.name);
+        screen.wrap(&format!("gate {name} {state}{}\n", why.unwrap_or_default()))
+    }
+}

@@ -1,0 +1,77 @@
+//! `quorum.inbox/v1` and its halves: what waits for a person, and what operators should know of.
+
+use serde::Serialize;
+
+use super::waits::{RequestRow, Wait, requests, waits};
+use crate::domain::{RunId, Timestamp};
+use crate::engine::State;
+use crate::report::style::{Role, Screen};
+use crate::report::text::sanitize;
+use crate::report::view::RunView;
+
+/// The document. A half that is not asked for is left out.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxDocument<'a> {
+    pub(in crate::report) schema: &'static str,
+    pub(in crate::report) run_id: &'a RunId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::report) approvals: Option<Vec<Wait<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::report) requests: Option<Vec<RequestRow<'a>>>,
+}
+
+/// Which halves are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halves {
+    /// What waits, and what operators should know of.
+    Both,
+    /// What waits.
+    Approvals,
+    /// What operators should know of.
+    Requests,
+}
+
+impl<'a> InboxDocument<'a> {
+    /// What a run has for people.
+    #[must_use]
+    pub fn of(run: &'a RunId, state: &'a State, view: &'a RunView, halves: Halves) -> Self {
+        let is_asked_for = |half| halves == Halves::Both || halves == half;
+        Self {
+            schema: match halves {
+                Halves::Both => "quorum.inbox/v1",
+                Halves::Approvals => "quorum.approvals/v1",
+                Halves::Requests => "quorum.requests/v1",
+            },
+            run_id: run,
+            approvals: is_asked_for(Halves::Approvals).then(|| waits(state, view).collect()),
+            requests: is_asked_for(Halves::Requests).then(|| requests(state, view).collect()),
+        }
+    }
+
+    /// A line for each, the id first, because it is to be copied; with a line feed at its end.
+    #[must_use]
+    pub fn human(&self, screen: &Screen) -> String {
+        let approvals = self.approvals.iter().flatten().map(|wait| {
+            let until = wait.expires.map(Timestamp::to_rfc3339);
+            // Where a moment ends it there is nothing to type.
+            let id = wait.id.as_deref().unwrap_or("-");
+            line(screen, id, wait.title(), (wait.reason, until), wait.message)
+        });
+        let requests = self.requests.iter().flatten();
+        let requests = requests.map(|row| line(screen, &row.id, row.task, (row.kind, None), row.message));
+        let text: String = approvals.chain(requests).collect();
+        match text.is_empty() {
+            true if self.approvals.is_none() => "there are no operator requests\n".to_owned(),
+            true => "nothing waits for a person\n".to_owned(),
+            false => screen.wrap(&text),
+        }
+    }
+}
+
+fn line(screen: &Screen, id: &str, title: &str, why: (&str, Option<String>), message: &str) -> String {
+    let title = screen.style.paint(Role::Strong, sanitize(title));
+    let (kind, until) = (why.0, why.1.map(|until| format!(" until {until}")));
+    let message = sanitize(message);
+    format!("{id}  {title}  {kind}{}: {message}\n", until.unwrap_or_default())
+}

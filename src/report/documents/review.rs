@@ -1,0 +1,122 @@
+//! `quorum.review/v1`: what a review of work came to that no run did.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::reviews::{CriterionRow, ReviewRow};
+use super::run::RunDocument;
+use super::task::DimensionRow;
+use crate::domain::{Finding, OutcomeClass, Points, TaskId};
+use crate::report::style::{Role, Screen};
+use crate::report::text::{number, sanitize};
+
+/// The document.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewDocument<'a> {
+    schema: &'static str,
+    pub(in crate::report) subject: &'a str,
+    grader: &'a str,
+    /// `pass`, `fail` or `indeterminate`.
+    verdict: &'static str,
+    outcome: &'static str,
+    exit_code: u8,
+    pub(in crate::report) points: Option<f64>,
+    score: Option<f64>,
+    pub(in crate::report) bar: Option<f64>,
+    /// How sure a verification was.
+    confidence: Option<f64>,
+    /// Of a verification; `null` where it said nothing of any.
+    pub(in crate::report) criteria: Option<Vec<CriterionRow<'a>>>,
+    pub(in crate::report) dimensions: Vec<DimensionRow<'a>>,
+    reviews: Vec<ReviewRow<'a>>,
+    pub(in crate::report) findings: &'a [Finding],
+    warnings: &'a [String],
+    /// Whether a verification judged: what it found stands in its criteria.
+    #[serde(skip)]
+    is_graded: bool,
+}
+
+impl<'a> ReviewDocument<'a> {
+    /// Nothing but what it was about and what it means for the exit code.
+    pub(in crate::report) fn new(subject: &'a str, grader: &'a str, class: OutcomeClass) -> Self {
+        Self {
+            schema: "quorum.review/v1",
+            subject,
+            grader,
+            verdict: match class {
+                OutcomeClass::Ok => "pass",
+                OutcomeClass::BelowThreshold => "fail",
+                // Whatever else there is says nothing of the work.
+                _ => "indeterminate",
+            },
+            outcome: class.as_str(),
+            exit_code: class.exit_code(),
+            points: None,
+            score: None,
+            bar: None,
+            confidence: None,
+            criteria: Some(Vec::new()),
+            dimensions: Vec::new(),
+            reviews: Vec::new(),
+            findings: &[],
+            warnings: &[],
+            is_graded: false,
+        }
+    }
+
+    /// What came of a run whose one task is the work that was handed in.
+    #[must_use]
+    pub fn of(
+        run: &RunDocument<'a>,
+        (subject, grader): (&'a str, &'a str),
+        class: OutcomeClass,
+        findings: &'a [Finding],
+    ) -> Self {
+        let task = run.tasks.row(TaskId(0));
+        let graded = task.graded();
+        let criteria = graded.map_or_else(Vec::new, |review| review.criteria.clone());
+        Self {
+            points: task.points.map(Points::to_f64),
+            score: task.points.map(Points::score_f64),
+            bar: task.bar.map(|bar| bar.points.to_f64()),
+            confidence: graded.and_then(|review| review.confidence),
+            is_graded: graded.is_some(),
+            criteria: (graded.is_none() || !criteria.is_empty()).then_some(criteria),
+            dimensions: task.dimensions,
+            reviews: task.reviews,
+            findings,
+            warnings: run.warnings,
+            ..Self::new(subject, grader, class)
+        }
+    }
+
+    /// The page for people, with a line feed at its end.
+    #[must_use]
+    pub fn human(&self, screen: &Screen) -> String {
+        let is_good = self.exit_code == OutcomeClass::Ok.exit_code();
+        let role = if is_good { Role::Good } else { Role::Bad };
+        let verdict = screen.style.paint(role, self.verdict);
+        let mut text = format!("{}: {verdict}", sanitize(self.subject));
+        if let (Some(points), Some(bar)) = (self.points, self.bar) {
+            let _ = write!(text, ", {points} of 100 points against a bar of {bar}");
+        }
+        text.push('\n');
+        for row in &self.dimensions {
+            let points = number(row.score * 20.0);
+            let (name, why) = (sanitize(row.dimension), sanitize(row.reasoning));
+            let _ = writeln!(text, "  {points} {name}: {why}");
+        }
+        for row in self.criteria.iter().flatten() {
+            let (criterion, evidence) = (sanitize(row.criterion), sanitize(row.evidence));
+            let _ = writeln!(text, "  {} {criterion}: {evidence}", row.result);
+        }
+        for finding in self.findings.iter().filter(|_| !self.is_graded) {
+            let what = sanitize(&finding.description);
+            let _ = writeln!(text, "  [{}] {what}", finding.severity.as_str());
+        }
+        let _ = writeln!(text, "exit {} ({})", self.exit_code, self.outcome);
+        screen.wrap(&text)
+    }
+}

@@ -1,0 +1,399 @@
+//! `quorum.run/v1`: the document of `status --json` and `run --json`.
+//!
+//! The stable core is in the command line's contract; fields are only ever added. Rows of tasks are made while they are
+//! drawn, so a mission of 100,000 tasks costs one row of memory.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::counts::{Counts, is_cancelled};
+use super::fields;
+use super::gates::GateRow;
+use super::task::TaskRow;
+use super::waits::{HoldRow, RequestRow, Wait, requests, waits};
+use crate::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
+use crate::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
+use crate::mission::HoldKind;
+use crate::report::budget::ceiling_words;
+use crate::report::rank::worst_first;
+use crate::report::view::RunView;
+
+/// The name and version of the document.
+const SCHEMA: &str = "quorum.run/v1";
+
+/// Where a run stands as seen from outside: `state` of the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Standing {
+    /// A live process writes to it.
+    Running,
+    /// Nobody writes to it, and its last session has no end on record.
+    Crashed,
+    /// Its last session ended and left work.
+    Suspended,
+    /// Every task is done or failed.
+    Ended,
+}
+
+impl Standing {
+    /// The standing of a run (semantics, section 5), given whether a live process writes to it.
+    #[must_use]
+    pub fn of(state: &State, has_writer: bool) -> Self {
+        match state.phase {
+            _ if has_writer => Self::Running,
+            RunPhase::Finished if state.is_unfinished() => Self::Suspended,
+            RunPhase::Finished => Self::Ended,
+            RunPhase::New | RunPhase::Running | RunPhase::Stopping => Self::Crashed,
+        }
+    }
+
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Crashed => "crashed",
+            Self::Suspended => "suspended",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// The document, and what it is made from.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunDocument<'a> {
+    schema: &'static str,
+    pub(in crate::report) run_id: Option<&'a RunId>,
+    pub(in crate::report) mission: &'a str,
+    pub(in crate::report) state: Standing,
+    live: bool,
+    pub(in crate::report) resumable: bool,
+    outcome: Option<&'static str>,
+    exit_code: Option<u8>,
+    conditions: Vec<&'static str>,
+    allowed: Vec<&'static str>,
+    pub(in crate::report) cancelled: bool,
+    /// Whether agents worked without confinement; `null` as long as nobody can tell.
+    unconfined: Option<bool>,
+    /// The folder from which the state was carried to where it lies.
+    moved_from: Option<Cow<'a, str>>,
+    /// What is looked at again of accepted work.
+    final_checks: &'static str,
+    /// Whether it was.
+    audit: AuditStanding,
+    /// When a limit of a subscription resets that the run waits for, or ended with.
+    #[serde(serialize_with = "fields::moment")]
+    pub(in crate::report) resumable_at: Option<Timestamp>,
+    #[serde(serialize_with = "fields::moment")]
+    pub(in crate::report) started_at: Option<Timestamp>,
+    #[serde(serialize_with = "fields::moment")]
+    pub(in crate::report) finished_at: Option<Timestamp>,
+    #[serde(serialize_with = "fields::moment")]
+    deadline: Option<Timestamp>,
+    pub(in crate::report) counts: Counts,
+    usage: RunUsage,
+    /// Left out where nothing is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<BudgetRow>,
+    #[serde(skip_serializing_if = "Tasks::are_left_out")]
+    pub(in crate::report) tasks: Tasks<'a>,
+    pub(in crate::report) gates: Vec<GateRow<'a>>,
+    /// Left out where the mission has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::report) checkpoints: Vec<HoldRow<'a>>,
+    /// Left out where the mission has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::report) delays: Vec<HoldRow<'a>>,
+    pub(in crate::report) mission_score: MissionScore,
+    approvals: Vec<Wait<'a>>,
+    requests: Vec<RequestRow<'a>>,
+    pub(in crate::report) warnings: &'a [String],
+    /// Titles of tasks whose agents outlived the session that started them and are still at work; left out
+    /// where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::report) agents_at_work: Vec<&'a str>,
+    /// What the last session ended with, for reports; `None` while one goes on, or after a crash. JSON has what is on
+    /// record.
+    #[serde(skip)]
+    pub(in crate::report) ended: Option<&'a Outcome>,
+}
+
+impl<'a> RunDocument<'a> {
+    /// The document of a run. `ended` is what reports say that its last session ended with: what is on record, or
+    /// `internal` where the state could not be written any more.
+    #[must_use]
+    pub fn of(state: &'a State, view: &'a RunView, standing: Standing, ended: Option<&'a Outcome>) -> Self {
+        let outcome = view.outcome.as_ref();
+        let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect();
+        let holds = |is_checkpoint: bool| {
+            let ids = state.plan.hold_ids();
+            ids.filter(|id| (state.plan.hold(*id).kind == HoldKind::Checkpoint) == is_checkpoint)
+                .map(|id| HoldRow::of(state, view, id))
+                .collect()
+        };
+        Self {
+            schema: SCHEMA,
+            run_id: view.run_id.as_ref(),
+            mission: &state.plan.name,
+            state: standing,
+            live: standing == Standing::Running,
+            resumable: state.is_unfinished(),
+            outcome: outcome.map(|outcome| outcome.class.as_str()),
+            exit_code: outcome.map(|outcome| outcome.class.exit_code()),
+            conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
+            allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
+            cancelled: is_cancelled(state),
+            unconfined: None,
+            moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
+            final_checks: state.plan.rules.final_checks.as_str(),
+            audit: state.audit_standing(),
+            resumable_at: state.resumable_at(),
+            started_at: view.started_at,
+            finished_at: view.finished_at,
+            deadline: state.deadlines.of(None).map(|known| known.due),
+            counts: Counts::of(state, view),
+            usage: RunUsage::of(state),
+            budget: BudgetRow::of(state),
+            tasks: Tasks {
+                state,
+                view,
+                are_left_out: false,
+            },
+            gates: state.plan.gate_ids().map(|id| GateRow::of(state, id)).collect(),
+            checkpoints: holds(true),
+            delays: holds(false),
+            mission_score: MissionScore::of(state),
+            approvals: waits(state, view).collect(),
+            requests: requests(state, view).collect(),
+            warnings: &view.warnings,
+            agents_at_work: at_work(state, view),
+            ended,
+        }
+    }
+
+    /// The document of a run that no session works on any more.
+    #[must_use]
+    pub fn of_session(state: &'a State, view: &'a RunView, ended: Option<&'a Outcome>) -> Self {
+        Self::of(state, view, Standing::of(state, false), ended)
+    }
+
+    /// Writes it as JSON, and a line feed.
+    ///
+    /// # Errors
+    /// When `out` cannot be written to.
+    pub fn write(&self, out: impl io::Write) -> io::Result<()> {
+        let mut out = io::BufWriter::new(out);
+        serde_json::to_writer(&mut out, self)?;
+        io::Write::write_all(&mut out, b"\n")?;
+        io::Write::flush(&mut out)
+    }
+
+    /// The same in memory.
+    ///
+    /// # Errors
+    /// Never for a document that can be serialised.
+    pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// How long its sessions worked; see [`RunView::worked_for`].
+    pub(in crate::report) fn worked_for(&self) -> Option<Millis> {
+        self.tasks.view.worked_for()
+    }
+
+    /// What waits for a person: checkpoints, then tasks in their order.
+    pub(in crate::report) fn asked(&self) -> impl Iterator<Item = &Wait<'a>> {
+        self.approvals.iter().filter(|wait| wait.id.is_some())
+    }
+
+    /// The tasks that wait for a limit to reset, in their order.
+    pub(in crate::report) fn windows(&self) -> impl Iterator<Item = &Wait<'a>> {
+        let moments = self.approvals.iter().filter(|wait| wait.id.is_none());
+        moments.filter(|wait| wait.task.is_some())
+    }
+
+    /// The gates that did not pass.
+    pub(in crate::report) fn failed_gates(&self) -> impl Iterator<Item = &GateRow<'a>> {
+        let gates = self.gates.iter();
+        gates.filter(|gate| gate.state == GateStanding::Failed)
+    }
+}
+
+/// Titles of tasks whose agents work on without a session.
+fn at_work<'a>(state: &'a State, view: &RunView) -> Vec<&'a str> {
+    let tasks = view.at_work.iter();
+    tasks.map(|id| state.plan.task(*id).title.as_ref()).collect()
+}
+
+/// The tasks of a run. Each row is made when it is asked for.
+#[derive(Clone, Copy)]
+pub(in crate::report) struct Tasks<'a> {
+    pub state: &'a State,
+    pub view: &'a RunView,
+    /// For a page that tells of them in another order, and not of all in full.
+    pub are_left_out: bool,
+}
+
+impl<'a> Tasks<'a> {
+    fn are_left_out(&self) -> bool {
+        self.are_left_out
+    }
+
+    pub fn row(self, id: TaskId) -> TaskRow<'a> {
+        TaskRow::of(self.state, self.view, id)
+    }
+
+    /// In file order.
+    pub fn rows(self) -> impl Iterator<Item = TaskRow<'a>> {
+        self.state.plan.task_ids().map(move |id| self.row(id))
+    }
+
+    /// The worst first; in file order where nothing tells them apart.
+    pub fn worst_first(self) -> impl Iterator<Item = TaskRow<'a>> {
+        let ranked = worst_first(self.state, self.view);
+        ranked.into_iter().map(move |(_, id)| self.row(id))
+    }
+}
+
+impl Serialize for Tasks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.rows())
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::report) struct Usage {
+    requests: u64,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    pub cost: Option<f64>,
+}
+
+impl Usage {
+    pub(super) fn of_task(view: &RunView, id: TaskId) -> Self {
+        let usage = &view.task(id).usage;
+        Self {
+            requests: usage.requests.into(),
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cost: view.costs.get(&id).map(|cost| cost.to_f64()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RunUsage {
+    #[serde(flatten)]
+    used: Usage,
+    /// `maxCost`
+    budget: Option<f64>,
+}
+
+impl RunUsage {
+    fn of(state: &State) -> Self {
+        let spent = state.ledger.spent();
+        Self {
+            used: Usage {
+                requests: spent.requests,
+                input_tokens: spent.input_tokens,
+                output_tokens: spent.output_tokens,
+                cost: spent.cost.map(Money::to_f64),
+            },
+            budget: state.plan.rules.budget.max_cost.map(Money::to_f64),
+        }
+    }
+}
+
+/// What a run may use, and how that stands.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BudgetRow {
+    max_cost: Option<f64>,
+    max_tokens: Option<u64>,
+    max_requests: Option<u64>,
+    /// Milliseconds.
+    max_time: Option<u64>,
+    /// Turns and calls that told nothing, or not all.
+    unknown: u64,
+    /// What is charged for calls of unknown cost, beside the known cost.
+    charged: f64,
+    /// The part of the known cost that only the agents themselves say.
+    claimed: f64,
+    /// What ended the work of the last session, in words.
+    exhausted: Option<String>,
+    /// By how much calls in flight went beyond the ceilings.
+    overshoot: Overshoot,
+}
+
+#[derive(Serialize)]
+struct Overshoot {
+    cost: Option<f64>,
+    tokens: Option<u64>,
+    requests: Option<u64>,
+}
+
+impl BudgetRow {
+    /// `None` where nothing is limited.
+    fn of(state: &State) -> Option<Self> {
+        let (spent, budget) = (state.ledger.spent(), &state.plan.rules.budget);
+        let over = state.ledger.overshoot(&state.plan);
+        (!budget.is_none()).then(|| Self {
+            max_cost: budget.max_cost.map(Money::to_f64),
+            max_tokens: budget.max_tokens,
+            max_requests: budget.max_requests,
+            max_time: budget.max_time.map(|time| time.0),
+            unknown: spent.untold,
+            charged: spent.charged.to_f64(),
+            claimed: spent.claimed.to_f64(),
+            exhausted: state.ledger.limit().map(|ceiling| ceiling_words(state, ceiling)),
+            overshoot: Overshoot {
+                cost: over.cost.map(Money::to_f64),
+                tokens: over.tokens,
+                requests: over.requests,
+            },
+        })
+    }
+}
+
+/// The score of the whole mission, and what it must reach.
+#[derive(Serialize)]
+pub(in crate::report) struct MissionScore {
+    #[serde(serialize_with = "fields::points")]
+    pub points: Option<Points>,
+    #[serde(serialize_with = "fields::points")]
+    pub bar: Option<Points>,
+    pub passed: Option<bool>,
+    /// What it was when it was held against the bar and missed it.
+    #[serde(skip)]
+    pub missed_with: Option<Points>,
+}
+
+impl MissionScore {
+    /// The threshold is held against a finished run only: before that `passed` is null, unless there is no bar.
+    fn of(state: &State) -> Self {
+        let bar = state.plan.rules.quality_threshold;
+        let decided = state.phase == RunPhase::Finished && !state.is_unfinished();
+        let passed = match bar {
+            None => Some(true),
+            Some(_) if state.threshold_failed.is_some() => Some(false),
+            Some(_) => decided.then_some(true),
+        };
+        Self {
+            points: engine::mission_score(state),
+            bar,
+            passed,
+            missed_with: state.threshold_failed,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

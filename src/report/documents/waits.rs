@@ -1,0 +1,254 @@
+//! What a run waits for, and what operators should know of.
+
+use serde::Serialize;
+
+use super::{NOT_TAKEN, fields};
+use crate::domain::{HoldId, QualityFlag, TaskId, Timestamp};
+use crate::engine::{DeferralReason, HoldStage, State, Timer};
+use crate::mission::{HoldKind, HoldPlan, Part};
+use crate::report::ids::{ApprovalId, CheckpointId, RequestId};
+use crate::report::text::{sanitize, time_of_day};
+use crate::report::view::RunView;
+
+/// Something that a run waits for: a person's word, or a moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Wait<'a> {
+    /// What `approve` and `reject` take; `None` where a moment ends the wait, not a person.
+    pub id: Option<String>,
+    /// The title of the task that waits; `None` for a checkpoint and a delay.
+    pub task: Option<&'a str>,
+    /// The name of a checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<&'a str>,
+    /// The name of a delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<&'a str>,
+    /// Why, in a word.
+    pub reason: &'static str,
+    /// What a person is told.
+    pub message: &'a str,
+    /// Since when; where a limit must reset, in this session.
+    #[serde(serialize_with = "fields::this_moment")]
+    pub since: Timestamp,
+    /// When its time is up, or was; of what a moment ends, that moment.
+    #[serde(serialize_with = "fields::moment")]
+    pub expires: Option<Timestamp>,
+    /// The task that waits.
+    #[serde(skip)]
+    pub task_id: Option<TaskId>,
+}
+
+impl<'a> Wait<'a> {
+    /// The title of the task, or the name of the checkpoint or delay.
+    #[must_use]
+    pub fn title(&self) -> &'a str {
+        self.task.or(self.checkpoint).or(self.delay).unwrap_or_default()
+    }
+
+    /// `<id>  <title>: <reason>: <message>`, or `<title>: window until 01:57: <message>` where a moment ends it.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let (title, message) = (sanitize(self.title()), sanitize(self.message));
+        let until = self.expires.map(|until| time_of_day(until, self.since));
+        match &self.id {
+            Some(id) => format!("{id}  {title}: {}: {message}", self.reason),
+            None => format!(
+                "{title}: {} until {}: {message}",
+                self.reason,
+                until.unwrap_or_default()
+            ),
+        }
+    }
+
+    /// A wait of nobody yet.
+    fn new(reason: &'static str, message: &'a str, since: Timestamp) -> Self {
+        Self {
+            id: None,
+            task: None,
+            checkpoint: None,
+            delay: None,
+            reason,
+            message,
+            since,
+            expires: None,
+            task_id: None,
+        }
+    }
+
+    fn of(self, state: &'a State, task: TaskId) -> Self {
+        Self {
+            task: Some(&state.plan.task(task).title),
+            task_id: Some(task),
+            ..self
+        }
+    }
+
+    /// What a task waits for a person with.
+    fn for_person(state: &'a State, view: &'a RunView, task: TaskId) -> Option<Self> {
+        let waiting = view.task(task).waiting.as_deref()?;
+        let id = ApprovalId {
+            run: view.run_id.as_ref()?,
+            task,
+            number: waiting.number,
+        };
+        let wait = Self::new(waiting.reason.as_str(), &waiting.message, waiting.since);
+        Some(Self {
+            id: Some(id.to_string()),
+            expires: waiting.expires,
+            ..wait.of(state, task)
+        })
+    }
+
+    /// The limit of a subscription that a task waits for.
+    fn for_window(state: &'a State, task: TaskId) -> Option<Self> {
+        let deferral = state.task(task).deferral.as_deref()?;
+        let wait = Self::new("window", &deferral.message, deferral.since);
+        (deferral.why == DeferralReason::Window).then(|| Self {
+            expires: Some(deferral.until),
+            ..wait.of(state, task)
+        })
+    }
+
+    /// What a task waits for: a person, or a limit to reset.
+    pub(in crate::report) fn of_task(state: &'a State, view: &'a RunView, task: TaskId) -> Option<Self> {
+        Self::for_person(state, view, task).or_else(|| Self::for_window(state, task))
+    }
+
+    /// A checkpoint that is reached, or a delay that runs.
+    fn for_hold(state: &'a State, view: &'a RunView, hold: HoldId) -> Option<Self> {
+        let plan = state.plan.hold(hold);
+        let message = |usual| plan.message.as_deref().unwrap_or(usual);
+        let since = *view.holds.get(&hold)?;
+        Some(match plan.kind {
+            HoldKind::Checkpoint => {
+                let (run, number) = (view.run_id.as_ref()?, state.hold(hold).number);
+                Self {
+                    id: Some(CheckpointId { run, hold, number }.to_string()),
+                    checkpoint: Some(&plan.name),
+                    ..Self::new("checkpoint", message("the run waits here for a person"), since)
+                }
+            }
+            HoldKind::Delay(_) => Self {
+                delay: Some(&plan.name),
+                expires: Some(delay_until(state, hold)?),
+                ..Self::new("delay", message("the run waits here"), since)
+            },
+        })
+    }
+}
+
+/// All that waits for a person: checkpoints, then tasks in their order.
+pub fn asked<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wait<'a>> {
+    let checkpoints = state
+        .checkpoints_that_wait()
+        .filter_map(|id| Wait::for_hold(state, view, id));
+    let tasks = state.plan.task_ids();
+    checkpoints.chain(tasks.filter_map(|id| Wait::for_person(state, view, id)))
+}
+
+/// All that a run waits for: what a person is asked, then what a moment ends.
+pub fn waits<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wait<'a>> {
+    let is_delay = |id: &HoldId| matches!(state.plan.hold(*id).kind, HoldKind::Delay(_));
+    let delays = state.holds_that_wait().filter(is_delay);
+    let delays = delays.filter_map(|id| Wait::for_hold(state, view, id));
+    let windows = state.deferrals();
+    let windows = windows.filter_map(|(id, _)| Wait::for_window(state, id));
+    asked(state, view).chain(delays).chain(windows)
+}
+
+/// A checkpoint or a delay.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::report) struct HoldRow<'a> {
+    name: &'a str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    since: Option<String>,
+    /// For a delay: in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
+    /// For a delay that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+}
+
+impl<'a> HoldRow<'a> {
+    pub fn of(state: &'a State, view: &'a RunView, id: HoldId) -> Self {
+        let plan = state.plan.hold(id);
+        let reached = state.hold(id).stage == HoldStage::Reached;
+        Self {
+            name: &plan.name,
+            state: hold_state(state, id, plan),
+            message: plan.message.as_deref(),
+            since: view.holds.get(&id).filter(|_| reached).map(|at| at.to_rfc3339()),
+            duration_ms: match plan.kind {
+                HoldKind::Checkpoint => None,
+                HoldKind::Delay(duration) => Some(duration.0),
+            },
+            until: delay_until(state, id).map(Timestamp::to_rfc3339),
+        }
+    }
+
+    /// `delay night: running until 2026-11-22T06:00:00.000Z`
+    pub fn line(&self) -> String {
+        let what = self.duration_ms.map_or("checkpoint", |_| "delay");
+        let until = self.until.as_ref().map(|until| format!(" until {until}"));
+        let name = sanitize(self.name);
+        format!("{what} {name}: {}{}", self.state, until.unwrap_or_default())
+    }
+}
+
+/// Whether verdicts of verifications left out all that a hold waits for.
+fn is_left(state: &State, after: &[TaskId]) -> bool {
+    !after.is_empty() && after.iter().all(|id| state.task(*id).not_taken)
+}
+
+/// `waiting`, `reached` (a checkpoint) or `running` (a delay), `passed`, `rejected`, or that the run leaves it out.
+fn hold_state(state: &State, id: HoldId, plan: &HoldPlan) -> &'static str {
+    match (state.hold(id).stage, plan.kind) {
+        _ if plan.part != Part::Selected || is_left(state, &plan.after) => NOT_TAKEN,
+        (HoldStage::Ahead, _) => "waiting",
+        (HoldStage::Reached, HoldKind::Checkpoint) => "reached",
+        (HoldStage::Reached, HoldKind::Delay(_)) => "running",
+        (HoldStage::Passed, _) => "passed",
+        (HoldStage::Rejected, _) => "rejected",
+    }
+}
+
+/// When a delay that runs is over.
+fn delay_until(state: &State, id: HoldId) -> Option<Timestamp> {
+    state.timers.at(Timer::Delay(id))
+}
+
+/// Something that operators should know of: work that was accepted below the bar.
+#[derive(Serialize)]
+pub struct RequestRow<'a> {
+    /// The occasion; nothing is to be decided about it.
+    pub id: String,
+    /// The task.
+    pub task: &'a str,
+    /// How its work was accepted.
+    pub kind: &'static str,
+    /// What operators are told.
+    pub message: &'a str,
+}
+
+/// What operators should know of, the oldest first.
+pub fn requests<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = RequestRow<'a>> {
+    view.requests.iter().filter_map(|request| {
+        let id = RequestId {
+            run: view.run_id.as_ref()?,
+            task: request.task,
+            attempt: request.attempt,
+        };
+        let flag = state.task(request.task).flag();
+        let flag = flag.filter(|flag| flag.is_below_bar());
+        Some(RequestRow {
+            id: id.to_string(),
+            task: &state.plan.task(request.task).title,
+            kind: flag.unwrap_or(QualityFlag::BelowThreshold).as_str(),
+            message: &request.message,
+        })
+    })
+}
