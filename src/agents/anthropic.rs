@@ -82,7 +82,7 @@ fn answer(body: &Value) -> Answer {
     if finish_reason.as_deref() == Some("refusal") {
         return Answer::Declined(format!("the model refuses: {text}"));
     }
-    // What was said beside the tool is not the reply. Two calls are two replies, which nobody can choose between.
+    // What was said beside the tool is not the reply. Two calls are two replies, between which there is no choice.
     let calls = blocks
         .iter()
         .filter(|block| block["type"] == "tool_use" && block["name"] == TOOL);

@@ -125,7 +125,7 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
     if let Some(class) = by_words {
         return class;
     }
-    // A quota of which nobody says when it is there again is used up.
+    // A quota of which it is not said when it is there again is used up.
     let is_used_up = || {
         let asks_for_money = words::is_used_up(answer.message);
         asks_for_money && reset::told(answer.message, Moment::default()).is_none()

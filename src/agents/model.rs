@@ -291,7 +291,7 @@ impl ModelError {
         }
     }
 
-    /// Whether our own timer ended the wait for an answer: of whoever was asked nobody knows how far it came.
+    /// Whether our own timer ended the wait for an answer: how far the provider came is not known.
     pub fn is_our_timer(&self) -> bool {
         self.class == FailureClass::Timeout && self.status.is_none() && !self.unsent
     }

@@ -109,7 +109,7 @@ impl Secrets {
     /// left to whoever wants to read it. Blocks.
     ///
     /// # Errors
-    /// Whatever the file system says; and when the file has another name, for then it is somebody else's too.
+    /// Whatever the file system says; and when the file has another name, for then it is another process's too.
     pub fn redact_file(&self, path: &Path) -> io::Result<()> {
         let Some(longest) = self.values.first() else {
             return Ok(());

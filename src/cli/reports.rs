@@ -155,7 +155,7 @@ impl Reports {
         screen.report(&document);
         // Last, so that a report that could not be written is the last thing that is said.
         let reported = self.write(run, &document, screen);
-        exit_code(ending.ended.outcome.exit_code(), reported)
+        exit_code(ending.outcome.exit_code(), reported)
     }
 
     /// Tells what can be told after a session that broke off: the state that was durable, and that it broke off. Returns

@@ -21,7 +21,7 @@ use super::supervision;
 
 /// How long a supervisor may take to see that its runner is gone.
 const REUNION_WITHIN: Duration = Duration::from_secs(5);
-/// How long one may take that could not open its door at first.
+/// How long one may take that could not open its socket at first.
 const DOOR_WITHIN: Duration = Duration::from_millis(1_500);
 /// How long a supervisor, or a child, may take to end.
 const END_WITHIN: Duration = Duration::from_secs(10);
@@ -137,7 +137,7 @@ impl Left {
         }
     }
 
-    /// Why the supervisor cannot be found, as it had nobody to tell.
+    /// Why the supervisor cannot be found, as it had no session to tell.
     pub fn note(&self, run: &RunFolder) -> Option<String> {
         let identity = self.identity();
         let log = supervisor::read_exits(&run.exits())
@@ -149,7 +149,7 @@ impl Left {
     fn reconnect(&self, run: &RunFolder) -> Result<(Handle, Holding), NotFound> {
         let within = match self.note(run) {
             None => REUNION_WITHIN,
-            // It has seen that its runner is gone, and tries again to open its door.
+            // It has seen that its runner is gone, and tries again to open its socket.
             Some(_) => DOOR_WITHIN,
         };
         supervisor::reconnect(&run.supervisor_socket(), &self.identity(), within)

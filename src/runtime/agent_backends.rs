@@ -14,9 +14,9 @@ use crate::engine::{State, agents_needed};
 use crate::executor::error::WorkError;
 use crate::mission::AgentPlan;
 use crate::mission::model::AdapterKind;
-use crate::runtime::notices::{self, Channels};
+use crate::runtime::notices::{Channels, channel_of};
 
-/// Why a run that is offline cannot have somebody.
+/// Why an agent or a channel cannot be used offline.
 const OFFLINE: &str = "needs the network, and the run is offline";
 
 /// Agents whose providers were seen to know no tools: they are not offered any again in this session.
@@ -27,7 +27,7 @@ pub struct AgentBackends {
     needed: HashMap<AgentId, Backend>,
     /// The secrets that none of them may show.
     secrets: Arc<Secrets>,
-    /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
+    /// Of agents that are not needed yet, but that may be handed work later: those that can be reached.
     others: HashMap<AgentId, Backend>,
     pub(super) channels: Channels,
     pub(super) network: Network,
@@ -72,21 +72,23 @@ impl AgentBackends {
         for id in agents_needed(state) {
             let agent = state.plan.agent(id);
             match backend_of(agent, folder, &network) {
-                Ok(reach) => {
-                    found.insert(id, reach);
+                Ok(backend) => {
+                    found.insert(id, backend);
                 }
                 Err(problem) => {
                     problems.push(EnvironmentProblem::of(format!("agent '{}'", agent.name), problem));
                 }
             }
         }
-        let channels = notices::resolve(&state.plan, folder).unwrap_or_else(|missing| {
-            for (name, problem) in missing {
-                problems.push(EnvironmentProblem::of(format!("channel '{name}'"), problem));
+        let of_agents = problems.len();
+        let mut channels = Channels::new();
+        for name in state.plan.notified_channels() {
+            match channel_of(&state.plan, name, folder) {
+                Ok(channel) => drop(channels.insert(name.into(), Arc::new(channel))),
+                Err(problem) => problems.push(EnvironmentProblem::of(format!("channel '{name}'"), problem)),
             }
-            Channels::new()
-        });
-        if matches!(network, Network::Offline(_)) {
+        }
+        if matches!(network, Network::Offline(_)) && problems.len() == of_agents {
             let mut online: Vec<&str> = channels
                 .iter()
                 .filter(|(_, channel)| matches!(channel.way, Way::Http(_)))
@@ -161,7 +163,7 @@ impl AgentBackends {
 /// # Errors
 /// What is missing.
 pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, WorkError> {
-    backend_of(agent, folder, &Network::Open).map(|reach| reach.place())
+    backend_of(agent, folder, &Network::Open).map(|backend| backend.place())
 }
 impl Backend {
     /// What must not be known of it.

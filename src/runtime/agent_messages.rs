@@ -102,7 +102,7 @@ pub(super) fn question(text: &str, detected: bool) -> Asked {
     }
 }
 
-/// What a turn ended with that may be a question: asked in so many words, else, where somebody could confirm it, what it
+/// What a turn ended with that may be a question: asked in so many words, else, where that could be confirmed, what it
 /// said. Blocks.
 pub(super) fn asked(
     folder: &Path,

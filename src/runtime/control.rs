@@ -1,4 +1,4 @@
-//! The live runner's door for operators' commands: a Unix socket in the state folder.
+//! The live runner's socket for operators' commands: a Unix socket in the state folder.
 //!
 //! A connection carries one command and its answer, a line each. The command is the same document as a file of the
 //! inbox; the answer is written once what was decided is durable. Who speaks is known from the system, not from what is
@@ -49,7 +49,7 @@ impl Answer {
     }
 }
 
-/// What comes through the door.
+/// What comes through the socket.
 pub(super) enum ControlRequest {
     /// A command of a peer that may give it.
     Asked(Asked),
@@ -109,7 +109,7 @@ pub(super) struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Opens the door. The caller holds the lock of the state folder, so a socket that is there is a dead runner's.
+    /// Opens the socket. The caller holds the lock of the state folder, so a socket that is there is a dead runner's.
     pub fn open(folder: &StateFolder) -> io::Result<Self> {
         let address = SocketAddress::of(&folder.control())?;
         let listener = UnixListener::from_std(address.bind()?)?;
@@ -126,7 +126,7 @@ impl ControlSocket {
     pub async fn next(&mut self) -> ControlRequest {
         loop {
             match self.knocks.recv().await {
-                // The listening task ends with the door only.
+                // The listening task ends with the socket only.
                 None => std::future::pending().await,
                 Some(ControlRequest::Refused(why)) => {
                     self.refused += 1;

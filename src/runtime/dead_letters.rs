@@ -25,15 +25,10 @@ use super::recover::recover;
 const MOST_AT_ONCE: usize = 20;
 
 /// What a run's journal says of failed operations that the queue is not known to have, as letters.
-fn letters_of<'s>(
-    state: &'s State,
-    run: &'s RunId,
-    ids: &'s [String],
-) -> impl Iterator<Item = DeadLetter> + use<'s> {
+fn letters_of<'s>(state: &State, run: &RunId, ids: impl IntoIterator<Item = &'s String>) -> Vec<DeadLetter> {
     let known = state.notices.letters();
-    ids.iter()
-        .filter_map(|id| known.get(id))
-        .map(|failed| letter_of(&state.plan, run, failed))
+    let failed = ids.into_iter().filter_map(|id| known.get(id));
+    failed.map(|failed| letter_of(&state.plan, run, failed)).collect()
 }
 
 fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
@@ -98,11 +93,10 @@ fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), WorkError> 
 /// Everything that the journal of a run has for the queue, at the end of a session. What cannot be written is tried
 /// again by the next one; the words say so.
 pub(super) fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
-    let ids: Vec<String> = state.notices.letters().keys().cloned().collect();
-    if ids.is_empty() {
+    let letters = letters_of(state, folder.id(), state.notices.letters().keys());
+    if letters.is_empty() {
         return None;
     }
-    let letters = letters_of(state, folder.id(), &ids).collect();
     let filed = file(&DeadLetters::of(&folder.state_folder()), letters);
     filed.err().map(String::from)
 }
@@ -110,7 +104,7 @@ pub(super) fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
 impl Executor {
     /// Puts failed operations into the queue, off the loop.
     pub(super) fn file(&mut self, state: &State, ids: Vec<String>) {
-        let letters: Vec<DeadLetter> = letters_of(state, self.folder.id(), &ids).collect();
+        let letters = letters_of(state, self.folder.id(), &ids);
         let queue = DeadLetters::of(&self.folder.state_folder());
         self.blocking(move || {
             let warning = file(&queue, letters).err().map(String::from);
@@ -153,7 +147,7 @@ async fn off_the_loop<T: Send + 'static>(
     work: impl FnOnce(&DeadLetters) -> T + Send + 'static,
 ) -> Option<T> {
     let queue = queue.clone();
-    // It fails only where the runtime ends; then nobody wants the result.
+    // It fails only where the runtime ends; then the result is of no use.
     tokio::task::spawn_blocking(move || work(&queue)).await.ok()
 }
 

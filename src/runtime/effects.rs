@@ -257,10 +257,8 @@ impl Executor {
 
     /// Performs an effect whose record is durable.
     pub fn perform(&mut self, state: &State, effect: Effect) -> Result<(), RunError> {
-        if let Effect::StopAll = effect {
-            return self.stop_all();
-        }
         match effect {
+            Effect::StopAll => return self.stop_all(),
             Effect::Deliver {
                 number,
                 tried,
@@ -388,11 +386,6 @@ impl Executor {
     pub fn kill_all(&mut self) {
         // If the supervisor is gone, so are its children.
         let _ = self.supervisor.send(&Command::KillAll);
-    }
-
-    /// What should be known before anything starts.
-    pub fn warnings(&self, state: &State) -> Vec<String> {
-        self.programs.warnings(state)
     }
 
     /// Takes over what outlived an earlier session.

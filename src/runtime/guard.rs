@@ -82,7 +82,7 @@ impl Executor {
         self.judgings += 1;
     }
 
-    /// Somebody has looked before a part of judging: it starts, waits for what others may yet put back, or is void.
+    /// The files were looked at before a part of judging: it starts, waits for what others may yet put back, or is void.
     pub(super) fn looked(
         &mut self,
         state: &State,

@@ -89,7 +89,7 @@ impl VerifiedFiles {
             .extend(files.map(|(name, recorded)| (run.spool_file(&name), recorded)));
     }
 
-    /// Whether a file is not what was recorded of it. What nobody vouches for is as it is. Blocks.
+    /// Whether a file is not what was recorded of it. What is not recorded is as it is. Blocks.
     pub fn is_changed(&self, path: &Path) -> bool {
         let recorded = self.0.get(path);
         recorded.is_some_and(|recorded| spool::is_as_recorded(path, recorded).is_err())

@@ -22,9 +22,10 @@
 //! | `control` | `control.sock`: commands of people to the live session |
 //! | `dead_letters` | the dead-letter queue: what failed for good goes in, and is tried again (13) |
 //! | `echo` | agents that answer with what they are told, inside of this process: no child, no key, no network |
+//! | `effects` | performs effects: each becomes a process, a request or a look at files |
 //! | `entry` | a record on its way: vouched for, applied, with what becomes due by it, appended |
 //! | `error` | why a session could not go on |
-//! | `foreign_runs` | run folders that appear while this session holds the lock: somebody else's |
+//! | `foreign_runs` | run folders of other processes that appear while this session holds the lock |
 //! | `guard` | protected files, looked at around each part of judging (22) |
 //! | `inspect` | whether a run on the disk is whole; keeping the good beginning of one that is not |
 //! | `message_folders` | the folders in which turns leave their messages (`QUORUM_TASK_DIR`) |
@@ -36,7 +37,7 @@
 //! | `operator` | commands of people to a run without a session, journaled for the next session |
 //! | `origin` | where a run comes from: whether the key of this machine's operator vouches for it (22) |
 //! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
-//! | `outside` | commands of agents that are asked outside of any session: triage, calibration |
+//! | `outside` | agents that are asked outside of any session: triage, calibration |
 //! | `permission` | a person's word about a tool call (5) |
 //! | `protection` | what work is judged by, as it was when the session began (22) |
 //! | `recover` | recovery: state = fold(apply, journal); damage is refused with line and byte |
@@ -59,7 +60,6 @@
 //! | `upstream` | what earlier tasks said, for the prompts of those that build on them |
 //! | `watch` | protected paths and wanted files, before and after a turn (1, 6) |
 //! | `worker_prompt` | what a worker is told: the task, what earlier tasks said, and what its last attempt was sent back with |
-//! | `effects` | performs effects: each becomes a process, a request or a look at files |
 
 mod admission;
 mod adopt;

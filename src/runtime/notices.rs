@@ -32,23 +32,6 @@ const MOST_PRINTED: u64 = 16 << 20;
 /// The channels of a run, with their secrets.
 pub(super) type Channels = HashMap<Box<str>, Arc<Channel>>;
 
-/// The channels that a plan notifies, or what is missing for them, each with its name.
-pub(super) fn resolve(plan: &Plan, folder: &Path) -> Result<Channels, Vec<(String, String)>> {
-    let mut channels = Channels::new();
-    let mut problems = Vec::new();
-    for name in plan.notified_channels() {
-        match channel_of(plan, name, folder) {
-            Ok(channel) => drop(channels.insert(name.into(), Arc::new(channel))),
-            Err(problem) => problems.push((name.to_owned(), problem.into())),
-        }
-    }
-    if problems.is_empty() {
-        Ok(channels)
-    } else {
-        Err(problems)
-    }
-}
-
 /// One channel, ready to be used; relative paths in `folder`.
 pub(super) fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Channel, WorkError> {
     // The key that speaks for the user reaches nobody.

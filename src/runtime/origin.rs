@@ -23,7 +23,7 @@ static END: LazyLock<Regex> =
 /// What this machine's key says of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// A code is not that of what it stands beside: somebody else made this.
+    /// A code is not that of what it stands beside: another process made this.
     Forged,
     /// Nothing: it carries no code, or that of another key, or there is no key here.
     Unknown,
@@ -241,7 +241,7 @@ fn beginnings(runs: &[KnownRun], key: Option<&OperatorKey>) -> (Vec<Origin>, Ori
 pub struct Newest {
     /// The run; `None` where there is none.
     pub run: Option<RunFolder>,
-    /// Newer ones that somebody else may have put there, the newest first.
+    /// Newer ones that another process may have put there, the newest first.
     pub passed_over: Vec<RunFolder>,
 }
 

@@ -5,7 +5,7 @@
 //! write to a journal without the lock.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tokio::task::JoinHandle;
 
@@ -31,7 +31,8 @@ type Met = Result<Option<CommandResult>, String>;
 pub(super) struct Others {
     folder: StateFolder,
     waiting: VecDeque<(Queued, Origin)>,
-    in_hand: Option<(Origin, JoinHandle<Met>)>,
+    /// The first of them at work.
+    in_hand: Option<JoinHandle<Met>>,
     /// Files that were done with and would not go away.
     stuck: BTreeSet<PathBuf>,
 }
@@ -46,9 +47,9 @@ impl Others {
         }
     }
 
-    /// Takes a command that came through the door. It is answered when it is done.
+    /// Takes a command that came through the socket. It is answered when it is done.
     pub fn ask(&mut self, asked: Asked) {
-        if self.waiting.len() < MOST_WAITING {
+        if self.waiting.len() <= MOST_WAITING {
             self.waiting
                 .push_back((asked.queued.clone(), Origin::Peer(asked)));
         }
@@ -56,42 +57,28 @@ impl Others {
 
     /// Takes a command of the inbox. Its file goes away when it is done.
     pub fn find(&mut self, path: PathBuf, queued: Queued) {
-        let mut files = self.waiting.iter().map(|(_, origin)| origin);
-        let known = files.any(|origin| origin.is_file(&path)) || self.in_hand_is(&path);
-        if !known && !self.stuck.contains(&path) {
+        let is_it = |(_, origin): &(Queued, Origin)| matches!(origin, Origin::File(known) if *known == path);
+        if !self.stuck.contains(&path) && !self.waiting.iter().any(is_it) {
             self.waiting.push_back((queued, Origin::File(path)));
         }
     }
 
-    fn in_hand_is(&self, path: &Path) -> bool {
-        self.in_hand
-            .as_ref()
-            .is_some_and(|(origin, _)| origin.is_file(path))
-    }
-
     /// The next one that is done: what a person should know about it. Cancel safe; waits for ever if there is none.
     pub async fn next(&mut self) -> Option<String> {
-        if self.in_hand.is_none() {
-            self.begin();
-        }
-        let Some((_, work)) = &mut self.in_hand else {
+        let Some((queued, _)) = self.waiting.front() else {
             return std::future::pending().await;
         };
-        let met = work.await.unwrap_or_else(|error| Err(error.to_string()));
-        let (origin, _) = self.in_hand.take()?;
-        self.conclude(origin, met)
-    }
-
-    fn begin(&mut self) {
-        let Some((queued, origin)) = self.waiting.pop_front() else {
-            return;
-        };
-        let folder = self.folder.clone();
-        let work = tokio::task::spawn_blocking(move || {
-            let state = operator::take(&folder, &queued).map_err(|error| error.to_string())?;
-            Ok(state.commands.get(&queued.id).copied())
+        let work = self.in_hand.get_or_insert_with(|| {
+            let (folder, queued) = (self.folder.clone(), queued.clone());
+            tokio::task::spawn_blocking(move || {
+                let state = operator::take(&folder, &queued).map_err(|error| error.to_string())?;
+                Ok(state.commands.get(&queued.id).copied())
+            })
         });
-        self.in_hand = Some((origin, work));
+        let met = work.await.unwrap_or_else(|error| Err(error.to_string()));
+        self.in_hand = None;
+        let (_, origin) = self.waiting.pop_front()?;
+        self.conclude(origin, met)
     }
 
     fn conclude(&mut self, origin: Origin, met: Met) -> Option<String> {
@@ -125,15 +112,9 @@ impl Others {
     /// Waits for the one in hand. Those that wait are not begun any more: a peer sees that it was not heard, and a file
     /// stays for the next writer.
     pub async fn finish(&mut self) {
-        self.waiting.clear();
+        self.waiting.truncate(usize::from(self.in_hand.is_some()));
         if self.in_hand.is_some() {
             self.next().await;
         }
-    }
-}
-
-impl Origin {
-    fn is_file(&self, wanted: &Path) -> bool {
-        matches!(self, Self::File(path) if path == wanted)
     }
 }

@@ -335,7 +335,7 @@ impl Protection {
         compared
     }
 
-    /// What nobody may write with our own tools.
+    /// What may not be written with our own tools.
     pub fn guards(&self, plan: &Plan, task: TaskId) -> impl Fn(&Path) -> bool + use<> {
         let own = targets(plan, [task]);
         let group = &self.groups[BY_DEFAULT];

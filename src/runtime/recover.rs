@@ -301,7 +301,7 @@ impl Recovered {
             }
             Event::Run(RunEvent::Finished { outcome, .. }) => self.finished = Some(*outcome),
             Event::Run(RunEvent::Warning { .. } | RunEvent::CommandTaken { .. }) => {}
-            // Somebody changed it since: what the last session ended with is not what the run is now.
+            // It was changed since: what the last session ended with is not what the run is now.
             _ => self.finished = None,
         }
         self.last.take(event);
@@ -315,7 +315,7 @@ impl Recovered {
 
     /// What the last session may have left running.
     pub fn left(&self) -> Left {
-        // What runs belongs to the original, which somebody may go on with.
+        // What runs belongs to the original, which may be gone on with.
         if self.is_copy {
             return Left::default();
         }

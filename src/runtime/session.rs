@@ -88,21 +88,10 @@ pub struct SessionSetup {
     pub begins: Option<Timestamp>,
 }
 
-/// What a session ended with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// The outcome.
-    pub outcome: OutcomeClass,
-    /// All conditions that hold.
-    pub conditions: Vec<OutcomeClass>,
-    /// Those that were allowed.
-    pub allowed: Vec<OutcomeClass>,
-}
-
 /// A session that has ended, with the state it ended in.
 pub struct Ending {
-    /// What it ended with.
-    pub ended: Ended,
+    /// The outcome.
+    pub outcome: OutcomeClass,
     /// The last state.
     pub state: State,
 }
@@ -301,13 +290,19 @@ impl Session {
                 self.folder.state_folder().control().display()
             ))),
         }
-        // Letters that were there before: their senders found nobody.
+        // Letters that were there before: their senders found no session.
         let mut taken = Vec::new();
         self.look_into_inbox(&mut beginning, &mut taken);
         self.listens = self.control.is_some();
         let adopted = std::mem::take(&mut self.adopted);
         beginning.extend(adopted.warnings.iter().cloned().map(Fact::Warn));
-        beginning.extend(self.executor.warnings(&self.state).into_iter().map(Fact::Warn));
+        beginning.extend(
+            self.executor
+                .programs
+                .warnings(&self.state)
+                .into_iter()
+                .map(Fact::Warn),
+        );
         // Before any work, and on record: what is switched off elsewhere is seen by nobody who reads the mission.
         let loosened = self.state.plan.rules.loosened.iter();
         let loosened = loosened.filter(|found| found.is_beneath);
@@ -323,7 +318,7 @@ impl Session {
         self.remove(taken)
     }
 
-    /// Puts on record that somebody else touched what this session rests on. It ends as internal, recorded or not. A run
+    /// Puts on record that another process touched what this session rests on. It ends as internal, recorded or not. A run
     /// that has not begun leaves no record: without its beginning nobody could make anything of that.
     fn note_foreign(&mut self, what: String) {
         if self.state.phase == RunPhase::New {
@@ -378,7 +373,7 @@ impl Session {
         supervision::refusal(&self.killed, &asked.queued.command, asked.proven)
     }
 
-    /// Takes what came through the door.
+    /// Takes what came through the socket.
     fn handle(&mut self, request: ControlRequest, inputs: &mut Vec<Fact>) {
         let folder = self.folder.state_folder();
         let request = match request {
@@ -485,7 +480,7 @@ impl Session {
             let now = self.begins.take().unwrap_or_else(Timestamp::now);
             let events = engine::decide(&self.state, &fact, now);
             if ends(&events) {
-                // Nobody looks any more once it has ended.
+                // It is not looked at any more once it has ended.
                 let found = self.foreign_runs.look();
                 if !found.is_empty() {
                     queue.push_front(fact);
@@ -599,11 +594,7 @@ impl Session {
             observer.on_end(&self.state);
         }
         Ok(Ending {
-            ended: Ended {
-                outcome: outcome.class,
-                conditions: outcome.conditions,
-                allowed: outcome.allowed,
-            },
+            outcome: outcome.class,
             state: self.state,
         })
     }

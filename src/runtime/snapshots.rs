@@ -123,7 +123,7 @@ pub fn told_by_snapshot(run: &RunFolder) -> Option<Told> {
     let mission = plain_mission(run)?;
     let key = operator_key();
     let (end, front) = Front::read(run, key.as_ref())?;
-    // Of a run that somebody else may have made every output says so.
+    // Of a run that another process may have made every output says so.
     if origin(run, key.as_ref()) != Origin::Verified {
         return None;
     }

@@ -53,7 +53,7 @@ fn was_killed((supervisor, finished): &Served, exits: &ExitsLog) -> bool {
 pub(super) fn killed(run: &RunFolder, recovered: &Recovered) -> Vec<ProcessIdentity> {
     let last = (recovered.supervisor().clone(), recovered.finished.is_some());
     let all = recovered.supervisors_before.iter().chain([&last]);
-    // Where the record cannot be read, nobody has said good-bye.
+    // Where the record cannot be read, no farewell was said.
     let exits = supervisor::read_exits(&run.exits()).unwrap_or_default();
     let killed = all.filter(|served| was_killed(served, &exits));
     killed.map(|(supervisor, _)| identity(supervisor)).collect()

@@ -292,7 +292,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
     let scopes = protected_scopes(plan, task);
     let record = match read_record(path, expected) {
         Ok(record) => record,
-        // It lies where agents can reach it. Without it nobody can tell, and what cannot be told is no pass.
+        // It lies where agents can reach it. Without it nothing can be told, and what cannot be told is no pass.
         Err(why) => {
             return TurnFiles {
                 protected: match scopes.is_empty() {

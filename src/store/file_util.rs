@@ -64,7 +64,7 @@ fn opened(path: &Path, flags: OFlags) -> io::Result<File> {
     let opened = no_links::open(path, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o666));
     let file = File::from(opened.map_err(|error| {
         match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-            // A socket, a FIFO that nobody reads, a folder.
+            // A socket, a FIFO without a reader, a folder.
             Some(rustix::io::Errno::NXIO | rustix::io::Errno::ISDIR) => unfit("it is not a regular file"),
             _ => error,
         }

@@ -3,7 +3,7 @@
 //! The sender writes a whole file durably; the writer journals the command's id with its result, syncs, and only then
 //! removes the file, so that a command is taken once however often either of them dies. A letter that carries no valid
 //! code of the user's key is no command and is moved aside. What is not even called a letter, or is a folder, was put
-//! there by somebody else, and stays untouched where it is.
+//! there by another process, and stays untouched where it is.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};

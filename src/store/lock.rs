@@ -109,7 +109,7 @@ impl Lock {
             let mut file = open_with(path, OFlags::RDWR | OFlags::CREATE).map_err(io)?;
             match file.try_lock() {
                 Ok(()) => {}
-                // A reader that looks whether somebody writes holds the file for a moment; that is nobody's lock.
+                // A reader that looks whether somebody writes holds the file for a moment; that is no lock.
                 Err(TryLockError::WouldBlock) if only_readers(&file).map_err(io)? => {
                     std::thread::sleep(PAUSE);
                     continue;
@@ -122,7 +122,7 @@ impl Lock {
                 }
                 Err(TryLockError::Error(error)) => return Err(io(error)),
             }
-            // Somebody may have deleted the file between our open and our lock: then we hold nothing that counts.
+            // Another process may have deleted the file between our open and our lock: then we hold nothing that counts.
             let same = std::fs::symlink_metadata(path).is_ok_and(|there| {
                 file.metadata()
                     .is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))

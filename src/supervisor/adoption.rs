@@ -1,4 +1,4 @@
-//! How a runner and a supervisor that outlived another runner find each other: the supervisor's door, and the way in.
+//! How a runner and a supervisor that outlived another runner find each other: the supervisor's socket, and the way in.
 //!
 //! Who comes in is told two things: the version of the protocol, which every version says alike, and what the supervisor
 //! holds. From then on the connection is like the one between a runner and the supervisor that it forked.
@@ -19,7 +19,7 @@ use super::socket::{SocketAddress, may_speak};
 /// The version of everything that is said behind the greeting. Commands, events and what they mean change together.
 pub const PROTOCOL: u32 = 4;
 
-/// How often a supervisor that has not opened its door yet is asked.
+/// How often a supervisor that has not opened its socket yet is asked.
 const KNOCK_AGAIN: Duration = Duration::from_millis(5);
 
 /// What every version says first, in this form for ever.
@@ -100,7 +100,7 @@ pub enum NotFound {
     Unreachable(io::Error),
 }
 
-/// Connects to the very supervisor of `identity`, whose runner is gone, through its door at `path`. Blocks, at most for
+/// Connects to the very supervisor of `identity`, whose runner is gone, through its socket at `path`. Blocks, at most for
 /// `within`: a supervisor may take a moment to see that it is alone.
 ///
 /// Dropping the handle makes the supervisor wait for the next runner, as long as it holds a child that may outlive one.

@@ -1,6 +1,6 @@
 //! What a child is asked, and what it answers, where others may want to change either.
 //!
-//! Whoever judges reads its request from a copy that nobody can write to, and prints into a pipe whose other end only the
+//! Whoever judges reads its request from a copy that cannot be written to, and prints into a pipe whose other end only the
 //! supervisor holds: what others add to it stands beside the answer, and nothing of the answer is taken away. The files that
 //! it may read instead are held against what they were when it started.
 
@@ -24,7 +24,7 @@ const LARGEST_ASKED: u64 = 64 << 20;
 const MOST_KEPT: usize = 16 << 20;
 /// How much is read at once, in bytes: what a pipe holds.
 const PIECE: usize = 64 << 10;
-/// How many pieces are read of what somebody else may go on writing.
+/// How many pieces are read of what another process may go on writing.
 const MOST_PIECES: usize = 1 << 10;
 
 /// Which file it was, how long, and when it was last written to and changed: the last cannot be set by a program.

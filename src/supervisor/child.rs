@@ -295,7 +295,7 @@ impl Child {
 }
 
 impl Ended {
-    /// Gives the outputs their names and completes the report. To be called once, when nobody writes any more.
+    /// Gives the outputs their names and completes the report. To be called once, when nothing writes any more.
     pub(super) fn report(&mut self, outputs: &mut Outputs) -> &Exit {
         let child = &mut self.child;
         child.streams.trim();

@@ -21,7 +21,7 @@ unsafe extern "C" {
 ///
 /// The process must have one thread: the environment moves.
 pub(super) unsafe fn conceal() {
-    // SAFETY: one thread, says the caller, so nobody reads the environment meanwhile.
+    // SAFETY: one thread, says the caller, so nothing reads the environment meanwhile.
     unsafe { move_environment() };
     #[cfg(target_os = "linux")]
     {

@@ -3,7 +3,7 @@
 //!
 //! A runner that says [`Command::Shutdown`] or has not started anything that may outlive it takes everything with it. One
 //! that is simply gone was killed: then checks and judges are killed, turns go on under their deadlines, and the supervisor
-//! waits at its door for the next runner, until the last turn has ended.
+//! waits at its socket for the next runner, until the last turn has ended.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Write};
@@ -35,7 +35,7 @@ use super::starter::Starter;
 const TREE_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the supervisor's own end waits for children to die and for the runner to take the last events.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
-/// How often a supervisor whose door does not open tries again.
+/// How often a supervisor whose socket does not open tries again.
 const OPEN_AGAIN: Duration = Duration::from_millis(500);
 const READ_SIZE: usize = 64 << 10;
 /// How long a start is not yet news. A child that ends sooner is told of once, with its start and its end, and its start
@@ -85,7 +85,7 @@ fn become_supervisor(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentit
 struct Supervisor {
     /// The connection to the runner; `None` while there is none.
     runner: Option<UnixStream>,
-    /// Where the door for the next runner will be.
+    /// Where the socket for the next runner will be.
     door_path: Option<PathBuf>,
     /// Open while there is no runner and something to hold for the next one.
     door: Option<AdoptionSocket>,
@@ -129,7 +129,7 @@ enum ExitsFile {
     Failed,
 }
 
-/// What has happened, and what the runner's end of the socket, or the door, allows.
+/// What has happened, and what the runner's end of the connection, or the listening socket, allows.
 #[derive(Default)]
 struct Ready {
     signalled: bool,
@@ -538,7 +538,7 @@ impl Supervisor {
             }
         }
         self.incoming = Frames::default();
-        // The next runner hears of them at the door.
+        // The next runner hears of them at the socket.
         self.starting.clear();
         self.tell_starts = None;
         let must_go = |child: &&mut Child| !child.outlives_runner();
@@ -549,8 +549,8 @@ impl Supervisor {
         self.open_door(Instant::now());
     }
 
-    /// Opens the door for the next runner. Where that fails, the children go on, and their exits are on record when they
-    /// end; a runner that comes sooner and finds no door, ever, ends them, and is told the reason by the record of exits.
+    /// Opens the socket for the next runner. Where that fails, the children go on, and their exits are on record when they
+    /// end; a runner that comes sooner and finds no socket, ever, ends them, and is told the reason by the record of exits.
     fn open_door(&mut self, now: Instant) {
         let first = self.open_again.take().is_none();
         let Some(path) = self.door_path.as_deref() else {
@@ -576,7 +576,7 @@ impl Supervisor {
         }
     }
 
-    /// Puts on record what there is nobody to tell; an empty text takes the last one back.
+    /// Puts on record what there is no session to tell; an empty text takes the last one back.
     fn note(&mut self, text: String) {
         self.record(&ExitRecord::note(&self.identity, text, wall_clock_ms()));
     }

@@ -33,7 +33,7 @@ pub struct ExitRecord {
     pub exit: Exit,
     /// Wall clock when the record was written, milliseconds since 1970.
     pub at_ms: u64,
-    /// This is no exit, but what the supervisor, which the process is then, wants known and had nobody to tell.
+    /// This is no exit, but what the supervisor, which the process is then, wants known and had no session to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// With an empty note: the last word of a supervisor that ended in order.
@@ -56,7 +56,7 @@ impl ExitRecord {
     pub(super) fn farewell(supervisor: &ProcessIdentity, secret: &Secret, at_ms: u64) -> Self {
         Self {
             farewell: Some(secret.reveal().to_owned()),
-            // Whatever it had nobody to tell is over with it.
+            // Whatever it had no session to tell is over with it.
             ..Self::note(supervisor, String::new(), at_ms)
         }
     }
@@ -78,7 +78,7 @@ const LONGEST_LINE: u64 = 64 << 10;
 pub struct ExitsLog {
     /// The records in the order of the exits.
     pub records: Vec<ExitRecord>,
-    /// What supervisors had nobody to tell.
+    /// What supervisors had no session to tell.
     pub notes: Vec<ExitRecord>,
     /// How many lines were torn or damaged. An exit recorded there is unknown, never guessed.
     pub damaged: usize,
@@ -135,7 +135,7 @@ pub fn is_held(path: &Path) -> bool {
 }
 
 impl ExitsLog {
-    /// What one supervisor said last and had nobody to tell, unless it took that back.
+    /// What one supervisor said last and had no session to tell, unless it took that back.
     pub fn last_note_of(&self, supervisor: &ProcessIdentity) -> Option<&str> {
         let last = self.notes.iter().rfind(|note| note.is_of(supervisor))?;
         last.note.as_deref().filter(|note| !note.is_empty())

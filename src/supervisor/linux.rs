@@ -253,7 +253,7 @@ pub fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File
     use std::os::unix::fs::OpenOptionsExt;
     let pid = pid_of(identity.pid).filter(|_| alive(identity))?;
     let path = format!("/proc/{}/fd/{descriptor}", pid.as_raw_nonzero());
-    // Never through a pipe or terminal: that would take away what somebody else shall read.
+    // Never through a pipe or terminal: that would take away what another process shall read.
     if !fs::metadata(&path).ok()?.is_file() {
         return None;
     }
@@ -465,7 +465,7 @@ impl Held {
     }
 }
 
-/// A file with these bytes that nobody can ever change, not even through `/proc`.
+/// A file with these bytes that can never be changed, not even through `/proc`.
 pub(super) fn sealed(bytes: &[u8]) -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(rustix::fs::memfd_create(c"request", flags)?);
@@ -476,7 +476,7 @@ pub(super) fn sealed(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file that has no name, only this descriptor. Nobody writes through it; children get a [`Reopen::writer`] each.
+/// A file that has no name, only this descriptor. Nothing is written through it; children get a [`Reopen::writer`] each.
 #[derive(Debug)]
 pub(super) struct Unnamed {
     file: File,

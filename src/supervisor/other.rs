@@ -15,7 +15,7 @@ use rustix::process::Pid;
 use super::identity::ProcessIdentity;
 use super::posix;
 
-/// Nobody would find the supervisor again, so it ends with its runner.
+/// The supervisor would not be found again, so it ends with its runner.
 pub(super) const IS_FOUND_AGAIN: bool = false;
 
 /// Orphans go to the system's first process.

@@ -7,7 +7,7 @@
 //! under the name), the file has its name from the start and is removed if it stays empty.
 //!
 //! Two children never write to the same file: one that is given out is in nobody's pool, and it comes back only when the
-//! system says that nobody else has it open.
+//! system says that no other process has it open.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -89,7 +89,7 @@ impl Checked {
 /// The pool of files without a name.
 #[derive(Debug)]
 pub(super) struct Outputs {
-    /// Empty files that nobody has open but the supervisor, with the folder each was made in. There are never more than
+    /// Empty files that only the supervisor has open, with the folder each was made in. There are never more than
     /// children had outputs at the same time.
     idle: Vec<(Folder, Unnamed)>,
     /// How many files without a name exist, idle or given to a child.
@@ -164,7 +164,7 @@ impl Outputs {
     }
 
     /// Takes back the output of a child that has ended: its length, where 0 means that there is no file, and what it held,
-    /// where nobody else can have written it.
+    /// where no other process can have written it.
     ///
     /// # Errors
     ///
@@ -238,7 +238,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_file_system_that_cannot_is_asked_once() {
         if !rustix::process::geteuid().is_root() {
-            return; // Nobody else may even try to create something in `/proc`.
+            return; // No other process may even try to create something in `/proc`.
         }
         let mut outputs = Outputs::new();
         // Nothing can be created there under any name, so the second attempt fails as well.

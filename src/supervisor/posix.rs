@@ -104,7 +104,7 @@ pub(super) fn take_over_signals() -> io::Result<()> {
         // SIGKILL, SIGSTOP and numbers that do not exist are refused, rightly.
         let _ = handle(signal, libc::SIG_DFL);
     }
-    // SIGIO comes when somebody opens a file in the moment in which `sole_owner` asks for it.
+    // SIGIO comes when a process opens a file in the moment in which `sole_owner` asks for it.
     for signal in [
         libc::SIGINT,
         libc::SIGHUP,
@@ -166,7 +166,7 @@ pub(super) fn hold_back(signals: &[libc::c_int]) -> io::Result<libc::sigset_t> {
 /// A descriptor that can be read while one of these signals, which are held back, waits.
 #[cfg(target_os = "linux")]
 pub(super) fn signal_descriptor(signals: &libc::sigset_t) -> io::Result<OwnedFd> {
-    // SAFETY: the set is initialised, and the descriptor is new and nobody else's.
+    // SAFETY: the set is initialised, and the descriptor is new and owned by nothing else.
     unsafe {
         let descriptor = libc::signalfd(-1, signals, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
         checked(descriptor)?;
@@ -181,7 +181,7 @@ pub(super) fn peer_descriptor(socket: std::os::fd::BorrowedFd<'_>) -> Option<Own
     const SO_PEERPIDFD: libc::c_int = 77;
     let mut descriptor: libc::c_int = -1;
     let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).ok()?;
-    // SAFETY: the system writes at most `length` bytes, and a descriptor that it gives is new and nobody else's.
+    // SAFETY: the system writes at most `length` bytes, and a descriptor that it gives is new and owned by nothing else.
     unsafe {
         let socket = socket.as_raw_fd();
         let place = (&raw mut descriptor).cast();
@@ -203,7 +203,7 @@ fn checked(result: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Whether nobody has `file` open but through this very descriptor: no other process, and not this one once more.
+/// Whether no process has `file` open but through this very descriptor: no other process, and not this one once more.
 ///
 /// The system grants a write lease exactly then. It is given back at once; where there are no leases, that is not known.
 #[cfg(target_os = "linux")]

@@ -64,7 +64,7 @@ pub struct Spawn {
     pub stdin: Option<PathBuf>,
     /// Files that it is asked by. Each must be what its digest says, or the child is not started; one that somebody touches
     /// while the child works makes the child's output count as lost. Its standard input, if it is one of them, is a copy
-    /// that nobody can write to.
+    /// that cannot be written to.
     pub told: Vec<Told>,
     /// Whether what it prints comes to the supervisor by a pipe, so that nobody can take any of it away or write over it. Of
     /// what is larger than any reply only the beginning is kept.

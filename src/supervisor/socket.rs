@@ -56,7 +56,7 @@ impl SocketAddress {
         self.remove()?;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        // The name gets the socket's rights where the system does it so; a name could be somebody else's by then. Who
+        // The name gets the socket's rights where the system does it so; a name could be another process's by then. Who
         // connects is asked for its user all the same.
         let _ = rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR);
         rustix::net::bind(&socket, &SocketAddrUnix::new(&self.path)?)?;

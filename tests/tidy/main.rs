@@ -20,7 +20,7 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("code lines: agents", 4_391),
+    ("code lines: agents", 4_379),
     ("code lines: cli", 8_794),
     ("code lines: domain", 1_755),
     ("code lines: engine", 13_334),
@@ -31,12 +31,12 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: mission", 11_295),
     ("code lines: report", 13_716),
     ("code lines: review", 2_670),
-    ("code lines: runtime", 10_444),
+    ("code lines: runtime", 10_399),
     ("code lines: store", 2_402),
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_178),
-    ("code lines: the core", 34_130),
-    ("code lines: all", 78_566),
+    ("code lines: the core", 34_085),
+    ("code lines: all", 78_509),
     ("largest circle of imports: agents", 9),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
@@ -67,7 +67,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("lines: src/report/progress/live.rs, observe", 76),
     ("lines: src/report/progress/verbose.rs, of_event", 76),
     ("lines: src/report/view.rs, apply_task", 71),
-    ("lines: src/runtime/session.rs", 630),
+    ("lines: src/runtime/session.rs", 621),
     ("lines: src/runtime/tool_worker.rs", 652),
     ("lines: src/supervisor/event_loop.rs", 625),
     ("lines: tests/behaviour/false_greens_found.rs", 645),

@@ -4,7 +4,6 @@
 //! there in between leads out. Nothing blocks: a FIFO or a device is "not a regular file".
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +22,6 @@ fn is_hidden(name: &str) -> bool {
 const MOST_NAMES: usize = 20_000;
 
 /// An opened folder.
-#[derive(Debug)]
 pub struct Confined {
     root: OwnedFd,
     /// Its path.
@@ -34,13 +32,7 @@ pub struct Confined {
 }
 
 /// Says of an absolute path whether it may not be written.
-struct Guard(Box<dyn Fn(&Path) -> bool + Send + Sync>);
-
-impl fmt::Debug for Guard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Guard")
-    }
-}
+type Guard = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// Why a path is refused or cannot be used: a text for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -105,7 +97,7 @@ impl Confined {
     #[must_use]
     pub fn guarding(self, is_guarded: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
         Self {
-            guard: Some(Guard(Box::new(is_guarded))),
+            guard: Some(Box::new(is_guarded)),
             ..self
         }
     }
@@ -208,7 +200,7 @@ impl Confined {
 
     fn unguarded(&self, path: &str, real: &Path) -> Result<(), Refused> {
         match &self.guard {
-            Some(Guard(is_guarded)) if is_guarded(real) => Err(Refused::Protected(path.to_owned())),
+            Some(is_guarded) if is_guarded(real) => Err(Refused::Protected(path.to_owned())),
             _ => Ok(()),
         }
     }
@@ -241,7 +233,7 @@ impl Confined {
                 Some(rustix::io::Errno::NOENT) => Refused::Missing(path),
                 Some(rustix::io::Errno::XDEV | rustix::io::Errno::LOOP) => Refused::Outside(path),
                 Some(rustix::io::Errno::NOTDIR) => Refused::NotA(path, "a folder"),
-                // A socket, or a FIFO that nobody reads.
+                // A socket, or a FIFO without a reader.
                 Some(rustix::io::Errno::NXIO | rustix::io::Errno::ISDIR) => {
                     Refused::NotA(path, "a regular file")
                 }
@@ -315,20 +307,13 @@ fn system(path: &str, error: &io::Error) -> Refused {
 }
 
 fn described(folder: &OwnedFd, name: &str) -> Entry {
-    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-    match stat.map(|stat| (FileType::from_raw_mode(stat.st_mode), stat.st_size)) {
-        Ok((FileType::Directory, _)) => Entry {
-            name: format!("{name}/"),
-            size: None,
-        },
-        Ok((FileType::RegularFile, size)) => Entry {
-            name: name.to_owned(),
-            size: u64::try_from(size).ok(),
-        },
-        Ok(_) | Err(_) => Entry {
-            name: name.to_owned(),
-            size: None,
-        },
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+    let is = |kind| stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == kind);
+    let end = if is(FileType::Directory) { "/" } else { "" };
+    let size = stat.filter(|_| is(FileType::RegularFile));
+    Entry {
+        name: format!("{name}{end}"),
+        size: size.and_then(|stat| u64::try_from(stat.st_size).ok()),
     }
 }
 
@@ -345,19 +330,20 @@ fn replace(folder: &OwnedFd, name: &str, content: &[u8], mode: Option<Mode>) -> 
 fn beneath(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(root.as_fd(), path, flags, mode, resolve) {
-        // A kernel before 5.6, or a sandbox that does not know the call.
-        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => without_links(root, path, flags, mode),
-        result => Ok(result?),
+        // A kernel before 5.6, or a sandbox that does not know the call: no link at all is followed then.
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
+        result => return Ok(result?),
     }
+    Ok(no_links::step_by_step(
+        root.as_fd(),
+        Path::new(path),
+        flags,
+        mode,
+    )?)
 }
 
 #[cfg(not(target_os = "linux"))]
 fn beneath(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
-    without_links(root, path, flags, mode)
-}
-
-/// The same step by step, following no link at all.
-fn without_links(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     Ok(no_links::step_by_step(
         root.as_fd(),
         Path::new(path),
@@ -568,7 +554,8 @@ mod tests {
     fn a_kernel_without_the_call_follows_no_link() {
         let outer = workspace();
         let root = confined(&outer).root;
-        let open = |path| without_links(&root, path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let open = |path: &str| no_links::step_by_step(root.as_fd(), Path::new(path), flags, Mode::empty());
         assert!(open("src/b.rs").is_ok());
         for path in ["inside", "leads-out", "up/outside.txt"] {
             assert!(open(path).is_err(), "{path}");

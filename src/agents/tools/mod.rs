@@ -127,7 +127,6 @@ impl Tool {
 }
 
 /// The tools that one call to a model may use.
-#[derive(Debug)]
 pub struct Toolbox {
     folder: Confined,
     tools: Vec<Tool>,

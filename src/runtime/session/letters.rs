@@ -1,7 +1,7 @@
 //! What lies in the inbox: commands of people who could not reach the session at its socket.
 //!
 //! Who can write files could take the socket away and leave letters instead. So only letters that were there before the
-//! session listened are taken; one that comes while it does is moved aside, and nobody's word later either.
+//! session listened are taken; one that comes while it does is moved aside, and no command later either.
 
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ impl Session {
         }
     }
 
-    /// A last look, when nothing of the session lives any more: what was left while it listened is nobody's word later.
+    /// A last look, when nothing of the session lives any more: what was left while it listened is no command later.
     pub(super) fn leave_inbox(&mut self) {
         if self.listens {
             self.look_into_inbox(&mut Vec::new(), &mut Vec::new());
