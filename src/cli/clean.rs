@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{Millis, Timestamp};
 use crate::report::count;
-use crate::report::runs::{RunRow, cleaned, left};
+use crate::report::documents::runs::{RunRow, cleaned, left};
 use crate::runtime::ApplyError;
 use crate::store::{Lock, LockError};
 

@@ -1,7 +1,7 @@
 //! A file of a run as it is quoted: its beginning, if it is as records say.
 
 use crate::executor::spool::preview;
-use crate::report::show::FileView;
+use crate::report::documents::show::FileView;
 use crate::runtime::VerifiedFiles;
 use crate::store::{RunFolder, SpoolName};
 

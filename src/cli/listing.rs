@@ -2,7 +2,7 @@
 
 use crate::domain::Timestamp;
 use crate::report::documents::Standing;
-use crate::report::runs::RunRow;
+use crate::report::documents::runs::RunRow;
 use crate::runtime::{Left, RecoverError, operator_key, origin, recover};
 use crate::store::{RunFolder, StateFolder};
 

@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args};
 
 use crate::engine::State;
 use crate::mission::Source;
-use crate::report::plan::{PlanDocument, dot, human, mermaid};
+use crate::report::documents::plan::{PlanDocument, dot, human, mermaid};
 
 use super::args::{Format, Run};
 use super::failure::Failure;

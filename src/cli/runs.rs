@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::report::runs::{RunRow, document, human};
+use crate::report::documents::runs::{RunRow, document, human};
 
 use super::failure::Failure;
 use super::listing::list;

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::domain::RunId;
 use crate::report::documents::Standing;
-use crate::report::show::{TaskDocument, human};
+use crate::report::documents::show::{TaskDocument, human};
 use crate::store::SpoolName;
 
 use super::failure::Failure;

@@ -7,7 +7,6 @@
 //! |---|---|
 //! | `annotations` | what GitHub shows beside a job: a few annotations, the worst first |
 //! | `budget` | the budget in words: what was used of it, and what ended the work |
-//! | `calibration` | `quorum.calibration/v1`: judges and panels held against people |
 //! | `codes` | `quorum explain` for people |
 //! | `dead_letters` | the dead-letter queue for people |
 //! | `difference` | how a mission was changed: its text line by line, and what that means for the run |
@@ -26,13 +25,9 @@
 //! | `logs` | `quorum logs`: what stands between the outputs of turns |
 //! | `markdown` | a run in Markdown, the worst first, for `$GITHUB_STEP_SUMMARY`, merge requests, mails |
 //! | `metrics` | `quorum.metrics/v1`: how tasks, agents and the mission did (14) |
-//! | `plan` | `quorum.plan/v1`: a mission as it would run |
 //! | `progress` | a session while it runs |
 //! | `rank` | what a task amounts to in a report: one ranking for JUnit, Markdown and annotations |
-//! | `replay` | `quorum.replay/v1`: judgements derived again, held against what the journal says |
-//! | `runs` | `quorum.runs/v1`: the runs of a state folder, the newest last |
 //! | `settings` | `quorum config show` for people |
-//! | `show` | `quorum.show/v1`: one task with all that is known about it |
 //! | `stages` | the further stages for readers: who they are, what they said |
 //! | `status` | `quorum status` for people: one row per task, then gates, what waits, and the outcome |
 //! | `style` | colours, symbols and the screen they go to |
@@ -43,7 +38,6 @@
 //! | `words` | every word of a screen with its meaning, for `quorum explain` |
 
 pub mod annotations;
-pub mod calibration;
 pub mod codes;
 pub mod dead_letters;
 pub mod difference;
@@ -62,13 +56,9 @@ pub mod junit;
 pub mod logs;
 pub mod markdown;
 pub mod metrics;
-pub mod plan;
 pub mod progress;
 mod rank;
-pub mod replay;
-pub mod runs;
 pub mod settings;
-pub mod show;
 mod stages;
 pub mod status;
 pub mod style;

@@ -4,17 +4,18 @@
 use std::borrow::Cow;
 
 use super::doctor::{Check, Verdict};
+use super::documents::plan::PlanDocument;
 use super::documents::reviews::CriterionRow;
+use super::documents::runs::{self, RunRow};
+use super::documents::show::{FileView, TaskDocument};
 use super::documents::{DimensionRow, GateRow, InboxDocument, ReviewDocument, RunDocument, Standing, Wait};
+use super::documents::{plan, show};
 use super::history::TaskHistory;
-use super::plan::PlanDocument;
-use super::runs::{self, RunRow};
 use super::settings::{self, Setting};
-use super::show::{FileView, TaskDocument};
 use super::status::StatusPage;
 use super::style::Screen;
 use super::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
-use super::{codes, doctor, failure, logs, metrics, plan, show, status};
+use super::{codes, doctor, failure, logs, metrics, status};
 use crate::domain::{Finding, GateId, OutcomeClass, RunId, Severity, TaskId, Timestamp};
 use crate::engine::{GateStanding, StopCause};
 use crate::mission::{self, Code, Layers, Source};

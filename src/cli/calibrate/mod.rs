@@ -19,7 +19,7 @@ use std::fmt::Display;
 
 use crate::domain::Points;
 use crate::judging::calibration::{Collector, LabelSet, Settings, evaluate, steps};
-use crate::report::calibration::{Document, human};
+use crate::report::documents::calibration::{Document, human};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::Screen;

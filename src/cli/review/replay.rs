@@ -8,7 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::project::{find_run, refuse, state_folder};
 use crate::cli::screen::Screen;
 use crate::domain::RunId;
-use crate::report::replay::{class, document, human};
+use crate::report::documents::replay::{class, document, human};
 
 use super::Review;
 

@@ -3,23 +3,33 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `calibration` | `quorum.calibration/v1`: judges and panels held against people |
 //! | `counts` | how many tasks are what, as numbers and in words |
 //! | `fields` | how points, scores and moments are written |
 //! | `gates` | `quorum.gate/v1`: gates from stored state |
 //! | `inbox` | `quorum.inbox/v1` and its halves: what waits for a person, and what operators should know of |
+//! | `plan` | `quorum.plan/v1`: a mission as it would run |
+//! | `replay` | `quorum.replay/v1`: judgements derived again, held against what the journal says |
 //! | `review` | `quorum.review/v1`: what a review of work came to that no run did |
 //! | `reviews` | `reviews` of a task: what each reviewer said, a person and a grader among them |
 //! | `run` | `quorum.run/v1`: the document of `status --json` and `run --json` |
+//! | `runs` | `quorum.runs/v1`: the runs of a state folder, the newest last |
+//! | `show` | `quorum.show/v1`: one task with all that is known about it |
 //! | `task` | one task of `quorum.run/v1` |
 //! | `waits` | what a run waits for, and what operators should know of |
 
+pub mod calibration;
 mod counts;
 mod fields;
 mod gates;
 mod inbox;
+pub mod plan;
+pub mod replay;
 mod review;
 pub(super) mod reviews;
 mod run;
+pub mod runs;
+pub mod show;
 mod task;
 mod waits;
 

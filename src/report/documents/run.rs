@@ -21,9 +21,6 @@ use crate::report::budget::ceiling_words;
 use crate::report::rank::worst_first;
 use crate::report::view::RunView;
 
-/// The name and version of the document.
-const SCHEMA: &str = "quorum.run/v1";
-
 /// Where a run stands as seen from outside: `state` of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -136,7 +133,7 @@ impl<'a> RunDocument<'a> {
                 .collect()
         };
         Self {
-            schema: SCHEMA,
+            schema: "quorum.run/v1",
             run_id: view.run_id.as_ref(),
             mission: &state.plan.name,
             state: standing,

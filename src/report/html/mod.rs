@@ -1,7 +1,7 @@
 //! A run as one page for a browser: self-contained, without a network, without a script.
 //!
-//! The page tells the same facts as the other reports, from the same documents: the run's ([`super::json`]), its tasks'
-//! ([`super::show`]), the ranking ([`super::rank`]). What workers and reviewers wrote is untrusted: the template
+//! The page tells the same facts as the other reports, from the same documents: the run's ([`super::documents`]), its tasks'
+//! ([`super::documents::show`]), the ranking ([`super::rank`]). What workers and reviewers wrote is untrusted: the template
 //! engine escapes every value, the formatter takes out what moves a cursor or turns the reading direction, and a
 //! policy in the page forbids everything but its own style.
 //!
@@ -26,10 +26,10 @@ use serde::Serialize;
 use crate::domain::{Gravity, Millis, TaskId};
 use crate::engine::{Outcome, State};
 
+use super::documents::show::{Files, TaskDocument};
 use super::documents::{GateRow, RunDocument, TaskRow, Tasks, weight};
 use super::history::Histories;
 use super::rank::{Rank, reason, worst_first};
-use super::show::{Files, TaskDocument};
 use super::summary::{gate_sums, next_commands, not_reviewed, outcome_words};
 use super::text::{elapsed, number, sanitize};
 

@@ -113,7 +113,7 @@ fn what_others_wrote_is_text_wherever_it_stands() {
     scene.works(0).checked(0, 0, true, "").unreadable(0, 1);
     scene.stopped(StopCause::Interrupted);
     let quoted = |name: &crate::store::SpoolName| {
-        matches!(name, crate::store::SpoolName::Out(_)).then(|| super::super::show::FileView {
+        matches!(name, crate::store::SpoolName::Out(_)).then(|| super::super::documents::show::FileView {
             path: "/spool".into(),
             bytes: 9_000,
             preview: HOSTILE.to_owned(),

@@ -7,7 +7,7 @@ use crate::engine::{
     AskEvent, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State, TurnEvent, Usage,
     WorkEvent,
 };
-use crate::report::show::check_words;
+use crate::report::documents::show::check_words;
 use crate::report::style::Role;
 use crate::report::text::seconds;
 

@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use super::super::text::sanitize;
 use crate::domain::{Edge, TaskId};
 use crate::mission::{GatePlan, Part, Plan, waves};
+use crate::report::text::sanitize;
 
 /// The graph in Graphviz's language: tasks as boxes in ranks, gates as diamonds.
 #[must_use]

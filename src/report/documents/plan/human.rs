@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::super::style::{Role, Screen};
-use super::super::text::{count, sanitize};
 use super::middleware::words;
 use super::{EligibleRow, GateRow, PlanDocument, TaskRow, WorstCaseRow};
+use crate::report::style::{Role, Screen};
+use crate::report::text::{count, sanitize};
 
 /// The page, with a line feed at its end.
 #[must_use]

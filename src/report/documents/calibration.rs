@@ -10,11 +10,8 @@ use crate::judging::calibration::{
 };
 use crate::mission::model::Consensus;
 
-use super::style::{Role, Screen};
-use super::text::{columns, sanitize};
-
-/// The name and version of the document.
-pub const SCHEMA: &str = "quorum.calibration/v1";
+use crate::report::style::{Role, Screen};
+use crate::report::text::{columns, sanitize};
 
 /// A file of labels, measured.
 #[derive(Debug, Serialize)]
@@ -120,7 +117,7 @@ impl Document {
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         Self {
-            schema: SCHEMA,
+            schema: "quorum.calibration/v1",
             asked: Vec::new(),
             bar: settings.bar.to_f64(),
             bootstrap: settings.rounds,

@@ -8,11 +8,8 @@ use serde_json::Value;
 use crate::domain::{OutcomeClass, RunId};
 use crate::runtime::{Comparison, Decision, Reading, Replay};
 
-use super::style::{Role, Screen};
-use super::text::{columns, sanitize};
-
-/// The name and version of the document.
-pub const SCHEMA: &str = "quorum.replay/v1";
+use crate::report::style::{Role, Screen};
+use crate::report::text::{columns, sanitize};
 
 /// The document.
 #[derive(Serialize)]
@@ -80,7 +77,7 @@ pub fn document(replay: &Replay) -> ReplayDocument<'_> {
     let class = class(replay);
     let started = &replay.recovered.started;
     ReplayDocument {
-        schema: SCHEMA,
+        schema: "quorum.replay/v1",
         run_id: &started.run_id,
         recorded_by: &started.version,
         derived_by: env!("CARGO_PKG_VERSION"),

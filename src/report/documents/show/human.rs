@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::super::style::{Role, Screen};
-use super::super::text::{number, sanitize, sanitize_line};
 use super::{CallRow, FileView, FullAttempt, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
 use crate::domain::{Finding, Millis, Points, Severity};
+use crate::report::style::{Role, Screen};
+use crate::report::text::{number, sanitize, sanitize_line};
 
 /// Lines of a file that are shown; the path beside them leads to the rest.
 const PREVIEW_LINES: usize = 12;
@@ -138,7 +138,7 @@ fn turn_lines(text: &mut String, turn: &TurnRow<'_>) {
         (None, None) => {}
     }
     if let Some(duration) = turn.duration_ms {
-        let _ = write!(line, ", {}", super::super::text::seconds(Millis(duration)));
+        let _ = write!(line, ", {}", crate::report::text::seconds(Millis(duration)));
     }
     if let (Some(failure), message) = (turn.failure, turn.message.unwrap_or_default()) {
         let _ = write!(line, ", {failure}: {}", sanitize(message));

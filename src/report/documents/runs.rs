@@ -8,13 +8,10 @@ use serde::Serialize;
 use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
 use crate::engine::State;
 
-use super::documents::{Counts, Standing, is_cancelled};
-use super::style::{Role, Screen};
-use super::text::{columns, elapsed, sanitize};
-use super::view::RunView;
-
-/// The name and version of the document.
-pub const SCHEMA: &str = "quorum.runs/v1";
+use super::{Counts, Standing, is_cancelled};
+use crate::report::style::{Role, Screen};
+use crate::report::text::{columns, elapsed, sanitize};
+use crate::report::view::RunView;
 
 /// One run of a list.
 #[derive(Debug, Serialize)]
@@ -166,7 +163,10 @@ impl RunRow {
 
 /// The document.
 pub fn document(runs: &[RunRow]) -> impl Serialize + '_ {
-    RunsDocument { schema: SCHEMA, runs }
+    RunsDocument {
+        schema: "quorum.runs/v1",
+        runs,
+    }
 }
 
 /// The list for people, with a line feed at its end.

@@ -21,18 +21,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::EdgesRow;
 use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, State};
 use crate::mission::eligibility::{self, Eligible, named};
 use crate::mission::independence::Dependence;
 use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Judge, Part, Plan, waves};
-use crate::report::documents::EdgesRow;
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
 use crate::report::stages::{StepRow, judge_tools, step_rows};
-
-/// The name and version of the document.
-pub const SCHEMA: &str = "quorum.plan/v1";
 
 /// What a mission without prices may cost.
 const UNKNOWN_COST: &str = "unknown (no prices)";
@@ -275,7 +272,7 @@ impl<'a> PlanDocument<'a> {
             .iter()
             .fold(WorstCaseRow::NOTHING, |sum, task| sum.plus(task.worst_case));
         Self {
-            schema: SCHEMA,
+            schema: "quorum.plan/v1",
             mission: &plan.name,
             concurrency: plan.rules.concurrency,
             evaluate: plan.rules.evaluate,

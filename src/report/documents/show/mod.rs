@@ -17,13 +17,12 @@ use crate::engine::{State, ToolLedgerRef};
 use crate::mission::model::{Check, CommandCheck};
 use crate::store::{AskFile, SpoolName};
 
-use super::documents::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
-use super::documents::{AttemptRow, TaskRow};
-use super::history::{AttemptHistory, CallHistory, CallStanding, TaskHistory, TurnHistory, TurnStanding};
-use super::view::RunView;
-
-/// The name and version of the document.
-pub const SCHEMA: &str = "quorum.show/v1";
+use super::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
+use super::{AttemptRow, TaskRow};
+use crate::report::history::{
+    AttemptHistory, CallHistory, CallStanding, TaskHistory, TurnHistory, TurnStanding,
+};
+use crate::report::view::RunView;
 
 /// A file of the run, with the beginning of what it says.
 #[derive(Debug, Clone, Serialize)]
@@ -49,7 +48,7 @@ pub struct TaskDocument<'a> {
     schema: &'static str,
     run_id: Option<&'a crate::domain::RunId>,
     mission: &'a str,
-    pub(super) task: TaskRow<'a>,
+    pub(in crate::report) task: TaskRow<'a>,
     description: Option<&'a str>,
     target_files: &'a [Box<str>],
     checks: Vec<String>,
@@ -222,7 +221,7 @@ impl<'a> TaskDocument<'a> {
         let task = TaskRow::of(state, view, history.task);
         let waits_for = task.waiting.as_ref().map(|waiting| waiting.message);
         Self {
-            schema: SCHEMA,
+            schema: "quorum.show/v1",
             run_id: view.run_id.as_ref(),
             mission: &state.plan.name,
             task,
@@ -415,7 +414,7 @@ fn take_answer<'a>(row: &mut CallRow<'a>, answer: &'a Answer) {
 }
 
 /// A declared check in a few words.
-pub(super) fn check_words(check: &Check) -> String {
+pub(in crate::report) fn check_words(check: &Check) -> String {
     match check {
         Check::Command { kind, command, .. } => {
             let kind = match kind {
