@@ -148,7 +148,8 @@ fn a_runner_that_dies_while_the_orchestrator_thinks_asks_it_again() {
     workspace
         .write("lead.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; echo 'The third.'\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for("the call", || workspace.exists("calls"));
+    // The shell makes the file before it writes the line.
+    wait_for("the call", || workspace.exists("calls") && workspace.lines("calls").len() == 1);
     running.kill();
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
