@@ -64,7 +64,7 @@ pub struct Hook {
 
 /// Why a notification was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct DeliveryError {
     /// By class.
     pub class: FailureClass,
     /// In words, without secrets.
@@ -73,7 +73,7 @@ pub struct Refusal {
     pub retry_after: Option<Millis>,
 }
 
-impl Refusal {
+impl DeliveryError {
     /// Without a pause.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
@@ -160,7 +160,7 @@ impl Channel {
     ///
     /// # Errors
     /// When the receiver does not say that it has taken it.
-    pub async fn post(&self, hook: &Hook, notification: &Value) -> Result<(), Refusal> {
+    pub async fn post(&self, hook: &Hook, notification: &Value) -> Result<(), DeliveryError> {
         let host = &host(&hook.url, "the receiver");
         let request = hook
             .client()?
@@ -187,22 +187,22 @@ impl Channel {
             (false, true) => String::new(),
             (false, false) => format!(": {said}"),
         };
-        Err(Refusal {
+        Err(DeliveryError {
             retry_after: retry_after(response.headers(), Timestamp::now()),
-            ..Refusal::new(
+            ..DeliveryError::new(
                 class,
                 self.presentable(&format!("HTTP {} from {host}{hint}", status.as_u16())),
             )
         })
     }
 
-    fn unreachable(&self, host: &str, error: reqwest::Error) -> Refusal {
+    fn unreachable(&self, host: &str, error: reqwest::Error) -> DeliveryError {
         if error.is_timeout() {
             let message = format!("{host} did not answer within {}", Millis::from(self.timeout));
-            return Refusal::new(FailureClass::Timeout, message);
+            return DeliveryError::new(FailureClass::Timeout, message);
         }
         let (class, message) = of_transport(host, error);
-        Refusal::new(class, self.presentable(&message))
+        DeliveryError::new(class, self.presentable(&message))
     }
 }
 
@@ -238,13 +238,13 @@ impl Way {
 }
 
 impl Hook {
-    fn client(&self) -> Result<&Client, Refusal> {
+    fn client(&self) -> Result<&Client, DeliveryError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
         let made = http_client(&self.url).map_err(|error| {
             let message = format!("cannot make an HTTP client: {error}");
-            Refusal::new(FailureClass::Unknown, message)
+            DeliveryError::new(FailureClass::Unknown, message)
         })?;
         Ok(self.client.get_or_init(|| made))
     }
@@ -282,10 +282,10 @@ fn body(form: ChannelType, notification: &Value) -> Value {
 ///
 /// # Errors
 /// When it is no regular file, is inside `forbidden`, or cannot be written.
-pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(), Refusal> {
+pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(), DeliveryError> {
     let failed = |error: io::Error| {
         let message = format!("cannot write {}: {error}", path.display());
-        Refusal::new(FailureClass::Unknown, message)
+        DeliveryError::new(FailureClass::Unknown, message)
     };
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(failed)?;
@@ -295,7 +295,7 @@ pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(),
         .is_ok_and(|forbidden| real.starts_with(forbidden))
     {
         let message = format!("{} is inside the state folder", path.display());
-        return Err(Refusal::new(FailureClass::PolicyBlocked, message));
+        return Err(DeliveryError::new(FailureClass::PolicyBlocked, message));
     }
     // A FIFO without a reader must not hold us up.
     let mut options = OpenOptions::new();
@@ -303,7 +303,7 @@ pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(),
     let mut file = options.open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
         let message = format!("{} is not a regular file", path.display());
-        return Err(Refusal::new(FailureClass::Unknown, message));
+        return Err(DeliveryError::new(FailureClass::Unknown, message));
     }
     // One write, so that lines of several runs do not mix.
     file.write_all(format!("{notification}\n").as_bytes())

@@ -64,7 +64,7 @@ struct Asked {
     /// Whether it is bash: it hands over what was typed with its backslashes.
     has_escapes: bool,
     /// The commands that are shown.
-    commands: Arc<[Offer]>,
+    commands: Arc<[Completion]>,
 }
 
 impl Asked {
@@ -127,45 +127,46 @@ impl Asked {
         mission::plain(std::str::from_utf8(&bytes).ok()?)
     }
 
-    fn runs(&self) -> Vec<Offer> {
+    fn runs(&self) -> Vec<Completion> {
         let known = self.folder().and_then(|folder| folder.known_runs().ok());
         let ids = known.into_iter().flatten().rev().take(RUNS);
-        let ids = ids.map(|run| Offer::plain(run.folder.id().as_str()));
-        std::iter::once(Offer::new(LATEST, "the run that began last"))
+        let ids = ids.map(|run| Completion::plain(run.folder.id().as_str()));
+        std::iter::once(Completion::new(LATEST, "the run that began last"))
             .chain(ids)
             .collect()
     }
 
-    fn tasks(&self) -> Vec<Offer> {
+    fn tasks(&self) -> Vec<Completion> {
         let Some((state, _)) = self.state() else {
             return Vec::new();
         };
         let plan = &state.plan;
         let status = |id| state.task(id).status().as_str();
         plan.every_task_id()
-            .map(|id| Offer::new(&plan.task(id).title, status(id)))
+            .map(|id| Completion::new(&plan.task(id).title, status(id)))
             .collect()
     }
 
     /// The tasks of the mission file: no run has begun.
-    fn planned_tasks(&self) -> Vec<Offer> {
+    fn planned_tasks(&self) -> Vec<Completion> {
         let mission = self.mission().unwrap_or_default();
         let tasks = mission["tasks"].as_array().into_iter().flatten();
         tasks
-            .filter_map(|task| task["title"].as_str().map(Offer::plain))
+            .filter_map(|task| task["title"].as_str().map(Completion::plain))
             .collect()
     }
 
-    fn gates(&self) -> Vec<Offer> {
+    fn gates(&self) -> Vec<Completion> {
         let Some((state, _)) = self.state() else {
             return Vec::new();
         };
         let ids = state.plan.gate_ids();
-        ids.map(|id| Offer::plain(&state.plan.gate(id).name)).collect()
+        ids.map(|id| Completion::plain(&state.plan.gate(id).name))
+            .collect()
     }
 
     /// What waits for a person; questions alone for `answer`.
-    fn holds(&self, only_questions: bool) -> Vec<Offer> {
+    fn holds(&self, only_questions: bool) -> Vec<Completion> {
         let Some((state, view)) = self.state() else {
             return Vec::new();
         };
@@ -174,13 +175,13 @@ impl Asked {
             .filter(|asked| !only_questions || asked.reason == question)
             .filter_map(|asked| {
                 let words = format!("{}: {}", asked.title(), asked.message);
-                Some(Offer::new(asked.id.as_deref()?, &words))
+                Some(Completion::new(asked.id.as_deref()?, &words))
             })
             .collect()
     }
 
     /// The agents of the mission file and of the run.
-    fn agents(&self) -> Vec<Offer> {
+    fn agents(&self) -> Vec<Completion> {
         let mission = self.mission().unwrap_or_default();
         let named = mission["agents"].as_object().into_iter().flatten();
         let mut names: Vec<String> = named.map(|(name, _)| name.clone()).collect();
@@ -190,11 +191,11 @@ impl Asked {
         }
         names.sort();
         names.dedup();
-        names.iter().map(|name| Offer::plain(name)).collect()
+        names.iter().map(|name| Completion::plain(name)).collect()
     }
 
     /// The keys below what was typed up to the last dot.
-    fn keys(&self, typed: &str) -> Vec<Offer> {
+    fn keys(&self, typed: &str) -> Vec<Completion> {
         let kind = match self.is_config {
             true => FileKind::Config,
             false => FileKind::Mission,
@@ -202,17 +203,17 @@ impl Asked {
         let Some((above, _)) = typed.rsplit_once('.') else {
             let schema = json_schema(kind);
             let keys = schema["properties"].as_object().into_iter().flatten();
-            return keys.map(|(key, _)| Offer::plain(key)).collect();
+            return keys.map(|(key, _)| Completion::plain(key)).collect();
         };
         let field = field_doc(kind, above).map(|field| field.keys).unwrap_or_default();
         field
             .iter()
-            .map(|(key, says)| Offer::new(&format!("{above}.{key}"), says))
+            .map(|(key, says)| Completion::new(&format!("{above}.{key}"), says))
             .collect()
     }
 
     /// What an argument takes, by what it calls its value.
-    fn offers(&self, value: &str, command: &str, typed: &str) -> Vec<Offer> {
+    fn offers(&self, value: &str, command: &str, typed: &str) -> Vec<Completion> {
         match value {
             "RUN" => self.runs(),
             "RUN|TASK" => [self.runs(), self.tasks()].concat(),
@@ -225,14 +226,14 @@ impl Asked {
             "FIELD" => self.keys(typed),
             "WORD" => explained(),
             "CLASS" => OutcomeClass::BY_PRECEDENCE
-                .map(|class| Offer::plain(class.as_str()))
+                .map(|class| Completion::plain(class.as_str()))
                 .into(),
             "COMMAND" => self.commands.to_vec(),
-            "COMMAND|TOPIC" => [self.commands.to_vec(), topics().map(Offer::plain).collect()].concat(),
+            "COMMAND|TOPIC" => [self.commands.to_vec(), topics().map(Completion::plain).collect()].concat(),
             "KIND=PATH" => {
                 let kinds = ReportKind::value_variants().iter();
                 kinds
-                    .map(|kind| Offer::plain(&format!("{}=", kind.as_str())))
+                    .map(|kind| Completion::plain(&format!("{}=", kind.as_str())))
                     .collect()
             }
             _ => Vec::new(),
@@ -242,12 +243,12 @@ impl Asked {
 
 /// Something that can be typed, and a word about it.
 #[derive(Debug, Clone)]
-struct Offer {
+struct Completion {
     value: String,
     says: Option<String>,
 }
 
-impl Offer {
+impl Completion {
     fn plain(value: &str) -> Self {
         Self {
             value: value.to_owned(),
@@ -271,19 +272,19 @@ impl Offer {
 }
 
 /// All words that `explain` knows.
-fn explained() -> Vec<Offer> {
+fn explained() -> Vec<Completion> {
     let codes = Code::ALL
         .iter()
-        .map(|code| Offer::new(code.as_str(), code.summary()));
-    let words = words::all().map(|word| Offer::new(word.name(), word.meaning));
+        .map(|code| Completion::new(code.as_str(), code.summary()));
+    let words = words::all().map(|word| Completion::new(word.name(), word.meaning));
     words.chain(codes).collect()
 }
 
-fn commands(root: &Command) -> Arc<[Offer]> {
+fn commands(root: &Command) -> Arc<[Completion]> {
     let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
     let about = |command: &Command| command.get_about().map(ToString::to_string).unwrap_or_default();
     commands
-        .map(|command| Offer::new(command.get_name(), &about(command)))
+        .map(|command| Completion::new(command.get_name(), &about(command)))
         .collect()
 }
 
@@ -332,11 +333,11 @@ fn completer(argument: &Arg, command: &str, asked: &Asked) -> Option<ArgValueCom
         };
         let value = value.split(',').next().unwrap_or_default();
         let offers = asked.offers(value, &command, &typed);
-        let is_begun = |offer: &Offer| offer.value.starts_with(&typed);
+        let is_begun = |offer: &Completion| offer.value.starts_with(&typed);
         let mut found: Vec<CompletionCandidate> = offers
             .into_iter()
             .filter(is_begun)
-            .filter_map(Offer::candidate)
+            .filter_map(Completion::candidate)
             .collect();
         let path = match (value, typed.split_once('=')) {
             ("TASK|PATH", _) => Some((String::new(), typed.as_str())),

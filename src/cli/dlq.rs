@@ -101,7 +101,7 @@ fn list(arguments: &List, screen: &Screen) -> Result<u8, Failure> {
 
 fn show(id: &str, screen: &Screen) -> Result<u8, Failure> {
     let letter = find(&queue(screen)?, id)?;
-    say(&letter, screen);
+    print_result(&letter, screen);
     Ok(0)
 }
 
@@ -120,7 +120,7 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
         return Err(Failure::usage(anyhow!(message)).help(by));
     }
     if letter.status == LetterStatus::Resolved {
-        say(&letter, screen);
+        print_result(&letter, screen);
         return Ok(0);
     }
     let retried = block_on(async {
@@ -133,7 +133,7 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
         error @ RetryError::Busy => Failure::environment(error).help("wait a moment, then try again"),
         error @ RetryError::Supervisor(_) => Failure::internal(error),
     })?;
-    say(&letter, screen);
+    print_result(&letter, screen);
     Ok(if letter.status == LetterStatus::Resolved {
         0
     } else {
@@ -151,7 +151,7 @@ fn closed(close: &Close, status: LetterStatus, screen: &Screen) -> Result<u8, Fa
             letter.close(status, close.reason.clone(), now);
         }
     });
-    say(&changed.map_err(unusable)?.unwrap_or(letter), screen);
+    print_result(&changed.map_err(unusable)?.unwrap_or(letter), screen);
     Ok(0)
 }
 
@@ -180,7 +180,7 @@ fn unusable(error: QueueError) -> Failure {
     }
 }
 
-fn say(letter: &DeadLetter, screen: &Screen) {
+fn print_result(letter: &DeadLetter, screen: &Screen) {
     if screen.is_json() {
         screen.document(&json!({"schema": "quorum.dlq/v1", "letter": row(letter)}));
     } else {

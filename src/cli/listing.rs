@@ -1,7 +1,7 @@
 //! A run as a row of a list.
 
 use crate::domain::Timestamp;
-use crate::report::documents::Standing;
+use crate::report::documents::RunState;
 use crate::report::documents::runs::RunRow;
 use crate::runtime::{Left, RecoverError, operator_key, origin, recover};
 use crate::store::{RunFolder, StateFolder};
@@ -34,7 +34,7 @@ pub fn list(folder: &StateFolder, run: RunFolder) -> Listed {
     match recovered {
         Ok(recovered) => {
             let mut view = view.into_view(&recovered.state);
-            let standing = Standing::of(&recovered.state, has_writer(folder, &run));
+            let standing = RunState::of(&recovered.state, has_writer(folder, &run));
             view.at_work = at_work(&recovered.left(), standing);
             Listed {
                 row: RunRow::of(id, path, &recovered.state, &view, standing),

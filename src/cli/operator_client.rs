@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::domain::Timestamp;
-use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, meets};
+use crate::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, evaluate_command};
 use crate::report::sanitize;
 use crate::runtime::{Answer, ApplyError, NoWord, Reply, apply_offline, ask, drain};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
@@ -125,7 +125,7 @@ pub fn submit_command(
                 Reply::Nobody if reached && begin.elapsed() > ANSWER_WITHIN => return Err(unanswered()),
                 Reply::Silence => reached = true,
                 Reply::Nobody if reached || begin.elapsed() < GRACE => {}
-                Reply::Nobody => match meets(&open_run(run, |_, _| {})?.state, &queued.command) {
+                Reply::Nobody => match evaluate_command(&open_run(run, |_, _| {})?.state, &queued.command) {
                     // What is decided stays decided; there is nothing to ask the writer.
                     met @ (CommandResult::Unknown
                     | CommandResult::DecidedOtherwise
@@ -185,7 +185,7 @@ fn decide_here(run: &RunFolder, queued: Queued) -> Result<Submitted, Failure> {
     if command == Command::Pause {
         return Ok(Submitted::Decided(CommandResult::AlreadySo));
     }
-    let met = meets(&open_run(run, |_, _| {})?.state, &command);
+    let met = evaluate_command(&open_run(run, |_, _| {})?.state, &command);
     if met == CommandResult::Applied {
         let input = Fact::Operator(Box::new(OperatorInput {
             // Whoever asks for work is named by no other event.
@@ -195,7 +195,7 @@ fn decide_here(run: &RunFolder, queued: Queued) -> Result<Submitted, Failure> {
         }));
         let state = apply_offline(run, &[input]).map_err(told)?;
         // Its time was up before it came.
-        if meets(&state, &command) == CommandResult::DecidedOtherwise {
+        if evaluate_command(&state, &command) == CommandResult::DecidedOtherwise {
             return Ok(Submitted::Decided(CommandResult::DecidedOtherwise));
         }
     }

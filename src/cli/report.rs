@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use crate::domain::RunId;
-use crate::report::documents::{RunDocument, Standing};
+use crate::report::documents::{RunDocument, RunState};
 use crate::report::markdown::markdown;
 
 use super::args::Json;
@@ -90,7 +90,7 @@ pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
     let document = RunDocument::of_session(state, &view, outcome);
     let reported = reports.write(&run, &document, screen);
     if screen.is_json() {
-        let standing = Standing::of(state, has_writer(&folder, &run));
+        let standing = RunState::of(state, has_writer(&folder, &run));
         let document = RunDocument::of(state, &view, standing, outcome);
         let bytes = document.to_bytes().map_err(Failure::internal)?;
         screen.result(&String::from_utf8_lossy(&bytes));

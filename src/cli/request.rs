@@ -160,7 +160,7 @@ pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Fail
         }
         RequestCommand::Show(one) => {
             let found = find(&folder, &requests, &one.id)?;
-            say(&found, screen);
+            print_result(&found, screen);
             Ok(0)
         }
         RequestCommand::Approve(approve) => self::approve(&folder, &requests, approve, screen),
@@ -212,7 +212,7 @@ fn submit(
     let task = read_sub_task(&wanted).map_err(|why| Failure::usage(anyhow!("{why}")))?;
     folder.create().map_err(Failure::environment)?;
     let request = requests.submit(task, Timestamp::now(), &submit.actor.name());
-    say(&request.map_err(unusable)?, screen);
+    print_result(&request.map_err(unusable)?, screen);
     Ok(0)
 }
 
@@ -491,11 +491,11 @@ fn ended(request: &Request, screen: &Screen, code: u8) -> u8 {
         };
         screen.error(&format!("{}: {what}\n", request.id()));
     }
-    say(request, screen);
+    print_result(request, screen);
     code
 }
 
-fn say(request: &Request, screen: &Screen) {
+fn print_result(request: &Request, screen: &Screen) {
     if screen.is_json() {
         screen.document(&json!({"schema": "quorum.request/v1", "request": shown::row(request)}));
     } else {

@@ -265,7 +265,7 @@ fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
         Status::Done => Ok(id),
         Status::Failed if state.task(id).mode() == Some(FailureMode::Regressed) => Ok(id),
         Status::Failed if state.task(id).is_superseded() => {
-            let by = &state.plan.task(state.standing(id)).title;
+            let by = &state.plan.task(state.effective_task(id)).title;
             Err(
                 Failure::usage(anyhow!("task '{title}' failed; '{by}' has superseded it"))
                     .help(format!("redo that one: `--redo {by:?}`")),

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::domain::RunId;
-use crate::report::documents::Standing;
+use crate::report::documents::RunState;
 use crate::report::documents::show::{TaskDocument, human};
 use crate::store::SpoolName;
 
@@ -31,7 +31,7 @@ pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
     let mut told = fold_task(&run, &arguments.task)?;
-    let standing = Standing::of(&told.state, has_writer(&folder, &run));
+    let standing = RunState::of(&told.state, has_writer(&folder, &run));
     told.view.at_work = at_work(&told.left, standing);
     check_attempt(&told.history, arguments.attempt)?;
     let files = |name: &SpoolName| file_view(&run, name, &told.vouched);

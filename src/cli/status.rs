@@ -7,7 +7,7 @@ use serde_json::from_value;
 
 use crate::domain::{RunId, Timestamp};
 use crate::engine::outcome;
-use crate::report::documents::{RunDocument, Standing};
+use crate::report::documents::{RunDocument, RunState};
 use crate::report::status::{self as table, StatusPage};
 use crate::runtime::{Recovered, told_by_snapshot};
 use crate::store::{RunFolder, StateFolder};
@@ -56,15 +56,15 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
 
 /// The page that the run's snapshot holds, with what the journal says behind it, and where the run stands. `None` where only a
 /// fold tells: of a run that is worked on people want what is, not what was.
-fn first_page(folder: &StateFolder, run: &RunFolder) -> Option<(StatusPage, Standing)> {
+fn first_page(folder: &StateFolder, run: &RunFolder) -> Option<(StatusPage, RunState)> {
     // Before the look at the journal: who writes to it then may end while it is read.
     let live = has_writer(folder, run);
     let told = told_by_snapshot(run)?;
     let mut page: StatusPage = from_value(told.page).ok()?;
-    let standing = page.standing(live);
+    let standing = page.run_state(live);
     page.outlived_by(&at_work(&told.left, standing));
     match told.tail {
-        Some(_) if standing != Standing::Crashed => return None,
+        Some(_) if standing != RunState::Crashed => return None,
         Some(tail) => page.goes_on(tail),
         None => {}
     }
@@ -102,7 +102,7 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> 
     let mut view = LiveView::default();
     let recovered = open_run(run, |state, record| view.take(state, record))?;
     let mut view = view.into_view(&recovered.state);
-    let standing = Standing::of(&recovered.state, has_writer(folder, run));
+    let standing = RunState::of(&recovered.state, has_writer(folder, run));
     view.at_work = at_work(&recovered.left(), standing);
     let document = RunDocument::of(&recovered.state, &view, standing, view.outcome.as_ref());
     if screen.is_json() {

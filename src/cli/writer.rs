@@ -1,7 +1,7 @@
 //! Who works on a run now: a session, or agents that outlived one.
 
 use crate::domain::TaskId;
-use crate::report::documents::Standing;
+use crate::report::documents::RunState;
 use crate::runtime::Left;
 use crate::store::{Lock, RunFolder, StateFolder};
 
@@ -14,10 +14,10 @@ pub fn has_writer(folder: &StateFolder, run: &RunFolder) -> bool {
 }
 
 /// The tasks whose agents work on without a session.
-pub fn at_work(left: &Left, standing: Standing) -> Vec<TaskId> {
+pub fn at_work(left: &Left, standing: RunState) -> Vec<TaskId> {
     match standing {
-        Standing::Crashed => left.at_work().iter().map(|turn| turn.task).collect(),
+        RunState::Crashed => left.at_work().iter().map(|turn| turn.task).collect(),
         // Those of a live session are its own, and an orderly end leaves none.
-        Standing::Running | Standing::Suspended | Standing::Ended => Vec::new(),
+        RunState::Running | RunState::Suspended | RunState::Ended => Vec::new(),
     }
 }

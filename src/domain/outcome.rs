@@ -61,7 +61,7 @@ macro_rules! outcome_classes {
                 match self { $(Self::$class => concat!($($doc),+).trim_ascii(),)+ }
             }
 
-            fn reach(self) -> Reach {
+            fn tolerance(self) -> Reach {
                 match self { $(Self::$class => Reach::$reach,)+ }
             }
 
@@ -112,20 +112,20 @@ impl OutcomeClass {
     /// `resume` alone goes on with it.
     #[must_use]
     pub fn is_stop(self) -> bool {
-        matches!(self.reach(), Reach::Limit | Reach::Signal)
+        matches!(self.tolerance(), Reach::Limit | Reach::Signal)
     }
 
     /// Whether a signal stopped the session.
     #[must_use]
     pub fn is_signal(self) -> bool {
-        self.reach() == Reach::Signal
+        self.tolerance() == Reach::Signal
     }
 
     /// Whether the run did not get to its end: it was stopped or refused, or quorum failed. What it skipped then says
     /// nothing.
     #[must_use]
     pub fn is_cut_short(self) -> bool {
-        self.reach() != Reach::End
+        self.tolerance() != Reach::End
     }
 }
 

@@ -59,7 +59,7 @@ pub enum Purpose {
     },
     /// What a further stage says of the work (sections 6.7 and 15).
     #[serde(rename = "s")]
-    Scrutinise {
+    Stage {
         /// Which one.
         #[serde(rename = "s")]
         step: StageKey,
@@ -76,7 +76,7 @@ impl Purpose {
             Self::Score(place) => ("score", Some((StageKey::Of(Stage::Judge), place.round))),
             Self::Grade { round } => ("grade", Some((StageKey::Of(Stage::Verification), round))),
             Self::Decompose { round } => ("decompose", Some((StageKey::Of(Stage::Verification), round))),
-            Self::Scrutinise { step, round } => (step.as_str(), Some((step, round))),
+            Self::Stage { step, round } => (step.as_str(), Some((step, round))),
             Self::Confirm => ("confirm", None),
             Self::Answer => ("answer", None),
             Self::Resolve { .. } => ("resolve", None),
@@ -231,10 +231,10 @@ pub enum Answer {
     /// [`Purpose::Decompose`]: the questions.
     #[serde(rename = "p")]
     Probes(Vec<Probe>),
-    /// [`Purpose::Scrutinise`]: what one of the mission's own stages says.
+    /// [`Purpose::Stage`]: what one of the mission's own stages says.
     #[serde(rename = "s")]
     Opinion(Box<Opinion>),
-    /// [`Purpose::Scrutinise`]: what a red team or a vision check found, as far as its report could be read.
+    /// [`Purpose::Stage`]: what a red team or a vision check found, as far as its report could be read.
     #[serde(rename = "f")]
     Findings(Box<FindingsReport>),
     /// It does not fit what was asked, so it says nothing.

@@ -394,10 +394,10 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     state.timers.cancel(Timer::WaitOver);
     let plan = state.plan.clone();
     let task_plan = plan.task(id);
-    let stood = Standing::of(state, id);
-    let mends = state
+    let stood = DependencyState::of(state, id);
+    let mended = state
         .fixup_of(id)
-        .map(|source| (source, Standing::of(state, source)));
+        .map(|source| (source, DependencyState::of(state, source)));
     let from = state.task(id).status();
     change_task(state, id, event);
     follow_asks(state, id);
@@ -414,7 +414,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         forget_remedies(state, id);
         routes::undecided(state, id);
         withdraw_result(state, id, stood);
-        if let Some((source, stood)) = mends {
+        if let Some((source, stood)) = mended {
             supersede(state, source, false);
             withdraw_result(state, source, stood);
         }
@@ -432,7 +432,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     }
     if to.is_terminal() && !from.is_terminal() {
         settle(state, id);
-        if let Some((source, _)) = mends {
+        if let Some((source, _)) = mended {
             settle(state, source);
         }
     }
@@ -440,7 +440,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
 
 /// How far a task had come for those who wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum DependencyState {
     /// Nobody goes on yet.
     Open,
     /// They have what they need.
@@ -449,7 +449,7 @@ enum Standing {
     Failed,
 }
 
-impl Standing {
+impl DependencyState {
     fn of(state: &State, id: TaskId) -> Self {
         if !state.is_settled(id) {
             Self::Open
@@ -463,12 +463,12 @@ impl Standing {
 
 /// The task has come to an end; where that is one for others too, they go on.
 fn settle(state: &mut State, id: TaskId) {
-    let stands = Standing::of(state, id);
-    if stands == Standing::Open {
+    let stands = DependencyState::of(state, id);
+    if stands == DependencyState::Open {
         return;
     }
-    state.failed_fast |= stands == Standing::Failed && state.options.fail_fast;
-    let to = if stands == Standing::Met {
+    state.failed_fast |= stands == DependencyState::Failed && state.options.fail_fast;
+    let to = if stands == DependencyState::Met {
         Status::Done
     } else {
         Status::Failed
@@ -477,11 +477,11 @@ fn settle(state: &mut State, id: TaskId) {
 }
 
 /// What others built on is not there any more, if they had built on it.
-fn withdraw_result(state: &mut State, id: TaskId, stood: Standing) {
+fn withdraw_result(state: &mut State, id: TaskId, stood: DependencyState) {
     match stood {
-        Standing::Open => {}
-        Standing::Met => no_longer_terminal(state, id, Status::Done),
-        Standing::Failed => no_longer_terminal(state, id, Status::Failed),
+        DependencyState::Open => {}
+        DependencyState::Met => no_longer_terminal(state, id, Status::Done),
+        DependencyState::Failed => no_longer_terminal(state, id, Status::Failed),
     }
 }
 

@@ -240,7 +240,7 @@ impl Fact {
     pub fn judged_work(&self) -> Option<WorkId> {
         let is_word = match self {
             Self::JobEnded { job, end, .. } => {
-                job.judges() && !matches!(end, JobEnd::Seen { .. } | JobEnd::Said(ApproverSaid::Open(_)))
+                job.judges() && !matches!(end, JobEnd::Seen { .. } | JobEnd::Approver(ApproverSaid::Open(_)))
             }
             _ => matches!(self, Self::AskReplied { .. }),
         };

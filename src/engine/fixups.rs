@@ -40,7 +40,7 @@ impl State {
     }
 
     /// The task whose work stands for that of this one: its fixup, where that superseded it, else itself.
-    pub(crate) fn standing(&self, id: TaskId) -> TaskId {
+    pub(crate) fn effective_task(&self, id: TaskId) -> TaskId {
         let superseded = self.task(id).is_superseded();
         self.plan.fixup(id).filter(|_| superseded).unwrap_or(id)
     }

@@ -79,14 +79,14 @@ pub enum JobEnd {
     /// What a stage says, or why it says nothing.
     Judged(Result<Answer, String>),
     /// An approver came back.
-    Said(ApproverSaid),
+    Approver(ApproverSaid),
 }
 
 impl JobEnd {
     /// Whether the work brought what it was for. What it brought may be bad news.
     pub(crate) fn is_answer(&self) -> bool {
         match self {
-            Self::Seen { .. } | Self::Checked(_) | Self::Said(_) => true,
+            Self::Seen { .. } | Self::Checked(_) | Self::Approver(_) => true,
             Self::Graded(result) => result.is_ok(),
             Self::Judged(result) => result.is_ok(),
         }

@@ -135,9 +135,9 @@ impl Reserved {
 
 /// Whether a call may be made now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum CallAdmission {
     /// It may.
-    Fits,
+    Admitted,
     /// Not before calls that are out have ended: they may leave enough.
     Wait,
     /// It may not.
@@ -230,19 +230,19 @@ impl Ledger {
     }
 
     /// Whether another call of an agent has room.
-    pub(super) fn room(&self, plan: &Plan, agent: AgentId) -> Room {
+    pub(super) fn room(&self, plan: &Plan, agent: AgentId) -> CallAdmission {
         if let Some(limit) = self.limit {
-            return Room::Exhausted(limit);
+            return CallAdmission::Exhausted(limit);
         }
         let budget = &plan.rules.budget;
         if budget.is_none() {
-            return Room::Fits;
+            return CallAdmission::Admitted;
         }
         let wanted = Reserved::for_agent(plan, agent);
         let mut waits = false;
         if let Some(most) = budget.max_requests {
             if self.spent.requests >= most {
-                return Room::Exhausted(Ceiling::Requests);
+                return CallAdmission::Exhausted(Ceiling::Requests);
             }
             waits = self.spent.requests + self.uncounted >= most;
         }
@@ -251,10 +251,10 @@ impl Ledger {
             let (spent, needed) = (self.spent.counted_cost(), wanted.cost.unwrap_or_default());
             let counted = spent.plus(self.reserved_cost);
             if let Some(agent) = self.unknown_cost.or(self.dropped_with(|unknown| unknown.cost)) {
-                return Room::Exhausted(Ceiling::UnknownCost(agent));
+                return CallAdmission::Exhausted(Ceiling::UnknownCost(agent));
             }
             if spent >= most || spent.plus(needed) > most {
-                return Room::Exhausted(Ceiling::Cost);
+                return CallAdmission::Exhausted(Ceiling::Cost);
             }
             waits |= counted >= most || counted.plus(needed) > most;
         }
@@ -265,15 +265,19 @@ impl Ledger {
                 .unknown_tokens
                 .or(self.dropped_with(|unknown| unknown.tokens))
             {
-                return Room::Exhausted(Ceiling::UnknownTokens(agent));
+                return CallAdmission::Exhausted(Ceiling::UnknownTokens(agent));
             }
             if spent >= most || with(wanted.tokens) > most {
-                return Room::Exhausted(Ceiling::Tokens);
+                return CallAdmission::Exhausted(Ceiling::Tokens);
             }
             waits |= with(self.reserved_tokens) >= most
                 || with(self.reserved_tokens).saturating_add(wanted.tokens) > most;
         }
-        if waits { Room::Wait } else { Room::Fits }
+        if waits {
+            CallAdmission::Wait
+        } else {
+            CallAdmission::Admitted
+        }
     }
 
     /// Whether a request that failed may be made again as part of the same call.
@@ -317,7 +321,7 @@ impl Ledger {
                     self.open(plan, *call, agent, true);
                 }
             }
-            Event::Turn(turn, TurnEvent::Spawned { .. }) => self.reach(WorkId::turn(*turn)),
+            Event::Turn(turn, TurnEvent::Spawned { .. }) => self.count_request(WorkId::turn(*turn)),
             Event::Turn(turn, TurnEvent::RequestFailed { .. }) => {
                 // What follows is a request of its own, for which room was found.
                 if let Some(open) = self.open.get_mut(&WorkId::turn(*turn))
@@ -373,7 +377,7 @@ impl Ledger {
         };
         // Its end may be on record though its beginning is not.
         if unreached && refused.is_none() {
-            self.reach(call);
+            self.count_request(call);
         }
         self.close(plan, call, &how);
     }
@@ -438,7 +442,7 @@ impl Ledger {
     }
 
     /// The agent was reached: from here on it is a request.
-    fn reach(&mut self, call: WorkId) {
+    fn count_request(&mut self, call: WorkId) {
         if let Some(open) = self.open.get_mut(&call) {
             self.uncounted -= u64::from(!open.counted);
             open.counted = true;

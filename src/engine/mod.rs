@@ -9,7 +9,7 @@
 //!
 //! The journal is the truth; state is `fold(apply, journal)`. Deciding on an input costs O(degree of the task),
 //! never O(all tasks): what becomes due is pushed to queues by `apply` and drained by [`Fact::Advance`].
-//! Rules about *how good* work is live in `judging`; this room knows only *when* something happens.
+//! Rules about *how good* work is live in `judging`; this module knows only *when* something happens.
 //!
 //! | file | what |
 //! |---|---|
@@ -90,7 +90,8 @@ pub use audit::{AfterScan, AuditReport, AuditStanding, Looks};
 pub use command::{Command, CommandResult};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
-    agents_needed, decide, done_again, holds_the_end, judging_agents, meets, mission_score, worst_case,
+    agents_needed, decide, done_again, evaluate_command, holds_the_end, judging_agents, mission_score,
+    worst_case,
 };
 #[cfg(test)]
 pub use dialog::Dialog;

@@ -27,7 +27,7 @@ impl State {
         let is_node = self.plan.route(id).is_some();
         let own = (!is_node).then_some(id);
         let needed = is_node.then(|| self.plan.judged(id)).into_iter().flatten();
-        let standing = needed.map(|id| self.standing(id));
+        let standing = needed.map(|id| self.effective_task(id));
         own.into_iter()
             .chain(standing.filter(|id| !self.task(*id).not_taken))
     }

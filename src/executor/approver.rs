@@ -35,7 +35,7 @@ pub fn job(commands: &TaskCommands, id: ApproverId, command: &str) -> CommandJob
 
 /// What its end says. Blocks.
 pub fn answered(end: &CommandEnd) -> JobEnd {
-    JobEnd::Said(said(end))
+    JobEnd::Approver(said(end))
 }
 
 fn said(end: &CommandEnd) -> ApproverSaid {

@@ -7,18 +7,18 @@ use std::collections::HashSet;
 
 use super::codes::Code;
 use super::document::{Entry, Kind, NodeId, Tree};
-use super::problem::{Place, Problem, Problems, first_line};
 use super::scalar::{Referent, unknown_word};
 use super::shape::{Built, Key, OneShape, Shape, Table};
 use super::suggest::suggestion;
 use super::text::quoted;
 use super::together;
+use super::violation::{Place, Violation, Violations, first_line};
 
 /// What the check found out.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
     /// Errors, and notes about keys that are not built.
-    pub problems: Problems,
+    pub problems: Violations,
     /// Names of channels and rubrics, and all names used under keys that no struct has a field for; the others are validated on the
     /// structs.
     pub references: Vec<(Referent, NodeId)>,
@@ -64,7 +64,7 @@ impl Checker<'_, '_> {
         let place = Place::Span(first_line(self.tree, node));
         self.found
             .problems
-            .push(Problem::error(code, place, message).help(help));
+            .push(Violation::error(code, place, message).help(help));
     }
 
     fn place(&self, node: NodeId) -> Place {
@@ -116,7 +116,7 @@ impl Checker<'_, '_> {
             let help = format!("add `{}: ...`", key.name);
             self.found
                 .problems
-                .push(Problem::error(Code::MissingKey, place, message).help(help));
+                .push(Violation::error(Code::MissingKey, place, message).help(help));
         }
         is_there
     }
@@ -206,7 +206,9 @@ impl Checker<'_, '_> {
 
     fn one(&mut self, node: NodeId, shape: &'static OneShape) -> bool {
         if let Err(fault) = (shape.check)(self.tree.text(node)) {
-            self.found.problems.push(Problem::fault(self.place(node), fault));
+            self.found
+                .problems
+                .push(Violation::fault(self.place(node), fault));
             return false;
         }
         let is_kept =
@@ -335,7 +337,9 @@ impl Checker<'_, '_> {
         let text = tree.text(kind);
         let Some((_, table)) = types.iter().find(|(word, _)| *word == text) else {
             let fault = unknown_word(text, "a type of expectation", &words);
-            self.found.problems.push(Problem::fault(self.place(kind), fault));
+            self.found
+                .problems
+                .push(Violation::fault(self.place(kind), fault));
             return false;
         };
         let is_right = self.map(item, table, types);
@@ -368,13 +372,13 @@ impl Checker<'_, '_> {
 }
 
 /// What is right, and nothing acts on yet: refused rather than ignored, by `validate` and `run` alike.
-pub(super) fn not_built(place: Place, what: &str, area: &str) -> Problem {
+pub(super) fn not_built(place: Place, what: &str, area: &str) -> Violation {
     let message = format!("`{what}` is known but not built yet ({area})");
     let help = match area {
         "adapters" => "write the program's command line instead, such as `run: [claude, -p]`",
         _ => "remove it: nothing acts on it yet",
     };
-    Problem::error(Code::NotBuiltYet, place, message).help(help)
+    Violation::error(Code::NotBuiltYet, place, message).help(help)
 }
 
 /// A key that does not exist at its place: it may belong elsewhere, or be misspelt.
@@ -383,9 +387,9 @@ fn unknown_key(
     key: NodeId,
     table: &'static Table,
     (types, other): (&Types, Option<&'static Table>),
-) -> Problem {
+) -> Violation {
     let name = tree.text(key);
-    let error = |code, message: String| Problem::error(code, Place::Span(first_line(tree, key)), message);
+    let error = |code, message: String| Violation::error(code, Place::Span(first_line(tree, key)), message);
     if other.is_some_and(|other| other.key(name).is_some()) {
         return error(Code::NotInConfig, format!("`{name}` belongs in a mission file"))
             .help("a quorum.yaml holds agents, channels, rubrics and settings");

@@ -30,7 +30,7 @@ use super::plan::{
     AgentPlan, AttemptLimits, ChannelPlan, CompileContext, Part, Plan, RunOptions, Silence, TaskPlan,
 };
 use super::scalar::{Fraction, Positive, Span, Tries};
-use super::stages::{self, Scrutiny};
+use super::stages::{self, FurtherStages};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 use agreement::{approvals, approvals_of_added};
@@ -203,7 +203,7 @@ impl Times {
 struct Compiler<'m> {
     settings: &'m Settings,
     options: &'m RunOptions,
-    scrutiny: &'m Scrutiny,
+    scrutiny: &'m FurtherStages,
     agents: HashMap<Box<str>, AgentId>,
     rubrics: HashMap<Box<str>, Arc<model::Rubric>>,
 }

@@ -15,12 +15,12 @@ use super::diagnostics::{Diagnostic, Severity, Style, render_all};
 use super::document::{Kind, Node, NodeId, Tree};
 use super::keys::{Keys, Value as Readable};
 use super::model::{BUILT_IN_RUBRICS, Mission};
-use super::problem::{Place, Problem, Problems};
 use super::scalar::Referent;
 use super::shape::Table;
 use super::suggest::suggestion;
 use super::text::quoted;
 use super::validate;
+use super::violation::{Place, Violation, Violations};
 use super::written::Written;
 
 /// The largest file that is read, in bytes.
@@ -244,16 +244,16 @@ pub(super) fn read_document<'s, T: Readable + Keys>(
     text: &'s str,
     other: Option<&'static Table>,
 ) -> Result<Document<'s, T>, Report> {
-    let stop = |problem: Problem, tree: Option<&Tree<'_>>| {
-        let mut problems = Problems::default();
+    let stop = |problem: Violation, tree: Option<&Tree<'_>>| {
+        let mut problems = Violations::default();
         problems.push(problem);
         let (diagnostics, more) = problems.locate(name, text, tree);
         Report { diagnostics, more }
     };
-    let empty = || Problem::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP);
+    let empty = || Violation::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP);
     let (mut tree, refusals) = Tree::parse(text).map_err(|refusal| match refusal.code {
         Code::Empty => stop(empty(), None),
-        _ => stop(Problem::refusal(refusal), None),
+        _ => stop(Violation::refusal(refusal), None),
     })?;
     let root = tree.root();
     if tree.is_null(root) {
@@ -267,14 +267,14 @@ pub(super) fn read_document<'s, T: Readable + Keys>(
         };
         let message = format!("{} is a map of keys; this file is {found}", T::TABLE.name);
         return Err(stop(
-            Problem::error(Code::NotAMap, Place::Span(tree.span(root)), message).help(EMPTY_HELP),
+            Violation::error(Code::NotAMap, Place::Span(tree.span(root)), message).help(EMPTY_HELP),
             None,
         ));
     }
     let mut checked = check::check(&mut tree, T::TABLE, other);
     refusals
         .into_iter()
-        .for_each(|refusal| checked.problems.push(Problem::refusal(refusal)));
+        .for_each(|refusal| checked.problems.push(Violation::refusal(refusal)));
     match T::read(Node::root(&tree)) {
         Some(value) => Ok(Document { tree, checked, value }),
         // What is wrong has been said; something that is missing leaves nothing to look for more in.
@@ -284,7 +284,7 @@ pub(super) fn read_document<'s, T: Readable + Keys>(
         }
         None => {
             let message = "the file passed the check of its keys but could not be read";
-            let problem = Problem::error(Code::Internal, Place::File, message);
+            let problem = Violation::error(Code::Internal, Place::File, message);
             Err(stop(problem.help("please report this with the file"), None))
         }
     }
@@ -293,8 +293,8 @@ pub(super) fn read_document<'s, T: Readable + Keys>(
 const EMPTY_HELP: &str = "write keys such as `name: ...`, `agents: ...` and `tasks: ...`";
 
 /// Looks for the names of channels and rubrics, and for all names used under keys that no struct has a field for.
-fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layers: &Layers) -> Problems {
-    let mut problems = Problems::default();
+fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layers: &Layers) -> Violations {
+    let mut problems = Violations::default();
     let names = validate::Names::new(mission, &checked.incomplete);
     let defined = |key: &str, below: &HashSet<Box<str>>| -> HashSet<String> {
         let own = names_under(tree, key);
@@ -333,9 +333,9 @@ fn names_under(tree: &Tree<'_>, key: &str) -> Vec<NodeId> {
     }
 }
 
-fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: Place) -> Problem {
+fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: Place) -> Violation {
     let mut sorted: Vec<&str> = known.iter().map(String::as_str).collect();
     sorted.sort_unstable();
-    let problem = Problem::error(code, place, format!("there is no {what} {}", quoted(name)));
+    let problem = Violation::error(code, place, format!("there is no {what} {}", quoted(name)));
     problem.help(suggestion(name, sorted, &format!("known {what}s")))
 }

@@ -40,7 +40,7 @@
 //! | `named_files` | the files that a task names: targets, and what a check wants to be there |
 //! | `pipeline` | what judges one attempt of a task, stage by stage, with who judges (6 to 8, 15) |
 //! | `plan` | the plan: a validated mission in the form the engine works on |
-//! | `problem` | what is wrong, before it is known where that stands in the text |
+//! | `violation` | what is wrong, before it is known where that stands in the text |
 //! | `provenance` | where a task comes from that the mission does not have, and what a plan knows of such tasks |
 //! | `route` | verifications as nodes of the graph (10): where each of their edges leads |
 //! | `scalar` | single values as they stand in the file |
@@ -81,7 +81,6 @@ pub mod model;
 pub mod named_files;
 mod pipeline;
 mod plan;
-mod problem;
 mod provenance;
 mod route;
 mod scalar;
@@ -98,6 +97,7 @@ mod tests;
 mod text;
 mod together;
 mod validate;
+mod violation;
 mod written;
 
 pub use codes::Code;

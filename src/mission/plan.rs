@@ -17,7 +17,7 @@ use super::pipeline::StagePlan;
 use super::provenance::{Fixups, Provenance, Titles};
 use super::route::Route;
 use super::scalar::Deadline;
-use super::stages::Scrutiny;
+use super::stages::FurtherStages;
 use super::task_list::TaskList;
 use super::written::{Loosening, SaidBy};
 
@@ -63,7 +63,7 @@ pub struct Plan {
 pub(super) struct CompileContext {
     pub settings: model::Settings,
     pub options: RunOptions,
-    pub scrutiny: Scrutiny,
+    pub scrutiny: FurtherStages,
 }
 
 impl Plan {

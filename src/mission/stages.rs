@@ -10,7 +10,7 @@ use crate::domain::{AgentId, StageKey};
 
 /// What the mission says of all its tasks; a task may add to it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scrutiny {
+pub(super) struct FurtherStages {
     /// Its own stages, the red team, the vision check.
     stages: Vec<StagePlan>,
     /// How much agents may decide alone.
@@ -19,7 +19,7 @@ pub(super) struct Scrutiny {
     pub stakes: Stakes,
 }
 
-impl Scrutiny {
+impl FurtherStages {
     /// The further stages of a task, with those of its own. Pipelines put them in their order.
     pub fn pipeline(&self, task: &model::Task, ids: &Ids) -> Vec<StagePlan> {
         let is_own = |stage: &&StagePlan| matches!(stage.key(), StageKey::Own(_));
@@ -45,7 +45,7 @@ impl Scrutiny {
 type Ids = HashMap<Box<str>, AgentId>;
 
 /// What holds for all tasks of a mission.
-pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> Scrutiny {
+pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> FurtherStages {
     let red_team = mission.red_team.as_ref().and_then(|declared| {
         Some(StagePlan::RedTeam(RedTeamPlan {
             agent: *ids.get(&declared.agent)?,
@@ -67,7 +67,7 @@ pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> Scrutiny {
         })
     });
     let own = stages(0, &mission.stages, ids);
-    Scrutiny {
+    FurtherStages {
         stages: own.chain(red_team).chain(vision).collect(),
         autonomy: mission.autonomy(),
         stakes: mission.stakes(),

@@ -1,4 +1,4 @@
-//! Plans for the tests of other rooms: everything as a mission has it that says nothing.
+//! Plans for the tests of other modules: everything as a mission has it that says nothing.
 
 use std::sync::Arc;
 

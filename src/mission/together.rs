@@ -5,14 +5,14 @@ use rust_decimal::Decimal;
 
 use super::codes::Code;
 use super::document::{NodeId, Tree};
-use super::problem::{Place, Problem, Problems, first_line};
 use super::scalar::Scalar;
 use super::suggest::suggestion;
 use super::text::quoted;
+use super::violation::{Place, Violation, Violations, first_line};
 
 /// Reports what does not fit together anywhere in a mission.
-pub(super) fn check(tree: &Tree<'_>) -> Problems {
-    let mut problems = Problems::default();
+pub(super) fn check(tree: &Tree<'_>) -> Violations {
+    let mut problems = Violations::default();
     let root = tree.root();
     for task in items(tree, root, "tasks") {
         verification(tree, task, &mut problems);
@@ -46,7 +46,7 @@ fn at(tree: &Tree<'_>, node: NodeId) -> Place {
 }
 
 /// Criteria and the one who grades them: neither means anything without the other.
-fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
+fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Violations) {
     let acceptance = tree.get(task, "acceptance");
     let Some(declared) = tree.get(task, "verification") else {
         return;
@@ -54,8 +54,9 @@ fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
     let is_heuristic = tree
         .get(declared, "grader")
         .is_some_and(|grader| tree.text(grader) == "heuristic");
-    let missing =
-        |message: &str, help: &str| Problem::error(Code::MissingKey, at(tree, declared), message).help(help);
+    let missing = |message: &str, help: &str| {
+        Violation::error(Code::MissingKey, at(tree, declared), message).help(help)
+    };
     if is_heuristic && acceptance.is_none() {
         problems.push(missing(
             "a heuristic verification needs `acceptance`, which is missing",
@@ -63,7 +64,7 @@ fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
         ));
     } else if let Some(rubric) = tree.get(declared, "rubric").filter(|_| is_heuristic) {
         problems.push(
-            Problem::error(
+            Violation::error(
                 Code::KeyDoesNotApply,
                 at(tree, rubric),
                 "a heuristic grader grades by no rubric",
@@ -74,7 +75,7 @@ fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
 }
 
 /// Weights of a rubric sum to 1, its criteria have different names, its examples grade only them.
-fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Problems) {
+fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Violations) {
     let criteria: Vec<NodeId> = items(tree, rubric, "criteria").collect();
     let name_of = |criterion: &NodeId| tree.get(*criterion, "name");
     let names: Vec<&str> = criteria
@@ -93,7 +94,7 @@ fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Problems
             quoted(tree.text(name))
         );
         problems.push(
-            Problem::error(Code::BadValue, at(tree, name), message)
+            Violation::error(Code::BadValue, at(tree, name), message)
                 .help("change the weights so that they sum to 1"),
         );
     }
@@ -105,7 +106,7 @@ fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Problems
             let text = tree.text(grade.key);
             let message = format!("the rubric has no criterion {}", quoted(text));
             problems.push(
-                Problem::error(Code::UnknownWord, at(tree, grade.key), message).help(suggestion(
+                Violation::error(Code::UnknownWord, at(tree, grade.key), message).help(suggestion(
                     text,
                     names.iter().copied(),
                     "known criteria",
@@ -115,13 +116,14 @@ fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Problems
     }
 }
 
-fn named_once(tree: &Tree<'_>, nodes: impl Iterator<Item = NodeId>, list: &str, problems: &mut Problems) {
+fn named_once(tree: &Tree<'_>, nodes: impl Iterator<Item = NodeId>, list: &str, problems: &mut Violations) {
     let mut seen = Vec::new();
     for node in nodes {
         let text = tree.text(node);
         if seen.contains(&text) {
             let message = format!("`{list}` names {} twice", quoted(text));
-            problems.push(Problem::error(Code::Repeated, at(tree, node), message).help("remove one of them"));
+            problems
+                .push(Violation::error(Code::Repeated, at(tree, node), message).help("remove one of them"));
         }
         seen.push(text);
     }

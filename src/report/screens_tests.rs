@@ -8,7 +8,7 @@ use super::documents::plan::PlanDocument;
 use super::documents::reviews::CriterionRow;
 use super::documents::runs::{self, RunRow};
 use super::documents::show::{FileView, TaskDocument};
-use super::documents::{DimensionRow, GateRow, InboxDocument, ReviewDocument, RunDocument, Standing, Wait};
+use super::documents::{DimensionRow, GateRow, InboxDocument, ReviewDocument, RunDocument, RunState, Wait};
 use super::documents::{plan, show};
 use super::history::TaskHistory;
 use super::settings::{self, Setting};
@@ -119,7 +119,7 @@ fn the_runs_of_a_folder() {
             ("/r".into(), "verified"),
             &scene.state,
             &scene.view,
-            Standing::Suspended,
+            RunState::Suspended,
         ),
         RunRow::unreadable(
             run("20261121-220000-002"),
@@ -302,7 +302,7 @@ fn diagnostics_of_a_mission() {
     }));
 }
 
-fn status_page(scene: &Scene<'_>, standing: Standing, screen: &Screen) -> String {
+fn status_page(scene: &Scene<'_>, standing: RunState, screen: &Screen) -> String {
     let run = RunDocument::of(&scene.state, &scene.view, standing, None);
     StatusPage::of(&run).render(standing, scene.now, screen)
 }
@@ -312,7 +312,7 @@ fn a_watched_status_erases_what_was_there() {
     let mut scene = Scene::start(eventful());
     play_eventful(&mut scene);
     for (_, screen) in SCREENS {
-        let page = status_page(&scene, Standing::Running, &screen);
+        let page = status_page(&scene, RunState::Running, &screen);
         let frame = status::frame(&page, &screen);
         let clear = if screen.width.is_some() {
             "\u{1b}[H\u{1b}[2J"
@@ -328,6 +328,6 @@ fn hostile_texts_break_neither_table_nor_block() {
     let mut scene = played();
     scene.after(1);
     insta::assert_snapshot!(everywhere(|screen| {
-        status_page(&scene, Standing::Suspended, screen)
+        status_page(&scene, RunState::Suspended, screen)
     }));
 }

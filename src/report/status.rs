@@ -12,7 +12,7 @@ use crate::engine::{DeferralReason, GateStanding, RunPhase, SeatState, State};
 use crate::mission::Part;
 use crate::runtime::Tail;
 
-use super::documents::{GateRow, RunDocument, Standing, TaskRow, Tasks};
+use super::documents::{GateRow, RunDocument, RunState, TaskRow, Tasks};
 use super::rank::Rank;
 use super::stages::stage_name;
 use super::style::{Role, Screen, Sheet};
@@ -61,7 +61,7 @@ pub struct StatusPage {
     run: Option<RunId>,
     mission: String,
     /// Where it stands if nobody writes to it.
-    unattended: Standing,
+    unattended: RunState,
     /// Tasks whose agents outlived the session that started them.
     at_work: Vec<String>,
     /// How many more there are, where only some can be named.
@@ -136,7 +136,7 @@ impl StatusPage {
         Self {
             run: run.run_id.cloned(),
             mission: run.mission.to_owned(),
-            unattended: Standing::of(state, false),
+            unattended: RunState::of(state, false),
             at_work: run
                 .agents_at_work
                 .iter()
@@ -180,17 +180,17 @@ impl StatusPage {
 
     /// Where the run stands, given whether a live process writes to it.
     #[must_use]
-    pub fn standing(&self, has_writer: bool) -> Standing {
+    pub fn run_state(&self, has_writer: bool) -> RunState {
         match has_writer {
-            true => Standing::Running,
+            true => RunState::Running,
             false => self.unattended,
         }
     }
 
     /// The page for a screen, with a line feed at its end.
     #[must_use]
-    pub fn render(&self, standing: Standing, now: Timestamp, screen: &Screen) -> String {
-        let live = standing == Standing::Running;
+    pub fn render(&self, standing: RunState, now: Timestamp, screen: &Screen) -> String {
+        let live = standing == RunState::Running;
         let mut page = Page {
             told: self,
             // Nobody works on a run without a session, so no time passes in it.
@@ -335,7 +335,7 @@ fn note(tasks: Tasks<'_>, row: &TaskRow<'_>) -> Option<String> {
     let person = person.map(|name| format!("accepted by {}", sanitize(name)));
     let reopened = state.task(row.id).reopened.as_deref();
     let reopened = reopened.map(|open| format!("reopened: {}", sanitize(&open.why)));
-    let notes: Vec<String> = standing(state, row)
+    let notes: Vec<String> = reason_of(state, row)
         .into_iter()
         .chain(reopened)
         .chain(person)
@@ -345,7 +345,7 @@ fn note(tasks: Tasks<'_>, row: &TaskRow<'_>) -> Option<String> {
 }
 
 /// What holds a task, what it waits for, how it failed, how far its review is.
-fn standing(state: &State, row: &TaskRow<'_>) -> Option<String> {
+fn reason_of(state: &State, row: &TaskRow<'_>) -> Option<String> {
     if let Some(by) = row.superseded_by {
         return Some(format!("by {}", sanitize(by)));
     }
@@ -410,7 +410,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn head(&mut self, standing: Standing) {
+    fn head(&mut self, standing: RunState) {
         let told = self.told;
         let name = sanitize(&told.mission);
         let run = told.run.as_ref();
@@ -586,11 +586,11 @@ mod tests {
     use super::*;
     use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful};
 
-    fn document<'a>(scene: &'a Scene<'_>, standing: Standing) -> RunDocument<'a> {
+    fn document<'a>(scene: &'a Scene<'_>, standing: RunState) -> RunDocument<'a> {
         RunDocument::of(&scene.state, &scene.view, standing, scene.view.outcome.as_ref())
     }
 
-    fn status(scene: &Scene<'_>, standing: Standing, screen: &Screen) -> String {
+    fn status(scene: &Scene<'_>, standing: RunState, screen: &Screen) -> String {
         StatusPage::of(&document(scene, standing)).render(standing, scene.now, screen)
     }
 
@@ -599,7 +599,7 @@ mod tests {
         let mut scene = Scene::start(eventful());
         play_eventful(&mut scene);
         for (name, screen) in SCREENS {
-            let text = status(&scene, Standing::of(&scene.state, false), &screen);
+            let text = status(&scene, RunState::of(&scene.state, false), &screen);
             assert_fits(text.trim_end_matches('\n'), &screen);
             insta::assert_snapshot!(format!("status_{name}"), text);
         }
@@ -610,7 +610,7 @@ mod tests {
         let mut scene = Scene::start(eventful());
         scene.works(0).scored(0, 0, 4, 4);
         scene.works(2).evaluated(2, 40, "no");
-        let text = status(&scene, Standing::Running, &Screen::default());
+        let text = status(&scene, RunState::Running, &Screen::default());
         insta::assert_snapshot!(text);
     }
 
@@ -620,7 +620,7 @@ mod tests {
         mission.plan.rules.evaluate = false;
         let mut scene = Scene::start(mission);
         scene.works(0);
-        let text = status(&scene, Standing::Ended, &Screen::default());
+        let text = status(&scene, RunState::Ended, &Screen::default());
         insta::assert_snapshot!(text, @r"
         run 20261121-215900-ab12: m, ended
         NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came
@@ -637,7 +637,7 @@ mod tests {
         mission.plan.rules.concurrency = 1;
         let mut scene = Scene::start(mission);
         let note = |scene: &Scene<'_>, id| {
-            let tasks = document(scene, Standing::Running).tasks;
+            let tasks = document(scene, RunState::Running).tasks;
             note(tasks, &tasks.row(TaskId(id))).unwrap_or_default()
         };
         assert_eq!(note(&scene, 1), "waits for a slot (1 at a time)");
@@ -654,7 +654,7 @@ mod tests {
             .max_concurrent = Some(1);
         let scene = Scene::start(mission);
         let waits = "waits for agent worker (maxConcurrent: 1)";
-        let text = status(&scene, Standing::Running, &Screen::default());
+        let text = status(&scene, RunState::Running, &Screen::default());
         assert!(text.contains(waits), "{text}");
     }
 
@@ -662,8 +662,8 @@ mod tests {
     fn a_page_that_was_drawn_up_before_a_crash_says_of_when_it_is_and_what_followed() {
         let mut scene = Scene::start(Mission::new("m").task("a", &[]).task("b", &[]));
         scene.works(0);
-        let mut page = StatusPage::of(&document(&scene, Standing::Crashed));
-        let text = |page: &StatusPage| page.render(Standing::Crashed, scene.now, &Screen::default());
+        let mut page = StatusPage::of(&document(&scene, RunState::Crashed));
+        let text = |page: &StatusPage| page.render(RunState::Crashed, scene.now, &Screen::default());
         let plain = text(&page);
         let mut since = Tail {
             from: Timestamp(1_795_298_340_000),
@@ -709,7 +709,7 @@ mod tests {
         });
         let mut scene = Scene::start(mission);
         scene.works(0).evaluated(0, 90, "");
-        let text = status(&scene, Standing::Running, &Screen::default());
+        let text = status(&scene, RunState::Running, &Screen::default());
         assert!(!text.contains("task 0 ") && text.contains("task 1 "), "{text}");
         assert!(text.contains("\nand 100 more, all in --json\n"), "{text}");
     }

@@ -74,7 +74,7 @@ pub fn ask<E: From<&'static str>>(purpose: Purpose, about: &About<'_, E>) -> Res
             let said = (about.said)(dependency, failed).ok();
             resolve(&task, &subject(dependency), failed, said.as_ref())
         }
-        Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Scrutinise { .. } => {
+        Purpose::Score(_) | Purpose::Grade { .. } | Purpose::Stage { .. } => {
             return Err("a judge is asked with the work before it".into());
         }
     })
@@ -89,7 +89,7 @@ pub fn read(purpose: Purpose, panel: Option<&Panel>, reply: &str, work: &Quoted)
     match purpose {
         Purpose::Score(_) => read_scores(panel, reply, work),
         Purpose::Grade { .. } => rubric::read(reply, work).map(|reply| Answer::Grades(Box::new(reply))),
-        Purpose::Scrutinise { step, .. } => match step.stage().reply() {
+        Purpose::Stage { step, .. } => match step.stage().reply() {
             Some(StageReply::Findings) => {
                 stages::read_findings(reply, work).map(|report| Answer::Findings(Box::new(report)))
             }

@@ -164,7 +164,7 @@ fn an_answer_may_be_plain_words() {
 #[test]
 fn what_also_stands_in_the_work_is_no_word_of_the_judges() {
     let verdict = r#"{"verdict": "pass", "reason": "it is good"}"#;
-    let purpose = Purpose::Scrutinise {
+    let purpose = Purpose::Stage {
         step: StageKey::Own(0),
         round: 1,
     };

@@ -37,7 +37,7 @@ pub struct Scope {
 }
 
 /// What stood in the files, by absolute path.
-pub type Marks = BTreeMap<String, Mark>;
+pub type FileMarks = BTreeMap<String, Mark>;
 
 /// What stood at one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ pub struct Difference {
 ///
 /// # Errors
 /// One sentence for each thing that cannot be told.
-pub fn look(scopes: &[Scope], never: &Path) -> Result<Marks, Vec<String>> {
+pub fn look(scopes: &[Scope], never: &Path) -> Result<FileMarks, Vec<String>> {
     let nothing = Known::default();
     let mut look = Look::new(never, &nothing);
     for scope in scopes {
@@ -107,7 +107,7 @@ pub fn look(scopes: &[Scope], never: &Path) -> Result<Marks, Vec<String>> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
     /// What stood there.
-    pub marks: Marks,
+    pub marks: FileMarks,
     /// When it was looked, in seconds and nanoseconds since 1970. A file that was changed about then may have been changed
     /// once more without showing it.
     taken: (i64, i64),
@@ -119,7 +119,7 @@ pub const SHOWS_AFTER: Duration = Duration::from_millis(20);
 
 impl Known {
     /// What a record says of files: only what they held.
-    pub fn recorded(marks: Marks) -> Self {
+    pub fn recorded(marks: FileMarks) -> Self {
         Self { marks, taken: (0, 0) }
     }
 
@@ -197,8 +197,8 @@ pub fn look_again(
 
 /// What is not as it was, by its path, and in one sentence.
 pub fn changed_paths<'m>(
-    before: &'m Marks,
-    after: &'m Marks,
+    before: &'m FileMarks,
+    after: &'m FileMarks,
     root: &'m Path,
 ) -> impl Iterator<Item = (&'m str, String)> {
     let paths = before
@@ -238,8 +238,8 @@ fn is_executable_now(old: &Mark, new: &Mark) -> Option<bool> {
 
 /// What is as it was and has been touched meanwhile, by its path, and in one sentence.
 pub fn restored_paths<'m>(
-    before: &'m Marks,
-    after: &'m Marks,
+    before: &'m FileMarks,
+    after: &'m FileMarks,
     root: &'m Path,
 ) -> impl Iterator<Item = (&'m str, String)> {
     before.iter().filter_map(move |(path, old)| {
@@ -253,14 +253,14 @@ pub fn restored_paths<'m>(
 }
 
 /// What is not as it was, one sentence a file.
-pub fn changes(before: &Marks, after: &Marks, root: &Path) -> Vec<String> {
+pub fn changes(before: &FileMarks, after: &FileMarks, root: &Path) -> Vec<String> {
     let mut said: Vec<String> = changed_paths(before, after, root).map(|(_, said)| said).collect();
     said.sort();
     said
 }
 
 /// How much of it is not as it was.
-pub fn difference(before: &Marks, after: &Marks) -> Difference {
+pub fn difference(before: &FileMarks, after: &FileMarks) -> Difference {
     let mut difference = Difference::default();
     let one = |count: &mut u32, yes: bool| *count = count.saturating_add(u32::from(yes));
     for (path, old) in before {
@@ -345,7 +345,7 @@ impl Guarded {
 struct Look<'k> {
     known: &'k Known,
     never: PathBuf,
-    marks: Marks,
+    marks: FileMarks,
     unknown: Vec<String>,
     entries: usize,
     read: u64,
@@ -411,14 +411,14 @@ impl<'k> Look<'k> {
         Self {
             known,
             never: fs::canonicalize(never).unwrap_or_else(|_| never.to_owned()),
-            marks: Marks::new(),
+            marks: FileMarks::new(),
             unknown: Vec::new(),
             entries: 0,
             read: 0,
         }
     }
 
-    fn finish(self) -> Result<Marks, Vec<String>> {
+    fn finish(self) -> Result<FileMarks, Vec<String>> {
         if self.unknown.is_empty() {
             Ok(self.marks)
         } else {

@@ -21,7 +21,7 @@ fn workspace() -> tempfile::TempDir {
     folder
 }
 
-fn look_at(root: &Path, patterns: &[&str]) -> Result<Marks, Vec<String>> {
+fn look_at(root: &Path, patterns: &[&str]) -> Result<FileMarks, Vec<String>> {
     let scope = Scope {
         root: root.to_owned(),
         patterns: patterns.iter().map(|pattern| (*pattern).to_owned()).collect(),

@@ -208,7 +208,7 @@ impl Call {
         let asked = match self.purpose {
             Purpose::Score(place) => self.scoring(place)?,
             Purpose::Grade { round } => self.grading(round)?,
-            Purpose::Scrutinise { step, round } => {
+            Purpose::Stage { step, round } => {
                 let pictures = stages::pictures_of(&self.commands.plan, self.id.task, step)?;
                 let unread = self.reprompt();
                 let (prompt, judgement, review) =
@@ -335,7 +335,7 @@ impl Call {
                 .panel()
                 .map(|panel| panel_schema(&panel.dimensions, answers())),
             Purpose::Grade { .. } => self.rubric().map(|by| rubric::schema(by, answers())),
-            Purpose::Scrutinise { step, .. } => Some(review::stages::schema(step, answers())),
+            Purpose::Stage { step, .. } => Some(review::stages::schema(step, answers())),
             _ => None,
         }
     }

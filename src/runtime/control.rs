@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::engine::CommandResult;
 use crate::store::{LONGEST_COMMAND, OperatorKey, Queued, StateFolder};
-use crate::supervisor::{self, Refusal, SocketAddress};
+use crate::supervisor::{self, PeerRefused, SocketAddress};
 
 /// How long a peer may take to say its line. It holds nothing up meanwhile.
 const REQUEST_WITHIN: Duration = Duration::from_secs(2);
@@ -167,8 +167,8 @@ async fn listen(listener: UnixListener, sender: mpsc::Sender<ControlRequest>) {
             Ok(()) if peers.len() < PEERS => {
                 peers.spawn(serve(peer, sender.clone()));
             }
-            Ok(()) | Err(Refusal::Gone) => {}
-            Err(Refusal::Because(why)) => {
+            Ok(()) | Err(PeerRefused::Gone) => {}
+            Err(PeerRefused::Because(why)) => {
                 let patient = sent_away.len() < SENT_AWAY;
                 sent_away.spawn(send_away(peer, why, patient, sender.clone()));
             }
@@ -185,8 +185,8 @@ async fn serve(mut peer: UnixStream, sender: mpsc::Sender<ControlRequest>) {
             queued: request.queued,
             peer,
         }),
-        Err(Refusal::Gone) => return,
-        Err(Refusal::Because(why)) => {
+        Err(PeerRefused::Gone) => return,
+        Err(PeerRefused::Because(why)) => {
             send_answer(peer, &Answer::Error(why.clone()));
             ControlRequest::Refused(why)
         }
@@ -210,22 +210,22 @@ fn pid_of(peer: &UnixStream) -> Option<u32> {
 }
 
 /// Whether the process that connected may give commands.
-fn may_command(peer: &UnixStream) -> Result<(), Refusal> {
-    let credentials = peer.peer_cred().map_err(|_| Refusal::Gone)?;
+fn may_command(peer: &UnixStream) -> Result<(), PeerRefused> {
+    let credentials = peer.peer_cred().map_err(|_| PeerRefused::Gone)?;
     supervisor::may_command(peer, credentials.uid(), pid_of(peer))
 }
 
 /// Whether the process that listens may answer.
-fn may_answer(peer: &UnixStream) -> Result<(), Refusal> {
-    let credentials = peer.peer_cred().map_err(|_| Refusal::Gone)?;
+fn may_answer(peer: &UnixStream) -> Result<(), PeerRefused> {
+    let credentials = peer.peer_cred().map_err(|_| PeerRefused::Gone)?;
     supervisor::may_speak(credentials.uid(), pid_of(peer))
 }
 
-async fn request(peer: &mut UnixStream) -> Result<Request, Refusal> {
-    let no_command = |why: String| Refusal::Because(format!("what was sent is no command: {why}"));
+async fn request(peer: &mut UnixStream) -> Result<Request, PeerRefused> {
+    let no_command = |why: String| PeerRefused::Because(format!("what was sent is no command: {why}"));
     let line = match timeout(REQUEST_WITHIN, read_line(peer)).await {
         Err(_) => return Err(no_command("it did not come in time".to_owned())),
-        Ok(Err(_)) => return Err(Refusal::Gone),
+        Ok(Err(_)) => return Err(PeerRefused::Gone),
         Ok(Ok(line)) => line,
     };
     match line.strip_suffix(b"\n") {
@@ -238,7 +238,7 @@ async fn request(peer: &mut UnixStream) -> Result<Request, Refusal> {
             }
             Ok(request)
         }
-        None if line.is_empty() => Err(Refusal::Gone),
+        None if line.is_empty() => Err(PeerRefused::Gone),
         None if line.len() as u64 > LONGEST_COMMAND => {
             Err(no_command(format!("it is longer than {LONGEST_COMMAND} bytes")))
         }

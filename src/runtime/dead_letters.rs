@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::agents::channel::{Channel, Refusal};
+use crate::agents::channel::{Channel, DeliveryError};
 use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent, RunStarted, State};
@@ -224,7 +224,7 @@ async fn retry(
     };
     let result = match channel {
         Ok(channel) => hand_over(channel, letter.args["notification"].clone(), context).await,
-        Err(why) => Err(Refusal::new(FailureClass::Unknown, why)),
+        Err(why) => Err(DeliveryError::new(FailureClass::Unknown, why)),
     };
     let id = letter.id.clone();
     let ended = off_the_loop(queue, move |queue| {

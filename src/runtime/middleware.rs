@@ -1,5 +1,5 @@
 //! What is done around a turn from outside (semantics, section 17), in the order of the task's chain. Entries that are not
-//! named here hold by themselves, in the rooms of their own.
+//! named here hold by themselves, in modules of their own.
 
 use crate::domain::{BrokenAssumption, TaskId};
 use crate::engine::Exit;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::agents::channel::{self, Channel, Refusal, Way};
+use crate::agents::channel::{self, Channel, DeliveryError, Way};
 use crate::agents::command::{Placeholders, Program, environment};
 use crate::agents::failure::classify_stderr;
 use crate::agents::secrets::Secrets;
@@ -125,7 +125,7 @@ pub(super) async fn hand_over(
     channel: Arc<Channel>,
     document: Value,
     context: DeliveryContext,
-) -> Result<(), Refusal> {
+) -> Result<(), DeliveryError> {
     let secrets = context.secrets.clone();
     let taken = match &channel.way {
         Way::Http(hook) => channel.post(hook, &document).await,
@@ -135,11 +135,11 @@ pub(super) async fn hand_over(
                 tokio::task::spawn_blocking(move || channel::append(&path, &context.state_folder, &document));
             written
                 .await
-                .unwrap_or_else(|error| Err(Refusal::new(FailureClass::Unknown, error.to_string())))
+                .unwrap_or_else(|error| Err(DeliveryError::new(FailureClass::Unknown, error.to_string())))
         }
         Way::Command(program) => run_command(&channel, program, &document, &context).await,
     };
-    taken.map_err(|refusal| Refusal {
+    taken.map_err(|refusal| DeliveryError {
         message: secrets.redact(&refusal.message),
         ..refusal
     })
@@ -173,8 +173,8 @@ async fn run_command(
     program: &Program,
     document: &Value,
     context: &DeliveryContext,
-) -> Result<(), Refusal> {
-    let refused = |what: String| Refusal::new(FailureClass::Unknown, what);
+) -> Result<(), DeliveryError> {
+    let refused = |what: String| DeliveryError::new(FailureClass::Unknown, what);
     let cannot = |error: std::io::Error| refused(format!("cannot write the notification: {error}"));
     let state = no_links::Folder::open(&context.state_folder).map_err(cannot)?;
     let files = tempfile::Builder::new()
@@ -212,7 +212,7 @@ async fn run_command(
     let end = context.commands.run(Owner::Nobody, job).await;
     match refusal(&end) {
         None => Ok(()),
-        Some((class, why)) => Err(Refusal::new(class, channel.presentable(&why))),
+        Some((class, why)) => Err(DeliveryError::new(class, channel.presentable(&why))),
     }
 }
 

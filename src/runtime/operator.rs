@@ -172,7 +172,7 @@ pub(super) fn files_of(state: &State, command: &Command) -> Option<Fact> {
     };
     let waiting = state.tasks.get(task.index())?.hold()?;
     let is_asked = waiting.reason == WaitingReason::Refer && state.plan.task(*task).names_files();
-    let counts = is_asked && engine::meets(state, command) == CommandResult::Applied;
+    let counts = is_asked && engine::evaluate_command(state, command) == CommandResult::Applied;
     counts.then(|| Fact::FilesSeen {
         task: *task,
         attempt: state.task(*task).attempt.number,
@@ -190,7 +190,7 @@ fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Fact
         _ => None,
     });
     for command in commands {
-        if engine::meets(state, command) != CommandResult::Applied {
+        if engine::evaluate_command(state, command) != CommandResult::Applied {
             continue;
         }
         let ended = match command {

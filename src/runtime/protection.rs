@@ -14,7 +14,7 @@ use crate::executor::workspace::workspace;
 use crate::judging::protected::{judging_paths, own_targets};
 use crate::mission::{Plan, RunOptions};
 use crate::review::snapshot::{
-    Guarded, Known, Mark, Marks, Scope, Stamp, changed_paths, look_again, restored_paths,
+    FileMarks, Guarded, Known, Mark, Scope, Stamp, changed_paths, look_again, restored_paths,
 };
 
 /// The group of what is protected by default.
@@ -71,7 +71,7 @@ struct Group {
 #[derive(Debug)]
 struct Held {
     /// As they must be; or why that cannot be told.
-    baseline: Result<Marks, Vec<String>>,
+    baseline: Result<FileMarks, Vec<String>>,
     /// As they were last seen.
     latest: Arc<Known>,
 }
@@ -202,7 +202,7 @@ impl Protection {
         });
     }
 
-    fn baseline_marks(&self) -> Marks {
+    fn baseline_marks(&self) -> FileMarks {
         let held = self.groups[BY_DEFAULT].held();
         held.baseline.as_ref().cloned().unwrap_or_default()
     }
@@ -367,15 +367,15 @@ impl Group {
 }
 
 /// Takes what is there for what must be there.
-fn adopt(baseline: &mut Marks, now: &Marks, path: &str) {
+fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {
     match now.get(path) {
         Some(mark) => drop(baseline.insert(path.to_owned(), mark.clone())),
         None => drop(baseline.remove(path)),
     }
 }
 
-fn differs(baseline: &Marks, now: &Marks, path: &str) -> bool {
-    let one = |marks: &Marks| -> Marks {
+fn differs(baseline: &FileMarks, now: &FileMarks, path: &str) -> bool {
+    let one = |marks: &FileMarks| -> FileMarks {
         marks
             .get_key_value(path)
             .map(|(p, m)| (p.clone(), m.clone()))

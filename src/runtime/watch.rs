@@ -20,7 +20,7 @@ use crate::judging::evidence_rules::{Watched, watched};
 use crate::judging::hollow::hollow;
 use crate::judging::protected::own_targets;
 use crate::mission::Plan;
-use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
+use crate::review::snapshot::{FileMarks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::effects::Executor;
@@ -49,10 +49,10 @@ pub(super) struct Before {
 struct Record {
     /// Those that are protected.
     #[serde(default)]
-    protected: Marks,
+    protected: FileMarks,
     /// Those that its rules ask about; `None` where that could not be told.
     #[serde(default)]
-    watched: Option<Marks>,
+    watched: Option<FileMarks>,
 }
 
 impl Executor {
@@ -249,9 +249,9 @@ fn cut(changes: &mut Vec<String>) {
     }
 }
 
-fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<Marks> {
+fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<FileMarks> {
     let patterns = match watched(plan, task) {
-        Watched::Nothing => return Some(Marks::new()),
+        Watched::Nothing => return Some(FileMarks::new()),
         Watched::Files(paths) => paths.into_iter().map(str::to_owned).collect(),
         Watched::Workspace => vec!["**".to_owned()],
     };

@@ -295,7 +295,7 @@ pub(super) fn quoted(state: &State, task: TaskId) -> Vec<(TurnId, OutputRefs)> {
     let dependencies = state.plan.dependencies.of(task.index()).iter();
     let shown = dependencies.take(UPSTREAM_QUOTED);
     let tasks = shown.filter(|dependency| state.plan.route(**dependency).is_none());
-    let stand = tasks.map(|dependency| state.standing(*dependency));
+    let stand = tasks.map(|dependency| state.effective_task(*dependency));
     let taken = stand.filter(|id| !state.task(*id).not_taken);
     taken
         .map(|id| (state.current_turn(id), state.task(id).output.clone()))
@@ -320,7 +320,7 @@ fn upstream(
             continue;
         }
         // The work of its fixup is what there is to build on.
-        let dependency = state.standing(*dependency);
+        let dependency = state.effective_task(*dependency);
         let done = state.task(dependency);
         let _ = write!(prompt, "\n### {}\n", state.plan.task(dependency).title);
         if done.flag() == Some(QualityFlag::BelowThreshold) {

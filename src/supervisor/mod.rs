@@ -91,4 +91,4 @@ pub use platform::{alive, end, end_group, end_some, open_output, something_left_
 pub use posix::{exit_now, is_ignored, survive_file_size_limit};
 pub use protocol::{Command, Event, Exit, Spawn, TURN_KEY_VARIABLE, Told};
 pub use resolve::resolve;
-pub use socket::{Refusal, SocketAddress, is_at_terminal, may_command, may_speak};
+pub use socket::{PeerRefused, SocketAddress, is_at_terminal, may_command, may_speak};

@@ -1,6 +1,6 @@
 //! The raw system calls that neither the standard library nor `rustix` offers: `fork` with the C library's own
 //! book-keeping, signal handlers, and waiting for children without reaping them or with their resource usage.
-//! That is why `libc` is a dependency, and why the room's `unsafe` is all here but for the one call of [`fork`] and the start
+//! That is why `libc` is a dependency, and why the module's `unsafe` is all here but for the one call of [`fork`] and the start
 //! of children.
 
 use std::fs::File;

@@ -83,7 +83,7 @@ impl SocketAddress {
 
 /// Why a peer is sent away.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PeerRefused {
     /// It has gone by itself.
     Gone,
     /// It is told why.
@@ -94,9 +94,9 @@ pub enum Refusal {
 /// user's own, and nothing that was started by an agent of a run.
 ///
 /// # Errors
-/// [`Refusal`]
-pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), Refusal> {
-    let because = |why: String| Err(Refusal::Because(why));
+/// [`PeerRefused`]
+pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), PeerRefused> {
+    let because = |why: String| Err(PeerRefused::Because(why));
     if uid != rustix::process::geteuid().as_raw() {
         return because(format!("user {uid} is not the user of the run"));
     }
@@ -109,7 +109,7 @@ pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), Refusal> {
             "process {pid} belongs to an agent of a run; a person must give commands"
         )),
         // It was in a hurry, or lives where it cannot be seen: nothing is known of it, so nothing is taken from it.
-        Err(_) if pid != 0 => Err(Refusal::Gone),
+        Err(_) if pid != 0 => Err(PeerRefused::Gone),
         Err(_) => because("the process that asks cannot be seen from here".to_owned()),
     }
 }
@@ -118,8 +118,8 @@ pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), Refusal> {
 /// commands: as [`may_speak`], and it must live in the namespaces of this process, where its forebears can be seen.
 ///
 /// # Errors
-/// [`Refusal`]
-pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(), Refusal> {
+/// [`PeerRefused`]
+pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(), PeerRefused> {
     // From here on it is the same process, or none: its number cannot become another's without our seeing it end.
     let held = posix::peer_descriptor(socket.as_fd());
     may_speak(uid, pid)?;
@@ -129,16 +129,16 @@ pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(),
         Ok(true) => {}
         Ok(false) => {
             let why = "the process that asks lives in namespaces of its own; a person must give commands";
-            return Err(Refusal::Because(why.to_owned()));
+            return Err(PeerRefused::Because(why.to_owned()));
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             let why = "the process that asks has hidden where it lives; a person must give commands";
-            return Err(Refusal::Because(why.to_owned()));
+            return Err(PeerRefused::Because(why.to_owned()));
         }
-        Err(_) => return Err(Refusal::Gone),
+        Err(_) => return Err(PeerRefused::Gone),
     }
     match held {
-        Some(held) if belonging::has_ended(&held) => Err(Refusal::Gone),
+        Some(held) if belonging::has_ended(&held) => Err(PeerRefused::Gone),
         _ => Ok(()),
     }
 }

@@ -29,7 +29,7 @@ use crate::mission::model::Adapter;
 use crate::mission::{Plan, Source, compile};
 use crate::runtime::{AskedAs, EnvironmentProblem, Judges, Piece, ReviewerReply};
 
-use super::kept::{Kept, judges, replies_mut, reply_of, take_over, unusable};
+use super::recorded_replies::{Kept, judges, replies_mut, reply_of, take_over, unusable};
 use super::{Calibrate, bad_row, panels_of};
 
 /// The author of rows. No agent of a mission can be called so.

@@ -2,11 +2,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `kept` | replies of live reviewers that are kept in a file of labelled rows |
+//! | `recorded_replies` | replies of live reviewers that are kept in a file of labelled rows |
 //! | `live` | live reviewers, asked about every row that has no reply of theirs yet |
 
-mod kept;
 mod live;
+mod recorded_replies;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};

@@ -10,7 +10,7 @@ use crate::store::{Holder, Lock, StateFolder, read_regular};
 
 use super::super::screen::Screen;
 use crate::report::doctor::{Check, Verdict};
-use crate::report::documents::Standing;
+use crate::report::documents::RunState;
 use crate::runtime::recover;
 
 const MIB: u64 = 1024 * 1024;
@@ -119,7 +119,7 @@ fn has_crashed(folder: &StateFolder, holder: &Holder) -> bool {
     let Some(run) = holder.run.as_ref().map(|id| folder.run(id)) else {
         return false;
     };
-    recover(&run, |_, _| {}).is_ok_and(|recovered| Standing::of(&recovered.state, false) == Standing::Crashed)
+    recover(&run, |_, _| {}).is_ok_and(|recovered| RunState::of(&recovered.state, false) == RunState::Crashed)
 }
 
 fn describe(holder: &Holder) -> String {

@@ -12,7 +12,7 @@ use crate::engine::event::{Event, TaskEvent};
 use crate::engine::payload::{Deferral, DeferralReason};
 use crate::engine::state::{RunPhase, State};
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{pipeline, request};
 
 /// What whoever watches is told of work that must wait.
@@ -82,7 +82,7 @@ pub fn admits(state: &State, id: TaskId, work: Work) -> bool {
 }
 
 /// Goes on with work in review behind a stage: at once where that needs no slot or the task is admitted, else once it is.
-pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: StageKey, now: Timestamp) {
+pub(super) fn go_on_behind(draft: &mut Transaction<'_>, stage: StageKey, now: Timestamp) {
     let mut ahead = draft.clone();
     pipeline::go_on_behind(&mut ahead, stage);
     if ahead.task.holds_slot() && !admits(draft.state, draft.id, Work::Begun) {
@@ -94,7 +94,7 @@ pub(super) fn go_on_behind(draft: &mut Draft<'_>, stage: StageKey, now: Timestam
 
 /// The task waits for a slot; `behind` is where its judging goes on, where that is not with whoever is asked already.
 /// Without a `message` nobody is told: it may well go on at once.
-pub(super) fn queue(draft: &mut Draft<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
+pub(super) fn queue(draft: &mut Transaction<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::Deferred(Box::new(Deferral {
@@ -108,7 +108,7 @@ pub(super) fn queue(draft: &mut Draft<'_>, behind: Option<StageKey>, message: &s
 }
 
 /// What the task waited for has come: it goes on, if it has begun. One that has not is ready.
-pub(super) fn release(draft: &mut Draft<'_>) {
+pub(super) fn release(draft: &mut Transaction<'_>) {
     let behind = draft.task.deferral.as_deref().and_then(|deferral| deferral.stage);
     draft.emit(Event::Task(draft.id, TaskEvent::Released));
     match behind {

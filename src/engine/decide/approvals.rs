@@ -7,15 +7,15 @@
 use crate::domain::{Answer, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::job::{ApproverSaid, Job};
-use crate::engine::ledger::Room;
+use crate::engine::ledger::CallAdmission;
 use crate::engine::payload::VoidedStage;
 use crate::engine::state::{Hold, REJECTED, State, TaskState};
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::admission::Work;
 use super::conclude;
-use super::draft::Draft;
 use super::holds::{self, Word};
+use super::transaction::Transaction;
 use super::{admission, budget, request, routes, side_effects, turns};
 
 /// How long approvers that left it open are left alone.
@@ -25,7 +25,7 @@ const ASK_AGAIN: Millis = Millis::from_secs(30);
 pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
     let due = state.approvals_due.iter();
     due.flat_map(|id| {
-        let mut draft = Draft::new(state, *id);
+        let mut draft = Transaction::new(state, *id);
         go_on(&mut draft, now);
         draft.into_events()
     })
@@ -33,7 +33,7 @@ pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
 }
 
 /// Asks for the next approval that the task needs; where there is none it starts.
-pub(super) fn go_on(draft: &mut Draft<'_>, now: Timestamp) {
+pub(super) fn go_on(draft: &mut Transaction<'_>, now: Timestamp) {
     match draft.task.next_approval(draft.task_plan()) {
         Some(next) => ask(draft, next, now),
         None if side_effects::is_held(draft) => {
@@ -52,7 +52,7 @@ fn again_because(task: &TaskState) -> String {
     }
 }
 
-fn ask(draft: &mut Draft<'_>, approval: &ApprovalPlan, now: Timestamp) {
+fn ask(draft: &mut Transaction<'_>, approval: &ApprovalPlan, now: Timestamp) {
     let hold = Hold {
         gate: approval.gate.clone(),
         expires: approval.timeout.map(|timeout| now.plus(timeout)),
@@ -85,7 +85,7 @@ fn message(plan: &Plan, approval: &ApprovalPlan) -> String {
 }
 
 /// Asks the first approver from this position on that is no person.
-fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
+fn ask_next(draft: &mut Transaction<'_>, approval: &ApprovalPlan, from: u32) {
     let Some(approver) = next_asked(approval, from) else {
         return;
     };
@@ -111,22 +111,28 @@ fn waiting_for<'p>(plan: &'p TaskPlan, waiting: &Hold) -> Option<&'p ApprovalPla
 }
 
 /// A draft of the task, if it waits for this approval.
-fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Draft<'s>, &'s ApprovalPlan)> {
+fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Transaction<'s>, &'s ApprovalPlan)> {
     let found = state.tasks.get(task.index())?;
     let waiting = found.hold().filter(|waiting| waiting.number == number)?;
     let approval = waiting_for(state.plan.task(task), waiting)?;
-    Some((Draft::new(state, task), approval))
+    Some((Transaction::new(state, task), approval))
 }
 
 /// An approver that is no person came back.
-pub(super) fn said(draft: &mut Draft<'_>, number: u32, approver: u32, said: &ApproverSaid, now: Timestamp) {
+pub(super) fn said(
+    draft: &mut Transaction<'_>,
+    number: u32,
+    approver: u32,
+    said: &ApproverSaid,
+    now: Timestamp,
+) {
     if let Some(approval) = waited_for(draft, number) {
         take(draft, approval, approver, said, now);
     }
 }
 
 /// The approval of this number, if the task waits for it.
-fn waited_for<'p>(draft: &Draft<'p>, number: u32) -> Option<&'p ApprovalPlan> {
+fn waited_for<'p>(draft: &Transaction<'p>, number: u32) -> Option<&'p ApprovalPlan> {
     let waiting = draft.task.hold();
     let waiting = waiting.filter(|waiting| waiting.number == number)?;
     waiting_for(draft.task_plan(), waiting)
@@ -160,7 +166,7 @@ pub(super) fn voided(
 
 /// An agent that was asked came back; `Err` says why it says nothing.
 pub(super) fn answered(
-    draft: &mut Draft<'_>,
+    draft: &mut Transaction<'_>,
     number: u32,
     approver: u32,
     answer: Result<&Answer, &str>,
@@ -180,7 +186,13 @@ pub(super) fn answered(
     take(draft, approval, approver, &said, now);
 }
 
-fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &ApproverSaid, now: Timestamp) {
+fn take(
+    draft: &mut Transaction<'_>,
+    approval: &ApprovalPlan,
+    approver: u32,
+    said: &ApproverSaid,
+    now: Timestamp,
+) {
     let asking = draft.task.hold().and_then(|waiting| waiting.asking);
     let Some(asked) = approval.approvers.get(approver as usize) else {
         return;
@@ -221,8 +233,8 @@ pub(super) fn ask_again(state: &State, task: TaskId) -> Vec<Event> {
 }
 
 /// Everything was agreed to: the task starts, or waits for a slot as any other does.
-fn start(draft: &mut Draft<'_>) {
-    let has_budget = || budget::room(draft.state, draft.task_plan().agent) == Room::Fits;
+fn start(draft: &mut Transaction<'_>) {
+    let has_budget = || budget::room(draft.state, draft.task_plan().agent) == CallAdmission::Admitted;
     if !admission::admits(draft.state, draft.id, Work::New) || !has_budget() {
         return draft.enter_because(Status::Pending, "approved");
     }
@@ -236,7 +248,7 @@ fn start(draft: &mut Draft<'_>) {
 }
 
 /// How long the approval that the task was asked about last may take.
-pub(super) fn patience(draft: &Draft<'_>) -> Option<Millis> {
+pub(super) fn patience(draft: &Transaction<'_>) -> Option<Millis> {
     let hold = draft.state.task(draft.id).hold()?;
     waiting_for(draft.task_plan(), hold)?.timeout
 }

@@ -17,7 +17,7 @@ use crate::mission::independence::{Dependence, ModelIdentity};
 
 use super::approvals;
 use super::deferral;
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{dependencies, pipeline, questions, request};
 
 /// The agent replied.
@@ -50,7 +50,7 @@ pub(super) fn replied(
 }
 
 /// What keeps a reviewer's word from counting, by the models that the providers say they used (section 8).
-fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
+fn dependence(draft: &Transaction<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
     let plan = draft.plan();
     let rule = independence(plan, draft.id);
     let reviewer = ModelIdentity::of(plan.agent(reviewer), returned);
@@ -61,7 +61,7 @@ fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> O
         return depends_on(plan.task(draft.id).agent, draft.task.output.model.as_deref());
     }
     // A verification judges the work of others.
-    let mut judged = plan.judged(draft.id).map(|id| draft.state.standing(id));
+    let mut judged = plan.judged(draft.id).map(|id| draft.state.effective_task(id));
     judged.find_map(|id| {
         let model = draft.state.task(id).output.model.as_deref();
         depends_on(plan.task(id).agent, model)
@@ -142,7 +142,7 @@ pub(super) fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec
 }
 
 /// Who is asked instead of an agent that cannot be reached.
-fn fallback(draft: &Draft<'_>, open: &Ask) -> Option<AgentId> {
+fn fallback(draft: &Transaction<'_>, open: &Ask) -> Option<AgentId> {
     if !policy(WorkKind::Ask(open.purpose)).fallback {
         return None;
     }
@@ -153,7 +153,7 @@ fn fallback(draft: &Draft<'_>, open: &Ask) -> Option<AgentId> {
 
 /// What the agent's word leads to; `Err` says in words why there is none, and that there will be none.
 fn conclude(
-    draft: &mut Draft<'_>,
+    draft: &mut Transaction<'_>,
     open: &Ask,
     answer: Result<&Answer, &str>,
     reply: Option<&ReplyRef>,
@@ -164,15 +164,14 @@ fn conclude(
         Purpose::Answer => questions::answered(draft, open.agent, answer, now),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, answer),
         Purpose::Approve { number, approver } => approvals::answered(draft, number, approver, answer, now),
-        Purpose::Score(_)
-        | Purpose::Decompose { .. }
-        | Purpose::Grade { .. }
-        | Purpose::Scrutinise { .. } => pipeline::answered(draft, open, answer, reply, now),
+        Purpose::Score(_) | Purpose::Decompose { .. } | Purpose::Grade { .. } | Purpose::Stage { .. } => {
+            pipeline::answered(draft, open, answer, reply, now)
+        }
     }
 }
 
 /// The ask that a reply or failure belongs to.
-fn asked(state: &State, id: AskId) -> Option<(Draft<'_>, Ask)> {
+fn asked(state: &State, id: AskId) -> Option<(Transaction<'_>, Ask)> {
     let open = state.task(id.task).open_ask(WorkId::ask(id))?;
-    Some((Draft::new(state, id.task), open.clone()))
+    Some((Transaction::new(state, id.task), open.clone()))
 }

@@ -14,12 +14,12 @@ use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
 use crate::mission::named_files::place;
 
-use super::draft::Draft;
 use super::ending::{finish, is_over};
 use super::redo;
+use super::transaction::Transaction;
 
 /// Files as they are recorded by acceptance.
-pub(super) fn record(draft: &mut Draft<'_>) {
+pub(super) fn record(draft: &mut Transaction<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
@@ -230,7 +230,7 @@ impl<'s> Reopening<'s> {
         let reason = first_lines.join("; ");
         let given_up = given_up(state, id);
         let is_again = given_up.is_none();
-        let mut draft = Draft::new(state, id);
+        let mut draft = Transaction::new(state, id);
         draft.emit(said(state, id, Verdict::Fail, Some(cause), Severity::High, found));
         let over = verifications_over(state, id).filter(|node| is_again && self.nodes.contains(node));
         // One over several of them judges once.
@@ -259,7 +259,7 @@ impl<'s> Reopening<'s> {
         }
         let why = format!("'{}', which it judged, is done again", state.plan.task(id).title);
         for node in nodes {
-            let mut over = Draft::new(state, node);
+            let mut over = Transaction::new(state, node);
             redo::begin_again(&mut over, AttemptKind::Fix, &why);
             draft.also(over.into_events());
         }
@@ -299,7 +299,7 @@ impl<'s> Reopening<'s> {
         let (mut open, mut known) = (vec![id], BTreeSet::from([id]));
         while let Some(id) = open.pop() {
             let needed = plan.dependencies.of(id.index()).iter();
-            let needed = needed.flat_map(|on| [*on, state.standing(*on)]);
+            let needed = needed.flat_map(|on| [*on, state.effective_task(*on)]);
             let gates = plan.gates_before.of(id.index()).iter();
             let gates = gates.flat_map(|gate| &plan.gate(*gate).after);
             let holds = plan.holds_before.of(id.index()).iter();

@@ -8,7 +8,7 @@ use crate::engine::apply;
 use crate::engine::event::Ceiling;
 use crate::engine::event::{AskEvent, BudgetEvent, Event, RunEvent, TurnEvent};
 use crate::engine::fact::Fact;
-use crate::engine::ledger::{Room, decided, used_nothing};
+use crate::engine::ledger::{CallAdmission, decided, used_nothing};
 use crate::engine::payload::{ToolLedgerRef, Usage};
 use crate::engine::state::State;
 use crate::engine::work::id::{TaskWork, WorkId};
@@ -44,13 +44,13 @@ pub(super) fn follow_up(
         let mut held = Vec::new();
         if let Some((call, agent)) = call {
             match room {
-                Some(Room::Exhausted(ceiling)) => {
+                Some(CallAdmission::Exhausted(ceiling)) => {
                     let is_new = ledger.limit().is_none();
                     held.extend(is_new.then_some(Event::Budget(BudgetEvent::Exhausted { ceiling })));
                     held.push(Event::Budget(BudgetEvent::Held { call, agent }));
                 }
-                Some(Room::Wait) => held.push(Event::Budget(BudgetEvent::Held { call, agent })),
-                Some(Room::Fits) | None => {}
+                Some(CallAdmission::Wait) => held.push(Event::Budget(BudgetEvent::Held { call, agent })),
+                Some(CallAdmission::Admitted) | None => {}
             }
         }
         for event in admitted.last().into_iter().chain(&held) {
@@ -95,9 +95,9 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
     }
     for (call, agent) in waiting {
         match room(&after, agent) {
-            Room::Fits => apply(&mut after, &Event::Budget(BudgetEvent::Released { call })),
-            Room::Wait => events.push(Event::Budget(BudgetEvent::Held { call, agent })),
-            Room::Exhausted(ceiling) => {
+            CallAdmission::Admitted => apply(&mut after, &Event::Budget(BudgetEvent::Released { call })),
+            CallAdmission::Wait => events.push(Event::Budget(BudgetEvent::Held { call, agent })),
+            CallAdmission::Exhausted(ceiling) => {
                 if after.ledger.limit().is_none() {
                     let reached = Event::Budget(BudgetEvent::Exhausted { ceiling });
                     apply(&mut after, &reached);
@@ -111,7 +111,7 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
 }
 
 /// Whether a call of an agent has room now.
-pub(super) fn room(state: &State, agent: AgentId) -> Room {
+pub(super) fn room(state: &State, agent: AgentId) -> CallAdmission {
     state.ledger.room(&state.plan, agent)
 }
 
@@ -123,11 +123,11 @@ pub(super) fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
         agent,
     });
     match room(state, agent) {
-        Room::Fits => None,
-        Room::Wait => Some(vec![held]),
+        CallAdmission::Admitted => None,
+        CallAdmission::Wait => Some(vec![held]),
         // The next session writes its prompt anew.
-        Room::Exhausted(_) if state.ledger.limit().is_some() => Some(Vec::new()),
-        Room::Exhausted(ceiling) => Some(vec![Event::Budget(BudgetEvent::Exhausted { ceiling })]),
+        CallAdmission::Exhausted(_) if state.ledger.limit().is_some() => Some(Vec::new()),
+        CallAdmission::Exhausted(ceiling) => Some(vec![Event::Budget(BudgetEvent::Exhausted { ceiling })]),
     }
 }
 
@@ -137,10 +137,10 @@ pub(super) fn release(state: &State) -> Vec<Event> {
         return Vec::new();
     };
     match room(state, agent) {
-        Room::Fits => vec![Event::Budget(BudgetEvent::Released { call })],
-        Room::Wait => Vec::new(),
-        Room::Exhausted(_) if state.ledger.limit().is_some() => Vec::new(),
-        Room::Exhausted(ceiling) => vec![Event::Budget(BudgetEvent::Exhausted { ceiling })],
+        CallAdmission::Admitted => vec![Event::Budget(BudgetEvent::Released { call })],
+        CallAdmission::Wait => Vec::new(),
+        CallAdmission::Exhausted(_) if state.ledger.limit().is_some() => Vec::new(),
+        CallAdmission::Exhausted(ceiling) => vec![Event::Budget(BudgetEvent::Exhausted { ceiling })],
     }
 }
 

@@ -90,7 +90,7 @@ fn is_changed(state: &State, new: &Plan, id: TaskId) -> bool {
         return true;
     }
     // How often and how long it may try makes good work neither better nor worse, but may save what was not good.
-    !is_good(state.task(state.standing(id)))
+    !is_good(state.task(state.effective_task(id)))
         && state.task(id).status().is_terminal()
         && allowance(old, id) != allowance(new, id)
 }

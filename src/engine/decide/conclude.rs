@@ -17,15 +17,15 @@ use crate::mission::{Judge, TaskPlan};
 use super::audit;
 use super::deferral;
 use super::delegation;
-use super::draft::Draft;
 use super::fixups;
 use super::holds;
 use super::routes;
 use super::side_effects;
+use super::transaction::Transaction;
 
 /// The acceptance step. `mark` is what it leaves to be known beside what verdicts have left. A verification has done what
 /// it is for: what its verdict means is what follows from it, by `edge`.
-pub(super) fn accept(draft: &mut Draft<'_>, edge: Edge, mark: Option<Mark>) {
+pub(super) fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>) {
     if routes::turns(draft, edge) {
         return;
     }
@@ -40,7 +40,7 @@ pub(super) fn accept(draft: &mut Draft<'_>, edge: Edge, mark: Option<Mark>) {
 }
 
 /// Records a stage's verdict; whether it was reached only by the relief of a foundation is said here.
-pub(super) fn record(draft: &mut Draft<'_>, mut report: StageReport) {
+pub(super) fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
     let (work, verdict) = (draft.task_plan(), report.verdict);
     let full = match (report.stage, work.panel()) {
         (Stage::Verification, _) => work.verification().map(|verification| verification.bar),
@@ -55,7 +55,7 @@ pub(super) fn record(draft: &mut Draft<'_>, mut report: StageReport) {
 }
 
 /// The agent itself failed: never judged, never fixed, perhaps retried, after a pause where its provider failed.
-pub(super) fn agent_failed(draft: &mut Draft<'_>, class: FailureClass, end: &TurnEnd, now: Timestamp) {
+pub(super) fn agent_failed(draft: &mut Transaction<'_>, class: FailureClass, end: &TurnEnd, now: Timestamp) {
     let message = end.exit.message.clone().unwrap_or_default();
     if draft.task.reopened.is_some() {
         return draft.fail(class.mode(), message);
@@ -77,7 +77,7 @@ pub(super) fn agent_failed(draft: &mut Draft<'_>, class: FailureClass, end: &Tur
 }
 
 /// Why another attempt would end as this one did.
-fn in_vain(draft: &Draft<'_>, class: FailureClass, code: Option<i32>) -> Option<&'static str> {
+fn in_vain(draft: &Transaction<'_>, class: FailureClass, code: Option<i32>) -> Option<&'static str> {
     let streak = draft.task.course.streak;
     let is_line = || {
         let agent = draft.plan().agent(draft.task_plan().agent);
@@ -104,7 +104,7 @@ fn in_vain(draft: &Draft<'_>, class: FailureClass, code: Option<i32>) -> Option<
 const MOST_INSTANT: u32 = 2;
 
 /// The last verdict was `fail`: rework within the limits, else what the policy says.
-pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
+pub(super) fn not_good_enough(draft: &mut Transaction<'_>) {
     if let Some(route) = draft.plan().route(draft.id) {
         return routes::failed(draft, route);
     }
@@ -126,11 +126,11 @@ pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
 }
 
 /// The signature of the attempt before, as it was before this decision.
-fn previous_signature(draft: &Draft<'_>) -> Option<u64> {
+fn previous_signature(draft: &Transaction<'_>) -> Option<u64> {
     draft.state.task(draft.id).course.signature
 }
 
-fn next_attempt(draft: &Draft<'_>, agent_failed: bool) -> Option<AttemptKind> {
+fn next_attempt(draft: &Transaction<'_>, agent_failed: bool) -> Option<AttemptKind> {
     let evaluated = draft.plan().judge(draft.id).is_some_and(Judge::is_evaluation);
     allowed_attempt(draft.task_plan(), &draft.task, agent_failed, evaluated)
 }
@@ -161,7 +161,7 @@ pub fn allowed_attempt(
 }
 
 /// Sends the work back, after a pause where its provider failed. Dependents stay held: the task is not terminal.
-fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<(&TurnEnd, Timestamp)>) {
+fn rework(draft: &mut Transaction<'_>, kind: AttemptKind, failed: Option<(&TurnEnd, Timestamp)>) {
     let attempt = draft.task.attempt.number + 1;
     let planned = Event::Task(draft.id, TaskEvent::AttemptPlanned { attempt, kind });
     // A task that a person sent back gave up its slot while it waited.
@@ -182,7 +182,7 @@ fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<(&TurnEnd, Ti
 }
 
 /// All attempts are used up (section 3, last column).
-fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
+fn exhausted(draft: &mut Transaction<'_>, no_progress: bool) {
     let last = draft.task.feedback.last();
     let (stage, cause, points) = last.map_or((Stage::Outcome, None, None), |f| (f.stage, f.cause, f.points));
     // What an evaluation scores too low may be good enough. What a stage of its own keeps out is not.
@@ -253,7 +253,7 @@ pub(super) const BY_TASK: &str =
 pub(super) const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
 
 /// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.
-pub(super) fn protected(draft: &mut Draft<'_>, changes: &[String], hint: &str) {
+pub(super) fn protected(draft: &mut Transaction<'_>, changes: &[String], hint: &str) {
     let list = changes.join(", ");
     let key = StageKey::Of(Stage::Outcome);
     let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Protected));
@@ -264,7 +264,7 @@ pub(super) fn protected(draft: &mut Draft<'_>, changes: &[String], hint: &str) {
 }
 
 /// What the last verdict said against the work, in a few words.
-fn why_not_good(draft: &Draft<'_>) -> String {
+fn why_not_good(draft: &Transaction<'_>) -> String {
     let last = draft.task.feedback.last();
     match last.and_then(|last| last.name.as_deref()) {
         Some(name) => format!("stage '{name}' rejected the work"),
@@ -275,7 +275,7 @@ fn why_not_good(draft: &Draft<'_>) -> String {
     }
 }
 
-fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, mark: Mark) {
+fn force_accept(draft: &mut Transaction<'_>, points: Option<Points>, message: String, mark: Mark) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::ForceAccepted { points, message },
@@ -284,7 +284,7 @@ fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, 
 }
 
 /// How many of the declared target files the runtime saw with content in them, and how many are declared.
-fn produced(draft: &Draft<'_>) -> (usize, usize) {
+fn produced(draft: &Transaction<'_>) -> (usize, usize) {
     let files = draft.task.judging();
     let files = files.map_or(&[][..], |judging| &judging.files);
     let targets = &draft.task_plan().target_files;
@@ -297,7 +297,7 @@ fn produced(draft: &Draft<'_>) -> (usize, usize) {
 }
 
 /// Parks the task until a person answers instead of a stage. The verdict that refers it stands already.
-pub(super) fn ask_person(draft: &mut Draft<'_>, at: StageKey, cause: Cause, message: &str) {
+pub(super) fn ask_person(draft: &mut Transaction<'_>, at: StageKey, cause: Cause, message: &str) {
     let hold = Hold {
         cause: Some(cause),
         stage: at,

@@ -13,7 +13,7 @@ use crate::engine::stages::names;
 use crate::engine::state::State;
 use crate::engine::work::retry;
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{admission, side_effects};
 
 /// The first pause between two attempts; each one in a row doubles it.
@@ -22,7 +22,7 @@ const FIRST_PAUSE: Millis = Millis::from_secs(5);
 const MOST_DOUBLINGS: u32 = 9;
 
 /// A worker met a limit that resets: no attempt is spent. It goes on in a new turn of the same attempt.
-pub(super) fn turn_waits(draft: &mut Draft<'_>, exit: &Exit, now: Timestamp) {
+pub(super) fn turn_waits(draft: &mut Transaction<'_>, exit: &Exit, now: Timestamp) {
     let message = exit.message.as_deref().unwrap_or_default();
     if side_effects::is_held(draft) {
         return side_effects::hold_back(
@@ -40,7 +40,7 @@ pub(super) fn turn_waits(draft: &mut Draft<'_>, exit: &Exit, now: Timestamp) {
 
 /// Whoever is asked about the task, for whatever purpose, met limits that reset, and no judge is out any more: the task waits
 /// for the last of them.
-pub(super) fn asked_wait(draft: &mut Draft<'_>, now: Timestamp) {
+pub(super) fn asked_wait(draft: &mut Transaction<'_>, now: Timestamp) {
     if draft.task.asks_out().any(|open| open.purpose.is_judging()) {
         return;
     }
@@ -57,7 +57,7 @@ pub(super) fn asked_wait(draft: &mut Draft<'_>, now: Timestamp) {
 }
 
 /// The pause before the attempt that was just planned behind a turn that its provider failed.
-pub(super) fn back_off(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
+pub(super) fn back_off(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
     let before = draft.task.course.streak.provider.saturating_sub(1);
     let pause = retry::back_off(FIRST_PAUSE, before.min(MOST_DOUBLINGS), end.jitter);
     let until = now.plus(end.exit.retry_after.map_or(pause, |told| told.max(pause)));
@@ -65,7 +65,7 @@ pub(super) fn back_off(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
     defer(draft, DeferralReason::BackOff, until, message, now);
 }
 
-fn defer(draft: &mut Draft<'_>, why: DeferralReason, until: Timestamp, message: &str, now: Timestamp) {
+fn defer(draft: &mut Transaction<'_>, why: DeferralReason, until: Timestamp, message: &str, now: Timestamp) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::Deferred(Box::new(Deferral {
@@ -83,7 +83,7 @@ pub(super) fn over(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
     if state.task(task).deferral.is_none() {
         return Vec::new();
     }
-    let mut draft = Draft::new(state, task);
+    let mut draft = Transaction::new(state, task);
     let takes_a_slot = matches!(draft.task.status(), Status::Review | Status::InProgress);
     if takes_a_slot && !admission::admits(state, task, admission::Work::Begun) {
         admission::queue(&mut draft, None, admission::NO_SLOT, now);
@@ -98,7 +98,7 @@ pub(super) fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp)
     let Some(deferral) = state.task(task).deferral.as_deref() else {
         return Vec::new();
     };
-    let mut draft = Draft::new(state, task);
+    let mut draft = Transaction::new(state, task);
     match deferral.why {
         DeferralReason::Slot => {}
         _ if in_vain => admission::queue(&mut draft, None, "", now),

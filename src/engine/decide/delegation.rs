@@ -12,10 +12,10 @@ use crate::engine::state::State;
 use crate::mission::model::Adapter;
 use crate::mission::{AddedTask, Addition, Origin, Part, Plan, SubTask};
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 
 /// The task is about to be done: what its agent handed down becomes tasks, or is refused.
-pub(super) fn create(draft: &mut Draft<'_>, flag: QualityFlag) {
+pub(super) fn create(draft: &mut Transaction<'_>, flag: QualityFlag) {
     let asked = std::mem::take(&mut draft.task.delegations);
     if asked.is_empty() {
         return;
@@ -77,7 +77,7 @@ struct Ids<'a> {
 
 /// A sub-task's agent and title, if both may be.
 fn take<'a>(
-    draft: &Draft<'_>,
+    draft: &Transaction<'_>,
     sub_task: &'a SubTask,
     before: usize,
     ids: &mut Ids<'a>,
@@ -159,7 +159,7 @@ fn assignee(plan: &Plan, by: AgentId, sub_task: &SubTask) -> Result<AgentId, Str
 
 /// The tasks with what they wait for. One that waits for what is refused or unknown, or in a circle, is refused too.
 fn connect<'a>(
-    draft: &Draft<'_>,
+    draft: &Transaction<'_>,
     accepted: Vec<(&'a SubTask, AgentId)>,
     ids: &BTreeMap<&str, TaskId>,
     refused: &mut Vec<(&'a str, String)>,

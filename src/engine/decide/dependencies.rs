@@ -9,12 +9,12 @@ use crate::engine::rounds::{ESCALATE_AFTER, stall_before};
 use crate::engine::state::State;
 use crate::mission::model::{CoordinationMiddleware, Remedy};
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{fixups, redo, request};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
-    let mut draft = Draft::new(state, task);
+    let mut draft = Transaction::new(state, task);
     let known = draft
         .task
         .remedies
@@ -28,7 +28,7 @@ pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Eve
 }
 
 /// Tries what has not been tried yet.
-fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
+fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
     let rules = &draft.plan().rules;
     let own = draft.task_plan().on_dependency_failed;
     let order = own.unwrap_or(rules.on_dependency_failed);
@@ -75,7 +75,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
 }
 
 /// How many waves in a row brought nothing, where these are too many for another plan by an agent (section 17): a person is told.
-fn gets_nowhere(draft: &Draft<'_>) -> Option<u32> {
+fn gets_nowhere(draft: &Transaction<'_>) -> Option<u32> {
     let chain = &draft.plan().rules.coordination;
     let wave = draft.task_plan().wave;
     // Before the first waves there are not so many to look at.
@@ -93,7 +93,7 @@ enum Share {
 }
 
 /// The share of done dependencies against the threshold of the failed ones; of several the highest.
-fn partial(draft: &Draft<'_>) -> Share {
+fn partial(draft: &Transaction<'_>) -> Share {
     let dependencies = draft.plan().dependencies.of(draft.id.index());
     let state = draft.state;
     if dependencies.iter().any(|id| !state.is_settled(*id)) {
@@ -129,7 +129,7 @@ fn threshold(mode: FailureMode) -> Option<usize> {
     }
 }
 
-fn do_without_all(draft: &mut Draft<'_>) {
+fn do_without_all(draft: &mut Transaction<'_>) {
     let dependencies = draft.plan().dependencies.of(draft.id.index());
     let missing = |id: &&TaskId| draft.state.has_failed_for_good(**id) && !draft.task.does_without(**id);
     let missing: Vec<TaskId> = dependencies.iter().filter(missing).copied().collect();
@@ -138,7 +138,7 @@ fn do_without_all(draft: &mut Draft<'_>) {
     }
 }
 
-fn do_without(draft: &mut Draft<'_>, dependency: TaskId, way: Way, note: String) {
+fn do_without(draft: &mut Transaction<'_>, dependency: TaskId, way: Way, note: String) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::DependencyResolved {
@@ -150,7 +150,7 @@ fn do_without(draft: &mut Draft<'_>, dependency: TaskId, way: Way, note: String)
 }
 
 /// The files of a failed dependency were looked at: half of them, with content, are enough.
-pub(super) fn scanned(draft: &mut Draft<'_>, dependency: TaskId, files: &[FileFact]) {
+pub(super) fn scanned(draft: &mut Transaction<'_>, dependency: TaskId, files: &[FileFact]) {
     let targets = &draft.plan().task(dependency).target_files;
     let is_there = |path: &str| {
         files
@@ -170,7 +170,7 @@ pub(super) fn scanned(draft: &mut Draft<'_>, dependency: TaskId, files: &[FileFa
 }
 
 /// The orchestrator decided, or did not.
-pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, answer: Result<&Answer, &str>) {
+pub(super) fn resolved(draft: &mut Transaction<'_>, dependency: TaskId, answer: Result<&Answer, &str>) {
     let failed = draft.state.task(dependency);
     match answer {
         Ok(Answer::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
@@ -191,7 +191,7 @@ fn may_be_tried_again(mode: Option<FailureMode>) -> bool {
 }
 
 /// Nothing stands in: the task fails too.
-fn skip(draft: &mut Draft<'_>, dependency: TaskId) {
+fn skip(draft: &mut Transaction<'_>, dependency: TaskId) {
     draft.emit(Event::Task(draft.id, TaskEvent::DependencyFailed { dependency }));
     let title = &draft.plan().task(dependency).title;
     let reason = format!("dependency '{title}' failed");

@@ -10,7 +10,7 @@ use crate::engine::fact::Fact;
 use crate::engine::payload::TurnFiles;
 use crate::engine::state::{RunPhase, State};
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 
 /// The files were noted: the prompt is next. If they could not be, nobody could tell what the turn did, so there is none.
 pub(super) fn noted(state: &State, input: &Fact) -> Vec<Event> {
@@ -36,7 +36,7 @@ pub(super) fn noted(state: &State, input: &Fact) -> Vec<Event> {
             },
         )],
         Err(why) => {
-            let mut draft = Draft::new(state, turn.task);
+            let mut draft = Transaction::new(state, turn.task);
             draft.fail(
                 FailureMode::Error,
                 format!("the agent was not started, because its files cannot be watched: {why}"),

@@ -9,12 +9,12 @@ use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::state::State;
 use crate::mission::{AddedTask, Addition, Origin, Part, Plan};
 
-use super::draft::Draft;
 use super::redo::from_the_start;
+use super::transaction::Transaction;
 
 /// Adds the fixup of a task that is about to fail. `false`, where it could not help: what lacks a part of what it needs is
 /// never clean.
-pub(super) fn create(draft: &mut Draft<'_>) -> bool {
+pub(super) fn create(draft: &mut Transaction<'_>) -> bool {
     if draft.task.is_degraded() || draft.plan().fixup(draft.id).is_some() {
         return false;
     }
@@ -65,7 +65,7 @@ fn place(plan: &Plan, source: TaskId) -> (TaskId, Box<str>) {
 }
 
 /// The task is about to be done: a clean fixup supersedes what it mends.
-pub(super) fn supersede(draft: &mut Draft<'_>, flag: QualityFlag) {
+pub(super) fn supersede(draft: &mut Transaction<'_>, flag: QualityFlag) {
     if flag != QualityFlag::Clean {
         return;
     }

@@ -32,12 +32,12 @@ pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
     let after = || gate.after.iter().filter(|task| !state.task(**task).not_taken);
     let of = |wanted: &dyn Fn(&crate::engine::state::TaskState) -> bool| -> Vec<&str> {
         after()
-            .filter(|task| wanted(state.task(state.standing(**task))))
+            .filter(|task| wanted(state.task(state.effective_task(**task))))
             .map(title)
             .collect()
     };
     let scores: Vec<Points> = after()
-        .filter_map(|task| state.task(state.standing(*task)).attempt.points)
+        .filter_map(|task| state.task(state.effective_task(*task)).attempt.points)
         .collect();
     let avg = Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
     let unscored = of(&|task| task.attempt.points.is_none());

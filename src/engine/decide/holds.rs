@@ -12,7 +12,7 @@ use crate::engine::event::{Event, HoldEvent, TaskEvent};
 use crate::engine::state::{ANSWERED, APPROVED, End, Hold, REJECTED, Resume, State};
 use crate::mission::HoldKind;
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{admission, approvals, conclude, questions};
 
 /// What an agent is told whose tool call a person allows.
@@ -35,7 +35,7 @@ pub(super) enum Word<'a> {
 }
 
 /// Asks a person about a task, which is parked with that if it is not yet: `because` of this, with a message to the person.
-pub(super) fn ask(draft: &mut Draft<'_>, hold: Hold, because: &str, message: String) {
+pub(super) fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, message: String) {
     let task = draft.id;
     if draft.task.status() != Status::AwaitingApproval {
         let is_dialog = matches!(hold.reason, WaitingReason::Question | WaitingReason::Auth);
@@ -63,13 +63,13 @@ pub(super) fn ask(draft: &mut Draft<'_>, hold: Hold, because: &str, message: Str
 
 /// What a person says to a task's hold.
 pub(super) fn said(state: &State, task: TaskId, word: Word<'_>, by: &str, now: Timestamp) -> Vec<Event> {
-    let mut draft = Draft::new(state, task);
+    let mut draft = Transaction::new(state, task);
     answer(&mut draft, word, by, now);
     draft.into_events()
 }
 
 /// A task's hold is answered: the task moves as the hold says.
-pub(super) fn answer(draft: &mut Draft<'_>, word: Word<'_>, by: &str, now: Timestamp) {
+pub(super) fn answer(draft: &mut Transaction<'_>, word: Word<'_>, by: &str, now: Timestamp) {
     let Some(hold) = draft.task.hold().cloned() else {
         return;
     };
@@ -115,7 +115,7 @@ pub(super) fn answer(draft: &mut Draft<'_>, word: Word<'_>, by: &str, now: Times
 }
 
 /// What was asked is not asked any more.
-pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
+pub(super) fn resolve(draft: &mut Transaction<'_>, resolution: &str, by: &str) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::ApprovalResolved {
@@ -129,7 +129,7 @@ pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
 /// A person's word stands for the stage that referred the work: that person is the reviewer. With a yes, they are so beside
 /// the panel that let it pass, if there was one, and its score is the work's score; with a no, what a panel found goes
 /// along, but not its score, for the work is not as good as the panel thought.
-fn stands_for_the_stage(draft: &mut Draft<'_>, hold: &Hold, objection: Option<&str>, by: &str) {
+fn stands_for_the_stage(draft: &mut Transaction<'_>, hold: &Hold, objection: Option<&str>, by: &str) {
     let before = draft.state.task(draft.id);
     let judged = before.judged();
     let panel = judged.and_then(|judged| judged.panel.as_deref());
@@ -164,7 +164,7 @@ fn stands_for_the_stage(draft: &mut Draft<'_>, hold: &Hold, objection: Option<&s
 }
 
 /// What is said of work that ends because nobody answered in time.
-fn unanswered(draft: &Draft<'_>, reason: WaitingReason) -> String {
+fn unanswered(draft: &Transaction<'_>, reason: WaitingReason) -> String {
     let (what, limit) = match reason {
         WaitingReason::Auth => ("allowed a tool call of its agent", questions::patience(draft)),
         _ => ("approved it", approvals::patience(draft)),
@@ -223,7 +223,7 @@ pub(super) fn refused(state: &State, hold: HoldId, reason: &str, by: &str) -> Ve
         if state.task(*id).status() != Status::Pending || !state.takes(*id) {
             continue;
         }
-        let mut draft = Draft::new(state, *id);
+        let mut draft = Transaction::new(state, *id);
         let why = format!("checkpoint '{}' rejected by {by}: {reason}", plan.name);
         draft.fail(FailureMode::Rejected, why);
         events.extend(draft.into_events());

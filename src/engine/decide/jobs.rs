@@ -6,7 +6,7 @@ use crate::engine::fact::Fact;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::State;
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{approvals, dependencies, pipeline};
 
 /// Such work ended.
@@ -15,13 +15,13 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         return Vec::new();
     };
     let job = *job;
-    let mut draft = Draft::new(state, turn.task);
-    draft.tell(fact);
+    let mut draft = Transaction::new(state, turn.task);
+    draft.emit_fact(fact);
     match (job, end) {
         (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
             dependencies::scanned(&mut draft, dependency, files);
         }
-        (Job::Approver { number, approver }, JobEnd::Said(said)) => {
+        (Job::Approver { number, approver }, JobEnd::Approver(said)) => {
             approvals::said(&mut draft, number, approver, said, now);
         }
         (Job::Scan { .. } | Job::Stage(..), JobEnd::Seen { .. })

@@ -14,7 +14,7 @@
 //! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
 //! | `delegation` | sub-tasks that an agent hands on to others (12) |
 //! | `dependencies` | what becomes of a task whose dependency failed (11) |
-//! | `draft` | events about one task, decided in several steps on a state that follows |
+//! | `transaction` | events about one task, decided in several steps on a state that follows |
 //! | `due` | what follows when a timer is due |
 //! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
 //! | `evidence` | files that are noted before a turn, and what it is seen to have done to them (1, 6) |
@@ -48,7 +48,6 @@ mod conclude;
 mod deferral;
 mod delegation;
 mod dependencies;
-mod draft;
 mod due;
 mod ending;
 mod evidence;
@@ -68,6 +67,7 @@ mod routes;
 mod schedule;
 mod side_effects;
 mod sla;
+mod transaction;
 mod turns;
 mod worst_case;
 
@@ -84,7 +84,7 @@ pub use ending::mission_score;
 pub use gates::evaluate_gate;
 pub(super) use intake::{scope, task_of};
 pub use notify::holds_the_end;
-pub use operator::meets;
+pub use operator::evaluate_command;
 pub use redo::done_again;
 pub use worst_case::worst_case;
 

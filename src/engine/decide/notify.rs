@@ -94,10 +94,10 @@ impl<'s> FollowUp<'s> {
             notice.text.truncate(end);
             notice.text.push('…');
         }
-        self.tell(&notice);
+        self.request_deliveries(&notice);
     }
 
-    fn tell(&mut self, notice: &Notice) {
+    fn request_deliveries(&mut self, notice: &Notice) {
         for channel in channels_of(self.state, notice) {
             self.count += 1;
             let number = self.count;
@@ -398,7 +398,7 @@ fn announce(state: &State, now: Timestamp) -> Vec<Event> {
         .filter(|(count, what)| *count > 0 || *what == "done");
     let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
     let mut follow = FollowUp::new(state, now);
-    follow.tell(&Notice {
+    follow.request_deliveries(&Notice {
         outcome: Some(outcome(state).class),
         text: format!("{} of {} tasks", parts.join(", "), counts.selected),
         ..Notice::new(Topic::RunFinished, now)

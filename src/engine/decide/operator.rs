@@ -8,10 +8,10 @@ use crate::engine::fact::OperatorInput;
 use crate::engine::state::{HoldStage, RunPhase, State, TaskState};
 use crate::mission::{HoldKind, Part};
 
-use super::draft::Draft;
 use super::gates::evaluate_gate;
 use super::holds::{self, Word};
 use super::intake;
+use super::transaction::Transaction;
 
 pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
     if input
@@ -21,7 +21,7 @@ pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> V
     {
         return Vec::new();
     }
-    let result = meets(state, &input.command);
+    let result = evaluate_command(state, &input.command);
     let mut events = match result {
         CommandResult::Applied => apply(state, &input.command, &input.by, now),
         _ => Vec::new(),
@@ -59,7 +59,7 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
 
 /// Whatever the task was doing ends with the transition: the turn in flight counts no more.
 fn cancel(state: &State, task: TaskId, by: &str) -> Vec<Event> {
-    let mut draft = Draft::new(state, task);
+    let mut draft = Transaction::new(state, task);
     draft.fail(FailureMode::Cancelled, format!("cancelled by {by}"));
     draft.into_events()
 }
@@ -91,7 +91,7 @@ fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Eve
 
 /// What a command meets in a state. Decides nothing.
 #[must_use]
-pub fn meets(state: &State, command: &Command) -> CommandResult {
+pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
     use CommandResult::{AlreadySo, Applied, DecidedOtherwise, TooEarly, Unknown};
     match command {
         Command::Approve { task, number } => answer_meets(state, *task, *number, true),

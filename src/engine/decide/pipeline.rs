@@ -12,7 +12,7 @@ use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{ReplyRef, StageReport, VoidedStage};
-use crate::engine::stages::{self, Next, Request, Speaker, Word, prior_points};
+use crate::engine::stages::{self, Actor, Next, Request, Word, prior_points};
 use crate::engine::state::{Ask, Heard, Judging, OpenStage, State, TaskState};
 use crate::engine::work::id::TaskWork;
 use crate::engine::work::policy::{WorkKind, policy};
@@ -22,7 +22,7 @@ use crate::mission::StagePlan;
 use crate::mission::independence::Dependence;
 use crate::mission::model::Check;
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{approvals, conclude, deferral, request, routes};
 
 /// The last stage that asks nobody.
@@ -31,7 +31,7 @@ const JUDGE: StageKey = StageKey::Of(Stage::Judge);
 const VERIFICATION: StageKey = StageKey::Of(Stage::Verification);
 
 /// The attempt finished: judging begins.
-pub(super) fn begin(draft: &mut Draft<'_>) {
+pub(super) fn begin(draft: &mut Transaction<'_>) {
     if needs_scan(draft) {
         scan(draft, AfterScan::Preflight);
     } else {
@@ -40,14 +40,14 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
 }
 
 /// On behind a stage that is content, or that a person has spoken for; behind the outcome, all of the judging.
-pub(super) fn go_on_behind(draft: &mut Draft<'_>, key: StageKey) {
+pub(super) fn go_on_behind(draft: &mut Transaction<'_>, key: StageKey) {
     match key {
         StageKey::Of(Stage::Outcome) => begin(draft),
         key => go_on(draft, key),
     }
 }
 
-fn go_on(draft: &mut Draft<'_>, behind: StageKey) {
+fn go_on(draft: &mut Transaction<'_>, behind: StageKey) {
     if behind > CHECKS {
         go_on_from(draft, |key| key > behind);
     } else if pass_through(draft, |key| key > behind && key <= CHECKS) {
@@ -60,30 +60,30 @@ fn go_on(draft: &mut Draft<'_>, behind: StageKey) {
 }
 
 /// On to whoever has an opinion. Nobody is asked again about what a person has accepted, not even that person.
-fn judge(draft: &mut Draft<'_>) {
+fn judge(draft: &mut Transaction<'_>) {
     let behind = accepted(draft).unwrap_or(CHECKS);
     go_on_from(draft, |key| key > behind && key > CHECKS);
 }
 
-fn go_on_from(draft: &mut Draft<'_>, is_meant: impl Fn(StageKey) -> bool) {
+fn go_on_from(draft: &mut Transaction<'_>, is_meant: impl Fn(StageKey) -> bool) {
     if pass_through(draft, is_meant) {
         accept(draft);
     }
 }
 
 /// Opens these stages one after the other, as long as they have nothing to ask. Whether the work is through.
-fn pass_through(draft: &mut Draft<'_>, is_meant: impl Fn(StageKey) -> bool) -> bool {
+fn pass_through(draft: &mut Transaction<'_>, is_meant: impl Fn(StageKey) -> bool) -> bool {
     let mut stages = draft.task_plan().pipeline.iter();
     stages.all(|stage| !is_meant(stage.key()) || open(draft, stage, 1))
 }
 
-fn open(draft: &mut Draft<'_>, stage: &StagePlan, round: u32) -> bool {
+fn open(draft: &mut Transaction<'_>, stage: &StagePlan, round: u32) -> bool {
     let next = stages::open(stage, draft.view(), round);
     act(draft, stage.key(), next)
 }
 
 /// The last of the task's judges in whose place a person accepted this attempt, as far as the mission still has it.
-fn accepted(draft: &Draft<'_>) -> Option<StageKey> {
+fn accepted(draft: &Transaction<'_>) -> Option<StageKey> {
     let word = draft.task.attempt.accepted.as_deref()?;
     let work = draft.task_plan();
     let is_it = |step: &StageKey| {
@@ -97,7 +97,7 @@ fn accepted(draft: &Draft<'_>) -> Option<StageKey> {
 }
 
 /// Does what a stage wants. Whether the work goes on behind it at once.
-fn act(draft: &mut Draft<'_>, key: StageKey, next: Next) -> bool {
+fn act(draft: &mut Transaction<'_>, key: StageKey, next: Next) -> bool {
     match next {
         Next::Wait => {}
         Next::Open(requests) => request(draft, key, &requests),
@@ -143,7 +143,7 @@ fn act(draft: &mut Draft<'_>, key: StageKey, next: Next) -> bool {
     false
 }
 
-fn request(draft: &mut Draft<'_>, key: StageKey, requests: &[Request]) {
+fn request(draft: &mut Transaction<'_>, key: StageKey, requests: &[Request]) {
     let is_run = |request: &Request| matches!(request, Request::Run(_));
     let round = match requests.first() {
         Some(Request::Ask(purpose, _)) => purpose.round(),
@@ -170,7 +170,7 @@ fn request(draft: &mut Draft<'_>, key: StageKey, requests: &[Request]) {
 }
 
 /// A person decides, or the edge of a verification that has judged. One whose judges are missing has not.
-fn refer(draft: &mut Draft<'_>, key: StageKey, report: Box<StageReport>, question: &str) {
+fn refer(draft: &mut Transaction<'_>, key: StageKey, report: Box<StageReport>, question: &str) {
     let cause = report.cause.unwrap_or(Cause::Confidence);
     conclude::record(draft, *report);
     match draft.plan().route(draft.id) {
@@ -180,7 +180,7 @@ fn refer(draft: &mut Draft<'_>, key: StageKey, report: Box<StageReport>, questio
 }
 
 /// Every stage is content: the work is accepted for the files as they are behind the last command.
-fn accept(draft: &mut Draft<'_>) {
+fn accept(draft: &mut Transaction<'_>) {
     if is_stale(draft) {
         return scan(draft, AfterScan::Accept);
     }
@@ -189,19 +189,19 @@ fn accept(draft: &mut Draft<'_>) {
 }
 
 /// Has the files that the task's rules name looked at.
-fn scan(draft: &mut Draft<'_>, then: AfterScan) {
+fn scan(draft: &mut Transaction<'_>, then: AfterScan) {
     let number = draft.task.work.scans + 1;
     request::run(draft, Job::Scan { number, then });
 }
 
 /// Whether files that the task names may not be what was seen of them: a command may have written some.
-fn is_stale(draft: &Draft<'_>) -> bool {
+fn is_stale(draft: &Transaction<'_>) -> bool {
     let judging = draft.task.judging();
     draft.task_plan().names_files() && judging.is_some_and(|judging| judging.stale)
 }
 
 /// Only files that the task's rules name are looked at.
-fn needs_scan(draft: &Draft<'_>) -> bool {
+fn needs_scan(draft: &Transaction<'_>) -> bool {
     let task = draft.task_plan();
     let names_files = |check: &Check| matches!(check, Check::FileExists { .. });
     !task.target_files.is_empty()
@@ -214,7 +214,7 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
 }
 
 /// The files that the task's rules name were looked at. Without its files nobody needs to judge the work.
-fn scanned(draft: &mut Draft<'_>, then: AfterScan) {
+fn scanned(draft: &mut Transaction<'_>, then: AfterScan) {
     if then == AfterScan::Preflight {
         return go_on(draft, StageKey::Of(Stage::Outcome));
     }
@@ -230,7 +230,7 @@ fn scanned(draft: &mut Draft<'_>, then: AfterScan) {
 }
 
 /// The files were looked at anew: the stage is asked once more, unless somebody is asked by now.
-fn once_more(draft: &mut Draft<'_>) {
+fn once_more(draft: &mut Transaction<'_>) {
     let is_repeated = draft.task.judging().is_some_and(Judging::is_repeated);
     match open_stage(draft) {
         _ if !is_repeated => {}
@@ -241,7 +241,7 @@ fn once_more(draft: &mut Draft<'_>) {
 }
 
 /// Asks a stage in a further round.
-fn reopen(draft: &mut Draft<'_>, key: StageKey, round: u32) {
+fn reopen(draft: &mut Transaction<'_>, key: StageKey, round: u32) {
     if let Some(stage) = stage_of(draft, key)
         && open(draft, stage, round)
     {
@@ -251,7 +251,7 @@ fn reopen(draft: &mut Draft<'_>, key: StageKey, round: u32) {
 
 /// Whether what a stage was shown is not what there is: then its word does not count, and it is asked once more. Where that
 /// happened the second time, the message for a person.
-fn must_be_asked_again(draft: &Draft<'_>) -> Option<Result<(), &'static str>> {
+fn must_be_asked_again(draft: &Transaction<'_>) -> Option<Result<(), &'static str>> {
     let judging = draft.task.judging().filter(|it| !it.changed.is_empty())?;
     Some(match judging.is_repeated() {
         true => Err("its files changed while it was judged, and again when it was judged once more"),
@@ -261,10 +261,10 @@ fn must_be_asked_again(draft: &Draft<'_>) -> Option<Result<(), &'static str>> {
 
 /// What was judged is not what there is.
 fn shown_something_else(
-    draft: &mut Draft<'_>,
+    draft: &mut Transaction<'_>,
     key: StageKey,
     changed: Result<(), &'static str>,
-    speaker: Speaker<'_>,
+    speaker: Actor<'_>,
 ) {
     match changed {
         Ok(()) => scan(draft, AfterScan::Repeat),
@@ -275,27 +275,27 @@ fn shown_something_else(
     }
 }
 
-fn close(draft: &mut Draft<'_>, stage: StageKey, message: String) {
+fn close(draft: &mut Transaction<'_>, stage: StageKey, message: String) {
     draft.emit(Event::Task(draft.id, TaskEvent::StageFailed { stage, message }));
 }
 
-fn stage_of<'a>(draft: &Draft<'a>, key: StageKey) -> Option<&'a StagePlan> {
+fn stage_of<'a>(draft: &Transaction<'a>, key: StageKey) -> Option<&'a StagePlan> {
     draft.task_plan().stage(key)
 }
 
-fn open_stage(draft: &Draft<'_>) -> Option<OpenStage> {
+fn open_stage(draft: &Transaction<'_>) -> Option<OpenStage> {
     draft.task.judging()?.stage
 }
 
 /// The stage, if this round of it is still out.
-fn out<'a>(draft: &Draft<'a>, key: StageKey, round: u32) -> Option<&'a StagePlan> {
+fn out<'a>(draft: &Transaction<'a>, key: StageKey, round: u32) -> Option<&'a StagePlan> {
     let open = open_stage(draft).filter(|open| open.open);
     open.filter(|open| (open.key, open.round) == (key, round))?;
     stage_of(draft, key)
 }
 
 /// What a stage makes of what counts; then on behind it, where it is content.
-fn concluded(draft: &mut Draft<'_>, stage: &StagePlan, word: Word<'_>, speaker: Speaker<'_>) {
+fn concluded(draft: &mut Transaction<'_>, stage: &StagePlan, word: Word<'_>, speaker: Actor<'_>) {
     let next = stages::conclude(stage, draft.view(), word, speaker);
     if act(draft, stage.key(), next) {
         go_on(draft, stage.key());
@@ -303,7 +303,7 @@ fn concluded(draft: &mut Draft<'_>, stage: &StagePlan, word: Word<'_>, speaker: 
 }
 
 /// A command ended, or files were looked at.
-pub(super) fn came_back(draft: &mut Draft<'_>, job: Job, end: &JobEnd) {
+pub(super) fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
     let key = match job {
         Job::Scan { then, .. } => return scanned(draft, then),
         Job::Finish(_) => StageKey::Of(Stage::Finish),
@@ -312,7 +312,7 @@ pub(super) fn came_back(draft: &mut Draft<'_>, job: Job, end: &JobEnd) {
         Job::Stage(key, _) => key,
         Job::Artifacts(_) | Job::Approver { .. } => return,
     };
-    let nobody = Speaker::default();
+    let nobody = Actor::default();
     let stage = match job {
         Job::Grade(round) | Job::Stage(_, round) => out(draft, key, round).map(|stage| (stage, round)),
         _ => stage_of(draft, key).map(|stage| (stage, 0)),
@@ -336,19 +336,19 @@ pub(super) fn came_back(draft: &mut Draft<'_>, job: Job, end: &JobEnd) {
                 nobody,
             );
         }
-        JobEnd::Said(_) => {}
+        JobEnd::Approver(_) => {}
     }
 }
 
 /// The stage that a judge is asked in, if this round of it is still out.
-fn out_for<'a>(draft: &Draft<'a>, purpose: Purpose) -> Option<(&'a StagePlan, u32)> {
+fn out_for<'a>(draft: &Transaction<'a>, purpose: Purpose) -> Option<(&'a StagePlan, u32)> {
     let (key, round) = purpose.asked_by()?;
     Some((out(draft, key, round)?, round))
 }
 
 /// A judge said something, or could not be asked.
 pub(super) fn answered(
-    draft: &mut Draft<'_>,
+    draft: &mut Transaction<'_>,
     open: &Ask,
     said: Result<&Answer, &str>,
     reply: Option<&ReplyRef>,
@@ -377,8 +377,8 @@ fn reprompts(purpose: Purpose) -> u32 {
     policy(WorkKind::Ask(purpose)).reprompts
 }
 
-fn speaker<'r>(open: &Ask, reply: Option<&'r ReplyRef>) -> Speaker<'r> {
-    Speaker {
+fn speaker<'r>(open: &Ask, reply: Option<&'r ReplyRef>) -> Actor<'r> {
+    Actor {
         agent: Some(open.agent),
         model: reply.and_then(|reply| reply.model.as_deref()),
     }
@@ -386,7 +386,13 @@ fn speaker<'r>(open: &Ask, reply: Option<&'r ReplyRef>) -> Speaker<'r> {
 
 /// A judge is not independent of the work after all: whatever it says does not count, and asked again it would be answered
 /// by the same model.
-pub(super) fn depends(draft: &mut Draft<'_>, open: &Ask, reply: &ReplyRef, why: Dependence, now: Timestamp) {
+pub(super) fn depends(
+    draft: &mut Transaction<'_>,
+    open: &Ask,
+    reply: &ReplyRef,
+    why: Dependence,
+    now: Timestamp,
+) {
     let who = &draft.plan().agent(open.agent).name;
     if open.purpose.seat().is_some() {
         let message = format!("'{who}' is not independent: {why}");
@@ -403,12 +409,12 @@ pub(super) fn depends(draft: &mut Draft<'_>, open: &Ask, reply: &ReplyRef, why: 
 }
 
 /// What was heard of the judge before this decision: its first reply, while it is asked for the second.
-fn heard_before<'a>(draft: &Draft<'a>) -> Option<&'a Heard> {
+fn heard_before<'a>(draft: &Transaction<'a>) -> Option<&'a Heard> {
     draft.state.task(draft.id).judging()?.heard.as_deref()
 }
 
 /// Which round of the asked stage this is, since it was asked about the files that are there.
-fn nth_round(draft: &Draft<'_>, round: u32) -> u32 {
+fn nth_round(draft: &Transaction<'_>, round: u32) -> u32 {
     let judging = draft.task.judging();
     let before = judging.filter(|judging| judging.is_repeated());
     round.saturating_sub(before.map_or(0, |judging| judging.rounds_before))
@@ -416,11 +422,11 @@ fn nth_round(draft: &Draft<'_>, round: u32) -> u32 {
 
 /// Something was said in a stage; by a judge with a purpose, where one was asked.
 fn heard(
-    draft: &mut Draft<'_>,
+    draft: &mut Transaction<'_>,
     stage: &StagePlan,
     (round, purpose): (u32, Option<Purpose>),
     said: Result<&Answer, &str>,
-    speaker: Speaker<'_>,
+    speaker: Actor<'_>,
 ) {
     let key = stage.key();
     // What cuts criteria looks at no files.
@@ -456,17 +462,17 @@ fn heard(
     if is_judge && nth <= more && !stages::blocks(stage, draft.view(), word) && is_silent() {
         return reopen(draft, key, round + 1);
     }
-    concluded(draft, stage, Word::Said(word), speaker);
+    concluded(draft, stage, Word::Answered(word), speaker);
 }
 
 /// Nothing that counts was said: it is asked for so many times more.
 fn on_no_reply(
-    draft: &mut Draft<'_>,
+    draft: &mut Transaction<'_>,
     stage: &StagePlan,
     (round, more): (u32, u32),
     why: String,
     heard: [Option<&Answer>; 2],
-    speaker: Speaker<'_>,
+    speaker: Actor<'_>,
 ) {
     let key = stage.key();
     close(draft, key, why.clone());
@@ -480,7 +486,7 @@ fn on_no_reply(
 }
 
 /// A seat has come to an end. Once every one has: the stage's verdict.
-fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
+fn seat_ended(draft: &mut Transaction<'_>, now: Timestamp) {
     if draft.task.work.asks.iter().any(|open| open.purpose.is_judging()) {
         return deferral::asked_wait(draft, now);
     }
@@ -488,8 +494,8 @@ fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
         return;
     };
     match must_be_asked_again(draft) {
-        Some(changed) => shown_something_else(draft, JUDGE, changed, Speaker::default()),
-        None => concluded(draft, stage, Word::Known, Speaker::default()),
+        Some(changed) => shown_something_else(draft, JUDGE, changed, Actor::default()),
+        None => concluded(draft, stage, Word::Known, Actor::default()),
     }
 }
 
@@ -508,7 +514,7 @@ pub(super) fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec
     if !state.tasks.get(id.index()).is_some_and(in_review) || !state.is_out(voided.work) {
         return Vec::new();
     }
-    let mut draft = Draft::new(state, id);
+    let mut draft = Transaction::new(state, id);
     draft.emit(Event::voided(voided.clone()));
     let so_far = draft.task.judging().map_or(0, |judging| judging.voided);
     if voided.did_it() || so_far > REPEATS[usize::from(voided.shared)] {
@@ -542,7 +548,7 @@ pub(super) fn judge_disabled(state: &State, id: TaskId) -> bool {
 }
 
 /// Calls off whom the options do not want asked any more, and goes on without them. Whether there was anybody.
-pub(super) fn call_off_in_vain(draft: &mut Draft<'_>) -> bool {
+pub(super) fn call_off_in_vain(draft: &mut Transaction<'_>) -> bool {
     let Some(at) = asked_in_vain(draft.state, draft.id) else {
         return false;
     };

@@ -10,7 +10,7 @@ use crate::engine::event::{Event, TaskEvent, TurnEvent};
 use crate::engine::payload::Asked;
 use crate::engine::state::{End, Hold, Known};
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{admission, holds, pipeline, request};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
@@ -18,7 +18,7 @@ const TOOL_CALLS_OF_WORK: u32 = 5;
 
 /// A turn ended well: what it said is a question, or that what it was told does not hold, or it is judged.
 pub(super) fn or_go_on(
-    draft: &mut Draft<'_>,
+    draft: &mut Transaction<'_>,
     asked: Option<&Asked>,
     broken: Option<&BrokenAssumption>,
     now: Timestamp,
@@ -39,26 +39,26 @@ pub(super) fn or_go_on(
     }
 }
 
-fn judge(draft: &mut Draft<'_>) {
+fn judge(draft: &mut Transaction<'_>) {
     draft.enter(Status::Review);
     pipeline::begin(draft);
 }
 
 /// Whether work was seen: then what was said at its end is no reason to wait.
-fn has_worked(draft: &Draft<'_>) -> bool {
+fn has_worked(draft: &Transaction<'_>) -> bool {
     let evidence = &draft.task.course.evidence;
     let calls = draft.task.attempt.calls.known();
     evidence.changed == Known::Yes || calls.is_some_and(|calls| calls.calls >= TOOL_CALLS_OF_WORK)
 }
 
 /// Who answers instead of a person. Nobody answers itself.
-fn orchestrator(draft: &Draft<'_>) -> Option<AgentId> {
+fn orchestrator(draft: &Transaction<'_>) -> Option<AgentId> {
     let orchestrator = draft.plan().rules.orchestrator;
     orchestrator.filter(|agent| *agent != draft.task_plan().agent)
 }
 
 /// The orchestrator said whether it is a question. Without its word only what was asked counts.
-pub(super) fn confirmed(draft: &mut Draft<'_>, answer: Result<&Answer, &str>, now: Timestamp) {
+pub(super) fn confirmed(draft: &mut Transaction<'_>, answer: Result<&Answer, &str>, now: Timestamp) {
     let asked = draft
         .task
         .dialog
@@ -70,7 +70,7 @@ pub(super) fn confirmed(draft: &mut Draft<'_>, answer: Result<&Answer, &str>, no
     }
 }
 
-fn pose(draft: &mut Draft<'_>, asked: &Asked, now: Timestamp) {
+fn pose(draft: &mut Transaction<'_>, asked: &Asked, now: Timestamp) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::Question {
@@ -87,12 +87,12 @@ fn pose(draft: &mut Draft<'_>, asked: &Asked, now: Timestamp) {
 }
 
 /// How long a person's word about a tool call of a task's agent is waited for.
-pub(super) fn patience(draft: &Draft<'_>) -> Option<Millis> {
+pub(super) fn patience(draft: &Transaction<'_>) -> Option<Millis> {
     let agent = draft.plan().agent(draft.task_plan().agent);
     agent.spec.permissions.timeout
 }
 
-fn ask_person(draft: &mut Draft<'_>, now: Timestamp) {
+fn ask_person(draft: &mut Transaction<'_>, now: Timestamp) {
     let dialog = draft.task.dialog.as_deref();
     let open = dialog.and_then(|dialog| dialog.open.clone()).unwrap_or_default();
     let (reason, expires, message) = match dialog.and_then(|dialog| dialog.call) {
@@ -114,7 +114,7 @@ fn ask_person(draft: &mut Draft<'_>, now: Timestamp) {
 
 /// The agent says that what it was told does not hold (section 17). No number of attempts mends that, so a person is asked
 /// before its work is judged. Their yes has it judged as it is; it is no word about the work.
-fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
+fn raise(draft: &mut Transaction<'_>, broken: &BrokenAssumption) {
     let turn = TurnId {
         task: draft.id,
         attempt: draft.task.attempt.number,
@@ -138,7 +138,12 @@ fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
 }
 
 /// The orchestrator answered, or a person must.
-pub(super) fn answered(draft: &mut Draft<'_>, agent: AgentId, answer: Result<&Answer, &str>, now: Timestamp) {
+pub(super) fn answered(
+    draft: &mut Transaction<'_>,
+    agent: AgentId,
+    answer: Result<&Answer, &str>,
+    now: Timestamp,
+) {
     match answer {
         Ok(Answer::Text(answer)) => {
             let by = draft.plan().agent(agent).name.to_string();
@@ -150,7 +155,7 @@ pub(super) fn answered(draft: &mut Draft<'_>, agent: AgentId, answer: Result<&An
 
 /// The answer is taken: the agent goes on in a new turn of its attempt, at once where there is room for it. A task that
 /// waited for a person gave up its slot.
-pub(super) fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
+pub(super) fn take(draft: &mut Transaction<'_>, answer: &str, by: &str, number: Option<u32>) {
     draft.emit(Event::Task(
         draft.id,
         TaskEvent::Answered {

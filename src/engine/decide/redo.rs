@@ -13,8 +13,8 @@ use crate::mission::Plan;
 
 use super::audit;
 use super::delegation::handed_down;
-use super::draft::Draft;
 use super::fixups;
+use super::transaction::Transaction;
 
 /// Every failed task becomes pending, those that failed only because a dependency did included. What a fixup mends or
 /// has mended is not touched; one that failed is taken back, for the task itself is tried again.
@@ -113,7 +113,7 @@ pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     // It was sent back and its next attempt has not begun: that attempt is the first of the new task. One that has begun,
     // and waits for a slot to go on after an answer, is over: no turn may ever have the name of another one.
     let attempt = task.attempt.number + u32::from(task.attempt.turn > 0);
-    let mut draft = Draft::new(state, id);
+    let mut draft = Transaction::new(state, id);
     draft.emit(Event::Task(
         id,
         TaskEvent::AttemptPlanned {
@@ -126,7 +126,7 @@ pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
 
 /// Full allowances again; attempt numbers go on.
 pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
-    let mut draft = Draft::new(state, id);
+    let mut draft = Transaction::new(state, id);
     if draft.task.work.turn.is_some() {
         let turn = state.current_turn(id);
         draft.emit(Event::Turn(turn, TurnEvent::Lost));
@@ -136,7 +136,7 @@ pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Eve
 }
 
 /// The same for a task about which something has just been decided: full allowances with an attempt of kind execute.
-pub(super) fn begin_again(draft: &mut Draft<'_>, kind: AttemptKind, reason: &str) {
+pub(super) fn begin_again(draft: &mut Transaction<'_>, kind: AttemptKind, reason: &str) {
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.
     if draft.task.attempt.number > 0 {

@@ -8,7 +8,7 @@ use crate::engine::payload::SupervisorRef;
 use crate::engine::state::State;
 use crate::mission::RunOptions;
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{admission, approvals, deferral, pipeline, side_effects};
 
 /// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
@@ -54,12 +54,12 @@ pub(super) fn resume(
         } else if task.hold().is_some_and(is_open) {
             events.extend(approvals::ask_again(state, id));
         } else if task.hold().is_some_and(crate::engine::state::Hold::is_for_judges) {
-            let mut draft = Draft::new(state, id);
+            let mut draft = Transaction::new(state, id);
             draft.enter_because(Status::Review, "the reviewers are asked again");
             admission::queue(&mut draft, Some(StageKey::Of(Stage::Outcome)), "", now);
             events.extend(draft.into_events());
         } else if task.deferral.is_none() {
-            let mut draft = Draft::new(state, id);
+            let mut draft = Transaction::new(state, id);
             pipeline::call_off_in_vain(&mut draft);
             events.extend(draft.into_events());
         }

@@ -13,12 +13,12 @@ use crate::engine::state::State;
 use crate::mission::Route;
 
 use super::conclude;
-use super::draft::Draft;
 use super::redo::{begin_again, built_on, from_the_start, withdraw, withdrawn};
+use super::transaction::Transaction;
 use super::{fixups, pipeline};
 
 /// A verification starts: there is nothing to do before it is judged.
-pub(super) fn begin(draft: &mut Draft<'_>) {
+pub(super) fn begin(draft: &mut Transaction<'_>) {
     if draft.task.status() != Status::Assigned {
         draft.enter(Status::Assigned);
     }
@@ -31,7 +31,7 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
 }
 
 /// An edge led to it, and none of the work that it was to judge is part of the run. That is no verdict about any work.
-fn judges_nothing(draft: &mut Draft<'_>) {
+fn judges_nothing(draft: &mut Transaction<'_>) {
     let Some(route) = draft.plan().route(draft.id) else {
         return;
     };
@@ -51,7 +51,7 @@ fn judges_nothing(draft: &mut Draft<'_>) {
 }
 
 /// The work is accepted, or its verdict leads on all the same: the verification is about to be done.
-pub(super) fn take(draft: &mut Draft<'_>, edge: Edge) {
+pub(super) fn take(draft: &mut Transaction<'_>, edge: Edge) {
     let Some(route) = draft.plan().route(draft.id) else {
         return;
     };
@@ -71,7 +71,7 @@ pub(super) fn take(draft: &mut Draft<'_>, edge: Edge) {
 
 /// Whether the verdict of a verification that judges once more is another one than before: then it fails, for what was
 /// built on its first verdict stays (section 6).
-pub(super) fn turns(draft: &mut Draft<'_>, edge: Edge) -> bool {
+pub(super) fn turns(draft: &mut Transaction<'_>, edge: Edge) -> bool {
     let Some(before) = draft.task.edge().filter(|before| *before != edge) else {
         return false;
     };
@@ -82,7 +82,7 @@ pub(super) fn turns(draft: &mut Draft<'_>, edge: Edge) -> bool {
 }
 
 /// The work is not good: it is done again, or the mission goes on as `onFail` says.
-pub(super) fn failed(draft: &mut Draft<'_>, route: &Route) {
+pub(super) fn failed(draft: &mut Transaction<'_>, route: &Route) {
     if turns(draft, Edge::Fail) {
         return;
     }
@@ -100,7 +100,7 @@ pub(super) fn failed(draft: &mut Draft<'_>, route: &Route) {
 }
 
 /// Whether the work is good could not be told.
-pub(super) fn referred(draft: &mut Draft<'_>, route: &Route, cause: Cause, message: &str) {
+pub(super) fn referred(draft: &mut Transaction<'_>, route: &Route, cause: Cause, message: &str) {
     if turns(draft, Edge::Refer) {
         return;
     }
@@ -112,7 +112,7 @@ pub(super) fn referred(draft: &mut Draft<'_>, route: &Route, cause: Cause, messa
 }
 
 /// Has the work done again with everything that was built on it, this verification included, within `maxVisits`.
-fn send_back(draft: &mut Draft<'_>, route: &Route) {
+fn send_back(draft: &mut Transaction<'_>, route: &Route) {
     let (state, id, target) = (draft.state, draft.id, route.fail);
     let visit = draft.task.course.visits + 1;
     if visit >= route.max_visits {

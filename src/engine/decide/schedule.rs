@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use crate::domain::{Status, Timestamp};
 use crate::engine::event::{BudgetEvent, Event};
-use crate::engine::ledger::Room;
+use crate::engine::ledger::CallAdmission;
 use crate::engine::state::{RunPhase, State};
 
 use super::admission::{Admission, Work};
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{admission, approvals, audit, budget, dependencies, ending, gates, holds, routes, turns};
 
 /// Decides what the state makes due.
@@ -79,7 +79,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
         if is_begun {
             // Its verdict may add tasks or end it: nothing else is decided in the same record.
             if events.is_empty() {
-                let mut draft = Draft::new(state, id);
+                let mut draft = Transaction::new(state, id);
                 admission::release(&mut draft);
                 events = draft.into_events();
             }
@@ -87,14 +87,16 @@ fn start_tasks(state: &State) -> Vec<Event> {
         }
         let is_node = plan.route.is_some();
         match budget::room(state, plan.agent) {
-            Room::Fits => {}
+            CallAdmission::Admitted => {}
             // It calls nobody to work; a judge that has no room is held by itself.
-            Room::Wait if is_node => {}
+            CallAdmission::Wait if is_node => {}
             // With a budget one is started at a time: nothing has been before it.
-            Room::Exhausted(ceiling) => return vec![Event::Budget(BudgetEvent::Exhausted { ceiling })],
-            Room::Wait => break,
+            CallAdmission::Exhausted(ceiling) => {
+                return vec![Event::Budget(BudgetEvent::Exhausted { ceiling })];
+            }
+            CallAdmission::Wait => break,
         }
-        let mut draft = Draft::new(state, id);
+        let mut draft = Transaction::new(state, id);
         draft.enter(Status::Assigned);
         if is_node {
             routes::begin(&mut draft);

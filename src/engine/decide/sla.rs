@@ -6,7 +6,7 @@ use crate::engine::deadline::{DeadlineEvent, DeadlineStep, due};
 use crate::engine::event::{Event, RunEvent, TaskEvent, TurnEvent};
 use crate::engine::state::State;
 
-use super::draft::Draft;
+use super::transaction::Transaction;
 
 /// Appends to a decision what follows from it for deadlines.
 pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
@@ -105,7 +105,7 @@ pub(super) fn passed(state: &State, entity: Option<TaskId>, now: Timestamp) -> V
     let tasks = of_mission.into_iter().flatten().chain(entity);
     for id in tasks.filter(|id| !state.task(*id).status().is_terminal()) {
         let whose = if entity.is_some() { "its" } else { "the mission's" };
-        let mut draft = Draft::new(state, id);
+        let mut draft = Transaction::new(state, id);
         draft.fail(
             FailureMode::Deadline,
             format!("{whose} deadline, {}, passed", event.due.to_rfc3339()),

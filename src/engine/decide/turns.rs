@@ -13,7 +13,7 @@ use crate::engine::work::policy::{WorkKind, policy};
 use crate::engine::work::retry::{Again, FailedTry, Retry};
 
 use super::conclude;
-use super::draft::Draft;
+use super::transaction::Transaction;
 use super::{budget, deferral, evidence, notify, questions, side_effects};
 
 /// The prompt of the next turn is written: the turn may start.
@@ -28,7 +28,7 @@ pub(super) fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
     if let Some(events) = budget::holds_back(state, turn) {
         return events;
     }
-    let mut draft = Draft::new(state, turn.task);
+    let mut draft = Transaction::new(state, turn.task);
     start_turn(&mut draft, digest);
     if cues > 0 && draft.task.work.turn.is_some() {
         draft.emit(Event::Turn(
@@ -40,7 +40,7 @@ pub(super) fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
 }
 
 /// Starts the next turn of the current attempt, unless a person must allow it first.
-pub(super) fn start_turn(draft: &mut Draft<'_>, prompt: Option<Digest>) {
+pub(super) fn start_turn(draft: &mut Transaction<'_>, prompt: Option<Digest>) {
     if draft.task.status() == Status::InProgress && side_effects::is_held(draft) {
         return side_effects::hold_back(draft, "its agent would be spoken to once more");
     }
@@ -128,7 +128,7 @@ pub(super) fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
 
 /// The `outcome` stage: while still in progress, by exit status and the agent's own error.
 fn finish_turn(state: &State, end: TurnEnd, now: Timestamp) -> Vec<Event> {
-    let mut draft = Draft::new(state, end.turn.task);
+    let mut draft = Transaction::new(state, end.turn.task);
     draft.emit(end.as_event());
     for letter in notify::letters_of_tools(end.turn, &end.failed_tools) {
         draft.emit(letter);
@@ -137,7 +137,7 @@ fn finish_turn(state: &State, end: TurnEnd, now: Timestamp) -> Vec<Event> {
     draft.into_events()
 }
 
-fn judge_outcome(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
+fn judge_outcome(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
     let protected = end.files.as_ref().map_or(&[][..], |files| &files.protected);
     if !protected.is_empty() {
         return conclude::protected(draft, protected, conclude::BY_TASK);

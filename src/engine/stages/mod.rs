@@ -44,7 +44,7 @@ pub(super) use judge::{panel_rounds, what_it_lacks};
 pub(super) use preflight::{asks_what_it_said, lacks_files};
 pub(super) use prior::answers;
 pub use prior::{prior_points, reprompt};
-pub(super) use view::{Next, Request, Speaker, View, Word, names};
+pub(super) use view::{Actor, Next, Request, View, Word, names};
 
 /// Begins a stage, or has it asked once more in this round of its.
 pub(super) fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
@@ -58,7 +58,7 @@ pub(super) fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
         (StagePlan::Verification(by), _) => verification::open(view, by, round),
         (StagePlan::Own(own), _) => {
             let opening = own::opening(view.plan(), own);
-            step::begin(view, own.key, opening, Speaker::default())
+            step::begin(view, own.key, opening, Actor::default())
         }
         (StagePlan::RedTeam(red_team), _) => red_team::open(view, red_team),
         (StagePlan::Vision(vision), _) => vision::open(view, vision),
@@ -66,7 +66,7 @@ pub(super) fn open(stage: &StagePlan, view: View<'_>, round: u32) -> Next {
 }
 
 /// What a stage makes of what counts of what came back.
-pub(super) fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speaker: Speaker<'_>) -> Next {
+pub(super) fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match (stage, word) {
         (StagePlan::Preflight, _) => Next::Wait,
         (StagePlan::Finish(gate), _) => finish_gate::conclude(view, gate),
@@ -74,7 +74,7 @@ pub(super) fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speake
         (StagePlan::Judge(Judge::Panel(panel)), _) => panel::conclude(view, panel),
         (StagePlan::Judge(_), _) => evaluation::conclude(view),
         (StagePlan::Verification(by), _) => verification::conclude(view, by, word, speaker),
-        (StagePlan::Own(own), Word::Said(Answer::Opinion(opinion))) => {
+        (StagePlan::Own(own), Word::Answered(Answer::Opinion(opinion))) => {
             own::conclude(view, own, opinion, speaker)
         }
         (StagePlan::Own(_), _) => Next::Wait,
@@ -107,7 +107,7 @@ pub(super) fn on_no_reply(
     view: View<'_>,
     why: &str,
     heard: [Option<&Answer>; 2],
-    speaker: Speaker<'_>,
+    speaker: Actor<'_>,
 ) -> Next {
     match stage.key().step() {
         Some(step) => step::on_no_reply(view, step, why, heard, speaker),
@@ -122,7 +122,7 @@ pub(super) fn depends(
     view: View<'_>,
     who: &str,
     why: &str,
-    speaker: Speaker<'_>,
+    speaker: Actor<'_>,
 ) -> (String, Next) {
     let opening = match stage {
         StagePlan::Own(own) => own::without(own, who, why),
@@ -141,7 +141,7 @@ pub(super) fn depends(
 }
 
 /// A person decides instead of a stage: the files changed whenever it was asked about them.
-pub(super) fn unstable(key: StageKey, view: View<'_>, message: &str, speaker: Speaker<'_>) -> Next {
+pub(super) fn unstable(key: StageKey, view: View<'_>, message: &str, speaker: Actor<'_>) -> Next {
     match key.stage() {
         Stage::Verification => verification::refer(view, Cause::Unstable, message),
         stage if stage.is_further() => step::refer(view, key, Cause::Unstable, message, speaker),
@@ -162,7 +162,7 @@ pub fn judges(plan: &Plan, id: TaskId) -> Vec<(Purpose, AgentId)> {
     let behind = task.pipeline.iter().filter(|stage| stage.barred().is_none());
     let behind = behind.filter_map(|stage| Some((stage.key().step()?, stage.agent()?)));
     let behind = behind.filter(may);
-    let behind = behind.map(|(step, agent)| (Purpose::Scrutinise { step, round }, agent));
+    let behind = behind.map(|(step, agent)| (Purpose::Stage { step, round }, agent));
     let all = seats.chain(cuts).chain(grades).chain(behind);
     all.filter(|_| plan.rules.evaluate).collect()
 }

@@ -6,7 +6,7 @@ use crate::mission::{OwnStage, Plan, StageJudge};
 
 use super::prior::carry_on;
 use super::step::{Opening, open_points_of};
-use super::view::{Next, Speaker, View};
+use super::view::{Actor, Next, View};
 
 /// How it begins.
 pub(super) fn opening(plan: &Plan, stage: &OwnStage) -> Opening {
@@ -35,7 +35,7 @@ pub(super) fn without(stage: &OwnStage, who: &str, why: &str) -> Opening {
 }
 
 /// It gave its verdict.
-pub(super) fn conclude(view: View<'_>, stage: &OwnStage, opinion: &Opinion, speaker: Speaker<'_>) -> Next {
+pub(super) fn conclude(view: View<'_>, stage: &OwnStage, opinion: &Opinion, speaker: Actor<'_>) -> Next {
     let (key, name) = (stage.key, &stage.name);
     let verdict = match opinion.verdict {
         DeclaredVerdict::Pass => Verdict::Pass,
@@ -56,7 +56,7 @@ pub(super) fn conclude(view: View<'_>, stage: &OwnStage, opinion: &Opinion, spea
     report.findings.extend(opinion.findings.iter().cloned());
     report
         .findings
-        .extend(view.fell_back(Purpose::Scrutinise { step: key, round: 1 }, speaker.agent));
+        .extend(view.fell_back(Purpose::Stage { step: key, round: 1 }, speaker.agent));
     carry_on(
         &mut report.findings,
         open_points_of(view, speaker, &opinion.prior),

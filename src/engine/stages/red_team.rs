@@ -5,7 +5,7 @@ use crate::mission::model::{OnMissing, Stakes};
 use crate::mission::{Plan, RedTeamPlan};
 
 use super::step::{Opening, begin, found};
-use super::view::{Next, Speaker, View, Word};
+use super::view::{Actor, Next, View, Word};
 
 /// How it begins, by the plan alone.
 pub(super) fn opening(plan: &Plan, stakes: Stakes, red_team: &RedTeamPlan) -> Opening {
@@ -35,7 +35,7 @@ pub(super) fn without(red_team: &RedTeamPlan, who: &str, why: &str) -> Opening {
 pub(super) fn open(view: View<'_>, red_team: &RedTeamPlan) -> Next {
     let opening = opening(view.plan(), view.work().stakes, red_team);
     if !matches!(opening, Opening::Starts) || has_deliverable(view) {
-        return begin(view, StageKey::Of(Stage::RedTeam), opening, Speaker::default());
+        return begin(view, StageKey::Of(Stage::RedTeam), opening, Actor::default());
     }
     let why = "the red team has nothing to attack: the answer is empty, and no file that the task names has content";
     match red_team.on_missing {
@@ -43,7 +43,7 @@ pub(super) fn open(view: View<'_>, red_team: &RedTeamPlan) -> Next {
             view,
             StageKey::Of(Stage::RedTeam),
             Opening::Skips(why.to_owned()),
-            Speaker::default(),
+            Actor::default(),
         ),
         OnMissing::Block => {
             let mut report = view.report(StageKey::Of(Stage::RedTeam), Verdict::Fail, Some(Cause::RedTeam));
@@ -65,9 +65,9 @@ fn has_deliverable(view: View<'_>) -> bool {
 }
 
 /// It reported.
-pub(super) fn conclude(view: View<'_>, word: Word<'_>, speaker: Speaker<'_>) -> Next {
+pub(super) fn conclude(view: View<'_>, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match word {
-        Word::Said(Answer::Findings(report)) => found(
+        Word::Answered(Answer::Findings(report)) => found(
             view,
             (StageKey::Of(Stage::RedTeam), Cause::RedTeam),
             report,

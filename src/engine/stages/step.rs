@@ -14,7 +14,7 @@ use crate::judging::prior;
 use crate::judging::stages::route;
 
 use super::prior::{carry_on, open_points, prior_points};
-use super::view::{Next, Request, Speaker, View};
+use super::view::{Actor, Next, Request, View};
 
 /// How a stage begins, by the plan alone.
 pub(super) enum Opening {
@@ -42,7 +42,7 @@ impl Opening {
 }
 
 /// Begins a stage so.
-pub(super) fn begin(view: View<'_>, step: StageKey, opening: Opening, speaker: Speaker<'_>) -> Next {
+pub(super) fn begin(view: View<'_>, step: StageKey, opening: Opening, speaker: Actor<'_>) -> Next {
     match opening {
         Opening::Starts => ask(view, step, 1),
         Opening::Skips(why) => {
@@ -64,20 +64,14 @@ pub(super) fn begin(view: View<'_>, step: StageKey, opening: Opening, speaker: S
 /// Asks the agent of a stage, or runs what it has instead.
 pub(super) fn ask(view: View<'_>, step: StageKey, round: u32) -> Next {
     let request = match view.work().step_agent(step) {
-        Some(agent) => Request::Ask(Purpose::Scrutinise { step, round }, agent),
+        Some(agent) => Request::Ask(Purpose::Stage { step, round }, agent),
         None => Request::Run(Job::Stage(step, round)),
     };
     Next::Open(vec![request])
 }
 
 /// A person decides instead of the stage.
-pub(super) fn refer(
-    view: View<'_>,
-    step: StageKey,
-    cause: Cause,
-    message: &str,
-    speaker: Speaker<'_>,
-) -> Next {
+pub(super) fn refer(view: View<'_>, step: StageKey, cause: Cause, message: &str, speaker: Actor<'_>) -> Next {
     let key = step;
     let mut report = view.remark(key, Verdict::Refer, Some(cause), message);
     speaker.sign(&mut report);
@@ -90,7 +84,7 @@ pub(super) fn fault(
     step: StageKey,
     cause: Cause,
     (why, said): (&str, &str),
-    speaker: Speaker<'_>,
+    speaker: Actor<'_>,
 ) -> Next {
     let name = view.work().step_name(step);
     let message = format!("{name} gave no report, and the work goes on without it: {why}");
@@ -99,7 +93,7 @@ pub(super) fn fault(
 }
 
 /// A report of one finding with what was said beside it, signed.
-fn with_evidence(mut report: Box<StageReport>, said: &str, speaker: Speaker<'_>) -> Box<StageReport> {
+fn with_evidence(mut report: Box<StageReport>, said: &str, speaker: Actor<'_>) -> Box<StageReport> {
     if !said.is_empty() {
         let findings = report.findings.into_iter();
         report.findings = findings.map(|finding| finding.with_evidence(said)).collect();
@@ -115,7 +109,7 @@ pub(super) fn on_no_reply(
     step: StageKey,
     why: &str,
     heard: [Option<&Answer>; 2],
-    speaker: Speaker<'_>,
+    speaker: Actor<'_>,
 ) -> Next {
     let name = view.work().step_name(step);
     if step.stage().reply() == Some(StageReply::Opinion) {
@@ -173,7 +167,7 @@ pub(super) fn unfit(view: View<'_>, wanted: StageReply, said: Result<&Answer, &s
 
 /// The points of the earlier review that are still open by what somebody answered. A command, and what is measured, is not
 /// asked about them.
-pub(super) fn open_points_of(view: View<'_>, speaker: Speaker<'_>, answers: &[PriorAnswer]) -> Vec<Finding> {
+pub(super) fn open_points_of(view: View<'_>, speaker: Actor<'_>, answers: &[PriorAnswer]) -> Vec<Finding> {
     match speaker.agent {
         Some(_) => open_points(view, &[answers]),
         None => Vec::new(),
@@ -186,7 +180,7 @@ pub(super) fn found(
     (step, cause): (StageKey, Cause),
     found: &FindingsReport,
     unseen: Option<Finding>,
-    speaker: Speaker<'_>,
+    speaker: Actor<'_>,
 ) -> Next {
     // A point that it says itself was not addressed is its finding; one that it is silent about is only carried on.
     let points = prior_points(view.plan(), view.id, view.task);
@@ -206,7 +200,7 @@ pub(super) fn found(
     let remarks = unread
         .into_iter()
         .chain(unseen)
-        .chain(view.fell_back(Purpose::Scrutinise { step, round: 1 }, speaker.agent));
+        .chain(view.fell_back(Purpose::Stage { step, round: 1 }, speaker.agent));
     report.findings.extend(remarks);
     carry_on(&mut report.findings, open_points_of(view, speaker, &found.prior));
     speaker.sign(&mut report);

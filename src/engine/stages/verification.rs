@@ -12,7 +12,7 @@ use crate::mission::model::{OnRefer, Rubric};
 
 use super::judge::nobody_may;
 use super::prior::{carry_on, open_points};
-use super::view::{Next, Request, Speaker, View, Word};
+use super::view::{Actor, Next, Request, View, Word};
 
 const KEY: StageKey = StageKey::Of(Stage::Verification);
 
@@ -96,10 +96,10 @@ pub(super) fn refer(view: View<'_>, cause: Cause, message: &str) -> Next {
     Next::Refer(view.remark(KEY, Verdict::Refer, Some(cause), &message), message)
 }
 
-pub(super) fn conclude(view: View<'_>, by: &Verification, word: Word<'_>, speaker: Speaker<'_>) -> Next {
+pub(super) fn conclude(view: View<'_>, by: &Verification, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match (word, by.rubric.as_deref()) {
-        (Word::Said(Answer::Probes(probes)), _) => Next::Probed(probes.clone()),
-        (Word::Said(Answer::Grades(reply)), Some(rubric)) => judged(view, (by, rubric), reply, speaker),
+        (Word::Answered(Answer::Probes(probes)), _) => Next::Probed(probes.clone()),
+        (Word::Answered(Answer::Grades(reply)), Some(rubric)) => judged(view, (by, rubric), reply, speaker),
         (Word::Graded(grades), _) => found(view, by, grades),
         _ => Next::Wait,
     }
@@ -110,7 +110,7 @@ fn judged(
     view: View<'_>,
     (by, rubric): (&Verification, &Rubric),
     reply: &RubricReply,
-    speaker: Speaker<'_>,
+    speaker: Actor<'_>,
 ) -> Next {
     let Ok(grades) = rubric::fit(rubric, reply) else {
         return Next::Wait;

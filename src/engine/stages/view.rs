@@ -63,21 +63,21 @@ pub enum Word<'a> {
     /// It stands in the state: results of commands, replies of seats, files that were looked at.
     Known,
     /// A judge, or a command of a stage, said this.
-    Said(&'a Answer),
+    Answered(&'a Answer),
     /// Plain facts grade the criteria so.
     Graded(&'a [CriterionGrade]),
 }
 
 /// Who speaks in a stage. Nobody where a command is run, facts are held against criteria or pictures are measured.
 #[derive(Clone, Copy, Default)]
-pub struct Speaker<'a> {
+pub struct Actor<'a> {
     /// The agent.
     pub agent: Option<AgentId>,
     /// The model that its provider says it used.
     pub model: Option<&'a str>,
 }
 
-impl Speaker<'_> {
+impl Actor<'_> {
     /// Puts its name under a report.
     pub fn sign(self, report: &mut StageReport) {
         report.judge = self.agent;

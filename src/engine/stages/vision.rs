@@ -7,7 +7,7 @@ use crate::mission::model::VisionKind;
 use crate::mission::{Plan, VisionPlan};
 
 use super::step::{Opening, begin, found};
-use super::view::{Next, Request, Speaker, View, Word};
+use super::view::{Actor, Next, Request, View, Word};
 
 /// The round in which it is looked which of its screenshots are there, before anybody is asked. What was seen of them when
 /// the worker had finished is old: a check may have made them.
@@ -33,20 +33,20 @@ pub(super) fn without(who: &str, why: &str) -> Opening {
 
 pub(super) fn open(view: View<'_>, vision: &VisionPlan) -> Next {
     match opening(view.plan(), vision) {
-        skips @ Opening::Skips(_) => begin(view, StageKey::Of(Stage::Vision), skips, Speaker::default()),
+        skips @ Opening::Skips(_) => begin(view, StageKey::Of(Stage::Vision), skips, Actor::default()),
         _ => Next::Open(vec![Request::Run(Job::Stage(StageKey::Of(Stage::Vision), LOOK))]),
     }
 }
 
-pub(super) fn conclude(view: View<'_>, vision: &VisionPlan, word: Word<'_>, speaker: Speaker<'_>) -> Next {
+pub(super) fn conclude(view: View<'_>, vision: &VisionPlan, word: Word<'_>, speaker: Actor<'_>) -> Next {
     match word {
         Word::Known => begin(
             view,
             StageKey::Of(Stage::Vision),
             seen(view, vision),
-            Speaker::default(),
+            Actor::default(),
         ),
-        Word::Said(Answer::Findings(report)) => {
+        Word::Answered(Answer::Findings(report)) => {
             let missing = missing_screenshots(view).join(", ");
             let unseen = (!missing.is_empty()).then(|| {
                 let text = format!("not looked at, for it is not there: {missing}");
@@ -60,7 +60,7 @@ pub(super) fn conclude(view: View<'_>, vision: &VisionPlan, word: Word<'_>, spea
                 speaker,
             )
         }
-        Word::Said(_) | Word::Graded(_) => Next::Wait,
+        Word::Answered(_) | Word::Graded(_) => Next::Wait,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::{FailureClass, Money, OutcomeClass, Purpose, Status, TaskId, TurnId};
 use crate::engine::WorkId;
-use crate::engine::ledger::Room;
+use crate::engine::ledger::CallAdmission;
 use crate::engine::{
     AskEvent, BudgetEvent, Ceiling, Effect, Event, Fact, RunEvent, RunPhase, State, TurnEvent, Usage,
     may_be_made, outcome,
@@ -147,11 +147,11 @@ fn a_call_that_nobody_waits_for_leaves_its_reservation() {
     simulation.perform(prompt.unwrap(), &mut good);
     let agent = simulation.state.plan.task(TaskId(0)).agent;
     let room = |simulation: &Simulation| simulation.state.ledger.room(&simulation.state.plan, agent);
-    assert_eq!(room(&simulation), Room::Fits);
+    assert_eq!(room(&simulation), CallAdmission::Admitted);
     simulation.feed(&super::operator::says(crate::engine::Command::CancelTask {
         task: TaskId(0),
     }));
-    assert_eq!(room(&simulation), Room::Fits);
+    assert_eq!(room(&simulation), CallAdmission::Admitted);
     assert!(simulation.state.ledger.nothing_open() || !simulation.running().is_empty());
 }
 
@@ -536,7 +536,7 @@ tasks:
     }
     let worker = simulation.state.plan.task(TaskId(2)).agent;
     let room = simulation.state.ledger.room(&simulation.state.plan, worker);
-    assert_eq!((room, simulation.todo.len()), (Room::Wait, 1));
+    assert_eq!((room, simulation.todo.len()), (CallAdmission::Wait, 1));
     assert_eq!(simulation.state.task(TaskId(2)).status(), Status::Done);
 }
 

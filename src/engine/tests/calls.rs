@@ -6,7 +6,7 @@ use crate::domain::{
     AgentId, Answer, AskId, Digest, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::apply::drop_what_nobody_waits_for;
-use crate::engine::ledger::Room;
+use crate::engine::ledger::CallAdmission;
 use crate::engine::{
     AskFailure, BudgetEvent, Ceiling, Command, Effect, Event, Fact, FileRef, OperatorInput, ReplyRef,
     RunEvent, State, StopCause, TaskWork, Timer, Usage, WorkId, apply, decide, effects,
@@ -85,7 +85,7 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
     assert_eq!(after.untold, before.untold + 1, "of the lost one nobody knows");
     // To go on all the same was a person's word.
     let judge = state.plan.find_agent("j").unwrap();
-    assert_eq!(state.ledger.room(&state.plan, judge), Room::Fits);
+    assert_eq!(state.ledger.room(&state.plan, judge), CallAdmission::Admitted);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn what_a_dropped_call_used_is_settled_once() {
     let dropped = *state.ledger.spent();
     assert!(!state.ledger.is_open(call));
     assert_eq!(dropped.cost, None);
-    let unknown = Room::Exhausted(Ceiling::UnknownCost(judge));
+    let unknown = CallAdmission::Exhausted(Ceiling::UnknownCost(judge));
     assert_eq!(state.ledger.room(&state.plan, judge), unknown);
 
     let settled = decide(&state, &replied, Timestamp(10));
@@ -195,7 +195,7 @@ fn what_a_dropped_call_used_is_settled_once() {
     let spent = state.ledger.spent();
     assert_eq!((spent.cost, spent.untold), (usage.cost, dropped.untold - 1));
     assert_eq!(spent.requests, dropped.requests);
-    assert_eq!(state.ledger.room(&state.plan, judge), Room::Fits);
+    assert_eq!(state.ledger.room(&state.plan, judge), CallAdmission::Admitted);
     assert_eq!(decide(&state, &replied, Timestamp(11)), []);
 }
 

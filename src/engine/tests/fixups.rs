@@ -80,7 +80,7 @@ fn a_clean_fixup_supersedes_its_original() {
     assert_eq!(order(&simulation)[..4], [0, 1, 1, 4], "dependents and gates wait");
     assert!(state.task(BROKEN).is_superseded());
     assert_eq!(state.task(BROKEN).status(), Status::Failed);
-    assert_eq!(state.standing(BROKEN), FIXUP);
+    assert_eq!(state.effective_task(BROKEN), FIXUP);
     let counts = state.sums.counts;
     assert_eq!(
         (counts.selected, counts.done, counts.failed, counts.superseded),

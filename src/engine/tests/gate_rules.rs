@@ -1,11 +1,13 @@
-//! Gates, and what a command about them meets, as tables.
+//! Gates, and what a command about them evaluate_command, as tables.
 
 use crate::domain::{FailureMode, GateId, HoldId, Points, Purpose, QualityFlag, Status, TaskId};
 use crate::engine::decide::evaluate_gate;
 use crate::engine::state::Lifecycle;
 use crate::engine::tests::operator::says;
 use crate::engine::tests::simulation::{Response, Simulation, good, options};
-use crate::engine::{Command, CommandResult, Effect, Event, GateEvent, RunPhase, apply, decide, meets};
+use crate::engine::{
+    Command, CommandResult, Effect, Event, GateEvent, RunPhase, apply, decide, evaluate_command,
+};
 use crate::mission::RunOptions;
 
 use super::rules::{NOW, mission, simulation};
@@ -172,7 +174,7 @@ fn what_a_command_meets() {
         (&ended(70), over(0), Applied),
         (&ended(90), over(0), AlreadySo),
     ] {
-        assert_eq!(meets(state, &command), expected, "{command:?}");
+        assert_eq!(evaluate_command(state, &command), expected, "{command:?}");
     }
     // An answer to a question that is not asked any more, and to one that never was.
     let mut asked = state.clone();
@@ -185,12 +187,18 @@ fn what_a_command_meets() {
     ] {
         let task = TaskId(0);
         let text = String::new();
-        assert_eq!(meets(&asked, &Command::Approve { task, number }), expected);
-        assert_eq!(meets(&asked, &Command::Answer { task, number, text }), expected);
+        assert_eq!(
+            evaluate_command(&asked, &Command::Approve { task, number }),
+            expected
+        );
+        assert_eq!(
+            evaluate_command(&asked, &Command::Answer { task, number, text }),
+            expected
+        );
     }
     let hold = HoldId(0);
     assert_eq!(
-        meets(&state, &Command::PassCheckpoint { hold, number: 1 }),
+        evaluate_command(&state, &Command::PassCheckpoint { hold, number: 1 }),
         Unknown
     );
 }

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use crate::domain::{OutcomeClass, Status, TaskId};
 use crate::engine::{
-    Command, CommandResult, Event, Fact, OperatorInput, RunEvent, cannot_add, meets, outcome, task_of_request,
+    Command, CommandResult, Event, Fact, OperatorInput, RunEvent, cannot_add, evaluate_command, outcome,
+    task_of_request,
 };
 use crate::mission::{Origin, SubTask, read_sub_task};
 
@@ -45,7 +46,10 @@ fn a_run_that_has_ended_has_more_to_do() {
         "req-1",
         &json!({"title": "b", "assignTo": "x", "dependsOn": ["a"], "priority": 2}),
     );
-    assert_eq!(meets(&simulation.state, &command), CommandResult::Applied);
+    assert_eq!(
+        evaluate_command(&simulation.state, &command),
+        CommandResult::Applied
+    );
     assert!(simulation.say(&given(&command)));
     let state = &simulation.state;
     let id = task_of_request(state, "req-1").unwrap();
@@ -56,10 +60,13 @@ fn a_run_that_has_ended_has_more_to_do() {
     );
     assert!(state.is_unfinished());
     // It is added once, however often and under whatever name it is said.
-    assert_eq!(meets(state, &command), CommandResult::AlreadySo);
+    assert_eq!(evaluate_command(state, &command), CommandResult::AlreadySo);
     assert!(!simulation.say(&given(&command)));
     let other = adds("req-1", &json!({"title": "c", "assignTo": "x"}));
-    assert_eq!(meets(&simulation.state, &other), CommandResult::AlreadySo);
+    assert_eq!(
+        evaluate_command(&simulation.state, &other),
+        CommandResult::AlreadySo
+    );
     simulation.resume();
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
@@ -99,7 +106,7 @@ fn what_the_run_cannot_have_is_said_in_words() {
         let found = cannot_add(&simulation.state, &task(&value)).unwrap();
         assert!(found.contains(why), "{found}");
         assert_eq!(
-            meets(&simulation.state, &adds("req-1", &value)),
+            evaluate_command(&simulation.state, &adds("req-1", &value)),
             CommandResult::Unknown
         );
     }

@@ -11,7 +11,7 @@ use crate::domain::{
     TurnId,
 };
 use crate::engine::WorkId;
-use crate::engine::ledger::Room;
+use crate::engine::ledger::CallAdmission;
 use crate::engine::{
     AskEvent, BudgetEvent, Ceiling, Event, Exit, FileRef, Ledger, Overshoot, ReplyRef, Spent, ToolLedgerRef,
     TurnEvent, Usage, Used,
@@ -128,24 +128,28 @@ impl Book {
             Arc::make_mut(&mut plan).rules.budget = budget(n);
             self.ledger.room(&plan, AgentId(M))
         });
-        let rooms: Vec<Room> = rooms.collect();
-        let first = |wanted: Room| {
+        let rooms: Vec<CallAdmission> = rooms.collect();
+        let first = |wanted: CallAdmission| {
             let found = rooms.iter().position(|room| *room == wanted);
             found.map_or("-".to_owned(), |n| n.to_string())
         };
-        format!("{}/{}", first(Room::Wait), first(Room::Fits))
+        format!(
+            "{}/{}",
+            first(CallAdmission::Wait),
+            first(CallAdmission::Admitted)
+        )
     }
 
-    /// Follows an event and tells for whom there is room then, a letter an agent: Fits, Waits, or the ceiling.
+    /// Follows an event and tells for whom there is room then, a letter an agent: Admitted, Waits, or the ceiling.
     fn rooms(&mut self, event: &Event) {
         self.ledger.follow(&self.plan, event);
         let letter = |agent| match self.ledger.room(&self.plan, AgentId(agent)) {
-            Room::Fits => 'F',
-            Room::Wait => 'W',
-            Room::Exhausted(Ceiling::Requests) => 'r',
-            Room::Exhausted(Ceiling::Cost) => 'c',
-            Room::Exhausted(Ceiling::Tokens) => 't',
-            Room::Exhausted(other) => panic!("{other:?}"),
+            CallAdmission::Admitted => 'F',
+            CallAdmission::Wait => 'W',
+            CallAdmission::Exhausted(Ceiling::Requests) => 'r',
+            CallAdmission::Exhausted(Ceiling::Cost) => 'c',
+            CallAdmission::Exhausted(Ceiling::Tokens) => 't',
+            CallAdmission::Exhausted(other) => panic!("{other:?}"),
         };
         let letters: String = [M, C, U, E].map(letter).iter().collect();
         self.text.push_str(&letters);
@@ -466,11 +470,11 @@ fn a_turn_that_was_answered_and_failed_without_telling_its_usage_is_not_free() {
         let room = book.ledger.room(&book.plan, AgentId(C));
         (book.ledger.spent().untold, book.ledger.spent().charged, room)
     };
-    let unknown = Room::Exhausted(Ceiling::UnknownTokens(AgentId(M)));
+    let unknown = CallAdmission::Exhausted(Ceiling::UnknownTokens(AgentId(M)));
     assert_eq!(untold(made(3, 1)), (1, money("0.5"), unknown));
     assert_eq!(untold(made(1, 0)), (1, money("0.5"), unknown));
-    assert_eq!(untold(made(0, 4)), (0, money("0"), Room::Fits));
-    assert_eq!(untold(None), (0, money("0"), Room::Fits));
+    assert_eq!(untold(made(0, 4)), (0, money("0"), CallAdmission::Admitted));
+    assert_eq!(untold(None), (0, money("0"), CallAdmission::Admitted));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::engine::mark::Mark;
 use crate::engine::{
     ApprovalDecision, AskEvent, Command, CommandResult, Effect, Event, Fact, HoldStage, OperatorInput,
-    RunEvent, RunPhase, State, TaskEvent, meets, outcome,
+    RunEvent, RunPhase, State, TaskEvent, evaluate_command, outcome,
 };
 
 use super::properties::{is_up_to_date, random_run, really_ok};
@@ -242,7 +242,10 @@ fn reject(number: u32) -> Command {
 #[test]
 fn work_is_accepted_on_a_persons_word() {
     let mut simulation = run(PARKED, no_judge);
-    assert_eq!(meets(&simulation.state, &approve(2)), CommandResult::Unknown);
+    assert_eq!(
+        evaluate_command(&simulation.state, &approve(2)),
+        CommandResult::Unknown
+    );
     assert!(simulation.say(&says(approve(1))));
     consistent(&simulation.state);
     assert_eq!(simulation.state.tasks[0].flag(), Some(QualityFlag::Clean));
@@ -253,9 +256,12 @@ fn work_is_accepted_on_a_persons_word() {
             approved: true
         }]
     );
-    assert_eq!(meets(&simulation.state, &approve(1)), CommandResult::AlreadySo);
     assert_eq!(
-        meets(&simulation.state, &reject(1)),
+        evaluate_command(&simulation.state, &approve(1)),
+        CommandResult::AlreadySo
+    );
+    assert_eq!(
+        evaluate_command(&simulation.state, &reject(1)),
         CommandResult::DecidedOtherwise
     );
     let by_ada = |event: &Event| matches!(event, Event::Task(_, TaskEvent::StageVerdict(report)) if report.by.as_deref() == Some("ada"));
@@ -443,7 +449,10 @@ fn a_cancelled_task_ends_what_runs_for_it() {
     consistent(&simulation.state);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
     let cancel = Command::CancelTask { task: TaskId(0) };
-    assert_eq!(meets(&simulation.state, &cancel), CommandResult::AlreadySo);
+    assert_eq!(
+        evaluate_command(&simulation.state, &cancel),
+        CommandResult::AlreadySo
+    );
 }
 
 #[test]
@@ -494,10 +503,16 @@ fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothin
         reason: "risk".to_owned(),
     };
     let mut simulation = run(GATED, scores(70));
-    assert_eq!(meets(&simulation.state, &over()), CommandResult::Applied);
+    assert_eq!(
+        evaluate_command(&simulation.state, &over()),
+        CommandResult::Applied
+    );
     let mut let_pass = run(GATED, scores(70));
     assert!(let_pass.say(&says(over())));
-    assert_eq!(meets(&let_pass.state, &over()), CommandResult::AlreadySo);
+    assert_eq!(
+        evaluate_command(&let_pass.state, &over()),
+        CommandResult::AlreadySo
+    );
     let without = mission(&GATED[..GATED.find("qualityGates").unwrap()]);
     assert!(simulation.say(&Fact::ChangeMission {
         number: 2,
@@ -505,7 +520,10 @@ fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothin
         to: crate::domain::Digest::of(b"new"),
         mission: Some(plan_of(&without, &options())),
     }));
-    assert_eq!(meets(&simulation.state, &over()), CommandResult::TooEarly);
+    assert_eq!(
+        evaluate_command(&simulation.state, &over()),
+        CommandResult::TooEarly
+    );
 }
 
 /// Something that a person might say, sensible or not.

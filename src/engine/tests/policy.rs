@@ -8,7 +8,7 @@ const SEMANTICS: &str = include_str!("../../../docs/design/semantics.md");
 /// The jobs of each row, by its first cell.
 fn rows() -> Vec<(&'static str, Vec<WorkKind>)> {
     let asked = |purposes: &[Purpose]| purposes.iter().copied().map(WorkKind::Ask).collect::<Vec<_>>();
-    let stage = |step| Purpose::Scrutinise { step, round: 1 };
+    let stage = |step| Purpose::Stage { step, round: 1 };
     let mut by_name = asked(&[
         Purpose::Confirm,
         Purpose::Answer,

@@ -56,8 +56,10 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
     let tasks_ok = taken.all(|id| {
         let task = state.task(id);
         let flag = task.flag();
-        let mended =
-            || state.standing(id) != id && state.task(state.standing(id)).flag() == Some(QualityFlag::Clean);
+        let mended = || {
+            state.effective_task(id) != id
+                && state.task(state.effective_task(id)).flag() == Some(QualityFlag::Clean)
+        };
         (task.status() == Status::Failed && mended())
             || task.status() == Status::Done
                 && matches!(

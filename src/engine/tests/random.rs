@@ -428,7 +428,7 @@ fn random_answer(random: &mut Random, purpose: Purpose) -> Answer {
         (Purpose::Grade { .. }, n) => grades(if n == 1 { 0 } else { 100 }),
         (Purpose::Decompose { .. }, n) => probes(if n == 1 { &[1] } else { &[1, 2, 1] }),
         (
-            Purpose::Scrutinise {
+            Purpose::Stage {
                 step: StageKey::Own(_),
                 ..
             },
@@ -438,7 +438,7 @@ fn random_answer(random: &mut Random, purpose: Purpose) -> Answer {
             2 if random.chance(30) => DeclaredVerdict::Refer,
             _ => DeclaredVerdict::Pass,
         }),
-        (Purpose::Scrutinise { .. }, n) => Answer::Findings(Box::new(FindingsReport {
+        (Purpose::Stage { .. }, n) => Answer::Findings(Box::new(FindingsReport {
             findings: vec![Finding::new(
                 if n == 1 { Severity::High } else { Severity::Low },
                 "x",

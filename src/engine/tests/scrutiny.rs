@@ -65,7 +65,7 @@ fn steps(agent: Response, command: Response) -> impl FnMut(&State, &Effect) -> R
             job: Job::Stage(..), ..
         } => command.clone(),
         Effect::Ask {
-            purpose: Purpose::Scrutinise { .. },
+            purpose: Purpose::Stage { .. },
             ..
         } => agent.clone(),
         _ => good(state, effect),
@@ -83,7 +83,7 @@ fn content(state: &State, effect: &Effect) -> Response {
     match effect {
         Effect::Ask {
             purpose:
-                Purpose::Scrutinise {
+                Purpose::Stage {
                     step: StageKey::Of(Stage::RedTeam),
                     ..
                 },
@@ -332,7 +332,7 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
 
 /// How often agents were asked in steps.
 fn asked(simulation: &Simulation) -> usize {
-    let is_step = |purpose: &Purpose| matches!(purpose, Purpose::Scrutinise { .. });
+    let is_step = |purpose: &Purpose| matches!(purpose, Purpose::Stage { .. });
     simulation.count(
         |event| matches!(event, Event::Ask(_, AskEvent::Requested { purpose, .. }) if is_step(purpose)),
     )
@@ -439,7 +439,7 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
     let script = |state: &State, effect: &Effect| match effect {
         Effect::Ask {
             purpose:
-                Purpose::Scrutinise {
+                Purpose::Stage {
                     step: StageKey::Of(Stage::RedTeam),
                     ..
                 },
@@ -461,7 +461,7 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
                     ..
                 } => *step == open.key && open.plain,
                 Effect::Ask {
-                    purpose: Purpose::Scrutinise { step, .. },
+                    purpose: Purpose::Stage { step, .. },
                     ..
                 } => *step == open.key && !open.plain,
                 _ => false,
@@ -487,7 +487,7 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
     while !matches!(
         simulation.todo.front(),
         Some(Effect::Ask {
-            purpose: Purpose::Scrutinise { .. },
+            purpose: Purpose::Stage { .. },
             ..
         })
     ) {

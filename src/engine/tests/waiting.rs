@@ -146,7 +146,7 @@ tasks: [{title: a, review: none, requiresApproval: {approvers: [{command: x}, {c
         simulation.say(&Fact::JobEnded {
             turn: simulation.state.current_turn(TaskId(0)),
             job: Job::Approver { number, approver },
-            end: JobEnd::Said(ApproverSaid::Yes),
+            end: JobEnd::Approver(ApproverSaid::Yes),
         })
     };
     // The second is being asked.

@@ -229,7 +229,7 @@ fn judged(row: &Row) -> Result<Judged<'_>, RowError> {
     let mut says: Vec<(&str, Say)> = Vec::new();
     for replies in &row.raw_replies {
         let name = replies.judge.as_str();
-        let say = say(replies, &scales, &dimensions, &quoted)
+        let say = reply_of(replies, &scales, &dimensions, &quoted)
             .map_err(|why| RowError::Judge(name.to_owned(), Box::new(why)))?;
         if says.iter().any(|(known, _)| *known == name) {
             return Err(RowError::Twice("judge", name.to_owned()));
@@ -323,7 +323,7 @@ fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, RowError> {
 }
 
 /// What a judge said: our own reading of its texts, and for those that it does not read the recorded score.
-fn say(
+fn reply_of(
     replies: &Replies,
     scales: &[Scale],
     dimensions: &[Dimension],

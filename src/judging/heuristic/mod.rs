@@ -18,7 +18,7 @@ mod reading;
 
 use crate::domain::{CriterionGrade, Points, ShellFailure};
 
-use reading::{Clause, Core, Measure, Reading, Said};
+use reading::{Clause, Core, Literal, Measure, Reading};
 
 /// How much of the end of a command's output is told of, in characters.
 const OUTPUT_SHOWN: usize = 1_000;
@@ -242,7 +242,7 @@ fn did_not_say(command: &CommandFacts) -> bool {
     command.exit.is_none() || could_not_run(command)
 }
 
-fn each(said: &[Said], judge: impl Fn(&Said) -> (Holds, String)) -> Vec<(Holds, String)> {
+fn each(said: &[Literal], judge: impl Fn(&Literal) -> (Holds, String)) -> Vec<(Holds, String)> {
     said.iter().map(judge).collect()
 }
 
@@ -308,7 +308,7 @@ fn ended(subject: &str, command: &CommandFacts) -> String {
     }
 }
 
-fn found(place: &str, text: &Text, said: &Said, negated: bool) -> (Holds, String) {
+fn found(place: &str, text: &Text, said: &Literal, negated: bool) -> (Holds, String) {
     let there = if said.any_case {
         text.text.to_lowercase().contains(&said.literal.to_lowercase())
     } else {

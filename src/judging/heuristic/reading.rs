@@ -54,17 +54,17 @@ impl Clause {
 pub(super) enum Core {
     Exists,
     Empty,
-    Contains(Vec<Said>),
-    OutputContains(Vec<Said>),
+    Contains(Vec<Literal>),
+    OutputContains(Vec<Literal>),
     AtLeast(u64, Measure),
     Exits(i32),
     Fails,
-    Prints(Vec<Said>),
+    Prints(Vec<Literal>),
 }
 
 /// A literal that is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct Literal {
     pub literal: String,
     pub any_case: bool,
 }
@@ -219,7 +219,7 @@ impl Reader {
             return false;
         };
         let any_case = said.last().is_some_and(|said| said.any_case);
-        said.push(Said {
+        said.push(Literal {
             literal: literal.clone(),
             any_case,
         });
@@ -291,10 +291,12 @@ fn said(tokens: &[Token], subjects: &[String]) -> Option<(bool, Core)> {
         ("pass" | "passes" | "succeed" | "succeeds", []) => Core::Exits(0),
         ("fail" | "fails", []) => Core::Fails,
         ("exit" | "exits", code) => Core::Exits(exit_code(code)?),
-        ("print" | "prints" | "output" | "outputs", [Token::Quoted(literal)]) => Core::Prints(vec![Said {
-            literal: literal.clone(),
-            any_case: false,
-        }]),
+        ("print" | "prints" | "output" | "outputs", [Token::Quoted(literal)]) => {
+            Core::Prints(vec![Literal {
+                literal: literal.clone(),
+                any_case: false,
+            }])
+        }
         _ => return None,
     };
     let sensible = match &core {
@@ -310,7 +312,7 @@ fn said(tokens: &[Token], subjects: &[String]) -> Option<(bool, Core)> {
 }
 
 fn contains(literal: &str, any_case: bool, about_output: bool) -> Core {
-    let said = vec![Said {
+    let said = vec![Literal {
         literal: literal.to_owned(),
         any_case,
     }];

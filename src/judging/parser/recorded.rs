@@ -27,7 +27,7 @@ enum Sureness {
     /// `Score: 4` on a line of its own, which is as sure as what is only said but where parts are rated.
     Labelled,
     /// `4 out of 5`, `a score of 4`, `Score: 4` within other words.
-    Said,
+    Stated,
     /// The same in an item of a list, where it may be one of several partial scores.
     InList,
 }
@@ -67,7 +67,7 @@ pub fn parse_rating(reply: &str, scale: &Scale) -> Result<Decimal, Unparsed> {
         .iter_mut()
         .filter(|(sureness, _)| *sureness == Sureness::Labelled)
     {
-        *sureness = Sureness::Said;
+        *sureness = Sureness::Stated;
     }
     let markers: Vec<_> = match said.iter().map(|(sureness, _)| *sureness).min() {
         Some(surest) => said
@@ -142,7 +142,7 @@ impl<'a> Line<'a> {
         let usual = if self.is_item {
             Sureness::InList
         } else {
-            Sureness::Said
+            Sureness::Stated
         };
         for at in 0..self.tokens.len() {
             let rest = &self.tokens[at..];
@@ -163,7 +163,7 @@ impl<'a> Line<'a> {
                 // A label alone must not outweigh a score that is said elsewhere.
                 let sureness = match sureness {
                     _ if matches!(marker, Marker::Blank(_)) => usual,
-                    Sureness::Said if at == 0 => Sureness::Labelled,
+                    Sureness::Stated if at == 0 => Sureness::Labelled,
                     other => other,
                 };
                 said.push((sureness, marker));

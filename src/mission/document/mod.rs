@@ -9,4 +9,4 @@ mod node;
 mod tree;
 
 pub(super) use node::Node;
-pub(super) use tree::{Entry, Kind, NodeId, Refusal, Tree};
+pub(super) use tree::{Entry, Kind, NodeId, Tree, YamlError};

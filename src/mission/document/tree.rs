@@ -62,7 +62,7 @@ pub struct Entry {
 
 /// Why there is no tree, or what was left out of it.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct YamlError {
     pub code: Code,
     pub message: String,
     pub span: Range<usize>,
@@ -86,7 +86,7 @@ impl<'s> Tree<'s> {
     ///
     /// # Errors
     /// When the text is no YAML, holds no or several documents, or is beyond a limit.
-    pub fn parse(source: &'s str) -> Result<(Self, Vec<Refusal>), Refusal> {
+    pub fn parse(source: &'s str) -> Result<(Self, Vec<YamlError>), YamlError> {
         let mut options = granit_parser::Options::default();
         options.flow_nesting_limit = MAX_DEPTH;
         options.block_nesting_limit = MAX_DEPTH;
@@ -258,7 +258,7 @@ struct Builder<'s> {
     anchors: HashMap<usize, NodeId>,
     copied: usize,
     documents: usize,
-    refusals: Vec<Refusal>,
+    refusals: Vec<YamlError>,
 }
 
 impl<'s> Builder<'s> {
@@ -277,7 +277,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, span: Range<usize>) -> Result<(), Refusal> {
+    fn event(&mut self, event: &Event<'_>, span: Range<usize>) -> Result<(), YamlError> {
         match event {
             Event::DocumentStart(..) => {
                 self.documents += 1;
@@ -308,7 +308,7 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    fn push(&mut self, kind: Kind, span: Range<usize>, tagged: bool) -> Result<NodeId, Refusal> {
+    fn push(&mut self, kind: Kind, span: Range<usize>, tagged: bool) -> Result<NodeId, YamlError> {
         let index = self.tree.nodes.len();
         if index >= MAX_NODES {
             let message = format!("the file holds more than {MAX_NODES} values");
@@ -320,7 +320,7 @@ impl<'s> Builder<'s> {
                 "a mission has no use for YAML tags",
                 span.clone(),
             );
-            self.refusals.push(Refusal {
+            self.refusals.push(YamlError {
                 help: Some("remove the word that begins with `!`"),
                 ..refusal
             });
@@ -366,13 +366,19 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn begin(&mut self, kind: Kind, span: Range<usize>, anchor: usize, tagged: bool) -> Result<(), Refusal> {
+    fn begin(
+        &mut self,
+        kind: Kind,
+        span: Range<usize>,
+        anchor: usize,
+        tagged: bool,
+    ) -> Result<(), YamlError> {
         let id = self.push(kind, span, tagged)?;
         self.open.push((id, anchor));
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), Refusal> {
+    fn finish(&mut self) -> Result<(), YamlError> {
         let Some((id, anchor)) = self.open.pop() else {
             return Ok(());
         };
@@ -391,7 +397,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Replaces an alias by a copy of what it names.
-    fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), Refusal> {
+    fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), YamlError> {
         // Anchors are known once their node is complete, so an alias inside its own anchor finds nothing.
         let Some(target) = self.anchors.get(&anchor).copied() else {
             return Err(refuse(
@@ -404,7 +410,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Appends a copy of a subtree, pointed at by `span`.
-    fn copy(&mut self, target: NodeId, span: Range<usize>) -> Result<(), Refusal> {
+    fn copy(&mut self, target: NodeId, span: Range<usize>) -> Result<(), YamlError> {
         let (from, to) = (target.0 as usize, self.tree.node(target).end as usize);
         self.copied += to - from;
         if self.copied > MAX_COPIED || self.tree.nodes.len() + (to - from) > MAX_NODES {
@@ -447,7 +453,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Puts the entries of `<<: *base` behind the map's own, which win.
-    fn merge(&mut self, map: NodeId) -> Result<(), Refusal> {
+    fn merge(&mut self, map: NodeId) -> Result<(), YamlError> {
         let is_merge =
             |entry: &Entry| self.tree.kind(entry.key) == Kind::Plain && self.tree.text(entry.key) == "<<";
         let Some(merge) = self.tree.entries(map).find(is_merge) else {
@@ -496,8 +502,8 @@ fn bytes(span: &Span) -> Range<usize> {
     start..span.end.byte_offset().unwrap_or(start).max(start)
 }
 
-fn refuse(code: Code, message: impl Into<String>, span: Range<usize>) -> Refusal {
-    Refusal {
+fn refuse(code: Code, message: impl Into<String>, span: Range<usize>) -> YamlError {
+    YamlError {
         code,
         message: message.into(),
         span,
@@ -506,7 +512,7 @@ fn refuse(code: Code, message: impl Into<String>, span: Range<usize>) -> Refusal
     }
 }
 
-fn syntax_error(source: &str, error: &ScanError) -> Refusal {
+fn syntax_error(source: &str, error: &ScanError) -> YamlError {
     let at = error.marker().byte_offset().unwrap_or_default().min(source.len());
     let (code, message) = match error.kind() {
         ErrorKind::RecursionLimitExceeded => (
@@ -524,7 +530,7 @@ fn syntax_error(source: &str, error: &ScanError) -> Refusal {
         && let Some(quote) = open_quote(source, at)
     {
         let help = "close it with the same quote on its line; within double quotes write \\\" for a quote";
-        return Refusal {
+        return YamlError {
             help: Some(help),
             ..refuse(code, "this quote is not closed", quote..quote + 1)
         };
@@ -534,7 +540,7 @@ fn syntax_error(source: &str, error: &ScanError) -> Refusal {
     } else {
         "is this file really a mission?"
     };
-    Refusal {
+    YamlError {
         help: Some(help),
         ..refuse(code, message, at..at + 1)
     }

@@ -1,4 +1,4 @@
-//! Tests of the room as a whole: files in, missions or diagnostics out.
+//! Tests of the module as a whole: files in, missions or diagnostics out.
 
 mod accepted;
 mod plan;

@@ -6,13 +6,13 @@ use super::{Names, quoted};
 use crate::mission::codes::Code;
 use crate::mission::keys::Named;
 use crate::mission::model::{Adapter, AdapterKind, Agent, CommandLine};
-use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::scalar::Referent;
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
-pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Problems) {
+pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violations) {
     if agents.0.is_empty() && !names.incomplete.contains(&Referent::Agent) {
         problems.push(
-            Problem::error(
+            Violation::error(
                 Code::NoAgents,
                 Place::Value(Path::of("agents")),
                 "the mission has no agents",
@@ -32,7 +32,7 @@ pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut 
             if other == name {
                 let message = format!("the agent {} cannot stand in for itself", quoted(name));
                 problems.push(
-                    Problem::error(Code::BadValue, place(), message)
+                    Violation::error(Code::BadValue, place(), message)
                         .help("name another agent, or remove `fallback`"),
                 );
             }
@@ -44,7 +44,7 @@ pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut 
                     quoted(other)
                 );
                 problems.push(
-                    Problem::error(Code::BadValue, place(), message)
+                    Violation::error(Code::BadValue, place(), message)
                         .help("name an agent; people are asked by approvals and reviews that name them"),
                 );
             }
@@ -54,7 +54,7 @@ pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut 
 }
 
 /// What can be said of agents without knowing the others.
-pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Problems) {
+pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Violations) {
     for (name, agent) in &agents.0 {
         if agent.tools.is_some() && !agent.adapter.is_http() {
             let place = Place::Key(path(name).key("tools"));
@@ -63,7 +63,7 @@ pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Problems) {
                 quoted(name)
             );
             problems.push(
-                Problem::error(Code::KeyDoesNotApply, place, message)
+                Violation::error(Code::KeyDoesNotApply, place, message)
                     .help("remove `tools`: any other agent brings its own"),
             );
         }
@@ -74,7 +74,7 @@ pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Problems) {
                     let message = format!("the agent {} has no `model`", quoted(name));
                     let place = Place::Value(path(name).key("model"));
                     let example = format!("add for example `model: {example}`");
-                    problems.push(Problem::error(Code::IncompleteAgent, place, message).help(example));
+                    problems.push(Violation::error(Code::IncompleteAgent, place, message).help(example));
                 }
                 foreign(name, agent, problems);
             }
@@ -89,11 +89,11 @@ fn path(name: &str) -> Path {
     Path::of("agents").key(name.to_owned())
 }
 
-fn command(name: &str, agent: &Agent, problems: &mut Problems) {
+fn command(name: &str, agent: &Agent, problems: &mut Violations) {
     let place = || Place::Value(path(name).key("run"));
     match &agent.run {
         None => problems.push(
-            Problem::error(
+            Violation::error(
                 Code::IncompleteAgent,
                 place(),
                 format!("the agent {} has no `run`", quoted(name)),
@@ -103,7 +103,7 @@ fn command(name: &str, agent: &Agent, problems: &mut Problems) {
         ),
         Some(CommandLine::Argv(argv)) if argv.first().is_none_or(|program| program.trim().is_empty()) => {
             problems.push(
-                Problem::error(
+                Violation::error(
                     Code::EmptyValue,
                     place(),
                     format!("the agent {} runs nothing", quoted(name)),
@@ -113,7 +113,7 @@ fn command(name: &str, agent: &Agent, problems: &mut Problems) {
         }
         Some(CommandLine::Shell(script)) if script.trim().is_empty() => {
             problems.push(
-                Problem::error(
+                Violation::error(
                     Code::EmptyValue,
                     place(),
                     format!("the agent {} runs nothing", quoted(name)),
@@ -126,7 +126,7 @@ fn command(name: &str, agent: &Agent, problems: &mut Problems) {
 }
 
 /// `run` of an agent that is not started by a command line would be ignored.
-fn foreign(name: &str, agent: &Agent, problems: &mut Problems) {
+fn foreign(name: &str, agent: &Agent, problems: &mut Violations) {
     if agent.run.is_some() {
         let place = Place::Key(path(name).key("run"));
         let message = format!(
@@ -134,14 +134,14 @@ fn foreign(name: &str, agent: &Agent, problems: &mut Problems) {
             quoted(name)
         );
         problems.push(
-            Problem::error(Code::KeyDoesNotApply, place, message)
+            Violation::error(Code::KeyDoesNotApply, place, message)
                 .help("remove `run`, or write `adapter: command`"),
         );
     }
 }
 
 /// Reports each circle of `reportsTo` once, where it begins in the file.
-fn reporting_circles(agents: &Named<Agent>, problems: &mut Problems) {
+fn reporting_circles(agents: &Named<Agent>, problems: &mut Violations) {
     let index: HashMap<&str, usize> = agents
         .0
         .iter()
@@ -174,7 +174,7 @@ fn reporting_circles(agents: &Named<Agent>, problems: &mut Problems) {
     }
 }
 
-fn report(agents: &Named<Agent>, circle: &[usize], problems: &mut Problems) {
+fn report(agents: &Named<Agent>, circle: &[usize], problems: &mut Violations) {
     let name = |at: usize| &*agents.0[at].0;
     let place = Place::Value(path(name(circle[0])).key("reportsTo"));
     let message = if circle.len() == 2 {
@@ -186,5 +186,5 @@ fn report(agents: &Named<Agent>, circle: &[usize], problems: &mut Problems) {
             shown.join(" -> ")
         )
     };
-    problems.push(Problem::error(Code::ReportingCycle, place, message).help("remove one `reportsTo`"));
+    problems.push(Violation::error(Code::ReportingCycle, place, message).help("remove one `reportsTo`"));
 }

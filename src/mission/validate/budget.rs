@@ -2,10 +2,10 @@
 
 use crate::mission::codes::Code;
 use crate::mission::model::{Agent, Mission};
-use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::text::quoted;
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
-pub(super) fn validate(mission: &Mission, problems: &mut Problems) {
+pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
     let budget = mission.budget.or(mission.settings.budget);
     if budget.max_cost.is_none() {
         return;
@@ -29,7 +29,7 @@ pub(super) fn validate(mission: &Mission, problems: &mut Problems) {
             quoted(model),
             quoted(name)
         );
-        problems.push(Problem::error(Code::UnpricedModel, place, message).help(example(model)));
+        problems.push(Violation::error(Code::UnpricedModel, place, message).help(example(model)));
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::mission::codes::Code;
 use crate::mission::keys::Named;
 use crate::mission::model::Channel;
-use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::text::quoted;
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
-pub(super) fn validate(channels: &Named<Channel>, problems: &mut Problems) {
+pub(super) fn validate(channels: &Named<Channel>, problems: &mut Violations) {
     for (name, channel) in &channels.0 {
         let at = |key: &'static str| Path::of("channels").key(name.to_string()).key(key);
         let wanted = channel.kind.target_key();
@@ -20,7 +20,7 @@ pub(super) fn validate(channels: &Named<Channel>, problems: &mut Problems) {
             let applies = key == wanted || (key == "headers" && wanted == "url");
             if key == wanted && !is_given {
                 let message = format!("the channel {} has no `{key}`", quoted(name));
-                let problem = Problem::error(Code::MissingKey, Place::Value(at(key)), message);
+                let problem = Violation::error(Code::MissingKey, Place::Value(at(key)), message);
                 problems.push(
                     problem
                         .help(format!("add {}", example(key)))
@@ -28,7 +28,7 @@ pub(super) fn validate(channels: &Named<Channel>, problems: &mut Problems) {
                 );
             } else if is_given && !applies {
                 let message = format!("`{key}` does not apply to the channel {}", quoted(name));
-                let problem = Problem::error(Code::KeyDoesNotApply, Place::Key(at(key)), message);
+                let problem = Violation::error(Code::KeyDoesNotApply, Place::Key(at(key)), message);
                 let help = format!("its type leads to `{wanted}`; remove `{key}`, or write another `type`");
                 problems.push(problem.help(help).unless_wrong(at("type")));
             }

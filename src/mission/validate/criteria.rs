@@ -11,7 +11,7 @@ use crate::mission::diagnostics::Severity;
 use crate::mission::model::{
     Clarification, CoordinationChain, CoordinationMiddleware, Expectation, Mission, Task, TaskType,
 };
-use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
 /// A criterion that takes fewer columns says too little.
 const SHORT: usize = 10;
@@ -59,7 +59,7 @@ const FILLERS: [&str; 24] = [
 ];
 
 /// What is refused: tasks without criteria, and criteria that say nothing, where the settings say so.
-pub(super) fn enforce(mission: &Mission, problems: &mut Problems) {
+pub(super) fn enforce(mission: &Mission, problems: &mut Violations) {
     if mission.settings.clarification == Some(Clarification::Enforce) {
         for (index, task) in mission
             .tasks
@@ -73,7 +73,7 @@ pub(super) fn enforce(mission: &Mission, problems: &mut Problems) {
                 quoted(&task.title)
             );
             problems.push(
-                Problem::error(Code::UnclearCriteria, place, message)
+                Violation::error(Code::UnclearCriteria, place, message)
                     .help("add `acceptance: [...]` with what can be told from the work, or `expectations`"),
             );
         }
@@ -82,7 +82,7 @@ pub(super) fn enforce(mission: &Mission, problems: &mut Problems) {
 }
 
 /// What is warned about: criteria that say nothing, unless the chain leaves the gate out and nobody asks for it.
-pub(super) fn warn(mission: &Mission, problems: &mut Problems) {
+pub(super) fn warn(mission: &Mission, problems: &mut Violations) {
     let settings = &mission.settings;
     let has_gate = |chain: &CoordinationChain| chain.has(CoordinationMiddleware::ClarificationGate);
     let is_on = match settings.clarification {
@@ -95,7 +95,7 @@ pub(super) fn warn(mission: &Mission, problems: &mut Problems) {
     }
 }
 
-fn look(mission: &Mission, severity: Severity, problems: &mut Problems) {
+fn look(mission: &Mission, severity: Severity, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
         for (item, criterion) in task.acceptance.iter().enumerate() {
             let place = || Path::of("tasks").item(index).key("acceptance").item(item);
@@ -121,14 +121,14 @@ fn look(mission: &Mission, severity: Severity, problems: &mut Problems) {
     }
 }
 
-fn criticise(criterion: &str, severity: Severity, place: impl FnOnce() -> Path, problems: &mut Problems) {
+fn criticise(criterion: &str, severity: Severity, place: impl FnOnce() -> Path, problems: &mut Violations) {
     let reasons = unclear(criterion);
     if reasons.is_empty() {
         return;
     }
     let message = format!("the criterion {} {}", quoted(criterion), reasons.join(", and "));
     problems.push(
-        Problem::error(Code::UnclearCriteria, Place::Value(place()), message)
+        Violation::error(Code::UnclearCriteria, Place::Value(place()), message)
             .severity(severity)
             .help(
                 "say what can be told from the work, for example \"the API answers 200 to a GET of /health\"",

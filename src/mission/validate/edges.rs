@@ -4,10 +4,10 @@ use super::{Names, quoted};
 use crate::domain::Edge;
 use crate::mission::codes::Code;
 use crate::mission::model::{Expectation, Grader, Mission, OnRefer, Review, Task, TaskType};
-use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::scalar::Referent;
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
-pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
         let checker = Checker {
             index,
@@ -39,7 +39,7 @@ impl Checker<'_, '_> {
         Place::Value(self.path().key(key))
     }
 
-    fn node(&self, problems: &mut Problems) {
+    fn node(&self, problems: &mut Violations) {
         for edge in Edge::ALL {
             self.edge(edge, problems);
         }
@@ -48,11 +48,11 @@ impl Checker<'_, '_> {
         self.does_not_apply(problems);
     }
 
-    fn edge(&self, edge: Edge, problems: &mut Problems) {
+    fn edge(&self, edge: Edge, problems: &mut Violations) {
         let key = edge.as_str();
         match self.task.edge(edge) {
             None => problems.push(
-                Problem::error(
+                Violation::error(
                     Code::MissingKey,
                     self.value("type"),
                     format!("the verification {} has no `{key}`", quoted(&self.task.title)),
@@ -62,7 +62,7 @@ impl Checker<'_, '_> {
                 )),
             ),
             Some(title) if title == &*self.task.title => problems.push(
-                Problem::error(
+                Violation::error(
                     Code::BadValue,
                     self.value(key),
                     format!("`{key}` of {} leads to itself", quoted(title)),
@@ -84,14 +84,14 @@ impl Checker<'_, '_> {
             .filter(|task| task.kind != TaskType::Verification)
     }
 
-    fn judges_something(&self, problems: &mut Problems) {
+    fn judges_something(&self, problems: &mut Violations) {
         let mut titles = self.task.depends_on.iter();
         let all_known = titles.all(|title| self.names.tasks.contains_key(&**title));
         if self.judged().next().is_some() || !all_known || self.names.incomplete.contains(&Referent::Task) {
             return;
         }
         problems.push(
-            Problem::error(
+            Violation::error(
                 Code::JudgesNothing,
                 self.value("type"),
                 format!("the verification {} judges nothing", quoted(&self.task.title)),
@@ -114,7 +114,7 @@ impl Checker<'_, '_> {
     }
 
     /// Whoever is assigned judges, and nobody judges their own work.
-    fn judge(&self, problems: &mut Problems) {
+    fn judge(&self, problems: &mut Violations) {
         let judge = self.mission.assignee(self.task).filter(|_| self.asks_a_judge());
         let author = self.judged().find(|task| {
             let author = self.mission.assignee(task);
@@ -127,12 +127,12 @@ impl Checker<'_, '_> {
                 quoted(&author.title)
             );
             let help = "assign the verification to another agent, or grade by facts: `verification: {grader: heuristic}`";
-            problems.push(Problem::error(Code::OwnReviewer, self.value("assignTo"), message).help(help));
+            problems.push(Violation::error(Code::OwnReviewer, self.value("assignTo"), message).help(help));
         }
     }
 
     /// It has no work of its own: what speaks of a worker's attempts says nothing here.
-    fn does_not_apply(&self, problems: &mut Problems) {
+    fn does_not_apply(&self, problems: &mut Violations) {
         let task = self.task;
         let declared = [
             ("targetFiles", !task.target_files.is_empty()),
@@ -154,7 +154,7 @@ impl Checker<'_, '_> {
         for (key, _) in declared.into_iter().filter(|(_, is_there)| *is_there) {
             let message = format!("`{key}` says nothing about a verification: it judges work and does none");
             let help = "remove it, or write it on the task that does the work";
-            problems.push(Problem::error(Code::KeyDoesNotApply, self.value(key), message).help(help));
+            problems.push(Violation::error(Code::KeyDoesNotApply, self.value(key), message).help(help));
         }
         let on_refer = task
             .verification
@@ -163,7 +163,7 @@ impl Checker<'_, '_> {
         if on_refer.is_some_and(|on_refer| on_refer != OnRefer::Human) {
             let place = Place::Value(self.path().key("verification").key("onRefer"));
             let message = "`verification.onRefer` says nothing here: the edge `onRefer` says what follows";
-            problems.push(Problem::error(Code::KeyDoesNotApply, place, message).help("remove it"));
+            problems.push(Violation::error(Code::KeyDoesNotApply, place, message).help("remove it"));
         }
         let panel = task
             .expectations
@@ -174,12 +174,12 @@ impl Checker<'_, '_> {
             let message =
                 "a verification is not reviewed by a panel: the agent that it is assigned to judges";
             let help = "name what it grades by: `verification: {rubric: NAME}`, or `acceptance: [...]`";
-            problems.push(Problem::error(Code::KeyDoesNotApply, place, message).help(help));
+            problems.push(Violation::error(Code::KeyDoesNotApply, place, message).help(help));
         }
     }
 
     /// Edges belong to verifications, and only edges lead out of one.
-    fn other(&self, problems: &mut Problems) {
+    fn other(&self, problems: &mut Violations) {
         let edges = Edge::ALL.map(|edge| (edge.as_str(), self.task.edge(edge).is_some()));
         let visits = ("maxVisits", self.task.max_visits.is_some());
         for (key, _) in edges
@@ -189,12 +189,12 @@ impl Checker<'_, '_> {
         {
             let message = format!("`{key}` belongs to a task of `type: verification`");
             let help = "write `type: verification` if the task judges others, or remove the key";
-            problems.push(Problem::error(Code::KeyDoesNotApply, self.value(key), message).help(help));
+            problems.push(Violation::error(Code::KeyDoesNotApply, self.value(key), message).help(help));
         }
     }
 
     /// A task that waits for a verification is one that an edge of it leads to.
-    fn extra(&self, problems: &mut Problems) {
+    fn extra(&self, problems: &mut Violations) {
         for (item, title) in self.task.depends_on.iter().enumerate() {
             let needed = self
                 .names
@@ -214,14 +214,14 @@ impl Checker<'_, '_> {
                 );
                 let help =
                     "let `onPass`, `onFail` or `onRefer` lead to it, or depend on a task that they lead to";
-                problems.push(Problem::error(Code::ExtraEdge, place, message).help(help));
+                problems.push(Violation::error(Code::ExtraEdge, place, message).help(help));
             }
         }
     }
 }
 
 /// What waits for verifications beside their edges.
-pub(super) fn extra(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+pub(super) fn extra(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
         Checker {
             index,

@@ -8,11 +8,11 @@ use crate::mission::diagnostics::Severity;
 use crate::mission::model::{
     Adapter, Agent, Expectation, Grader, LlmReview, Mission, Review, Reviewers, Task, TaskType,
 };
-use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::stages;
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
 /// Looks only at the mission's own agents: those of a `quorum.yaml` may judge in other missions.
-pub(super) fn validate(mission: &Mission, problems: &mut Problems) {
+pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
     let own = &mission.agents.0[..mission.own_agents.min(mission.agents.0.len())];
     let mut with = own
         .iter()
@@ -31,7 +31,7 @@ pub(super) fn validate(mission: &Mission, problems: &mut Problems) {
         let message = format!("`fallback` of the agent {} does nothing: {why}", quoted(name));
         let place = Place::Value(Path::of("agents").key(name.to_string()).key("fallback"));
         problems.push(
-            Problem::error(Code::IdleFallback, place, message)
+            Violation::error(Code::IdleFallback, place, message)
                 .severity(Severity::Warning)
                 .help(
                     "it says who judges instead of an agent that cannot be reached; work, answers and approvals are \

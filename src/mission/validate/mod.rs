@@ -36,10 +36,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::codes::Code;
 use super::model::{Config, Gate, Mission};
-use super::problem::{Path, Place, Problem, Problems};
 use super::scalar::Referent;
 use super::suggest::suggestion;
 use super::text::quoted;
+use super::violation::{Path, Place, Violation, Violations};
 use crate::domain::skeleton_of;
 
 /// The names of a mission's parts, with the index of the first that bears each.
@@ -79,7 +79,7 @@ impl<'m> Names<'m> {
     }
 
     /// Reports a name that no agent has.
-    pub fn check_agent(&self, name: &str, place: impl FnOnce() -> Place, problems: &mut Problems) {
+    pub fn check_agent(&self, name: &str, place: impl FnOnce() -> Place, problems: &mut Violations) {
         if self.agents.contains(name) || self.incomplete.contains(&Referent::Agent) {
             return;
         }
@@ -87,7 +87,7 @@ impl<'m> Names<'m> {
             // The set's order is not stable; what people read must be.
             let mut known: Vec<&str> = self.agents.iter().copied().collect();
             known.sort_unstable();
-            Problem::error(
+            Violation::error(
                 Code::UnknownAgent,
                 place(),
                 format!("there is no agent {}", quoted(name)),
@@ -102,7 +102,7 @@ impl<'m> Names<'m> {
         title: &str,
         mission: &Mission,
         place: impl FnOnce() -> Place,
-        problems: &mut Problems,
+        problems: &mut Violations,
     ) {
         if self.tasks.contains_key(title) || self.incomplete.contains(&Referent::Task) {
             return;
@@ -113,7 +113,7 @@ impl<'m> Names<'m> {
                 .iter()
                 .map(|task| &*task.title)
                 .filter(|title| !title.is_empty());
-            Problem::error(
+            Violation::error(
                 Code::UnknownTask,
                 place(),
                 format!("there is no task {}", quoted(title)),
@@ -124,8 +124,8 @@ impl<'m> Names<'m> {
 }
 
 /// Everything that is wrong with a mission whose keys are right.
-pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Problems {
-    let mut problems = Problems::default();
+pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Violations {
+    let mut problems = Violations::default();
     let names = Names::new(mission, incomplete);
     version(mission, &mut problems);
     agents::validate(&mission.agents, &names, &mut problems);
@@ -151,8 +151,8 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
 }
 
 /// What does nothing in a mission that is right.
-pub(super) fn advise(mission: &Mission) -> Problems {
-    let mut problems = Problems::default();
+pub(super) fn advise(mission: &Mission) -> Violations {
+    let mut problems = Violations::default();
     fallback::validate(mission, &mut problems);
     criteria::warn(mission, &mut problems);
     shared_files::warn(mission, &mut problems);
@@ -161,15 +161,15 @@ pub(super) fn advise(mission: &Mission) -> Problems {
 }
 
 /// What is wrong with a `quorum.yaml` by itself. Managers may be defined in the mission, so they are not looked for.
-pub(super) fn validate_config(config: &Config) -> Problems {
-    let mut problems = Problems::default();
+pub(super) fn validate_config(config: &Config) -> Violations {
+    let mut problems = Violations::default();
     agents::validate_each(&config.agents, &mut problems);
     waits::settings(&config.settings, &mut problems);
     channels::validate(&config.channels, &mut problems);
     problems
 }
 
-fn version(mission: &Mission, problems: &mut Problems) {
+fn version(mission: &Mission, problems: &mut Violations) {
     let part = |text: &str| text.parse().unwrap_or_default();
     let this = semver::Version::new(
         part(env!("CARGO_PKG_VERSION_MAJOR")),
@@ -180,13 +180,13 @@ fn version(mission: &Mission, problems: &mut Problems) {
         let place = Place::Value(Path::of("requires"));
         let message = format!("the mission needs quorum {range}, this is {this}");
         problems.push(
-            Problem::error(Code::RequiresOther, place, message)
+            Violation::error(Code::RequiresOther, place, message)
                 .help("install a fitting version of quorum, or change the range"),
         );
     }
 }
 
-fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     let at = |key: &'static str| Path::of("qualityGates").item(index).key(key);
     for (key, titles) in [
         ("afterTasks", &gate.after_tasks),
@@ -200,7 +200,7 @@ fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>
             };
             let message = format!("the gate {} {does}", quoted(&gate.name));
             let help = format!("name at least one task: `{key}: [title]`");
-            problems.push(Problem::error(Code::EmptyGate, Place::Value(at(key)), message).help(help));
+            problems.push(Violation::error(Code::EmptyGate, Place::Value(at(key)), message).help(help));
         }
         for (item, title) in titles.iter().enumerate() {
             let place = || Place::Value(at(key).item(item));
@@ -210,7 +210,7 @@ fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>
     }
 }
 
-fn gate_names(mission: &Mission, problems: &mut Problems) {
+fn gate_names(mission: &Mission, problems: &mut Violations) {
     let mut first = HashMap::new();
     let place = |index: usize| Place::Value(Path::of("qualityGates").item(index).key("name"));
     for (index, gate) in mission
@@ -222,7 +222,7 @@ fn gate_names(mission: &Mission, problems: &mut Problems) {
         if let Some(earlier) = first.insert(&gate.name, index) {
             let message = format!("two gates are called {}", quoted(&gate.name));
             problems.push(
-                Problem::error(Code::DuplicateGate, place(index), message)
+                Violation::error(Code::DuplicateGate, place(index), message)
                     .label("again here")
                     .help("rename one of them")
                     .related(place(earlier), "first here"),
@@ -232,7 +232,7 @@ fn gate_names(mission: &Mission, problems: &mut Problems) {
 }
 
 /// Reports names that a list holds twice.
-fn repeated(names: &[Box<str>], key: &str, place: impl Fn(usize) -> Place, problems: &mut Problems) {
+fn repeated(names: &[Box<str>], key: &str, place: impl Fn(usize) -> Place, problems: &mut Violations) {
     if names.len() < 2 {
         return;
     }
@@ -241,7 +241,7 @@ fn repeated(names: &[Box<str>], key: &str, place: impl Fn(usize) -> Place, probl
         if let Some(earlier) = seen.insert(&**name, index) {
             let message = format!("`{key}` names {} twice", quoted(name));
             problems.push(
-                Problem::error(Code::Repeated, place(index), message)
+                Violation::error(Code::Repeated, place(index), message)
                     .help("remove one of them")
                     .related(place(earlier), "first here"),
             );

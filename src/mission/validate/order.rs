@@ -11,14 +11,14 @@ use crate::domain::Edge;
 use crate::mission::codes::Code;
 use crate::mission::edges::Edges;
 use crate::mission::model::{Mission, Task, TaskType};
-use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
 /// How many circles are looked for. Each costs a pass over what is left of the graph.
 const CIRCLES: usize = 20;
 /// How many names of a circle are shown.
 const SHOWN: usize = 12;
 
-pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     let graph = Graph::new(mission, names);
     let mut stuck = graph.stuck(&vec![true; graph.nodes]);
     for _ in 0..CIRCLES {
@@ -231,7 +231,7 @@ fn between(mission: &Mission) -> Vec<Barrier<'_>> {
     all
 }
 
-fn describe(mission: &Mission, circle: &[usize]) -> Problem {
+fn describe(mission: &Mission, circle: &[usize]) -> Violation {
     let tasks = mission.tasks.len();
     let between = between(mission);
     let name = |node: usize| match mission.tasks.get(node) {
@@ -267,7 +267,7 @@ fn describe(mission: &Mission, circle: &[usize]) -> Problem {
     };
     let place = Place::Value(place);
     if circle.len() == 1 {
-        return Problem::error(
+        return Violation::error(
             Code::Cycle,
             place,
             format!("the task {} depends on itself", name(first)),
@@ -280,7 +280,7 @@ fn describe(mission: &Mission, circle: &[usize]) -> Problem {
     }
     shown.push(name(first));
     let message = format!("dependency cycle: {}", shown.join(" -> "));
-    Problem::error(Code::Cycle, place, message)
+    Violation::error(Code::Cycle, place, message)
         .label("one of the arrows is here")
         .help("`a -> b` means a needs b; remove one of the arrows")
 }

@@ -10,12 +10,12 @@ use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
 use crate::mission::model::Mission;
 use crate::mission::named_files::place_in;
-use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
 /// How many pairs of tasks are looked at, in all: a mission of which more share files has been told enough.
 const MOST_PAIRS: usize = 2_000;
 
-pub(super) fn warn(mission: &Mission, problems: &mut Problems) {
+pub(super) fn warn(mission: &Mission, problems: &mut Violations) {
     // Whoever is alone at work overwrites nothing that is being made.
     let tasks = mission.tasks.iter().enumerate();
     let beside = tasks.filter(|(_, task)| !task.exclusive && !task.target_files.is_empty());
@@ -51,7 +51,7 @@ pub(super) fn warn(mission: &Mission, problems: &mut Problems) {
     }
 }
 
-fn describe(mission: &Mission, earlier: (usize, usize), later: (usize, usize)) -> Problem {
+fn describe(mission: &Mission, earlier: (usize, usize), later: (usize, usize)) -> Violation {
     let title = |(index, _): (usize, usize)| quoted(&mission.tasks[index].title);
     let at = |(index, item): (usize, usize)| {
         Place::Value(Path::of("tasks").item(index).key("targetFiles").item(item))
@@ -63,7 +63,7 @@ fn describe(mission: &Mission, earlier: (usize, usize), later: (usize, usize)) -
         title(later),
         quoted(path)
     );
-    Problem::error(Code::SharedTargetFile, at(later), message)
+    Violation::error(Code::SharedTargetFile, at(later), message)
         .severity(Severity::Warning)
         .related(at(earlier), "first here")
         .help("let one depend on the other, or make one of them `exclusive: true`")

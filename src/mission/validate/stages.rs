@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use super::{Names, quoted};
 use crate::mission::codes::Code;
 use crate::mission::model::{Adapter, Agent, Expected, Mission, Stage, TaskType, Vision, VisionKind};
-use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
 /// Pictures of one check.
 const MOST_SCREENSHOTS: usize = 10;
 
-pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     let mut checker = Checker {
         mission,
         names,
@@ -52,7 +52,7 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
                     quoted(&stage.name)
                 );
                 checker.problems.push(
-                    Problem::error(Code::OwnReviewer, Place::Value(path.key("agent")), message)
+                    Violation::error(Code::OwnReviewer, Place::Value(path.key("agent")), message)
                         .help("name another agent, or give the stage only to tasks of other agents"),
                 );
             }
@@ -84,7 +84,7 @@ fn stand_ins<'m>(mission: &'m Mission, name: &'m str) -> Vec<&'m str> {
 struct Checker<'a, 'm> {
     mission: &'m Mission,
     names: &'a Names<'m>,
-    problems: &'a mut Problems,
+    problems: &'a mut Violations,
 }
 
 impl Checker<'_, '_> {
@@ -96,14 +96,14 @@ impl Checker<'_, '_> {
             if !stage.name.is_empty() && seen.insert(&stage.name, ()).is_some() {
                 let message = format!("two stages of a task are called {name}");
                 self.problems
-                    .push(Problem::error(Code::Repeated, at("name"), message).help("rename one of them"));
+                    .push(Violation::error(Code::Repeated, at("name"), message).help("rename one of them"));
             }
             match (&stage.agent, &stage.command) {
                 (None, None) => {
                     let message =
                         format!("the stage {name} says neither which agent judges nor by which command");
                     self.problems.push(
-                        Problem::error(Code::MissingKey, Place::Value(path().item(item)), message)
+                        Violation::error(Code::MissingKey, Place::Value(path().item(item)), message)
                             .help("add `agent: NAME` or `command: ...`")
                             .unless_wrong(path().item(item).key("agent")),
                     );
@@ -111,7 +111,7 @@ impl Checker<'_, '_> {
                 (Some(_), Some(_)) => {
                     let message = format!("the stage {name} has an agent and a command; only one can judge");
                     self.problems.push(
-                        Problem::error(Code::KeyDoesNotApply, at("command"), message)
+                        Violation::error(Code::KeyDoesNotApply, at("command"), message)
                             .help("make two stages of it: they run one after the other"),
                     );
                 }
@@ -119,7 +119,7 @@ impl Checker<'_, '_> {
                 (None, Some(_)) if stage.criteria.is_some() => {
                     let message = format!("`criteria` are for an agent, and the stage {name} has a command");
                     self.problems.push(
-                        Problem::error(Code::KeyDoesNotApply, at("criteria"), message)
+                        Violation::error(Code::KeyDoesNotApply, at("criteria"), message)
                             .help("remove `criteria`"),
                     );
                 }
@@ -132,7 +132,7 @@ impl Checker<'_, '_> {
     fn vision(&mut self, vision: &Vision) {
         let at = |key: &'static str| Path::of("vision").key(key);
         let mut wrong = |key, code, message: String, help: &str| {
-            let problem = Problem::error(code, Place::Value(at(key)), message);
+            let problem = Violation::error(code, Place::Value(at(key)), message);
             self.problems.push(problem.help(help.to_owned()));
         };
         let looks = vision.kind == VisionKind::LlmVision;
@@ -199,7 +199,7 @@ impl Checker<'_, '_> {
         if is_blind(name) {
             let message = format!("the agent {} is not known to see pictures", quoted(name));
             self.problems.push(
-                Problem::error(Code::BadValue, at(), message)
+                Violation::error(Code::BadValue, at(), message)
                     .help("name an agent whose model can look at pictures, and give it `vision: true`"),
             );
         }
@@ -212,7 +212,7 @@ impl Checker<'_, '_> {
             let help = "give it `vision: true` if its model can look at pictures, or name an agent for `vision` whose \
                         `fallback` does";
             self.problems
-                .push(Problem::error(Code::BadValue, at(), message).help(help));
+                .push(Violation::error(Code::BadValue, at(), message).help(help));
         }
     }
 
@@ -226,7 +226,7 @@ impl Checker<'_, '_> {
                 quoted(name)
             );
             self.problems.push(
-                Problem::error(Code::BadValue, place(), message).help(
+                Violation::error(Code::BadValue, place(), message).help(
                     "name an agent that replies with findings; a person can judge as one of the `stages`",
                 ),
             );

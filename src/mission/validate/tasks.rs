@@ -10,14 +10,14 @@ use crate::mission::model::{
     Adapter, Check, Decomposer, Expectation, FinishGate, Grader, LlmReview, Mission, Reviewers, Task,
     TaskType,
 };
-use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::scalar::Referent;
 use crate::mission::text::quoted;
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
-pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     if mission.tasks.is_empty() && !names.incomplete.contains(&Referent::Task) {
         problems.push(
-            Problem::error(
+            Violation::error(
                 Code::NoTasks,
                 Place::Value(Path::of("tasks")),
                 "the mission has no tasks",
@@ -42,7 +42,7 @@ struct Checker<'a, 'm> {
     task: &'m Task,
     mission: &'m Mission,
     names: &'a Names<'m>,
-    problems: &'a mut Problems,
+    problems: &'a mut Violations,
 }
 
 impl Checker<'_, '_> {
@@ -110,7 +110,7 @@ impl Checker<'_, '_> {
             return;
         };
         self.problems
-            .push(Problem::error(code, place(), message).help(help));
+            .push(Violation::error(code, place(), message).help(help));
     }
 
     /// Whether the work that the criteria are about is an agent's own. A verification is about the tasks that it depends on.
@@ -130,7 +130,7 @@ impl Checker<'_, '_> {
         let mut wrong = |key: &'static str, code, message: &str, help: &str| {
             let path = Path::of("tasks").item(self.index).key("verify").key(key);
             self.problems
-                .push(Problem::error(code, Place::Value(path), message.to_owned()).help(help.to_owned()));
+                .push(Violation::error(code, Place::Value(path), message.to_owned()).help(help.to_owned()));
         };
         let has_tests = !gate.required_tests.is_empty() || gate.fail_to_pass.is_some();
         let tests = if gate.required_tests.is_empty() {
@@ -186,7 +186,7 @@ impl Checker<'_, '_> {
         );
         let place = Place::Value(self.path("requiresToolCalls"));
         self.problems
-            .push(Problem::error(Code::NoLedger, place, message).help(
+            .push(Violation::error(Code::NoLedger, place, message).help(
                 "plain commands and plain HTTP models do not show their tool calls: ask for what can be seen, with \
              `targetFiles` or `verify: {requireFileChanges: true}`, or give an HTTP model `tools`",
             ));
@@ -201,7 +201,7 @@ impl Checker<'_, '_> {
         let place = Place::Value(self.path("title"));
         let first = Place::Value(Path::of("tasks").item(*first).key("title"));
         self.problems.push(
-            Problem::error(
+            Violation::error(
                 Code::DuplicateTitle,
                 place,
                 format!("two tasks are called {}", quoted(title)),
@@ -240,7 +240,7 @@ impl Checker<'_, '_> {
         };
         let odd = if title.is_ascii() { other } else { title };
         self.problems.push(
-            Problem::error(Code::DuplicateTitle, place, message)
+            Violation::error(Code::DuplicateTitle, place, message)
                 .label("this one")
                 .help(format!(
                     "give one of them another title; beyond ASCII one has {}",
@@ -259,7 +259,7 @@ impl Checker<'_, '_> {
             None if self.mission.sole_agent().is_none() && !self.mission.agents.0.is_empty() => {
                 let message = format!("the task {} has no `assignTo`", quoted(&self.task.title));
                 self.problems.push(
-                    Problem::error(Code::Unassigned, path("assignTo"), message)
+                    Violation::error(Code::Unassigned, path("assignTo"), message)
                         .help("the mission has several agents: say which one works on this task"),
                 );
             }
@@ -287,7 +287,7 @@ impl Checker<'_, '_> {
         );
         let place = Place::Value(self.path("sideEffects"));
         self.problems.push(
-            Problem::error(Code::DeployRepeats, place, message)
+            Violation::error(Code::DeployRepeats, place, message)
                 .severity(Severity::Warning)
                 .help("say whether repeating it is harmful: `sideEffects: true` or `sideEffects: false`"),
         );
@@ -309,7 +309,7 @@ impl Checker<'_, '_> {
                         let help = "keep one and give it several `dimensions`, each with a name and a weight";
                         let place = Place::Value(path.clone());
                         self.problems
-                            .push(Problem::error(Code::SeveralPanels, place, message).help(help));
+                            .push(Violation::error(Code::SeveralPanels, place, message).help(help));
                     }
                     self.panel(review, &path);
                 }
@@ -331,7 +331,7 @@ impl Checker<'_, '_> {
                 quoted(name)
             );
             self.problems.push(
-                Problem::error(Code::BadValue, Place::Value(path.key("min")), message)
+                Violation::error(Code::BadValue, Place::Value(path.key("min")), message)
                     .help("swap the two numbers"),
             );
         }
@@ -344,7 +344,7 @@ impl Checker<'_, '_> {
                 let place = Place::Value(path.clone().key("dimensions").item(index).key("name"));
                 let message = format!("two dimensions are called {}", quoted(&dimension.name));
                 self.problems
-                    .push(Problem::error(Code::Repeated, place, message).help("rename one of them"));
+                    .push(Violation::error(Code::Repeated, place, message).help("rename one of them"));
             }
         }
         if let Some(Reviewers::Named(names)) = &review.reviewers {
@@ -360,7 +360,7 @@ impl Checker<'_, '_> {
             if author == Some(&**name) {
                 let message = format!("the agent {} cannot review its own work", quoted(name));
                 self.problems.push(
-                    Problem::error(Code::OwnReviewer, place(), message)
+                    Violation::error(Code::OwnReviewer, place(), message)
                         .help("name another agent, or remove `reviewers` and quorum finds one"),
                 );
             }

@@ -5,9 +5,9 @@ use super::quoted;
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
 use crate::mission::model::{Mission, Task, TaskType};
-use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
-pub(super) fn warn(mission: &Mission, problems: &mut Problems) {
+pub(super) fn warn(mission: &Mission, problems: &mut Violations) {
     // Where nothing is reviewed at all, every run says so itself.
     if mission.settings.evaluate == Some(false) {
         return;
@@ -25,7 +25,7 @@ pub(super) fn warn(mission: &Mission, problems: &mut Problems) {
             quoted(&gate.name)
         );
         problems.push(
-            Problem::error(Code::UnscoredGate, place, message)
+            Violation::error(Code::UnscoredGate, place, message)
                 .severity(Severity::Warning)
                 .help("add an `llm_review` or `review: required` to one of them, or leave `minScore` out"),
         );

@@ -6,10 +6,10 @@ use super::{Names, repeated};
 use crate::mission::codes::Code;
 use crate::mission::condition::{Conditions, check};
 use crate::mission::model::{ApprovalGate, Approver, Hold, Mission, Settings};
-use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::text::quoted;
+use crate::mission::violation::{Path, Place, Violation, Violations};
 
-pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
         let Some(approval) = &task.requires_approval else {
             continue;
@@ -23,7 +23,7 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
                 let place = Place::Value(path.key("approvers").item(item));
                 let message = format!("the agent {} cannot approve its own task", quoted(name));
                 problems.push(
-                    Problem::error(Code::OwnReviewer, place, message)
+                    Violation::error(Code::OwnReviewer, place, message)
                         .help("name another agent, a person or a command"),
                 );
             }
@@ -35,7 +35,7 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
 }
 
 /// What is wrong with approval gates whatever the mission.
-pub(super) fn settings(settings: &Settings, problems: &mut Problems) {
+pub(super) fn settings(settings: &Settings, problems: &mut Violations) {
     let gates = settings.approval_gates.as_deref().unwrap_or_default();
     let at = |index: usize, key: &'static str| {
         Place::Value(Path::of("settings").key("approvalGates").item(index).key(key))
@@ -43,8 +43,9 @@ pub(super) fn settings(settings: &Settings, problems: &mut Problems) {
     let mut first = HashMap::new();
     for (index, gate) in gates.iter().enumerate() {
         if let Some(wrong) = gate.when.as_deref().and_then(|when| check(when).err()) {
-            problems
-                .push(Problem::error(Code::BadCondition, at(index, "when"), wrong.message).help(wrong.help));
+            problems.push(
+                Violation::error(Code::BadCondition, at(index, "when"), wrong.message).help(wrong.help),
+            );
         }
         if gate.name.is_empty() {
             continue;
@@ -52,7 +53,7 @@ pub(super) fn settings(settings: &Settings, problems: &mut Problems) {
         if let Some(earlier) = first.insert(&gate.name, index) {
             let message = format!("two approval gates are called {}", quoted(&gate.name));
             problems.push(
-                Problem::error(Code::DuplicateGate, at(index, "name"), message)
+                Violation::error(Code::DuplicateGate, at(index, "name"), message)
                     .label("again here")
                     .help("rename one of them")
                     .related(at(earlier, "name"), "first here"),
@@ -62,7 +63,7 @@ pub(super) fn settings(settings: &Settings, problems: &mut Problems) {
 }
 
 /// Conditions that can be read must be true or false for every task: told for the first task where one is neither.
-fn conditions(mission: &Mission, problems: &mut Problems) {
+fn conditions(mission: &Mission, problems: &mut Violations) {
     let gates = mission.settings.approval_gates.as_deref().unwrap_or_default();
     let readable = |gate: &ApprovalGate| gate.when.as_deref().is_some_and(|when| check(when).is_ok());
     if !gates.iter().any(readable) {
@@ -79,7 +80,7 @@ fn conditions(mission: &Mission, problems: &mut Problems) {
                 quoted(&task.title)
             );
             problems.push(
-                Problem::error(Code::BadCondition, Place::Value(path), message).help(
+                Violation::error(Code::BadCondition, Place::Value(path), message).help(
                     "write something that is true or false for every task, such as `task.priority > 1`",
                 ),
             );
@@ -87,7 +88,13 @@ fn conditions(mission: &Mission, problems: &mut Problems) {
     }
 }
 
-fn holds(list: &'static str, holds: &[Hold], mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+fn holds(
+    list: &'static str,
+    holds: &[Hold],
+    mission: &Mission,
+    names: &Names<'_>,
+    problems: &mut Violations,
+) {
     let at = |index: usize, key: &'static str| Path::of(list).item(index).key(key);
     let what = list.trim_end_matches('s');
     let mut first = HashMap::new();
@@ -101,7 +108,7 @@ fn holds(list: &'static str, holds: &[Hold], mission: &Mission, names: &Names<'_
                 let help = format!("name at least one task: `{key}: [title]`");
                 let place = Place::Value(at(index, key));
                 // A list that is not there was told of already.
-                let problem = Problem::error(Code::EmptyGate, place, message).help(help);
+                let problem = Violation::error(Code::EmptyGate, place, message).help(help);
                 problems.push(problem.unless_wrong(at(index, key)));
             }
             for (item, title) in titles.iter().enumerate() {
@@ -125,7 +132,7 @@ fn holds(list: &'static str, holds: &[Hold], mission: &Mission, names: &Names<'_
         if let Some(earlier) = first.insert(&hold.name, index) {
             let message = format!("two {list} are called {}", quoted(&hold.name));
             problems.push(
-                Problem::error(Code::DuplicateGate, Place::Value(at(index, "name")), message)
+                Violation::error(Code::DuplicateGate, Place::Value(at(index, "name")), message)
                     .label("again here")
                     .help("rename one of them")
                     .related(Place::Value(at(earlier, "name")), "first here"),

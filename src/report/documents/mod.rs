@@ -39,7 +39,7 @@ pub use gates::{GateDocument, GateRow};
 pub use inbox::{Halves, InboxDocument};
 pub use review::ReviewDocument;
 pub(super) use run::Tasks;
-pub use run::{RunDocument, Standing};
+pub use run::{RunDocument, RunState};
 #[cfg(test)]
 pub(super) use task::DimensionRow;
 pub(super) use task::{AttemptRow, EdgesRow, FailureRow, TaskRow, weight};

@@ -24,7 +24,7 @@ use crate::report::view::RunView;
 /// Where a run stands as seen from outside: `state` of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Standing {
+pub enum RunState {
     /// A live process writes to it.
     Running,
     /// Nobody writes to it, and its last session has no end on record.
@@ -35,7 +35,7 @@ pub enum Standing {
     Ended,
 }
 
-impl Standing {
+impl RunState {
     /// The standing of a run (semantics, section 5), given whether a live process writes to it.
     #[must_use]
     pub fn of(state: &State, has_writer: bool) -> Self {
@@ -66,7 +66,7 @@ pub struct RunDocument<'a> {
     schema: &'static str,
     pub(in crate::report) run_id: Option<&'a RunId>,
     pub(in crate::report) mission: &'a str,
-    pub(in crate::report) state: Standing,
+    pub(in crate::report) state: RunState,
     live: bool,
     pub(in crate::report) resumable: bool,
     outcome: Option<&'static str>,
@@ -123,7 +123,7 @@ impl<'a> RunDocument<'a> {
     /// The document of a run. `ended` is what reports say that its last session ended with: what is on record, or
     /// `internal` where the state could not be written any more.
     #[must_use]
-    pub fn of(state: &'a State, view: &'a RunView, standing: Standing, ended: Option<&'a Outcome>) -> Self {
+    pub fn of(state: &'a State, view: &'a RunView, standing: RunState, ended: Option<&'a Outcome>) -> Self {
         let outcome = view.outcome.as_ref();
         let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect();
         let holds = |is_checkpoint: bool| {
@@ -137,7 +137,7 @@ impl<'a> RunDocument<'a> {
             run_id: view.run_id.as_ref(),
             mission: &state.plan.name,
             state: standing,
-            live: standing == Standing::Running,
+            live: standing == RunState::Running,
             resumable: state.is_unfinished(),
             outcome: outcome.map(|outcome| outcome.class.as_str()),
             exit_code: outcome.map(|outcome| outcome.class.exit_code()),
@@ -175,7 +175,7 @@ impl<'a> RunDocument<'a> {
     /// The document of a run that no session works on any more.
     #[must_use]
     pub fn of_session(state: &'a State, view: &'a RunView, ended: Option<&'a Outcome>) -> Self {
-        Self::of(state, view, Standing::of(state, false), ended)
+        Self::of(state, view, RunState::of(state, false), ended)
     }
 
     /// Writes it as JSON, and a line feed.

@@ -8,7 +8,7 @@ use crate::report::testing::{Mission, Scene, eventful, play_eventful};
 
 fn document(scene: &Scene<'_>, has_writer: bool) -> Value {
     let mut bytes = Vec::new();
-    let standing = Standing::of(&scene.state, has_writer);
+    let standing = RunState::of(&scene.state, has_writer);
     let document = RunDocument::of(&scene.state, &scene.view, standing, None);
     document.write(&mut bytes).unwrap();
     assert_eq!(bytes.last(), Some(&b'\n'));

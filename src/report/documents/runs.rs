@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::domain::{Millis, OutcomeClass, RunId, Timestamp};
 use crate::engine::State;
 
-use super::{Counts, Standing, is_cancelled};
+use super::{Counts, RunState, is_cancelled};
 use crate::report::style::{Role, Screen};
 use crate::report::text::{columns, elapsed, sanitize};
 use crate::report::view::RunView;
@@ -63,7 +63,7 @@ impl RunRow {
         (path, origin): (PathBuf, &'static str),
         state: &State,
         view: &RunView,
-        standing: Standing,
+        standing: RunState,
     ) -> Self {
         let outcome = view.outcome.as_ref().map(|outcome| outcome.class);
         Self {

@@ -182,7 +182,7 @@ impl<'a> TaskRow<'a> {
             added: AddedRow::of(state, id),
             superseded_by: task
                 .is_superseded()
-                .then(|| &*state.plan.task(state.standing(id)).title),
+                .then(|| &*state.plan.task(state.effective_task(id)).title),
             delegated_by: plan.delegated_by.map(|id| &*state.plan.agent(id).name),
             depends_on: dependencies.map(|id| &*state.plan.task(*id).title).collect(),
             blocked_by: blocked_by(state, id),

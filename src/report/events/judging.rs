@@ -75,7 +75,7 @@ impl Exploder {
                 .with("duration", result.duration.0),
             (_, JobEnd::Graded(_) | JobEnd::Judged(_)) if is_failed => self.job_details(task, job),
             // Their verdict tells it.
-            (_, JobEnd::Graded(_) | JobEnd::Judged(_) | JobEnd::Said(_)) => Payload::default(),
+            (_, JobEnd::Graded(_) | JobEnd::Judged(_) | JobEnd::Approver(_)) => Payload::default(),
         }
     }
 

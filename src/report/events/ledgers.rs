@@ -22,7 +22,7 @@ pub(in crate::report) fn no_progress(waves: u32) -> String {
 /// What is known of the waves of a run.
 #[derive(Debug, Default)]
 pub(super) struct Ledgers {
-    tasks: Vec<Standing>,
+    tasks: Vec<TaskProgress>,
     waves: Vec<Wave>,
     /// Plans that were written down.
     version: u32,
@@ -30,7 +30,7 @@ pub(super) struct Ledgers {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Standing {
+struct TaskProgress {
     status: Status,
     began: bool,
     /// Whether the run has it no more, or not now.
@@ -83,7 +83,7 @@ impl Ledgers {
             Event::Run(RunEvent::TasksWithdrawn { tasks })
             | Event::Task(_, TaskEvent::EdgeTaken { left: tasks, .. }) => {
                 for id in tasks {
-                    self.standing(*id).left = true;
+                    self.progress_of(*id).left = true;
                 }
             }
             Event::Task(task, TaskEvent::Transition { from, to, .. }) => {
@@ -95,7 +95,7 @@ impl Ledgers {
     }
 
     fn moved(&mut self, plan: &Plan, id: TaskId, (from, to): (Status, Status)) -> Option<Named> {
-        let standing = self.standing(id);
+        let standing = self.progress_of(id);
         standing.status = to;
         standing.began |= to == Status::Assigned;
         // What a verdict had left out comes back with its first step.
@@ -205,12 +205,12 @@ impl Ledgers {
         }
         self.waves[number].tasks.push(id);
         self.waves[number].open += 1;
-        self.standing(id).left = false;
+        self.progress_of(id).left = false;
     }
 
-    fn standing(&mut self, id: TaskId) -> &mut Standing {
+    fn progress_of(&mut self, id: TaskId) -> &mut TaskProgress {
         if self.tasks.len() <= id.index() {
-            let unknown = Standing {
+            let unknown = TaskProgress {
                 status: Status::Pending,
                 began: false,
                 left: false,

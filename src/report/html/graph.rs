@@ -219,7 +219,7 @@ fn gate_box(gate: &GateRow<'_>, frame: Frame, small: bool) -> Box {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::documents::Standing;
+    use super::super::super::documents::RunState;
     use super::super::super::rank::worst_first;
     use super::super::super::testing::{Mission, Scene};
     use super::*;
@@ -227,7 +227,7 @@ mod tests {
     fn draw(mission: Mission) -> Drawing {
         let scene = Scene::start(mission);
         drawing(
-            &RunDocument::of(&scene.state, &scene.view, Standing::Running, None),
+            &RunDocument::of(&scene.state, &scene.view, RunState::Running, None),
             &worst_first(&scene.state, &scene.view),
             &[TaskId(0)],
         )

@@ -32,7 +32,7 @@ impl fmt::Debug for Details {
 }
 
 impl Details {
-    /// `programs`: each agent and where it is. `tail`: the last lines that a turn wrote to standard error; this room
+    /// `programs`: each agent and where it is. `tail`: the last lines that a turn wrote to standard error; this module
     /// opens no files.
     pub fn new(programs: Vec<(String, String)>, tail: impl Fn(TurnId) -> Vec<String> + 'static) -> Self {
         Self {

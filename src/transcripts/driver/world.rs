@@ -62,7 +62,7 @@ pub fn ask(state: &State, effect: &Effect) -> String {
         } => format!("approver {} {}", title(task), approver + 1),
         Effect::Ask { id, purpose, .. } => {
             let about = match purpose {
-                Purpose::Scrutinise { step, .. } => step_name(&id.task, step),
+                Purpose::Stage { step, .. } => step_name(&id.task, step),
                 other => other.as_str().to_owned(),
             };
             format!("agent {} {about}", title(&id.task))
@@ -104,11 +104,11 @@ pub fn fine(state: &State, effect: &Effect) -> Response {
         Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } => replies(state, effect, &Says::No),
         Purpose::Approve { .. } => replies(state, effect, &Says::Yes),
         Purpose::Grade { .. } => replies(state, effect, &Says::Grades(&[100; 9], "pass", 90)),
-        Purpose::Scrutinise {
+        Purpose::Stage {
             step: StageKey::Own(_),
             ..
         } => replies(state, effect, &Says::Pass("fine")),
-        Purpose::Scrutinise { .. } => Response::Answer(Answer::Findings(FindingsReport::whole(Vec::new()))),
+        Purpose::Stage { .. } => Response::Answer(Answer::Findings(FindingsReport::whole(Vec::new()))),
     }
 }
 

@@ -211,7 +211,7 @@ fn rows_of_purpose(purpose: Purpose) -> Vec<Row> {
         Purpose::Approve { .. } => Row::Approve,
         Purpose::Grade { .. } => Row::Grade,
         Purpose::Decompose { .. } => Row::Decompose,
-        Purpose::Scrutinise { step, .. } => match step.stage() {
+        Purpose::Stage { step, .. } => match step.stage() {
             Stage::Stages => Row::StageAsk,
             Stage::RedTeam => Row::RedTeam,
             Stage::Vision => Row::Vision,

@@ -20,19 +20,19 @@ fn who_waits_for_two_ceilings_waits() {
             max_tokens: Some(tokens),
             ..Budget::default()
         });
-        assert_eq!(book.ledger.room(&book.plan, AgentId(M)), Room::Fits);
+        assert_eq!(book.ledger.room(&book.plan, AgentId(M)), CallAdmission::Admitted);
         book.ledger.follow(&book.plan, &starts(M));
         let room = book.ledger.room(&book.plan, AgentId(M));
-        assert_eq!(room, Room::Wait, "{requests} {cost} {tokens}");
+        assert_eq!(room, CallAdmission::Wait, "{requests} {cost} {tokens}");
     }
     // So does who reserves nothing, where others reserved the rest.
     let mut book = Book::with(Budget {
         max_tokens: Some(40),
         ..Budget::default()
     });
-    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), Room::Fits);
+    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), CallAdmission::Admitted);
     book.ledger.follow(&book.plan, &starts(M));
-    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), Room::Wait);
+    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), CallAdmission::Wait);
 }
 
 #[test]
@@ -159,8 +159,8 @@ fn who_told_nothing_ends_the_room_of_those_who_cost() {
             book.ledger.follow(&book.plan, &event);
         }
         let room = |agent| book.ledger.room(&book.plan, AgentId(agent));
-        assert_eq!(room(M), Room::Exhausted(ceiling), "{usage:?}");
-        assert_eq!(room(E), Room::Fits, "echo costs nothing: {usage:?}");
+        assert_eq!(room(M), CallAdmission::Exhausted(ceiling), "{usage:?}");
+        assert_eq!(room(E), CallAdmission::Admitted, "echo costs nothing: {usage:?}");
     }
 }
 

@@ -451,7 +451,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
             _ if is_bad => Ok(opinion(DeclaredVerdict::Fail)),
             _ => Ok(opinion(DeclaredVerdict::Pass)),
         }),
-        Job::Approver { .. } => JobEnd::Said(match answer {
+        Job::Approver { .. } => JobEnd::Approver(match answer {
             Response::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
             Response::Unreadable | Response::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
             _ => ApproverSaid::Yes,

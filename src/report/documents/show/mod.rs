@@ -38,7 +38,7 @@ pub struct FileView {
     pub cut: bool,
 }
 
-/// Looks a file of the run up; `None` if there is none. Handed in, because this room touches no files.
+/// Looks a file of the run up; `None` if there is none. Handed in, because this module touches no files.
 pub type Files<'f> = dyn Fn(&SpoolName) -> Option<FileView> + 'f;
 
 /// The document.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::codes::Code;
 use super::diagnostics::{Diagnostic, Lines, Severity};
-use super::document::{Kind, NodeId, Refusal, Tree};
+use super::document::{Kind, NodeId, Tree, YamlError};
 use super::scalar::Fault;
 
 /// How many problems are kept with their details; the rest are only counted.
@@ -68,7 +68,7 @@ pub(super) enum Place {
 
 /// A problem, not yet located.
 #[derive(Debug, Clone)]
-pub(super) struct Problem {
+pub(super) struct Violation {
     pub code: Code,
     pub severity: Severity,
     pub place: Place,
@@ -80,7 +80,7 @@ pub(super) struct Problem {
     pub unless: Option<Path>,
 }
 
-impl Problem {
+impl Violation {
     pub fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -101,7 +101,7 @@ impl Problem {
         }
     }
 
-    pub fn refusal(refusal: Refusal) -> Self {
+    pub fn refusal(refusal: YamlError) -> Self {
         Self {
             help: refusal.help.map(str::to_owned),
             related: refusal
@@ -137,16 +137,16 @@ impl Problem {
     }
 }
 
-/// Problems as they are found: a bounded number with details, all of them counted.
+/// Violations as they are found: a bounded number with details, all of them counted.
 #[derive(Debug, Default)]
-pub(super) struct Problems {
-    kept: Vec<Problem>,
+pub(super) struct Violations {
+    kept: Vec<Violation>,
     dropped: usize,
     dropped_error: bool,
 }
 
-impl Problems {
-    pub fn push(&mut self, problem: Problem) {
+impl Violations {
+    pub fn push(&mut self, problem: Violation) {
         if self.kept.len() < KEPT {
             self.kept.push(problem);
         } else {
@@ -156,7 +156,7 @@ impl Problems {
     }
 
     /// An error that takes some work to describe, which is spared if it would only be counted.
-    pub fn push_with(&mut self, describe: impl FnOnce() -> Problem) {
+    pub fn push_with(&mut self, describe: impl FnOnce() -> Violation) {
         if self.kept.len() < KEPT {
             self.kept.push(describe());
         } else {
@@ -244,7 +244,7 @@ struct Locator<'t, 's> {
 
 impl Locator<'_, '_> {
     /// The bytes of a problem; `None` if it only follows from another one.
-    fn locate_problem(&mut self, problem: &Problem) -> Option<Option<Range<usize>>> {
+    fn locate_problem(&mut self, problem: &Violation) -> Option<Option<Range<usize>>> {
         if let Some(cause) = &problem.unless {
             self.follow(cause, false)?;
         }
