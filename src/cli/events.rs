@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::domain::RunId;
 use crate::mission::Plan;
-use crate::report::events::{Exploder, PublicEvent, human_line};
+use crate::report::events::{EventExpander, PublicEvent, human_line};
 use crate::runtime::Missions;
 use crate::store::{Reader, RunFolder};
 
@@ -39,7 +39,7 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
     if screen.is_json() {
         return document(arguments, &run, missions, &plan, screen);
     }
-    let mut exploder = Exploder::new(&plan);
+    let mut expander = EventExpander::new(&plan);
     let mut reader = Reader::open(&run.journal()).map_err(Failure::internal)?;
     loop {
         // Before the reading: what a writer adds until it lets go is then read.
@@ -48,7 +48,7 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
         while let Some(mut record) = reader.next_record().map_err(Failure::internal)? {
             silent = false;
             missions.complete(&mut record).map_err(refuse)?;
-            for event in exploder.explode(record.seq, record.at, &record.events) {
+            for event in expander.expand(record.seq, record.at, &record.events) {
                 if let Err(error) = print(&event, screen) {
                     return not_printed(error);
                 }
@@ -78,12 +78,12 @@ fn document(
                 .help("follow with --format jsonl, or leave out --follow"),
         );
     }
-    let mut exploder = Exploder::new(plan);
+    let mut expander = EventExpander::new(plan);
     let mut reader = Reader::open(&run.journal()).map_err(Failure::internal)?;
     let mut events = Vec::new();
     while let Some(mut record) = reader.next_record().map_err(Failure::internal)? {
         missions.complete(&mut record).map_err(refuse)?;
-        events.extend(exploder.explode(record.seq, record.at, &record.events));
+        events.extend(expander.expand(record.seq, record.at, &record.events));
     }
     screen.document(&serde_json::json!({
         "schema": "quorum.events/v1",

@@ -18,7 +18,7 @@ use crate::engine::{
     outcome,
 };
 use crate::mission::{RunOptions, read_delegations};
-use crate::report::events::Exploder;
+use crate::report::events::EventExpander;
 
 use super::event_line::{event_line, is_routine};
 use world::{
@@ -29,7 +29,7 @@ use world::{
 pub struct Run {
     world: Simulation,
     options: RunOptions,
-    exploder: Exploder,
+    expander: EventExpander,
     /// Records that were told.
     records: usize,
     seq: u64,
@@ -83,7 +83,7 @@ impl Run {
             format!("quorum run {flags}\n")
         };
         let mut run = Self {
-            exploder: Exploder::new(&world.state.plan),
+            expander: EventExpander::new(&world.state.plan),
             world,
             options,
             records: 0,
@@ -601,7 +601,7 @@ impl Run {
             .map(|task| task.title.to_string());
         let titles: Vec<String> = titles.collect();
         for (number, record) in self.world.journal.iter().enumerate().skip(self.records) {
-            let events = self.exploder.explode(self.seq, Timestamp(self.world.now), record);
+            let events = self.expander.expand(self.seq, Timestamp(self.world.now), record);
             for event in events {
                 let is_known = is_first && number == 0 && event.name == "task:created";
                 let text = |key: &str| event.payload.get(key).and_then(serde_json::Value::as_str);

@@ -73,7 +73,6 @@ const CEILINGS: &[(&str, usize)] = &[
     ("lines: tests/behaviour/soak/mission.rs, add_task", 112),
     ("lines: tests/behaviour/soak/recount.rs, event", 107),
     ("lines: tests/behaviour/torture/mission.rs, add_task", 81),
-    ("type: Exploder", 24),
 ];
 
 /// The modules that decide and carry out.

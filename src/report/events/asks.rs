@@ -7,10 +7,10 @@ use crate::engine::AskEvent;
 use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
-use super::explode::Exploder;
+use super::expander::EventExpander;
 use super::payload::{Payload, file, findings_of, scores, tool_ledger, with_answers};
 
-impl Exploder {
+impl EventExpander {
     pub(super) fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
         self.task(task).with("failedDepId", task_key(dependency))
     }

@@ -11,7 +11,7 @@ use crate::engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent};
 use crate::mission::HoldKind;
 use crate::report::ids::{CheckpointId, task_key};
 
-use super::explode::{Exploder, Named};
+use super::expander::{EventExpander, Named};
 use super::payload::Payload;
 
 /// Holds of tasks that are open: an approval by its number, a window without one. Checkpoints and delays are the plan's.
@@ -51,7 +51,7 @@ impl OpenHolds {
     }
 }
 
-impl Exploder {
+impl EventExpander {
     /// The holds that an event opens or closes. To be told behind it.
     pub(super) fn hold_events(&mut self, event: &Event) -> Vec<Named> {
         match event {

@@ -12,9 +12,9 @@ use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
 use crate::report::documents::reviews::share;
 
-use super::explode::{Exploder, Named};
+use super::expander::{EventExpander, Named};
 
-impl Exploder {
+impl EventExpander {
     /// What is told of an audit.
     pub(super) fn audit_details(&self, event: &Event) -> Payload {
         match event {

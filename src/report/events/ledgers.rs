@@ -8,7 +8,7 @@ use crate::engine::{ESCALATE_AFTER, Event, REPLAN_AFTER, Round, RunEvent, TaskEv
 use crate::mission::model::CoordinationMiddleware;
 use crate::mission::{Part, Plan};
 
-use super::explode::Named;
+use super::expander::Named;
 use super::payload::Payload;
 
 /// Tasks of a wave that are shown with what is to be done.

@@ -7,7 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `asks` | what is told of calls to agents that are asked |
-//! | `explode` | records of the engine become public events, one by one |
+//! | `expander` | records of the engine become public events, one by one |
 //! | `holds` | holds under their public names: checkpoints, delays, what keeps a task |
 //! | `human` | one line per event for people: `quorum events` on a terminal |
 //! | `judging` | what is told of judging: commands, files, verdicts |
@@ -20,7 +20,7 @@
 //! | `work` | work under its public names: what is asked, run, looked at or told for a run |
 
 mod asks;
-mod explode;
+mod expander;
 mod holds;
 mod human;
 mod judging;
@@ -39,7 +39,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::Timestamp;
 
-pub use explode::Exploder;
+pub use expander::EventExpander;
 pub use human::human_line;
 pub(super) use ledgers::no_progress;
 pub(super) use names::HAPPENINGS;

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::domain::{AskId, FailureClass, GateId, Points, Purpose, TurnId};
 use crate::engine::{AskEvent, BudgetEvent, Ceiling, Event, GateEvent, GateResult, RunEvent, TurnEvent};
 
-use super::explode::{Exploder, Named};
+use super::expander::{EventExpander, Named};
 use super::notices::letter_event;
 use super::payload::{Payload, file, run_finished, stop_cause};
 
@@ -135,7 +135,7 @@ const REST: &[Meaning] = &[
     ("tool:asked", "A model asks for a tool that only a person allows."),
 ];
 
-impl Exploder {
+impl EventExpander {
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
     pub(super) fn name(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
         let mut named = self.work_event(event, rest);

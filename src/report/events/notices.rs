@@ -4,7 +4,7 @@ use crate::engine::{FailedOperation, NoticeEvent, Operation};
 use crate::mission::Plan;
 use crate::report::ids::{notification_id, task_key};
 
-use super::explode::Named;
+use super::expander::Named;
 use super::payload::Payload;
 
 /// The public event of a dead letter; `run` is the run's id.

@@ -4,10 +4,10 @@ use crate::domain::Timestamp;
 use crate::engine::{DeadlineEvent, DeadlineStep};
 use crate::report::ids::task_key;
 
-use super::explode::{Exploder, Named};
+use super::expander::{EventExpander, Named};
 use super::payload::Payload;
 
-impl Exploder {
+impl EventExpander {
     /// What happens to a deadline: under its own name, and as a status of `quality:sla`.
     pub(super) fn deadline_event(&self, event: &DeadlineEvent) -> Vec<Named> {
         let (name, status) = match event.step {

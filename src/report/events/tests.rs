@@ -165,20 +165,20 @@ fn every_variant_has_its_name_and_keys() {
         hold("go", HoldKind::Checkpoint),
         hold("cool down", HoldKind::Delay(Millis::from_secs(60))),
     ]);
-    let mut exploder = Exploder::new(&plan);
+    let mut expander = EventExpander::new(&plan);
     let mut events = Vec::new();
     // Each stands in a record of its own: what follows in the same record says what became of it.
     for (seq, sample) in (7..).zip(&samples) {
-        events.extend(exploder.explode(seq, START, std::slice::from_ref(sample)));
+        events.extend(expander.expand(seq, START, std::slice::from_ref(sample)));
     }
     insta::assert_snapshot!(lines(&events));
 }
 
-fn exploded(scene: &Scene<'_>) -> Vec<PublicEvent> {
-    let mut exploder = Exploder::new(&scene.plan);
+fn expanded(scene: &Scene<'_>) -> Vec<PublicEvent> {
+    let mut expander = EventExpander::new(&scene.plan);
     let mut all = Vec::new();
     for record in &scene.records {
-        all.extend(exploder.explode(record.seq, record.at, &record.events));
+        all.extend(expander.expand(record.seq, record.at, &record.events));
     }
     all
 }
@@ -191,7 +191,7 @@ fn named<'e>(events: &'e [PublicEvent], name: &str) -> Vec<&'e PublicEvent> {
 fn numbers_never_decrease_and_only_one_event_of_the_engine_shares_one() {
     let mut scene = Scene::start(eventful());
     play_eventful(&mut scene);
-    let events = exploded(&scene);
+    let events = expanded(&scene);
     assert!(events.is_sorted_by_key(|event| event.seq));
     let of_engine = || scene.records.iter().flat_map(|record| &record.events);
     // Where an agent is asked, the ask alone is told; that it is asked once more, by what went wrong before.
@@ -214,8 +214,8 @@ fn tasks_are_created_as_they_are_asked_for() {
     });
     let scene = Scene::start(mission);
     let first = &scene.records[0];
-    let mut exploder = Exploder::new(&scene.plan);
-    let mut events = exploder.explode(first.seq, first.at, &first.events);
+    let mut expander = EventExpander::new(&scene.plan);
+    let mut events = expander.expand(first.seq, first.at, &first.events);
     assert_eq!(events.next().unwrap().name, "run:started");
     let created = events.next().unwrap();
     assert_eq!((created.name, created.seq), ("task:created", 0));
@@ -231,7 +231,7 @@ fn fixes_and_retries_are_counted_as_their_limits_are() {
     for _ in 0..4 {
         scene.works(0).checked(0, 0, false, "exit 1");
     }
-    let events = exploded(&scene);
+    let events = expanded(&scene);
     let numbers = |name, max| -> Vec<_> {
         let of = |event: &&PublicEvent| {
             let key = |key: &str| event.payload[key].as_u64().unwrap();
@@ -255,11 +255,11 @@ fn an_assessment_is_complete_when_it_decides_and_not_before() {
         .attempts(1);
     let mut scene = Scene::start(mission);
     scene.works(0).checked(0, 0, true, "").scored(0, 0, 4, 4);
-    assert_eq!(named(&exploded(&scene), "assessment:complete").len(), 0);
+    assert_eq!(named(&expanded(&scene), "assessment:complete").len(), 0);
     scene.scored(0, 1, 4, 4);
     scene.works(1).checked(1, 0, true, "");
     scene.fails(2, FailureClass::Unknown, "exit status 1");
-    let events = exploded(&scene);
+    let events = expanded(&scene);
     let complete = named(&events, "assessment:complete");
     let of: Vec<_> = complete
         .iter()
@@ -277,7 +277,7 @@ fn an_assessment_is_complete_when_it_decides_and_not_before() {
 fn a_reply_names_its_reviewer() {
     let mut scene = Scene::start(Mission::new("m").task("a", &[]).panel());
     scene.works(0).scored(0, 1, 4, 4);
-    let events = exploded(&scene);
+    let events = expanded(&scene);
     let replied = named(&events, "work:ended");
     let replied = replied
         .iter()
@@ -290,7 +290,7 @@ fn a_reply_names_its_reviewer() {
 fn people_read_one_harmless_line_each() {
     let mut scene = Scene::start(eventful());
     play_eventful(&mut scene);
-    let events = exploded(&scene);
+    let events = expanded(&scene);
     for (name, screen) in SCREENS {
         let lines: Vec<_> = events.iter().map(|event| human_line(event, &screen)).collect();
         assert_fits(&lines.join("\n"), &screen);
@@ -302,7 +302,7 @@ fn people_read_one_harmless_line_each() {
 fn work_is_requested_once_and_ends_once() {
     let mut scene = Scene::start(eventful());
     play_eventful(&mut scene);
-    let events = exploded(&scene);
+    let events = expanded(&scene);
     let mut open: Vec<String> = Vec::new();
     for event in &events {
         let keys = [
@@ -337,7 +337,7 @@ fn work_is_requested_once_and_ends_once() {
 fn holds_open_and_close_once() {
     let mut scene = Scene::start(eventful());
     play_eventful(&mut scene);
-    let events = exploded(&scene);
+    let events = expanded(&scene);
     let mut open = std::collections::BTreeSet::new();
     for event in &events {
         let key = |key: &str| event.payload.get(key).map(Value::to_string);
@@ -354,7 +354,7 @@ fn holds_open_and_close_once() {
 #[test]
 fn every_event_is_explained() {
     let sources = [
-        include_str!("explode.rs"),
+        include_str!("expander.rs"),
         include_str!("names.rs"),
         include_str!("names/task.rs"),
         include_str!("judging.rs"),

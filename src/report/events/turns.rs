@@ -3,10 +3,10 @@
 use crate::domain::TurnId;
 use crate::engine::{Exit, TurnEvent};
 
-use super::explode::Exploder;
+use super::expander::EventExpander;
 use super::payload::{Payload, file, tool_ledger, turn_files};
 
-impl Exploder {
+impl EventExpander {
     /// What is told of a turn.
     pub(super) fn turn_details(&self, turn: TurnId, of: &TurnEvent) -> Payload {
         let told = self.turn(turn);

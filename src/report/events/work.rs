@@ -5,8 +5,8 @@
 //! `purpose` say what it is, `place` where in the run. `result` says whether an answer came, not whether it is a good one:
 //! a check that failed ended `ok` with `passed: false`.
 //!
-//! [`Exploder::work_of`] is the one table from the engine's events to kind, purpose and place, [`Exploder::step_of`] the
-//! one to names. What happened beside that is told under the keys of [`Exploder::details`].
+//! [`EventExpander::work_of`] is the one table from the engine's events to kind, purpose and place, [`EventExpander::step_of`] the
+//! one to names. What happened beside that is told under the keys of [`EventExpander::details`].
 //!
 //! | file | what |
 //! |---|---|
@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::domain::{Stage, Status, TaskId};
 use crate::engine::{BudgetEvent, Event, Job, RunEvent, TaskEvent};
 
-use super::explode::{Exploder, Named};
+use super::expander::{EventExpander, Named};
 use super::payload::Payload;
 
 /// What tells pieces of work of one task apart.
@@ -126,7 +126,7 @@ impl OpenWork {
     }
 }
 
-impl Exploder {
+impl EventExpander {
     /// The public events of what happens to a piece of work; `rest` is what was decided behind it in the same record.
     pub(super) fn work_event(&mut self, event: &Event, rest: &[Event]) -> Vec<Named> {
         let Some(work) = self.work_of(event) else {

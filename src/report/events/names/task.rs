@@ -6,7 +6,7 @@ use crate::domain::{
 };
 use crate::engine::{DeferralReason, Event, TaskEvent};
 use crate::report::events::asks::probe_rows;
-use crate::report::events::explode::{Exploder, Named};
+use crate::report::events::expander::{EventExpander, Named};
 use crate::report::events::judging::flag_in;
 use crate::report::events::ledgers::no_progress;
 use crate::report::events::payload::{Payload, facts, findings_of};
@@ -103,7 +103,7 @@ pub(super) const OTHERS: &[Meaning] = &[
     ),
 ];
 
-impl Exploder {
+impl EventExpander {
     pub(super) fn task_event(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<Named> {
         Some((name(of)?, self.task_payload(task, of, rest)))
     }

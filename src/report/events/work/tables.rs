@@ -5,14 +5,14 @@ use crate::engine::{
     AskEvent, BudgetEvent, Event, Job, NoticeEvent, RunEvent, TaskEvent, TaskWork, TurnEvent, WorkEvent,
 };
 use crate::mission::model::Check;
-use crate::report::events::explode::Exploder;
+use crate::report::events::expander::EventExpander;
 use crate::report::events::notices::notice_details;
 use crate::report::events::payload::Payload;
 use crate::report::ids::task_key;
 
 use super::{Key, Life, Place, Work};
 
-impl Exploder {
+impl EventExpander {
     /// Which work an event is about: its kind, its purpose, its place.
     pub(super) fn work_of(&self, event: &Event) -> Option<Work> {
         match event {

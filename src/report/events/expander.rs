@@ -19,7 +19,7 @@ use super::work::OpenWork;
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
 /// fixes come from what went before.
 #[derive(Debug)]
-pub struct Exploder {
+pub struct EventExpander {
     /// The plan that holds; the events bring those that follow it.
     pub(super) plan: Arc<Plan>,
     pub(super) view: RunView,
@@ -32,7 +32,7 @@ pub struct Exploder {
 /// A name and what belongs to it.
 pub(super) type Named = (&'static str, Payload);
 
-impl Exploder {
+impl EventExpander {
     /// Before the first record.
     #[must_use]
     pub fn new(plan: &Arc<Plan>) -> Self {
@@ -49,7 +49,7 @@ impl Exploder {
     /// The public events of one record, in order. The tasks of `run:started` are made one by one as they are asked
     /// for. Dropping the iterator early loses the rest of the record. A record that changes the mission is told by the
     /// new plan as a whole, which has the ids and names of the old one too.
-    pub fn explode<'a>(
+    pub fn expand<'a>(
         &'a mut self,
         seq: u64,
         at: Timestamp,
