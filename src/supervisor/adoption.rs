@@ -1,4 +1,4 @@
-//! How a runner and a supervisor that outlived another runner find each other: the supervisor's socket, and the way in.
+//! How a runner and a supervisor that outlived another runner find each other: the supervisor's door, and the way in.
 //!
 //! Who comes in is told two things: the version of the protocol, which every version says alike, and what the supervisor
 //! holds. From then on the connection is like the one between a runner and the supervisor that it forked.
@@ -17,9 +17,9 @@ use super::protocol::{Frames, Outgoing};
 use super::socket::{SocketAddress, may_speak};
 
 /// The version of everything that is said behind the greeting. Commands, events and what they mean change together.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 3;
 
-/// How often a supervisor that has not opened its socket yet is asked.
+/// How often a supervisor that has not opened its door yet is asked.
 const KNOCK_AGAIN: Duration = Duration::from_millis(5);
 
 /// What every version says first, in this form for ever.
@@ -82,7 +82,7 @@ impl Drop for AdoptionSocket {
 
 /// What the one who comes in is told.
 pub(super) fn greet(outgoing: &mut Outgoing, holding: &Holding) -> io::Result<()> {
-    outgoing.push(&Greeting { protocol: PROTOCOL })?;
+    outgoing.push_for_ever(&Greeting { protocol: PROTOCOL })?;
     outgoing.push(holding)
 }
 
@@ -100,7 +100,7 @@ pub enum NotFound {
     Unreachable(io::Error),
 }
 
-/// Connects to the very supervisor of `identity`, whose runner is gone, through its socket at `path`. Blocks, at most for
+/// Connects to the very supervisor of `identity`, whose runner is gone, through its door at `path`. Blocks, at most for
 /// `within`: a supervisor may take a moment to see that it is alone.
 ///
 /// Dropping the handle makes the supervisor wait for the next runner, as long as it holds a child that may outlive one.
@@ -141,7 +141,8 @@ fn enter(path: &Path, identity: &ProcessIdentity, deadline: Instant) -> Result<(
     }
     socket.set_nonblocking(false).map_err(unreachable)?;
     let mut frames = Frames::default();
-    let greeting: Greeting = receive(&mut socket, &mut frames, deadline).map_err(unreachable)?;
+    let heard = receive_by(&mut socket, &mut frames, deadline, Frames::next_for_ever);
+    let greeting: Greeting = heard.map_err(unreachable)?;
     if greeting.protocol != PROTOCOL {
         return Err(NotFound::OtherVersion(greeting.protocol));
     }
@@ -156,9 +157,18 @@ pub(super) fn receive<T: serde::de::DeserializeOwned>(
     frames: &mut Frames,
     deadline: Instant,
 ) -> io::Result<T> {
+    receive_by(socket, frames, deadline, Frames::next)
+}
+
+fn receive_by<T>(
+    socket: &mut UnixStream,
+    frames: &mut Frames,
+    deadline: Instant,
+    next: impl Fn(&mut Frames) -> io::Result<Option<T>>,
+) -> io::Result<T> {
     let mut buffer = [0; 4096];
     loop {
-        if let Some(message) = frames.next()? {
+        if let Some(message) = next(frames)? {
             return Ok(message);
         }
         let left = deadline.saturating_duration_since(Instant::now());

@@ -6,7 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
-use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{Interest, Ready};
 
 use super::adoption::receive;
 use super::concealment;
@@ -124,9 +125,10 @@ impl Handle {
         identity: ProcessIdentity,
         incoming: Frames,
     ) -> io::Result<Handle> {
+        let pid = pid_of(identity.pid);
         Ok(Handle {
             socket,
-            pid: pid_of(identity.pid).ok_or(io::ErrorKind::InvalidInput)?,
+            pid: pid.ok_or(io::ErrorKind::InvalidInput)?,
             identity,
             farewell: None,
             incoming,
@@ -172,7 +174,8 @@ impl Handle {
     pub fn into_async(self) -> io::Result<Client> {
         self.socket.set_nonblocking(true)?;
         Ok(Client {
-            socket: tokio::net::UnixStream::from_std(self.socket)?,
+            socket: watch(self.socket, Interest::READABLE)?,
+            room: None,
             pid: self.pid,
             identity: self.identity,
             incoming: self.incoming,
@@ -187,7 +190,10 @@ impl Handle {
 /// supervisor holds what outlives a runner for the next one, and kills the rest.
 #[derive(Debug)]
 pub struct Client {
-    socket: tokio::net::UnixStream,
+    /// Watched for events only: a watch for room as well would wake the runner whenever the supervisor takes a command.
+    socket: AsyncFd<UnixStream>,
+    /// Watched for room, while the socket has none.
+    room: Option<AsyncFd<UnixStream>>,
     pid: Pid,
     identity: ProcessIdentity,
     incoming: Frames,
@@ -219,8 +225,8 @@ impl Client {
 
     /// Waits until everything sent is on its way. Cancel safe.
     pub async fn flush(&mut self) -> io::Result<()> {
-        while !self.outgoing.is_empty() {
-            self.socket.writable().await?;
+        while let Some(room) = self.watch_for_room()? {
+            room.writable().await?.clear_ready();
             self.write()?;
         }
         Ok(())
@@ -239,24 +245,41 @@ impl Client {
             if let Some(event) = self.incoming.next()? {
                 return Ok(event);
             }
-            let interest = match self.outgoing.is_empty() {
-                true => Interest::READABLE,
-                false => Interest::READABLE | Interest::WRITABLE,
+            self.watch_for_room()?;
+            let has_room = async {
+                match &self.room {
+                    Some(room) => room.writable().await.map(|mut room| room.clear_ready()),
+                    None => std::future::pending().await,
+                }
             };
-            let ready = self.socket.ready(interest).await?;
-            if ready.is_writable() && self.write().is_err() {
-                // The supervisor is gone, but what it said before can still be read.
-                self.outgoing.clear();
-            }
-            if ready.is_readable() {
-                match self.socket.try_read(&mut self.read_buffer) {
-                    Ok(0) => return Err(ended()),
-                    Ok(length) => self.incoming.extend(&self.read_buffer[..length]),
-                    Err(error) => match error.kind() {
-                        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
-                        io::ErrorKind::ConnectionReset => return Err(ended()),
-                        _ => return Err(error),
-                    },
+            tokio::select! {
+                biased;
+                readable = self.socket.readable() => {
+                    let mut readable = readable?;
+                    match readable.get_inner().read(&mut self.read_buffer) {
+                        Ok(0) => return Err(ended()),
+                        Ok(length) => {
+                            // A read that did not fill the buffer has emptied the socket; the next message wakes us.
+                            if length < self.read_buffer.len() {
+                                readable.clear_ready_matching(Ready::READABLE);
+                            }
+                            self.incoming.extend(&self.read_buffer[..length]);
+                        }
+                        Err(error) => match error.kind() {
+                            io::ErrorKind::WouldBlock => readable.clear_ready_matching(Ready::READABLE),
+                            io::ErrorKind::Interrupted => {}
+                            io::ErrorKind::ConnectionReset => return Err(ended()),
+                            _ => return Err(error),
+                        },
+                    }
+                }
+                ready = has_room => {
+                    ready?;
+                    if self.write().is_err() {
+                        // The supervisor is gone, but what it said before can still be read.
+                        self.outgoing.clear();
+                        self.room = None;
+                    }
                 }
             }
         }
@@ -268,7 +291,7 @@ impl Client {
     /// # Errors
     ///
     /// `UnexpectedEof` if it ended without its good-bye, `TimedOut` if it does not end, and what else breaks the
-    /// connection. Then it is not known what is left of its children.
+    /// connection. Then nobody knows what is left of its children.
     pub async fn shutdown(&mut self) -> io::Result<Vec<Event>> {
         // If it cannot be sent, the supervisor is ending already.
         let _ = self.send(&Command::Shutdown);
@@ -276,7 +299,7 @@ impl Client {
         let ended = tokio::time::timeout(SHUTDOWN_WITHIN, async {
             loop {
                 match self.recv().await {
-                    // What it may say behind that does not matter.
+                    // What it may say behind that concerns nobody.
                     Ok(Event::Farewell) => return Ok(()),
                     Ok(event) => events.push(event),
                     Err(error) => return Err(error),
@@ -292,8 +315,30 @@ impl Client {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        self.outgoing.write_with(|bytes| self.socket.try_write(bytes))
+        let mut socket = self.socket.get_ref();
+        self.outgoing.write_with(|bytes| socket.write(bytes))?;
+        if self.outgoing.is_empty() {
+            self.room = None;
+        }
+        Ok(())
     }
+
+    /// Begins to watch for room, if something waits for it. Not when it is sent: that may be outside of the loop.
+    fn watch_for_room(&mut self) -> io::Result<Option<&AsyncFd<UnixStream>>> {
+        if !self.outgoing.is_empty() && self.room.is_none() {
+            let again = self.socket.get_ref().try_clone()?;
+            self.room = Some(watch(again, Interest::WRITABLE)?);
+        }
+        Ok(self.room.as_ref())
+    }
+}
+
+/// Has the event loop watch a socket for one thing only.
+fn watch(socket: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStream>> {
+    // SAFETY: the standard library's socket owns its descriptor and gives the same one out until it is dropped, and the
+    // `AsyncFd`, which is never taken apart, drops it after it has stopped to watch.
+    let watched = unsafe { AsyncFd::register_with_interest(socket, interest) };
+    Ok(watched?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What the runner and the supervisor say to each other, and how it is framed.
 //!
-//! A frame is a length (four bytes, little endian) and that many bytes of JSON. Prompts and outputs never travel here, only
-//! their paths, so frames are small.
+//! A frame is a length (four bytes, little endian) and that many bytes: of the `postcard` form, which holds the values
+//! without their names, or of JSON for the one message that every version understands. Prompts and outputs never travel
+//! here, only their paths, so frames are small.
 
 use std::io;
 use std::path::PathBuf;
@@ -64,7 +65,7 @@ pub struct Spawn {
     pub stdin: Option<PathBuf>,
     /// Files that it is asked by. Each must be what its digest says, or the child is not started; one that somebody touches
     /// while the child works makes the child's output count as lost. Its standard input, if it is one of them, is a copy
-    /// that cannot be written to.
+    /// that nobody can write to.
     pub told: Vec<Told>,
     /// Whether what it prints comes to the supervisor by a pipe, so that nobody can take any of it away or write over it. Of
     /// what is larger than any reply only the beginning is kept.
@@ -152,7 +153,7 @@ pub struct Exit {
     pub stdout_len: u64,
     /// The same for standard error.
     pub stderr_len: u64,
-    /// Why an output is not where it should be. It is not known what was in it, so it must not count as empty.
+    /// Why an output is not where it should be. Nobody knows what was in it, so it must not count as empty.
     #[serde(default)]
     pub output_lost: Option<String>,
     /// Whether a part of its outputs was dropped, because there was more than [`Spawn::max_output`].
@@ -175,22 +176,60 @@ pub struct Exit {
 
 /// Appends `message` to `out` as one frame. `out` is unchanged on error.
 pub(super) fn encode<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
-    let invalid = |error: io::Error| io::Error::new(io::ErrorKind::InvalidInput, error);
-    let start = out.len();
-    out.extend_from_slice(&[0; HEADER]);
-    let written = serde_json::to_writer(&mut *out, message).map_err(io::Error::other);
-    let length = out.len() - start - HEADER;
-    let header = written.and_then(|()| match u32::try_from(length) {
-        Ok(header) if length <= MAX_FRAME => Ok(header.to_le_bytes()),
-        _ => Err(too_long(length)),
-    });
-    let header = header.inspect_err(|_| out.truncate(start)).map_err(invalid)?;
-    out[start..start + HEADER].copy_from_slice(&header);
-    Ok(())
+    frame(out, |out| {
+        let written = postcard::serialize_with_flavor(message, AtTheEnd(out));
+        // All else that a message holds has a form.
+        written.map_err(|_| io::Error::other("a path in it is not UTF-8"))
+    })
 }
 
-fn too_long(length: usize) -> io::Error {
-    io::Error::other(format!("a message of {length} bytes is too long"))
+/// The same as JSON.
+fn encode_for_ever<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
+    frame(out, |out| Ok(serde_json::to_writer(out, message)?))
+}
+
+/// Where `postcard` writes: behind what is there already.
+struct AtTheEnd<'a>(&'a mut Vec<u8>);
+
+impl postcard::ser_flavors::Flavor for AtTheEnd<'_> {
+    type Output = ();
+
+    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(data);
+        Ok(())
+    }
+
+    fn try_push(&mut self, data: u8) -> postcard::Result<()> {
+        self.0.push(data);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}
+
+fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(&[0; HEADER]);
+    let written = write(out);
+    let length = out.len() - start - HEADER;
+    let checked = written.and_then(|()| match u32::try_from(length) {
+        Ok(header) if length <= MAX_FRAME => Ok(header),
+        _ => Err(io::Error::other(format!(
+            "a message of {length} bytes is too long"
+        ))),
+    });
+    match checked {
+        Ok(header) => {
+            out[start..start + HEADER].copy_from_slice(&header.to_le_bytes());
+            Ok(())
+        }
+        Err(error) => {
+            out.truncate(start);
+            Err(io::Error::new(io::ErrorKind::InvalidInput, error))
+        }
+    }
 }
 
 /// Collects bytes as they arrive and cuts them into messages.
@@ -219,18 +258,36 @@ impl Frames {
 
     /// The next whole message, if one has arrived. After an error the stream is of no use any more.
     pub(super) fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        self.next_by(|payload| {
+            let (message, rest) = postcard::take_from_bytes(payload).map_err(io::Error::other)?;
+            match rest {
+                [] => Ok(message),
+                _ => Err(io::Error::other(format!("{} bytes too many", rest.len()))),
+            }
+        })
+    }
+
+    /// The same for the message that every version understands.
+    pub(super) fn next_for_ever<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        self.next_by(|payload| Ok(serde_json::from_slice(payload)?))
+    }
+
+    fn next_by<T>(&mut self, decode: impl FnOnce(&[u8]) -> io::Result<T>) -> io::Result<Option<T>> {
+        let invalid = |error: io::Error| io::Error::new(io::ErrorKind::InvalidData, error);
         let bytes = &self.bytes[self.start..];
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
             return Ok(None);
         };
         let length = u32::from_le_bytes(*header) as usize;
         if length > MAX_FRAME {
-            return Err(too_long(length));
+            return Err(invalid(io::Error::other(format!(
+                "a frame of {length} bytes is too long"
+            ))));
         }
         let Some(payload) = rest.get(..length) else {
             return Ok(None);
         };
-        let message = serde_json::from_slice(payload)?;
+        let message = decode(payload).map_err(invalid)?;
         self.start += HEADER + length;
         Ok(Some(message))
     }
@@ -247,6 +304,11 @@ impl Outgoing {
     /// Adds a message at the end; nothing is added on error.
     pub(super) fn push<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
         encode(message, &mut self.bytes)
+    }
+
+    /// The same for the message that every version understands.
+    pub(super) fn push_for_ever<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
+        encode_for_ever(message, &mut self.bytes)
     }
 
     pub(super) fn is_empty(&self) -> bool {
