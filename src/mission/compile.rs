@@ -26,9 +26,8 @@ use super::model::{self, Autonomy, Expectation, FailToPass, Grader, LlmReview, M
 use super::pipeline::{
     FinishCommand, FinishGate, Judge, Panel, Requirement, Reviewers, StagePlan, Verification,
 };
-use super::plan::{
-    AgentPlan, AttemptLimits, ChannelPlan, CompileContext, Part, Plan, RunOptions, Silence, TaskPlan,
-};
+use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, CompileContext, Part, Plan, Silence, TaskPlan};
+use super::run_options::RunOptions;
 use super::scalar::{Fraction, Positive, Span, Tries};
 use super::stages::{self, FurtherStages};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};

@@ -6,7 +6,7 @@ use super::model::{
     AgentChain, AgentMiddleware, BUILT_IN_RUBRICS, CoordinationChain, CoordinationMiddleware, FinalChecks,
     Mission, Settings,
 };
-use super::plan::RunOptions;
+use super::run_options::RunOptions;
 use super::written::Loosening;
 use crate::domain::{Bar, BarOrigin};
 

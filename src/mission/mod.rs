@@ -43,6 +43,7 @@
 //! | `violation` | what is wrong, before it is known where that stands in the text |
 //! | `provenance` | where a task comes from that the mission does not have, and what a plan knows of such tasks |
 //! | `route` | verifications as nodes of the graph (10): where each of their edges leads |
+//! | `run_options` | what the command line and the environment say about a run, frozen in its journal |
 //! | `scalar` | single values as they stand in the file |
 //! | `schema` | the JSON Schema of mission files, and one key's documentation for people |
 //! | `selection` | `--only`: the part of a mission that a run takes (5, 20) |
@@ -83,6 +84,7 @@ mod pipeline;
 mod plan;
 mod provenance;
 mod route;
+mod run_options;
 mod scalar;
 mod schema;
 mod selection;
@@ -120,12 +122,13 @@ pub use pipeline::{
 };
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, ChannelPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Rules,
-    RunOptions, TaskPlan,
+    TaskPlan,
 };
 #[cfg(test)]
 pub use plan::{AttemptLimits, Silence, SlaPlan};
 pub use provenance::Origin;
 pub use route::Route;
+pub use run_options::RunOptions;
 pub use scalar::Deadline;
 #[cfg(test)]
 pub use scalar::Positive;

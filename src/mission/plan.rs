@@ -6,20 +6,20 @@
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
 
-use crate::domain::{AgentId, Bar, GateId, HoldId, Millis, Money, Points, TaskId, Timestamp};
+use crate::domain::{AgentId, Bar, GateId, HoldId, Millis, Points, TaskId, Timestamp};
 
 use super::edges::Edges;
 use super::model;
 use super::pipeline::StagePlan;
 use super::provenance::{Fixups, Provenance, Titles};
 use super::route::Route;
+use super::run_options::RunOptions;
 use super::scalar::Deadline;
 use super::stages::FurtherStages;
 use super::task_list::TaskList;
-use super::written::{Loosening, SaidBy};
+use super::written::Loosening;
 
 /// A mission, resolved.
 #[derive(Debug, Clone)]
@@ -570,76 +570,5 @@ impl SlaPlan {
         let share = all * self.warning.value() / Decimal::ONE_HUNDRED;
         let millis = share.ceil().try_into().unwrap_or(u64::MAX);
         since.plus(Millis(millis))
-    }
-}
-
-/// What the command line and the environment say about a run. Frozen in `run:started`, so that a resume uses the same.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RunOptions {
-    /// The folder of the mission file, absolute. `workspace` is relative to it.
-    pub mission_folder: std::path::PathBuf,
-    /// The folder in which the state lies, absolute and without links. The paths beside it mean what lies there: where the
-    /// state was carried elsewhere, they go along (semantics, section 22). `None` in journals that do not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state_base: Option<std::path::PathBuf>,
-    /// `--no-eval`, `EVAL=off`: no judge of any kind is called.
-    pub no_eval: bool,
-    /// `--eval-threshold`, `EVAL_THRESHOLD`.
-    pub eval_threshold: Option<Bar>,
-    /// Which flag or variable says what of reviews.
-    #[serde(skip_serializing_if = "SaidBy::is_empty")]
-    pub said_by: SaidBy,
-    /// `--max-attempts`.
-    pub max_attempts: Option<u32>,
-    /// `--jobs`.
-    pub jobs: Option<u32>,
-    /// `--strict`: unreviewed work and open stages are indeterminate.
-    pub strict: bool,
-    /// `--allow`: conditions that do not count for the outcome.
-    pub allow: Vec<crate::domain::OutcomeClass>,
-    /// `--fail-fast`: once a task has failed, nothing more is started in this session.
-    pub fail_fast: bool,
-    /// `--only`: titles of the tasks that the run takes, with everything they need; empty takes all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub only: Vec<String>,
-    /// `--timeout`: how long a session may take.
-    pub timeout: Option<Millis>,
-    /// `--max-cost`: what the run may cost, all its sessions together.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_cost: Option<Money>,
-    /// `--max-tokens`: tokens that it may read and write.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u64>,
-    /// `--offline`: no network; models reply what is on record in `record`.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub offline: bool,
-    /// `--record`: the folder that models' replies are recorded into, absolute; offline they come from there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub record: Option<std::path::PathBuf>,
-    /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
-    pub wait_approvals: Option<Millis>,
-    /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.
-    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    pub test_lists: std::collections::BTreeMap<String, Vec<String>>,
-    /// The text of the project's `quorum.yaml`, where there is one.
-    pub project_config: Option<String>,
-    /// What that file is called; `None` in journals that do not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project_config_name: Option<String>,
-    /// The text of the user's `quorum.yaml`, where there is one.
-    pub user_config: Option<String>,
-    /// What that file is called; `None` in journals that do not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_config_name: Option<String>,
-}
-
-impl RunOptions {
-    /// Withdraws what holds for one session only: flags of meaning stay frozen, limits of a session do not outlive it
-    /// (semantics, section 5).
-    pub fn forget_session(&mut self) {
-        self.timeout = None;
-        self.wait_approvals = None;
-        self.jobs = None;
     }
 }

@@ -3,19 +3,32 @@
 //! Every single value is read from its text, never from what YAML thinks it is: a title `1.0` stays "1.0", a weight
 //! `0.30` stays an exact decimal, `no` is not a country turned into `false`. The rules of a value are in its one
 //! [`Scalar`] implementation, which the check of the document and the reading of the structs share.
+//!
+//! | file | what |
+//! |---|---|
+//! | `number` | values that are numbers: whole ones, decimal ones, amounts of money, shares |
+//! | `text` | values that are texts: names and what refers to them, paths and globs below the workspace |
+
+mod number;
+mod text;
 
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
-use std::str::FromStr;
 
-use rust_decimal::Decimal;
 use semver::VersionReq;
 
-use crate::domain::{Bar, BarOrigin, Millis, Money, Points, Timestamp, folded, invisible_in};
+use crate::domain::{Bar, BarOrigin, Millis, Points, Timestamp};
 
 use super::codes::Code;
 use super::suggest::suggestion;
 use super::text::quoted;
+
+pub use number::{AtLeastOne, Fraction, Positive};
+pub(super) use number::{RubricLevel, Temperature, number_in};
+pub(super) use text::{
+    AgentName, ChannelName, Filled, InnerFile, InnerGlob, InnerPath, Name, RubricName, TargetFile, TaskTitle,
+    Title,
+};
 
 /// A value that one text of the file stands for.
 pub(super) trait Scalar: Sized {
@@ -102,256 +115,6 @@ impl Fault {
     }
 }
 
-/// Any text at all.
-impl Scalar for String {
-    const EXPECTS: &'static str = "a text";
-    const FORM: Form = Form::Text("");
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Ok(text.to_owned())
-    }
-}
-
-impl Scalar for Box<str> {
-    const EXPECTS: &'static str = "a text";
-    const FORM: Form = Form::Text("");
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Ok(text.into())
-    }
-}
-
-/// A text with something in it.
-pub(super) struct Filled(String);
-
-impl Scalar for Filled {
-    const EXPECTS: &'static str = "a text that is not empty";
-    const FORM: Form = Form::Text(r"\S");
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        if text.trim().is_empty() {
-            return Err(Fault::new(Code::EmptyValue, "this text is empty")
-                .with_help("say something here, or leave the key out"));
-        }
-        if text.contains('\0') {
-            return Err(Fault::new(Code::BadValue, "this text contains a null character"));
-        }
-        Ok(Self(text.to_owned()))
-    }
-}
-
-/// A title or name: one printable line of at most 200 characters.
-pub(super) struct Name(String);
-
-impl Name {
-    const LIMIT: usize = 200;
-}
-
-impl Scalar for Name {
-    const EXPECTS: &'static str = "a name";
-    const FORM: Form = Form::Text(r"^\S([^\x00-\x1f\x7f]{0,198}\S)?$");
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        let length = text.chars().count();
-        let problem = if text.trim().is_empty() {
-            "this name is empty".to_owned()
-        } else if text.trim() != text {
-            format!("the name {} begins or ends with white space", quoted(text))
-        } else if text.chars().any(char::is_control) {
-            format!(
-                "the name {} contains a line break or another control character",
-                quoted(text)
-            )
-        } else if let Some(invisible) = invisible_in(text) {
-            format!(
-                "the name {} contains a character that nobody sees, {invisible}",
-                quoted(text)
-            )
-        } else if length > Self::LIMIT {
-            format!(
-                "this name has {length} characters, at most {} are allowed",
-                Self::LIMIT
-            )
-        } else {
-            return Ok(Self(text.to_owned()));
-        };
-        Err(Fault::new(Code::BadTitle, problem)
-            .with_help("write one short line; details belong in `description`"))
-    }
-}
-
-/// A task's title, in the one form in which titles are compared.
-pub(super) struct Title(String);
-
-impl Scalar for Title {
-    const EXPECTS: &'static str = Name::EXPECTS;
-    const FORM: Form = Name::FORM;
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Name::parse(text).map(|Name(text)| Self(one_form(text)))
-    }
-}
-
-/// The title of another task, in the same form.
-pub(super) struct TaskTitle(String);
-
-impl Scalar for TaskTitle {
-    const EXPECTS: &'static str = Filled::EXPECTS;
-    const FORM: Form = Filled::FORM;
-    const REFERS_TO: Option<Referent> = Some(Referent::Task);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Filled::parse(text).map(|Filled(text)| Self(one_form(text)))
-    }
-}
-
-/// Names of other things of the mission.
-macro_rules! references {
-    ($($name:ident to $referent:ident),+) => {$(
-        #[doc = concat!("The name of a referent: ", stringify!($referent), ".")]
-        pub(super) struct $name(String);
-
-        impl Scalar for $name {
-            const EXPECTS: &'static str = Filled::EXPECTS;
-            const FORM: Form = Filled::FORM;
-            const REFERS_TO: Option<Referent> = Some(Referent::$referent);
-
-            fn parse(text: &str) -> Result<Self, Fault> {
-                Filled::parse(text).map(|Filled(text)| Self(text))
-            }
-        }
-    )+};
-}
-
-references!(AgentName to Agent, ChannelName to Channel, RubricName to Rubric);
-
-fn one_form(title: String) -> String {
-    match title.is_ascii() {
-        true => title,
-        false => folded(&title),
-    }
-}
-
-/// A path below the workspace, or a glob of such paths.
-pub(super) struct InnerPath(String);
-
-impl Scalar for InnerPath {
-    const EXPECTS: &'static str = "a path below the workspace";
-    const FORM: Form = Form::Text(r"^(?![/~]|\.\.(/|$)).*\S");
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        let Filled(path) = Filled::parse(text)?;
-        let mut depth = 0i32;
-        let stays_inside = !path.starts_with(['/', '~'])
-            && path.split('/').all(|part| {
-                depth += match part {
-                    "" | "." => 0,
-                    ".." => -1,
-                    _ => 1,
-                };
-                depth >= 0
-            });
-        if stays_inside {
-            Ok(Self(path))
-        } else {
-            Err(Fault::new(
-                Code::PathEscapes,
-                format!("the path {} leads out of the workspace", quoted(&path)),
-            )
-            .with_help("write a path relative to the workspace, such as src/core.rs"))
-        }
-    }
-}
-
-/// The path of one file below the workspace.
-pub(super) struct InnerFile(String);
-
-impl Scalar for InnerFile {
-    const EXPECTS: &'static str = "the path of a file below the workspace";
-    const FORM: Form = Form::Text(r"^(?![/~]|\.\.(/|$))(?!.*[*?\[{]).*\S");
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        let InnerPath(path) = InnerPath::parse(text)?;
-        if path.contains(['*', '?', '[', '{']) {
-            return Err(Fault::new(
-                Code::BadValue,
-                format!("{} is a glob, and one file is meant", quoted(&path)),
-            )
-            .with_help("name each file by its path"));
-        }
-        Ok(Self(path))
-    }
-}
-
-/// A file that a task must produce. A glob would be taken for a name that nobody can make.
-pub(super) struct TargetFile(String);
-
-impl Scalar for TargetFile {
-    const EXPECTS: &'static str = InnerFile::EXPECTS;
-    const FORM: Form = InnerFile::FORM;
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        InnerPath::parse(text)?;
-        match InnerFile::parse(text) {
-            Ok(InnerFile(path)) => Ok(Self(path)),
-            Err(fault) => Err(fault.with_help(
-                "name each file by its path, or use file_exists: `expectations: [{type: file_exists, paths: [\"src/*.rs\"]}]`",
-            )),
-        }
-    }
-}
-
-/// A path or glob below the workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct InnerGlob(String);
-
-impl Scalar for InnerGlob {
-    const EXPECTS: &'static str = "a path or glob below the workspace";
-    const FORM: Form = InnerPath::FORM;
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        let InnerPath(path) = InnerPath::parse(text)?;
-        match globset::Glob::new(&path) {
-            Ok(_) => Ok(Self(path)),
-            Err(error) => Err(Fault::new(
-                Code::BadValue,
-                format!("{} is not a glob: {}", quoted(&path), error.kind()),
-            )
-            .with_help("globs are written like tests/** or src/*.{js,ts}")),
-        }
-    }
-}
-
-macro_rules! text_scalars {
-    ($($name:ident),+) => {$(
-        impl From<$name> for String {
-            fn from(text: $name) -> Self {
-                text.0
-            }
-        }
-
-        impl From<$name> for Box<str> {
-            fn from(text: $name) -> Self {
-                text.0.into()
-            }
-        }
-    )+};
-}
-
-text_scalars!(
-    Filled,
-    Name,
-    Title,
-    TaskTitle,
-    AgentName,
-    ChannelName,
-    RubricName,
-    InnerPath,
-    InnerFile,
-    TargetFile,
-    InnerGlob
-);
-
 impl Scalar for bool {
     const EXPECTS: &'static str = "true or false";
     const FORM: Form = Form::Flag;
@@ -364,207 +127,6 @@ impl Scalar for bool {
             "no" | "No" | "off" | "Off" => Err(Fault::expected::<Self>(text).with_help("write false")),
             _ => Err(Fault::expected::<Self>(text)),
         }
-    }
-}
-
-/// A whole number in plain digits: no sign, no leading zero (which some readers take as octal).
-fn digits<N: FromStr + Scalar>(text: &str) -> Result<N, Fault> {
-    let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-    if plain {
-        text.parse().map_err(|_| Fault::expected::<N>(text))
-    } else {
-        Err(Fault::expected::<N>(text))
-    }
-}
-
-impl Scalar for u32 {
-    const EXPECTS: &'static str = "a whole number from 0 to 4294967295";
-    const FORM: Form = Form::Whole(0, u32::MAX as u64);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        digits(text)
-    }
-}
-
-impl Scalar for u64 {
-    const EXPECTS: &'static str = "a whole number, 0 or more";
-    const FORM: Form = Form::Whole(0, u64::MAX);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        digits(text)
-    }
-}
-
-/// A whole number from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AtLeastOne(u64);
-
-impl From<AtLeastOne> for u64 {
-    fn from(number: AtLeastOne) -> Self {
-        number.0
-    }
-}
-
-impl Scalar for AtLeastOne {
-    const EXPECTS: &'static str = "a whole number from 1";
-    const FORM: Form = Form::Whole(1, u64::MAX);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        match u64::parse(text) {
-            Ok(number) if number > 0 => Ok(Self(number)),
-            _ => Err(Fault::expected::<Self>(text)),
-        }
-    }
-}
-
-impl Scalar for NonZeroU32 {
-    const EXPECTS: &'static str = "a whole number from 1 to 4294967295";
-    const FORM: Form = Form::Whole(1, u32::MAX as u64);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        digits(text)
-    }
-}
-
-/// A whole number within `range`.
-pub(super) fn number_in<T: Scalar>(text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, Fault> {
-    u32::parse(text)
-        .ok()
-        .filter(|number| range.contains(number))
-        .ok_or_else(|| Fault::expected::<T>(text))
-}
-
-/// A key of a dimension's rubric.
-pub(super) struct RubricLevel(pub u8);
-
-impl Scalar for RubricLevel {
-    const EXPECTS: &'static str = "a level of the scale: 1, 2, 3, 4 or 5";
-    const FORM: Form = Form::Whole(1, 5);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        match text {
-            "1" => Ok(Self(1)),
-            "2" => Ok(Self(2)),
-            "3" => Ok(Self(3)),
-            "4" => Ok(Self(4)),
-            "5" => Ok(Self(5)),
-            _ => Err(Fault::expected::<Self>(text)),
-        }
-    }
-}
-
-impl Scalar for Decimal {
-    const EXPECTS: &'static str = "a number";
-    const FORM: Form = Form::Number {
-        above: None,
-        least: None,
-        most: None,
-    };
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        // from_str_exact refuses what it would have to round.
-        Self::from_str_exact(text)
-            .or_else(|_| Self::from_scientific(text))
-            .map_err(|_| Fault::expected::<Self>(text))
-    }
-}
-
-/// A decimal number above zero: a weight, a priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Positive(Decimal);
-
-impl Positive {
-    /// The number 1.
-    pub const ONE: Self = Self(Decimal::ONE);
-
-    /// So many hundredths; at least one.
-    #[must_use]
-    pub fn percent(percent: u8) -> Self {
-        Self(Decimal::new(percent.max(1).into(), 2))
-    }
-
-    /// The number.
-    #[must_use]
-    pub fn get(self) -> Decimal {
-        self.0
-    }
-}
-
-impl Scalar for Positive {
-    const EXPECTS: &'static str = "a number above 0 and at most 1000000";
-    const FORM: Form = Form::Number {
-        above: Some(0),
-        least: None,
-        most: Some(1_000_000),
-    };
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Decimal::parse(text)
-            .ok()
-            .filter(|number| Decimal::ZERO < *number && *number <= Decimal::from(1_000_000))
-            .map(Self)
-            .ok_or_else(|| Fault::expected::<Self>(text))
-    }
-}
-
-impl Scalar for Money {
-    const EXPECTS: &'static str = "an amount from 0 to 1000000";
-    const FORM: Form = Form::number(0, 1_000_000);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Decimal::parse(text)
-            .ok()
-            .filter(|amount| *amount <= Decimal::from(1_000_000))
-            .and_then(Self::new)
-            .ok_or_else(|| Fault::expected::<Self>(text))
-    }
-}
-
-/// A share: 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fraction(Points);
-
-impl Fraction {
-    /// The same as points: 0.7 is 70.
-    #[must_use]
-    pub fn points(self) -> Points {
-        self.0
-    }
-}
-
-impl Scalar for Fraction {
-    const EXPECTS: &'static str = "a number from 0 to 1";
-    const FORM: Form = Form::number(0, 1);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Decimal::parse(text)
-            .ok()
-            .filter(|number| (Decimal::ZERO..=Decimal::ONE).contains(number))
-            .and_then(|number| Points::new(number * Decimal::ONE_HUNDRED))
-            .map(Self)
-            .ok_or_else(|| Fault::expected::<Self>(text))
-    }
-}
-
-/// A sampling temperature.
-pub(super) struct Temperature(Decimal);
-
-impl From<Temperature> for Decimal {
-    fn from(temperature: Temperature) -> Self {
-        temperature.0
-    }
-}
-
-impl Scalar for Temperature {
-    const EXPECTS: &'static str = "a number from 0 to 2";
-    const FORM: Form = Form::number(0, 2);
-
-    fn parse(text: &str) -> Result<Self, Fault> {
-        Decimal::parse(text)
-            .ok()
-            .filter(|number| (Decimal::ZERO..=Decimal::TWO).contains(number))
-            .map(Self)
-            .ok_or_else(|| Fault::expected::<Self>(text))
     }
 }
 
@@ -766,6 +328,8 @@ pub(super) fn unknown_word(text: &str, expects: &str, words: &[&str]) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use rust_decimal::Decimal;
+
     use super::*;
 
     fn code<T: Scalar>(text: &str) -> Option<Code> {

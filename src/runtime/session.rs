@@ -2,8 +2,10 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `end` | the end of a session that ended in order |
 //! | `letters` | what lies in the inbox: commands of people who could not reach the session at its socket |
 
+mod end;
 mod letters;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -27,7 +29,6 @@ use super::adopt::Adopted;
 use super::agent_backends::AgentBackends;
 use super::clock::Clock;
 use super::control::{Answer, Asked, ControlRequest, ControlSocket};
-use super::dead_letters;
 use super::effects::{Executor, Message};
 use super::entry::{Due, Entry, Written, ends};
 use super::error::RunError;
@@ -543,60 +544,6 @@ impl Session {
         self.observers
             .iter()
             .find_map(|observer| observer.page(&self.state))
-    }
-
-    /// Gives letters that are being tried again a moment, for sessions that end at once. What is left of them is
-    /// pending again for whoever looks next.
-    async fn end_draining(&mut self, patient: bool) {
-        let Some(mut draining) = self.executor.draining.take() else {
-            return;
-        };
-        let patience = if patient { LAST_RETRIES } else { Duration::ZERO };
-        let end = Instant::now() + patience;
-        loop {
-            tokio::select! {
-                biased;
-                _ = &mut draining => return,
-                // Whoever asks again at the end of a session waits for nothing more.
-                _ = or_never(self.signals.as_mut().map(Signals::next)) => break,
-                () = tokio::time::sleep_until(end) => break,
-                Some(request) = self.commands.recv() => {
-                    if self.executor.start(&self.state.plan, request).is_err() {
-                        break;
-                    }
-                }
-                event = self.executor.supervisor_event() => match event.map(|event| self.executor.take(event, &mut Vec::new())) {
-                    Ok(()) => {}
-                    Err(_) => break,
-                }
-            }
-        }
-        draining.abort();
-    }
-
-    async fn end(mut self) -> Result<Ending, RunError> {
-        let by_signal = matches!(
-            self.state.stop,
-            Some(StopCause::Interrupted | StopCause::Terminated)
-        );
-        self.end_draining(!by_signal).await;
-        if let Err(error) = self.executor.close().await {
-            self.note_foreign(format!(
-                "the process that holds the agents did not end in order: {error}"
-            ));
-        }
-        self.leave_inbox();
-        let outcome = engine::outcome(&self.state);
-        // The run has ended well: what the queue does not have yet stays in the journal for the next session.
-        let _ = dead_letters::file_all(&self.folder, &self.state);
-        self.write_snapshot(Some(outcome.class));
-        for observer in &mut self.observers {
-            observer.on_end(&self.state);
-        }
-        Ok(Ending {
-            outcome: outcome.class,
-            state: self.state,
-        })
     }
 }
 

@@ -4,8 +4,14 @@
 //! A runner that says [`Command::Shutdown`] or has not started anything that may outlive it takes everything with it. One
 //! that is simply gone was killed: then checks and judges are killed, turns go on under their deadlines, and the supervisor
 //! waits at its socket for the next runner, until the last turn has ended.
+//!
+//! | file | what |
+//! |---|---|
+//! | `reaping` | children that have exited: their trees are ended, then they are reaped, reported and recorded |
 
-use std::collections::{HashMap, HashSet};
+mod reaping;
+
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -22,12 +28,12 @@ use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::concealment;
 use super::exits::{ExitRecord, Writer};
 use super::farewell::Secret;
-use super::identity::{ProcessIdentity, SUPERVISOR_NAME, number};
-use super::orphans::{Marker, Orphans, Turns};
+use super::identity::{ProcessIdentity, SUPERVISOR_NAME};
+use super::orphans::{Marker, Orphans};
 use super::outputs::Outputs;
 use super::platform;
 use super::platform::Signals;
-use super::posix::{self, Waited};
+use super::posix;
 use super::protocol::{Command, Event, Frames, Outgoing, Spawn, TURN_KEY_VARIABLE, encode};
 use super::starter::Starter;
 
@@ -411,99 +417,6 @@ impl Supervisor {
                 None => self.starting.push(key),
             }
         }
-    }
-
-    /// Ends the tree of every child that has exited, while its process id is still its own, then reaps it.
-    fn reap(&mut self) {
-        loop {
-            let pid = match posix::look_for_exit() {
-                Ok(Waited::Exited(pid)) => pid,
-                Ok(waited) => {
-                    self.alone = waited == Waited::NoChildren;
-                    return;
-                }
-                Err(_) => return,
-            };
-            let child = self
-                .by_pid
-                .remove(&pid)
-                .and_then(|key| self.children.remove(&key));
-            if let Some(child) = &child {
-                child.kill_rest();
-            }
-            let Ok((status, usage)) = posix::reap(pid) else {
-                return;
-            };
-            let now = Instant::now();
-            self.hunt = Some(now);
-            if let Some(child) = child {
-                self.ended.push(child.ended(status, usage, now, TREE_PATIENCE));
-            }
-        }
-    }
-
-    /// Looks for what is left of ended children's trees, and reports those of which nothing is.
-    fn report_ended(&mut self, now: Instant) {
-        let due = |at: Instant| at <= now;
-        if !self.hunt.is_some_and(due) && !self.ended.iter().any(|ended| due(ended.give_up)) {
-            return;
-        }
-        let dying = if self.alone {
-            HashSet::new()
-        } else {
-            self.look_for_orphans()
-        };
-        self.hunt = None;
-        for ended in std::mem::take(&mut self.ended) {
-            let held = dying.contains(&ended.child.key);
-            if held && !due(ended.give_up) {
-                self.ended.push(ended);
-                continue;
-            }
-            if held {
-                self.warn(format!(
-                    "processes of {} did not die when they were killed",
-                    ended.child.label
-                ));
-            }
-            self.report(ended);
-        }
-    }
-
-    fn look_for_orphans(&mut self) -> HashSet<u64> {
-        let ended: Vec<_> = self
-            .ended
-            .iter()
-            .map(|ended| (ended.child.pid, ended.child.key))
-            .collect();
-        self.orphans.hunt(&Turns {
-            running: &self.by_pid,
-            ended: &ended,
-        })
-    }
-
-    fn report(&mut self, mut ended: Ended) {
-        let key = ended.child.key;
-        if let Some(at) = self.starting.iter().position(|starting| *starting == key) {
-            self.starting.swap_remove(at);
-            self.send(&ended.child.spawned());
-        }
-        let exit = ended.report(&mut self.outputs).clone();
-        if let Some(lost) = &exit.output_lost {
-            self.warn(format!("output of {}: {lost}", ended.child.label));
-        }
-        let record = ExitRecord {
-            pid: number(ended.child.pid),
-            start_time: ended.child.start_time,
-            label: ended.child.label,
-            boot_id: self.identity.boot_id.clone(),
-            exit: exit.clone(),
-            at_ms: wall_clock_ms(),
-            note: None,
-            farewell: None,
-        };
-        self.record(&record);
-        self.send(&Event::Exited(exit));
     }
 
     fn record(&mut self, record: &ExitRecord) {

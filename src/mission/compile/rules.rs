@@ -6,7 +6,8 @@ use crate::domain::{AgentId, Bar};
 use crate::mission::defaults;
 use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
-use crate::mission::plan::{Rules, RunOptions, SlaPlan};
+use crate::mission::plan::{Rules, SlaPlan};
+use crate::mission::run_options::RunOptions;
 
 pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let settings = &mission.settings;

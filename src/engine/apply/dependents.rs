@@ -1,0 +1,158 @@
+//! What the end of a task, or its end withdrawn, means for those that wait for it: dependents, gates, checkpoints, delays.
+
+use crate::domain::{Status, TaskId};
+use crate::engine::remedies::{all_have_ended, is_tried_again};
+use crate::engine::routes;
+use crate::engine::state::{HoldStage, State};
+
+use super::{block, is_halted, leave_hold, open_gate, unblock};
+
+/// How far a task had come for those who wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DependencyState {
+    /// Nobody goes on yet.
+    Open,
+    /// They have what they need.
+    Met,
+    /// They know that they will not get it.
+    Failed,
+}
+
+impl DependencyState {
+    pub(super) fn of(state: &State, id: TaskId) -> Self {
+        if !state.is_settled(id) {
+            Self::Open
+        } else if state.is_met(id) {
+            Self::Met
+        } else {
+            Self::Failed
+        }
+    }
+}
+
+/// The task has come to an end; where that is one for others too, they go on.
+pub(super) fn settle(state: &mut State, id: TaskId) {
+    let stands = DependencyState::of(state, id);
+    if stands == DependencyState::Open {
+        return;
+    }
+    state.failed_fast |= stands == DependencyState::Failed && state.options.fail_fast;
+    let to = if stands == DependencyState::Met {
+        Status::Done
+    } else {
+        Status::Failed
+    };
+    became_terminal(state, id, to);
+}
+
+/// What others built on is not there any more, if they had built on it.
+pub(super) fn withdraw_result(state: &mut State, id: TaskId, stood: DependencyState) {
+    match stood {
+        DependencyState::Open => {}
+        DependencyState::Met => no_longer_terminal(state, id, Status::Done),
+        DependencyState::Failed => no_longer_terminal(state, id, Status::Failed),
+    }
+}
+
+pub fn became_terminal(state: &mut State, id: TaskId, to: Status) {
+    let plan = state.plan.clone();
+    for dependent in plan.dependents.of(id.index()) {
+        let does_without = state.task(*dependent).does_without(id);
+        if to == Status::Done && !does_without {
+            unblock(state, *dependent);
+        } else if to == Status::Failed
+            && !does_without
+            && state.task(*dependent).status() == Status::Pending
+            && state.takes(*dependent)
+        {
+            state.cascades_due.insert((*dependent, id));
+        }
+        all_have_ended(state, *dependent);
+    }
+    for gate in plan.gates_after.of(id.index()) {
+        let gate_state = &mut state.gates[gate.index()];
+        gate_state.open = gate_state.open.saturating_sub(1);
+        if gate_state.open > 0 || gate_state.result.is_some() {
+            continue;
+        }
+        if routes::all_left(state, &plan.gate(*gate).after) {
+            state.gates[gate.index()].left = true;
+            open_gate(state, *gate);
+        } else {
+            state.gates_due.insert(*gate);
+        }
+    }
+    for hold in plan.holds_after.of(id.index()) {
+        let held = &mut state.holds[hold.index()];
+        held.open = held.open.saturating_sub(1);
+        if held.open > 0 || held.stage != HoldStage::Ahead {
+            continue;
+        }
+        if routes::all_left(state, &plan.hold(*hold).after) {
+            leave_hold(state, *hold, HoldStage::Passed);
+            for blocked in &plan.hold(*hold).blocks {
+                unblock(state, *blocked);
+            }
+        } else {
+            state.holds_due.insert(*hold);
+        }
+    }
+}
+
+/// The task's result is withdrawn: its dependents are held again, and the gates over it are closed until they are
+/// evaluated anew.
+pub fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
+    let plan = state.plan.clone();
+    for dependent in plan.dependents.of(id.index()) {
+        is_tried_again(state, *dependent, id, from);
+    }
+    for gate in plan.gates_after.of(id.index()) {
+        let gate_state = &mut state.gates[gate.index()];
+        let was_open = gate_state.is_open();
+        gate_state.open += 1;
+        gate_state.result = None;
+        gate_state.overridden = false;
+        gate_state.left = false;
+        state.gates_due.remove(gate);
+        if was_open {
+            for blocked in &plan.gate(*gate).blocks {
+                block(state, *blocked);
+            }
+        }
+    }
+    for hold in plan.holds_after.of(id.index()) {
+        let was_passed = state.hold(*hold).stage == HoldStage::Passed;
+        leave_hold(state, *hold, HoldStage::Ahead);
+        state.holds[hold.index()].open += 1;
+        if was_passed {
+            for blocked in &plan.hold(*hold).blocks {
+                block(state, *blocked);
+            }
+        }
+    }
+    state.halted = is_halted(state);
+}
+
+/// A task is to be done behind checkpoints, of which a person may have refused one: that one is asked about again, for
+/// nothing waits for an answer that was given.
+pub(super) fn refused_holds_are_due(state: &mut State, id: TaskId) {
+    let plan = state.plan.clone();
+    for hold in plan.holds_before.of(id.index()) {
+        if state.hold(*hold).stage == HoldStage::Rejected {
+            state.holds[hold.index()].stage = HoldStage::Ahead;
+            if state.hold(*hold).open == 0 {
+                state.holds_due.insert(*hold);
+            }
+        }
+    }
+}
+
+/// A dependency that failed, and that a task does not do without, holds it.
+pub(super) fn failed_dependencies_are_due(state: &mut State, id: TaskId) {
+    let plan = state.plan.clone();
+    for dependency in plan.dependencies.of(id.index()) {
+        if state.has_failed_for_good(*dependency) && !state.task(id).does_without(*dependency) {
+            state.cascades_due.insert((id, *dependency));
+        }
+    }
+}
