@@ -322,14 +322,7 @@ impl RunView {
                     expires: *expires,
                 }));
             }
-            TaskEvent::ForceAccepted { message, .. } => {
-                let attempts = &self.tasks[task.index()].attempts;
-                self.requests.push(OperatorRequest {
-                    task,
-                    attempt: attempts.last().map_or(0, |attempt| attempt.number),
-                    message: message.clone(),
-                });
-            }
+            TaskEvent::ForceAccepted { message, .. } => self.tell_operators(task, message),
             TaskEvent::ApprovalTimedOut { .. } => {
                 let title = &plan.task(task).title;
                 let text = format!("nobody approved '{title}' in time; it goes on waiting");
@@ -346,6 +339,16 @@ impl RunView {
             }
             _ => {}
         }
+    }
+
+    /// Work was accepted all the same: operators are told.
+    fn tell_operators(&mut self, task: TaskId, message: &str) {
+        let attempts = &self.tasks[task.index()].attempts;
+        self.requests.push(OperatorRequest {
+            task,
+            attempt: attempts.last().map_or(0, |attempt| attempt.number),
+            message: message.to_owned(),
+        });
     }
 
     fn take_verdict(&mut self, plan: &Plan, report: &StageReport) {

@@ -54,17 +54,7 @@ impl Live {
                     to: to @ (Status::Assigned | Status::InProgress | Status::Review),
                     ..
                 },
-            ) => {
-                let running = self.running.entry(*task).or_insert_with(|| Running::at(at));
-                let attempt = match to {
-                    Status::Review => running.attempt,
-                    _ => at,
-                };
-                *running = Running {
-                    attempt,
-                    ..Running::at(running.since)
-                };
-            }
+            ) => self.enter(*task, *to, at),
             Event::Task(
                 _,
                 TaskEvent::Transition {
@@ -115,6 +105,19 @@ impl Live {
             }
             _ => {}
         }
+    }
+
+    /// A task has come to a state in which it holds a slot. A review belongs to the attempt that it is about.
+    fn enter(&mut self, task: TaskId, to: Status, at: Timestamp) {
+        let running = self.running.entry(task).or_insert_with(|| Running::at(at));
+        let attempt = match to {
+            Status::Review => running.attempt,
+            _ => at,
+        };
+        *running = Running {
+            attempt,
+            ..Running::at(running.since)
+        };
     }
 
     /// What an earlier session left under way goes on without a transition. Looks at all tasks, once a session.

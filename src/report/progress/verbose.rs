@@ -44,12 +44,7 @@ impl Details {
     /// More lines for an event, after the one that everybody sees.
     pub(super) fn of_event(&self, state: &State, event: &Event) -> Vec<Line> {
         match event {
-            Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }) => {
-                let programs = self.programs.iter();
-                programs
-                    .map(|(agent, place)| dim(Verb::Run, agent, format!("agent at {place}")))
-                    .collect()
-            }
+            Event::Run(RunEvent::Started(_) | RunEvent::Resumed { .. }) => self.of_programs(),
             Event::Turn(
                 turn,
                 TurnEvent::Spawned {
@@ -71,12 +66,8 @@ impl Details {
             ) => {
                 let model = model.as_ref().map(|model| format!("  {model}"));
                 let (model, used) = (model.unwrap_or_default(), usage_words(usage));
-                let (how, took) = (exit_words(exit), seconds(*duration));
-                let mut detail = format!("turn {}: {how} in {took}{model}{used}", turn.turn);
-                if !exit.is_clean() {
-                    detail.extend((self.tail)(*turn).iter().map(|said| format!("\n{said}")));
-                }
-                vec![Line::told(Verb::Run, Role::Dim, title(state, turn.task), detail)]
+                let took = seconds(*duration);
+                vec![self.of_end(state, *turn, exit, &format!("in {took}{model}{used}"))]
             }
             Event::Work(
                 task,
@@ -117,6 +108,23 @@ impl Details {
             ) => of_reply(state, id.task, *seat, reply, answer),
             _ => Vec::new(),
         }
+    }
+
+    /// Where each agent is.
+    fn of_programs(&self) -> Vec<Line> {
+        let programs = self.programs.iter();
+        programs
+            .map(|(agent, place)| dim(Verb::Run, agent, format!("agent at {place}")))
+            .collect()
+    }
+
+    /// How a turn ended; where not well, with what it said last on standard error.
+    fn of_end(&self, state: &State, turn: TurnId, exit: &Exit, more: &str) -> Line {
+        let mut detail = format!("turn {}: {} {more}", turn.turn, exit_words(exit));
+        if !exit.is_clean() {
+            detail.extend((self.tail)(turn).iter().map(|said| format!("\n{said}")));
+        }
+        Line::told(Verb::Run, Role::Dim, title(state, turn.task), detail)
     }
 }
 

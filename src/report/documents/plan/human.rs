@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::middleware::words;
-use super::{EligibleRow, GateRow, PlanDocument, TaskRow, WorstCaseRow};
+use super::{EligibleRow, GateRow, HoldRow, PlanDocument, TaskRow, WorstCaseRow};
 use crate::report::style::{Role, Screen};
 use crate::report::text::{count, sanitize};
 
@@ -57,22 +57,7 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
         let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, "gates"));
         plan.gates.iter().for_each(|gate| gate_line(&mut text, gate));
     }
-    for hold in &plan.holds {
-        let (kind, name) = (hold.kind, sanitize(hold.name));
-        let lasts = hold
-            .duration_ms
-            .map(|ms| format!(" of {}", crate::domain::Millis(ms)));
-        let blocks = list(&hold.blocks_tasks);
-        let after = match hold.after_tasks.as_slice() {
-            [] => "before any work".to_owned(),
-            tasks => format!("after {}", list(tasks)),
-        };
-        let _ = writeln!(
-            text,
-            "\n{kind} {name}{}: {after}; holds {blocks}",
-            lasts.unwrap_or_default()
-        );
-    }
+    plan.holds.iter().for_each(|hold| hold_line(&mut text, hold));
     if plan.middleware.is_own {
         hook_lines(&mut text, plan);
         let _ = writeln!(text, "\nmiddleware {}", plan.middleware.words());
@@ -165,6 +150,12 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
             let _ = writeln!(text, "    note: {name}: {note}");
         }
     }
+    other_judge_lines(text, task);
+    let _ = writeln!(text, "    at most: {}", worst_words(task.worst_case));
+}
+
+/// Who could judge it and is not asked, and who must not.
+fn other_judge_lines(text: &mut String, task: &TaskRow<'_>) {
     let others: Vec<String> = task
         .eligible
         .iter()
@@ -178,7 +169,6 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
         let (agent, why) = (sanitize(excluded.agent), sanitize(&excluded.why));
         let _ = writeln!(text, "    may not judge: {agent} ({why})");
     }
-    let _ = writeln!(text, "    at most: {}", worst_words(task.worst_case));
 }
 
 /// Why somebody may judge, and what with.
@@ -283,6 +273,23 @@ fn gate_line(text: &mut String, gate: &GateRow<'_>) {
         text.push_str("; work below the bar may pass");
     }
     let _ = writeln!(text, "; on failure: {}", gate.on_fail);
+}
+
+fn hold_line(text: &mut String, hold: &HoldRow<'_>) {
+    let (kind, name) = (hold.kind, sanitize(hold.name));
+    let lasts = hold
+        .duration_ms
+        .map(|ms| format!(" of {}", crate::domain::Millis(ms)));
+    let blocks = list(&hold.blocks_tasks);
+    let after = match hold.after_tasks.as_slice() {
+        [] => "before any work".to_owned(),
+        tasks => format!("after {}", list(tasks)),
+    };
+    let _ = writeln!(
+        text,
+        "\n{kind} {name}{}: {after}; holds {blocks}",
+        lasts.unwrap_or_default()
+    );
 }
 
 fn worst_words(worst: WorstCaseRow) -> String {

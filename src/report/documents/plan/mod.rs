@@ -424,12 +424,6 @@ impl<'a> TaskRow<'a> {
         let excluded = eligibility::excluded(plan, id, named(plan, id));
         let verification = task.verification();
         let decomposer = verification.and_then(|verification| verification.decomposer);
-        let kind = match judge {
-            Some(Judge::Panel(_)) => "panel",
-            Some(Judge::Evaluation(_)) => "evaluation",
-            Some(Judge::Nobody) => "nobody",
-            None => "checks",
-        };
         let seats = judge.map_or(&[][..], Judge::seats);
         let people = judge.map_or(&[][..], Judge::people);
         let grader = verification.and_then(|verification| verification.grader);
@@ -478,7 +472,7 @@ impl<'a> TaskRow<'a> {
             grader_tools: grader.map_or_else(Vec::new, |judge| judge_tools(plan, id, judge)),
             stages: step_rows(state, id),
             middleware: middleware::own(plan, id),
-            judged_by: kind,
+            judged_by: kind_of(judge),
             note,
             foundation: task.foundation,
             bar: bar.map(|bar| bar.points.to_f64()),
@@ -490,6 +484,15 @@ impl<'a> TaskRow<'a> {
             worst_case: WorstCaseRow::of(state, id),
             edges: EdgesRow::of(state, id),
         }
+    }
+}
+
+fn kind_of(judge: Option<&Judge>) -> &'static str {
+    match judge {
+        Some(Judge::Panel(_)) => "panel",
+        Some(Judge::Evaluation(_)) => "evaluation",
+        Some(Judge::Nobody) => "nobody",
+        None => "checks",
     }
 }
 

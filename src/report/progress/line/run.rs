@@ -1,7 +1,7 @@
 //! What happens to the run as a whole.
 
 use crate::engine::{BudgetEvent, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, State};
-use crate::mission::Origin;
+use crate::mission::{Origin, RunOptions};
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
 use crate::report::style::Role;
@@ -21,19 +21,7 @@ impl Lines {
                 Line::new(Verb::Run, Role::Active, mission, detail)
             }
             RunEvent::Resumed { options, .. } => {
-                let tasks = count(state.sums.counts.selected as usize, "task");
-                let finished = state.sums.counts.ended();
-                let mut detail = format!("{finished} of {tasks} finished before");
-                // What holds for this session only is said, so that nobody looks for it in the next one.
-                let limits = [
-                    options.timeout.map(|span| format!(", stops after {span}")),
-                    options
-                        .wait_approvals
-                        .map(|span| format!(", waits {span} for answers")),
-                    options.jobs.map(|jobs| format!(", {jobs} at a time")),
-                ];
-                detail.extend(limits.into_iter().flatten());
-                Line::new(Verb::Resume, Role::Active, mission, detail)
+                Line::new(Verb::Resume, Role::Active, mission, resumed(state, options))
             }
             RunEvent::Moved { from, to } => {
                 let detail = format!("from {} to {}, and works there", from.display(), to.display());
@@ -106,6 +94,23 @@ fn started(state: &State) -> String {
         left_out => format!(", {left_out} left out"),
     };
     format!("{tasks}{left_out}, {slots} at a time{review}")
+}
+
+/// What a run goes on with.
+fn resumed(state: &State, options: &RunOptions) -> String {
+    let tasks = count(state.sums.counts.selected as usize, "task");
+    let finished = state.sums.counts.ended();
+    let mut detail = format!("{finished} of {tasks} finished before");
+    // What holds for this session only is said, so that nobody looks for it in the next one.
+    let limits = [
+        options.timeout.map(|span| format!(", stops after {span}")),
+        options
+            .wait_approvals
+            .map(|span| format!(", waits {span} for answers")),
+        options.jobs.map(|jobs| format!(", {jobs} at a time")),
+    ];
+    detail.extend(limits.into_iter().flatten());
+    detail
 }
 
 /// How much another mission changes: `2 added, 1 changed`.

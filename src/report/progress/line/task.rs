@@ -1,6 +1,6 @@
 //! What becomes of a task.
 
-use crate::domain::TaskId;
+use crate::domain::{Finding, TaskId};
 use crate::engine::{State, TaskEvent, Way};
 use crate::report::events::no_progress;
 use crate::report::progress::verb::Verb;
@@ -52,15 +52,7 @@ impl Lines {
                 let detail = format!("{to} instead of {from}: {} {message}", class.as_str());
                 Line::new(Verb::Fallback, Role::Warn, name, detail)
             }
-            TaskEvent::Nudged { missing, .. } => {
-                let first = missing.first().map_or("", |finding| finding.description.as_str());
-                let detail = match missing.len().saturating_sub(1) {
-                    0 => first.to_owned(),
-                    more => format!("{first}, and {more} more"),
-                };
-                let detail = format!("its finish gate misses: {detail}");
-                Line::new(Verb::Check, Role::Warn, name, detail)
-            }
+            TaskEvent::Nudged { missing, .. } => nudged(name, missing),
             TaskEvent::DependencyResolved { dependency, way, .. } => {
                 let failed = title(state, *dependency);
                 let (verb, detail) = match way {
@@ -119,4 +111,15 @@ impl Lines {
             _ => return None,
         })
     }
+}
+
+/// Its agent is told what its finish gate misses.
+fn nudged(name: &str, missing: &[Finding]) -> Line {
+    let first = missing.first().map_or("", |finding| finding.description.as_str());
+    let detail = match missing.len().saturating_sub(1) {
+        0 => first.to_owned(),
+        more => format!("{first}, and {more} more"),
+    };
+    let detail = format!("its finish gate misses: {detail}");
+    Line::new(Verb::Check, Role::Warn, name, detail)
 }
