@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::operator::on_record;
-use crate::support::{Mission, Workspace, attempts, standing, task, wait_for};
+use crate::support::{Mission, Says, Workspace, attempts, standing, task, wait_for};
 
 fn failure<'a>(document: &'a Value, title: &str) -> &'a Value {
     &task(document, title)["failure"]
@@ -108,8 +108,7 @@ fn retries_are_counted_behind_the_first_attempt() {
         let document = workspace.run_json(3, &[]);
         assert_eq!(attempts(&document, "work"), kinds);
         if retries > 0 {
-            let prompt = workspace.read("prompt.2");
-            assert!(prompt.contains("Do it.") && prompt.contains("An earlier attempt failed"), "{prompt}");
+            workspace.read("prompt.2").says(&["Do it.", "An earlier attempt failed"]);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::storage::without_privileges;
 use crate::support::journal;
-use crate::support::{Mission, Workspace, standing, wait_for};
+use crate::support::{Mission, Says, Workspace, standing, wait_for};
 
 /// A place in the state folder, what is made there, and what that is called.
 type Case<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
@@ -251,8 +251,7 @@ fn what_is_no_letter_is_left_in_the_inbox() {
     workspace.quorum(&["run", "mission.yaml", "--run-id", "r2"]).exits(0);
     assert_eq!(workspace.read(&journal::inbox("notes.txt")), "mine");
     assert_eq!(workspace.read(&journal::inbox("papers/one.json")), "mine");
-    let warnings = workspace.status_of("r2")["warnings"].to_string();
-    assert!(warnings.contains("notes.txt") && warnings.contains("papers"), "{warnings}");
+    workspace.status_of("r2")["warnings"].to_string().says(&["notes.txt", "papers"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use crate::support::model::{Model, refuses};
-use crate::support::{AtTerminal, Mission, Workspace};
+use crate::support::{AtTerminal, Mission, Says, Workspace};
 
 #[test]
 fn a_call_that_is_repeated_says_which_of_how_many_it_is() {
@@ -26,9 +26,12 @@ tasks:
     ))
     .at_scale("100");
     let finished = workspace.quorum(&["run", "--run-id", "r1"]).exits(3);
-    for words in ["retry 2 of 4 in ", "retry 3 of 4 in ", "retry 4 of 4 in ", "alice: provider_transient"] {
-        assert!(finished.stderr.contains(words), "no '{words}' in:\n{}", finished.stderr);
-    }
+    finished.stderr.says(&[
+        "retry 2 of 4 in ",
+        "retry 3 of 4 in ",
+        "retry 4 of 4 in ",
+        "alice: provider_transient",
+    ]);
     assert!(!finished.stderr.contains("judge 1:"), "{}", finished.stderr);
     let far: Vec<&str> = finished.stderr.lines().filter(|line| line.contains(" far ")).collect();
     assert!(far.iter().any(|line| line.contains("RETRY") && line.contains("retry 2 of ")), "{far:?}");
@@ -47,13 +50,11 @@ fn a_reply_that_cannot_be_read_is_shown_with_who_gave_it() {
         .setting("maxAssessmentRetries", 0)
         .task("t", |t| t.expects(json!({"type": "llm_review", "criteria": "good", "reviewers": ["alice"]})))
         .workspace();
-    let finished = workspace.quorum(&["run"]).exits(6);
-    assert!(
-        finished.stderr.contains("alice: the reply contains no JSON object")
-            && finished.stderr.contains("PONG, says"),
-        "{}",
-        finished.stderr
-    );
+    workspace
+        .quorum(&["run"])
+        .exits(6)
+        .stderr
+        .says(&["alice: the reply contains no JSON object", "PONG, says"]);
 }
 
 #[test]
@@ -105,8 +106,7 @@ fn a_task_that_nobody_worked_on_has_no_output_and_that_is_said() {
 #[test]
 fn what_init_writes_is_listed_and_quiet_is_quiet() {
     let workspace = Workspace::new();
-    let listed = workspace.quorum(&["init"]).exits(0).stdout;
-    assert!(listed.contains("wrote ./.gitignore"), "{listed}");
+    workspace.quorum(&["init"]).exits(0).shows(&["wrote ./.gitignore"]);
     let workspace = Workspace::new();
     assert_eq!(workspace.quorum(&["init", "-q"]).exits(0).stdout, "");
     assert!(workspace.exists("mission.yaml"));

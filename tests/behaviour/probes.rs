@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::attacks::{ATTACKS, WORD};
 use crate::support::model::{Model, offered, says};
-use crate::support::{Workspace, attempts, standing, task, wait_for};
+use crate::support::{Says, Workspace, attempts, standing, task, wait_for};
 
 /// Work with two criteria, which `cutter` cuts into probes by `cut.sh` and `j` judges.
 fn workspace(cut: &str, replies: &[Value]) -> Workspace {
@@ -49,8 +49,7 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
     assert_eq!(workspace.lines("cuts").len(), 1, "they hold for every attempt");
-    let asked = workspace.read("asked");
-    assert!(asked.contains("1. it is short\n2. it has an example"), "{asked}");
+    workspace.read("asked").says(&["1. it is short\n2. it has an example"]);
     for call in [1, 2] {
         let told = workspace.asked("j", call);
         assert!(told.contains("1. it is short\n2. it has an example\n"), "{told}");
@@ -68,8 +67,7 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
     let run = made[0]["runId"].as_str().expect("every event names its run");
     let replayed = workspace.quorum(&["review", "--replay", run, "--json"]).exits(0);
     assert_eq!(replayed.json()["equal"], true);
-    let plan = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
-    assert!(plan.stdout.contains("cut into probes by cutter"), "{}", plan.stdout);
+    workspace.quorum(&["plan", "mission.yaml"]).exits(0).shows(&["cut into probes by cutter"]);
 }
 
 #[test]
@@ -91,8 +89,7 @@ fn what_was_handed_over_is_on_record_with_its_digest() {
     assert_eq!(record["rubric"][0]["name"], "correctness");
     let human = workspace.quorum(&["show", "work"]).exits(0);
     let digest = handoff["digest"].as_str().unwrap();
-    assert!(human.stdout.contains(&format!("sha256 {digest}")), "{}", human.stdout);
-    assert!(human.stdout.contains("handed over to j"), "{}", human.stdout);
+    human.stdout.says(&[&format!("sha256 {digest}"), "handed over to j"]);
 }
 
 #[test]
@@ -106,8 +103,7 @@ fn a_criterion_without_a_probe_is_no_answer_and_nobody_is_judged_by_it() {
         (&work["status"], &work["attempts"][0]["cause"]),
         (&json!("awaiting_approval"), &json!("gate-error"))
     );
-    let message = document["approvals"][0]["message"].as_str().unwrap();
-    assert!(message.contains("criterion 2 has no probe"), "{message}");
+    document["approvals"][0]["message"].says(&["criterion 2 has no probe"]);
     // A later session asks again.
     workspace.write("cut.sh", format!("cat > asked; {CUT}\n"));
     let document = workspace.resume_json(0, &[]);
@@ -193,8 +189,7 @@ fn a_record_of_handing_over_that_was_changed_is_no_ground_for_a_verdict() {
     let judgements = replayed["judgements"].as_array().unwrap();
     let graded = judgements.iter().find(|row| row["stage"] == "grade").expect("it was graded");
     assert_eq!(graded["standing"], "lost", "{replayed:#}");
-    let why = graded["why"].as_str().unwrap();
-    assert!(why.contains(".handoff is not what was recorded"), "{why}");
+    graded["why"].says(&[".handoff is not what was recorded"]);
 }
 
 #[test]
@@ -228,10 +223,8 @@ tasks:
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     let asked = model.asked();
     assert_eq!(asked.len(), 1);
-    let asked = asked[0].to_string();
-    assert!(asked.contains("1. it is short") && !asked.contains("wordsOfThe"), "{asked}");
-    let told = workspace.asked("j", 1);
-    assert!(told.contains("wordsOfTheFile") && told.contains("1: Is it one page?"), "{told}");
+    asked[0].to_string().says(&["1. it is short"]).omits(&["wordsOfThe"]);
+    workspace.asked("j", 1).says(&["wordsOfTheFile", "1: Is it one page?"]);
     // What it said is on record like the word of any model.
     drop(model);
     let again = workspace.run_json(0, &["--offline", "--record", "tape"]);

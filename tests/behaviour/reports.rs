@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Mission, Workspace, junit, wait_for_file};
+use crate::support::{Mission, Says, Workspace, junit, wait_for_file};
 
 /// One task of every kind that a report tells apart, and titles that are hard to write.
 fn every_kind() -> Workspace {
@@ -89,8 +89,7 @@ fn false_green_11_forced_acceptance_is_a_failure_in_junit() {
         let poor = root.case("poor");
         assert_eq!(kind(poor), ("failure", "below-threshold"));
         assert_eq!(poor.property("qualityFlag"), Some("below-threshold"));
-        let message = poor.all("failure")[0].attribute("message");
-        assert!(message.contains("41.5 < 60"), "{message}");
+        poor.all("failure")[0].attribute("message").says(&["41.5 < 60"]);
         assert!(poor.all("flakyFailure").is_empty());
     }
     let root = junit::read(&workspace.read("junit.xml"));

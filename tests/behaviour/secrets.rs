@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::journal;
 use crate::support::model::{Model, results, says, scores, wants};
-use crate::support::{Mission, Workspace, standing, task};
+use crate::support::{Mission, Says, Workspace, standing, task};
 
 const KEY: &str = "sk-of-a-command-0815";
 
@@ -155,8 +155,7 @@ fn a_recording_holds_no_key_of_a_command_that_a_model_repeats() {
     let run = ["run", "mission.yaml", "--json", "--record", "rec"];
     workspace.quorum_with(&[("THE_KEY", KEY)], &run).exits(0);
     assert_eq!(workspace.bash(&format!("grep -rl {KEY} rec || true")).stdout, "");
-    let recorded = workspace.bash("cat rec/replies/*").stdout;
-    assert!(recorded.contains("So it is [redacted]."), "{recorded}");
+    workspace.bash("cat rec/replies/*").stdout.says(&["So it is [redacted]."]);
 }
 
 #[test]
@@ -178,8 +177,7 @@ fn what_cannot_be_cleaned_is_not_taken() {
     let document = run.exits(0).json();
     assert_eq!(workspace.read("credentials"), credentials);
     assert_eq!(holding(&workspace, KEY), ["./credentials"]);
-    let warnings = document["warnings"].to_string();
-    assert!(warnings.contains("keys cannot be taken out of"), "{warnings}");
+    document["warnings"].to_string().says(&["keys cannot be taken out of"]);
 }
 
 /// A worker that writes the value of its own variable into a file, and commands that print that file.

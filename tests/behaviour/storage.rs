@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::journal;
-use crate::support::{BINARY, Finished, Mission, Running, Workspace, standing, wait_for_file};
+use crate::support::{BINARY, Finished, Mission, Running, Says, Workspace, standing, wait_for_file};
 
 /// A run that was interrupted after its first task, with the file that lets the second one go on.
 pub fn interrupted() -> Workspace {
@@ -153,8 +153,10 @@ fn false_green_20_an_agent_that_writes_to_the_journal_stops_the_run() {
         .task("next", |t| t.needs("work"))
         .workspace();
     workspace.write("forged", journal::accepting(6) + "\n");
-    let finished = workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(1);
-    finished.says(&[journal::JOURNAL, "changed by somebody else"]);
+    workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+        .exits(1)
+        .says(&[journal::JOURNAL, "changed by somebody else"]);
     let after = workspace.quorum(&["status", "--exit-code"]);
     assert_ne!(after.code(), Some(0));
 }
@@ -234,8 +236,7 @@ fn an_output_that_was_changed_behind_our_back_is_not_shown_as_the_agents_word() 
         .task("next", |t| t.by("reader").needs("work").needs("forge"))
         .workspace();
     workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
-    let told = workspace.read("read/prompt.1.1");
-    assert!(!told.contains("FORGED") && told.contains("cannot be shown"), "{told}");
+    workspace.read("read/prompt.1.1").says(&["cannot be shown"]).omits(&["FORGED"]);
 }
 
 /// Root may write anywhere, so it has to become somebody else first. `None` where that cannot be done, which is said.

@@ -6,7 +6,7 @@ use wiremock::ResponseTemplate;
 use crate::support::events::is;
 use crate::support::model::{Model, offered, refuses, results, says, wants};
 use crate::support::{
-    Mission, Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file,
+    Has, Mission, Says, Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file,
 };
 
 /// One task of a model with these tools; `more` goes to the task.
@@ -73,8 +73,7 @@ fn a_model_reads_writes_and_runs_and_every_call_is_on_record() {
     assert!(given[5].contains("outside of the workspace"));
     let end = finished(&workspace);
     // What was refused did nothing.
-    assert_eq!(end["toolCalls"], 5);
-    assert_eq!((&end["tools"]["calls"], &end["tools"]["failed"]), (&json!(6), &json!(1)));
+    end.has(json!({"toolCalls": 5, "tools": {"calls": 6, "failed": 1}}));
     let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
     let path = shown["attempts"][0]["turns"][0]["tools"]["ledger"]["path"].as_str().unwrap();
     let ledger = std::fs::read_to_string(path).unwrap();
@@ -351,8 +350,7 @@ fn false_green_17_a_worker_that_is_stopped_by_its_limits_has_not_done_its_work()
     });
     let workspace = workspace(&model, "[read]", "type: research");
     let document = workspace.run_json(3, &[]);
-    let message = task(&document, "work")["failure"]["message"].as_str().unwrap();
-    assert!(message.contains("stopped before it was done"), "{message}");
+    task(&document, "work")["failure"]["message"].says(&["stopped before it was done"]);
 }
 
 #[test]
@@ -423,8 +421,11 @@ fn a_provider_without_tools_fails_such_a_worker() {
     });
     let workspace = workspace(&model, "[write]", "type: other");
     let document = workspace.run_json(3, &[]);
-    let message = task(&document, "work")["failure"]["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("does not support tools"), "{message}");
+    task(&document, "work")["failure"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+        .says(&["does not support tools"]);
 }
 
 #[test]
@@ -522,9 +523,7 @@ fn what_a_model_says_beside_its_work_is_blotted_out_too() {
             .workspace();
         let secrets = [("KVAL", "hush-hush-77")];
         let document = workspace.quorum_with(&secrets, &["run", "mission.yaml", "--json"]).exits(8).json();
-        let message = document["approvals"][0]["message"].as_str().unwrap();
-        assert!(message.contains("[redacted]") && !message.contains("hush"), "{message}");
-        let journal = std::fs::read_to_string(workspace.journal()).unwrap();
-        assert!(!journal.contains("hush-hush"), "{journal}");
+        document["approvals"][0]["message"].says(&["[redacted]"]).omits(&["hush"]);
+        std::fs::read_to_string(workspace.journal()).unwrap().omits(&["hush-hush"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, attempts, junit, standing, task, wait_for};
+use crate::support::{Has, Says, Workspace, attempts, junit, standing, task, wait_for};
 
 /// A guide that the scripted judge `editor` verifies; what `onFail` names, and keys of the verification.
 fn guide(fail: &str, keys: &str, replies: &[Value]) -> Workspace {
@@ -90,9 +90,11 @@ fn a_verdict_chooses_what_follows_and_the_rest_leaves_the_run() {
         }
         let word = if edge == "onPass" { "passed" } else { "notTaken" };
         assert_eq!(document["gates"][0]["state"], word);
-        let human = workspace.quorum(&["status"]).exits(0);
-        assert!(human.stdout.contains(&format!("{} not taken", left.len())), "{}", human.stdout);
-        assert!(!human.stdout.contains("not selected"), "{}", human.stdout);
+        workspace
+            .quorum(&["status"])
+            .exits(0)
+            .shows(&[&format!("{} not taken", left.len())])
+            .hides(&["not selected"]);
         assert!(workspace.read("report.md").contains("not taken"));
         let of_gate = workspace.quorum(&["gate", "out"]);
         assert_eq!(of_gate.code(), Some(if edge == "onPass" { 0 } else { 2 }), "{}", of_gate.stderr);
@@ -103,8 +105,7 @@ fn a_verdict_chooses_what_follows_and_the_rest_leaves_the_run() {
 fn the_judge_sees_the_work_it_judges_and_what_follows_is_told_the_verdict() {
     let workspace = guide("repair", "", &[graded(0, "fail", 0.9)]);
     workspace.run_json(0, &[]);
-    let asked = workspace.asked("editor", 1);
-    for said in [
+    workspace.asked("editor", 1).says(&[
         "Is it usable?",
         "Write the guide.",
         "the text of the guide",
@@ -112,12 +113,10 @@ fn the_judge_sees_the_work_it_judges_and_what_follows_is_told_the_verdict() {
         "guide 1",
         "there is an example",
         "example (0 or 1, required)",
-    ] {
-        assert!(asked.contains(said), "{said}: {asked}");
-    }
-    let told = workspace.read("prompt.repair.1");
-    assert!(told.contains("What it judged failed, 40 of 100 points: guide."), "{told}");
-    assert!(told.contains("example is failed: looked for one"), "{told}");
+    ]);
+    workspace
+        .read("prompt.repair.1")
+        .says(&["What it judged failed, 40 of 100 points: guide.", "example is failed: looked for one"]);
     assert_eq!(workspace.lines("log"), ["guide 1", "repair 1"], "a verification does no work");
 }
 
@@ -134,9 +133,9 @@ fn failed_work_is_done_again_with_what_was_found_until_it_passes() {
         .map(|attempt| attempt["verdict"].clone())
         .collect();
     assert_eq!(verdicts, ["fail", "pass"]);
-    let told = workspace.read("prompt.guide.2");
-    assert!(told.contains("Sent back by the verification 'verify'"), "{told}");
-    assert!(told.contains("example is failed: looked for one"), "{told}");
+    workspace
+        .read("prompt.guide.2")
+        .says(&["Sent back by the verification 'verify'", "example is failed: looked for one"]);
     let way = |edge: &str, to: &str| (edge.to_owned(), to.to_owned());
     assert_eq!(routed(&workspace), [way("onFail", "guide"), way("onPass", "publish")]);
     assert!(workspace.asked("editor", 2).contains("example is failed"), "it must answer for it");
@@ -242,20 +241,20 @@ fn the_plan_shows_the_edges_in_every_form() {
         verify["edges"],
         json!({"onPass": "publish", "onFail": "guide", "onRefer": "ask", "taken": null, "visits": 0, "maxVisits": 4})
     );
-    assert_eq!(verify["grader"], "editor");
-    assert_eq!(verify["worstCase"]["judgeCalls"], 4);
+    verify.has(json!({"grader": "editor", "worstCase": {"judgeCalls": 4}}));
     assert_eq!(task(&plan, "publish")["dependsOn"], json!(["verify"]));
-    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
-    assert!(
-        human.stdout.contains("onPass: publish; onFail: guide (done again, at most 4 visits); onRefer: ask"),
-        "{}",
-        human.stdout
-    );
-    let dot = workspace.quorum(&["plan", "mission.yaml", "--format", "dot"]).exits(0);
-    assert!(dot.stdout.contains("t1 -> t2 [label=\"onPass\"];"), "{}", dot.stdout);
-    assert!(dot.stdout.contains("t1 -> t0 [label=\"onFail\", style=dashed"), "{}", dot.stdout);
-    let mermaid = workspace.quorum(&["plan", "mission.yaml", "--format", "mermaid"]).exits(0);
-    assert!(mermaid.stdout.contains("t1 -.->|onFail| t0"), "{}", mermaid.stdout);
+    workspace
+        .quorum(&["plan", "mission.yaml"])
+        .exits(0)
+        .shows(&["onPass: publish; onFail: guide (done again, at most 4 visits); onRefer: ask"]);
+    workspace
+        .quorum(&["plan", "mission.yaml", "--format", "dot"])
+        .exits(0)
+        .shows(&["t1 -> t2 [label=\"onPass\"];", "t1 -> t0 [label=\"onFail\", style=dashed"]);
+    workspace
+        .quorum(&["plan", "mission.yaml", "--format", "mermaid"])
+        .exits(0)
+        .shows(&["t1 -.->|onFail| t0"]);
 }
 
 /// A mission whose verification has these keys, refused with these words.

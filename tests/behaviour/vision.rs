@@ -6,7 +6,7 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::stages::verdicts;
-use crate::support::{Workspace, standing, task, wait_for_file};
+use crate::support::{Says, Workspace, standing, task, wait_for_file};
 
 /// Eight by four pixels of one colour.
 fn shot(color: [u8; 3]) -> Vec<u8> {
@@ -55,10 +55,12 @@ fn a_region_of_another_colour_sends_the_work_back() {
     workspace.write("old.png", shot([250, 0, 0]));
     let document = workspace.run_json(0, &["--report", "junit=junit.xml", "--report", "markdown=report.md"]);
     assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
-    let told = workspace.read("prompt.2");
-    for words in ["failed at stage 'vision'", "the header", "#fa0000 on average", "#0000ff is expected"] {
-        assert!(told.contains(words), "{words}: {told}");
-    }
+    workspace.read("prompt.2").says(&[
+        "failed at stage 'vision'",
+        "the header",
+        "#fa0000 on average",
+        "#0000ff is expected",
+    ]);
     assert_eq!(
         (&row(&document)["reviewer"], &row(&document)["verdict"]),
         (&json!("heuristic"), &json!("pass"))
@@ -108,8 +110,7 @@ fn a_picture_that_cannot_be_read_is_a_fault_and_open() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "fault");
     assert_eq!(standing(&document, "work"), ("done", "clean"));
-    let warning = document["warnings"][0].as_str().unwrap_or_default();
-    assert!(warning.contains("neither a PNG nor a JPEG"), "{warning}");
+    document["warnings"][0].says(&["neither a PNG nor a JPEG"]);
     assert_eq!(workspace.lines("acts").len(), 1);
     workspace.run_json(6, &["--strict"]);
 }
@@ -190,15 +191,12 @@ fn an_agent_that_looks_blocks_by_what_it_finds() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
     assert!(workspace.read("prompt.2").contains("missing_element: no header"));
-    let asked = workspace.asked("eye", 1);
-    for words in [
+    workspace.asked("eye", 1).says(&[
         "a blue header",
         "Picture 1: image/png",
         "sha256",
         "they are not there, so you cannot see what they should show: old.png",
-    ] {
-        assert!(asked.contains(words), "{words}: {asked}");
-    }
+    ]);
     let found = &row(&document)["findings"][0]["description"];
     assert_eq!(found, "not looked at, for it is not there: old.png");
     let request: Value = serde_json::from_str(&workspace.read("eye/call.1/review.json")).unwrap();

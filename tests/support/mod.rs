@@ -9,6 +9,7 @@ pub mod junit;
 mod mission;
 pub mod model;
 mod run;
+mod says;
 mod terminal;
 #[cfg(target_os = "linux")]
 pub mod trace;
@@ -24,6 +25,7 @@ use serde_json::Value;
 use events::Events;
 pub use mission::Mission;
 pub use run::{Finished, Running};
+pub use says::{Has, Says};
 pub use terminal::{AtTerminal, Seen, at_terminal};
 pub use wait::{DEADLINE, is_alive, parent, poll, read_pid, wait_for, wait_for_file};
 
