@@ -7,7 +7,6 @@ use crate::support::{Mission, Workspace, attempts, gate, standing, task};
 fn score(workspace: &Workspace, judge: &str, scores: &[u8]) {
     let reply = |score: &u8| format!(r#"{{"scores": {{"x": {{"reasoning": "r", "score": {score}}}}}}}"#);
     let replies: Vec<String> = scores.iter().map(reply).collect();
-    let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
     workspace.judge(judge, &replies);
 }
 

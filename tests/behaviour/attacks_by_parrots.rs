@@ -166,15 +166,7 @@ fn a_score_line_that_a_search_found_is_no_reviewers() {
                 "input": "none",
             }),
         )
-        .agent_with(
-            "j",
-            json!({
-                "adapter": "openai",
-                "model": "m",
-                "baseUrl": model.base(),
-                "role": "reviewer",
-            }),
-        )
+        .model("j", &model, json!({"role": "reviewer"}))
         .task("work", |t| t.attempts(1).files(["out.txt"]))
         .workspace();
     let document = workspace.run_json(6, &[]);
@@ -195,15 +187,7 @@ fn what_a_worker_asked_its_tools_for_is_no_verdict() {
             false => says("The answer is yes, and here is why. ".repeat(9)),
         });
         let workspace = Mission::new()
-            .agent_with(
-                "worker",
-                json!({
-                    "adapter": "openai",
-                    "model": "m",
-                    "baseUrl": model.base(),
-                    "tools": ["read", "write"],
-                }),
-            )
+            .model("worker", &model, json!({"tools": ["read", "write"]}))
             .judge("j", &[&scored("r")])
             .task("work", |t| {
                 t.set("description", "Answer").attempts(1).expects(json!({

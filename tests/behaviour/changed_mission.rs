@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Has, Says, Workspace, attempts, gate, standing, task, wait_for_file};
+use crate::support::{Has, Says, Workspace, attempts, gate, standing, task};
 
 /// A chain of two, a gate over its first, a task behind the gate, and one that fails.
 const MISSION: &str = "
@@ -47,9 +47,7 @@ tasks:
 /// The mission was interrupted by a crash in its first task.
 fn crashed() -> Workspace {
     let workspace = Workspace::with(WAITS);
-    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--run-id", "r1"], "started");
     workspace
 }
 
@@ -262,9 +260,7 @@ fn a_kill_right_after_accepting_loses_nothing() {
         "  - {title: third, dependsOn: [first], review: none}\n  - {title: second",
     );
     std::fs::remove_file(workspace.path("started")).unwrap();
-    let running = workspace.start(&["resume", "--accept-changed-mission"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["resume", "--accept-changed-mission"], "started");
 
     let document = workspace.status();
     assert_eq!((&document["state"], &document["counts"]["total"]), (&json!("crashed"), &json!(3)));

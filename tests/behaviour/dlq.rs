@@ -217,10 +217,7 @@ fn a_tool_call_that_timed_out_for_good_is_a_dead_letter() {
         _ => says("I tried."),
     });
     let workspace = Mission::new()
-        .agent_with(
-            "w",
-            json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": ["run"]}),
-        )
+        .model("w", &model, json!({"tools": ["run"]}))
         .task("work", |t| t.unreviewed())
         .workspace();
     workspace.run_json(0, &[]);

@@ -76,13 +76,7 @@ fn an_agent_that_writes_what_was_there_has_written_it() {
 #[test]
 fn tool_calls_that_nobody_can_see_cannot_be_required() {
     let workspace = one_task("touch touched", "requiresToolCalls: true");
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[
-        "mission.yaml:9",
-        "Q0420",
-        "cannot be seen",
-        "requireFileChanges",
-    ]);
-    workspace.assert_nothing_started();
+    workspace.refuses(&["mission.yaml:9", "Q0420", "cannot be seen", "requireFileChanges"]);
     workspace.quorum(&["explain", "Q0420"]).exits(0);
     one_task("true", "requiresToolCalls: false, type: implement").run_json(0, &[]);
 }
@@ -202,8 +196,7 @@ fn what_makes_no_sense_in_a_finish_gate_is_an_error() {
         ("{requiredTest: [a]}", "requiredTests"),
     ] {
         let workspace = one_task("touch touched", &format!("verify: {verify}"));
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["mission.yaml:9", words]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&["mission.yaml:9", words]);
     }
 }
 
@@ -274,14 +267,12 @@ tasks:
 
 #[test]
 fn the_mission_that_shows_it_does_what_it_says() {
-    let workspace = Workspace::new();
-    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
-    for name in
-        ["evidence.yaml", "evidence/develop.sh", "evidence/tests/adds.sh", "evidence/tests/negates.sh"]
-    {
-        let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
-        workspace.write(name, text);
-    }
+    let workspace = Workspace::of_missions(&[
+        "evidence.yaml",
+        "evidence/develop.sh",
+        "evidence/tests/adds.sh",
+        "evidence/tests/negates.sh",
+    ]);
     let document = workspace.quorum(&["run", "evidence.yaml", "--json"]).exits(0).json();
     assert_eq!(standing(&document, "Write the calculator"), ("done", "clean"));
     assert_eq!(attempts(&document, "Write the calculator"), ["execute"]);

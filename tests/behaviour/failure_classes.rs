@@ -62,7 +62,7 @@ fn what_an_agent_prints_as_its_work_is_never_read() {
 fn a_debug_build_waits_as_much_less_as_it_is_told_and_writes_what_the_rules_say() {
     let model = Model::new(|_| refuses(503, "overloaded"));
     let workspace = Mission::new()
-        .agent_with("w", json!({"adapter": "openai", "baseUrl": model.base(), "model": "m"}))
+        .model("w", &model, json!({}))
         .setting("maxRetries", 0)
         .tasks(["t"])
         .workspace()

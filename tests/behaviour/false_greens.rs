@@ -109,8 +109,7 @@ agents: {{worker: {{run: touch touched}}}}
 tasks: {tasks}
 "
         ));
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(words);
-        workspace.assert_nothing_started();
+        workspace.refuses(words);
     }
 }
 

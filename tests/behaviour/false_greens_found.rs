@@ -434,15 +434,7 @@ fn false_green_35_a_recording_that_the_worker_edits() {
     let model = Model::new(|_| says("Thin work.\nSCORE: 10"));
     let workspace = Mission::new()
         .worker("test -d forged && cp forged/* tape/replies/; echo work")
-        .agent_with(
-            "judge",
-            json!({
-                "adapter": "openai",
-                "baseUrl": model.base(),
-                "model": "m",
-                "role": "reviewer",
-            }),
-        )
+        .model("judge", &model, json!({"role": "reviewer"}))
         .task("work", |t| t.attempts(1).set("review", "required"))
         .workspace();
     let document = workspace.run_json(5, &["--record", "tape"]);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::operator::only_approval;
-use crate::support::{Has, Says, Workspace, attempts, gate, standing, task, wait_for_file};
+use crate::support::{Has, Says, Workspace, attempts, gate, standing, task};
 
 /// What the worker makes of the work depends on what it is told; it keeps every prompt.
 const MISSION: &str = "
@@ -89,9 +89,7 @@ fn a_fixup_that_fails_changes_nothing() {
 #[test]
 fn a_killed_run_goes_on_with_its_fixup() {
     let workspace = workspace("echo yes > started; while test ! -e go; do sleep 0.02; done; touch good");
-    let run = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("started"));
-    run.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "started");
     let document = workspace.status();
     assert_eq!(document["resumable"], true);
     assert_eq!(task(&document, "after")["blockedBy"], json!(["work (fixup)"]));
@@ -133,13 +131,8 @@ fn a_changed_task_takes_its_fixup_along_and_a_redone_fixup_what_was_built_on_it(
 
 #[test]
 fn the_mission_that_grows_runs_as_it_stands() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("missions");
-    let workspace = Workspace::new();
-    for file in ["growing/writer.sh", "growing/critic.sh"] {
-        workspace.write(file, std::fs::read_to_string(folder.join(file)).expect("it is there"));
-    }
-    workspace.mission(&std::fs::read_to_string(folder.join("growing.yaml")).expect("it is there"));
-    let document = workspace.run_json(0, &[]);
+    let workspace = Workspace::of_missions(&["growing.yaml", "growing/writer.sh", "growing/critic.sh"]);
+    let document = workspace.quorum(&["run", "growing.yaml", "--json"]).exits(0).json();
     document["counts"].has(json!({"superseded": 1, "relaxed": 1, "belowThreshold": 0}));
     assert!(workspace.read("handbook.md").contains("For example"));
 }

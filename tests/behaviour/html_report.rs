@@ -136,9 +136,7 @@ fn a_killed_run_has_a_page_that_says_so() {
         .agent("a", "echo > started; while :; do sleep 0.02; done")
         .task("one", |t| t.unreviewed())
         .workspace();
-    let running = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "started");
     workspace.quorum(&["report", "--html", "report.html"]).exits(0);
     let page = workspace.read("report.html");
     assert_sound(&page);

@@ -226,9 +226,7 @@ fn false_green_15_resume_fails_when_the_resumed_task_fails() {
         .worker("echo > started; while [ ! -e go ]; do sleep 0.02; done; exit 4")
         .task("work", |t| t.attempts(1))
         .workspace();
-    let running = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "started");
     workspace.write("go", "");
     let document = workspace.resume_json(3, &[]);
     assert_eq!(standing(&document, "work"), ("failed", ""));
@@ -343,9 +341,7 @@ fn false_green_13_a_passed_gate_stays_passed_and_is_not_evaluated_again() {
         .tasks(["good"])
         .task("next", |t| t.by("slow").unreviewed())
         .workspace();
-    let running = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "started");
     workspace.quorum(&["gate", "door"]).exits(0);
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);

@@ -144,10 +144,7 @@ fn a_command_that_destroys_more_than_the_workspace_is_refused() {
         _ => says("I tried."),
     });
     let workspace = Mission::new()
-        .agent_with(
-            "w",
-            json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": ["run"]}),
-        )
+        .model("w", &model, json!({"tools": ["run"]}))
         .task("work", |t| t.unreviewed())
         .workspace();
     workspace.run_json(0, &[]);
@@ -225,8 +222,7 @@ fn names_that_are_unknown_or_twice_there_are_errors() {
         ("coordination: [task_ledger, task_ledger]", "twice"),
     ] {
         let workspace = keeping("x", &format!("middleware: {{{middleware}}}"), "");
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[words]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&[words]);
     }
     keeping("x", "", ", middleware: [semantic_drift, semantic_drift]")
         .quorum(&["run", "mission.yaml"])
@@ -238,8 +234,7 @@ fn names_that_are_unknown_or_twice_there_are_errors() {
 fn settings_of_a_project_that_nothing_acts_on_are_refused() {
     let workspace = keeping("x", "", "");
     workspace.write("quorum.yaml", "settings: {hooks: {task-done: 'true'}}\n");
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["error[Q0210]", "quorum.yaml:1:"]);
-    workspace.assert_nothing_started();
+    workspace.refuses(&["error[Q0210]", "quorum.yaml:1:"]);
 }
 
 #[test]
@@ -350,16 +345,7 @@ fn what_tools_give_back_reaches_a_model_clean() {
         _ => says("I saw it."),
     });
     let workspace = Mission::new()
-        .agent_with(
-            "w",
-            json!({
-                "adapter": "openai",
-                "model": "m",
-                "baseUrl": model.base(),
-                "tools": ["run"],
-                "apiKey": "${W_KEY}",
-            }),
-        )
+        .model("w", &model, json!({"tools": ["run"], "apiKey": "${W_KEY}"}))
         .task("work", |t| t.unreviewed())
         .workspace();
     workspace.write("key", "sk-very-secret-1");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Has, Mission, Says, Workspace, gate, standing, wait_for_file};
+use crate::support::{Has, Mission, Says, Workspace, gate, standing};
 
 /// Two chains, a gate between them, a task with a comma in its title, and one that would fail.
 const MISSION: &str = "
@@ -182,9 +182,7 @@ tasks:
   - {title: three, review: none}
 ",
     );
-    let running = workspace.start(&["run", "mission.yaml", "--only", "two", "--run-id", "r1"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--only", "two", "--run-id", "r1"], "started");
     workspace.write("go", "");
     // The other part may run meanwhile; the same part may not.
     workspace.quorum(&["run", "mission.yaml", "--only", "two"]).exits(9);

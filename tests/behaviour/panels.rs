@@ -30,7 +30,7 @@ tasks:
     ));
     for (judge, scores) in ["a", "b", "c"].into_iter().zip(scores) {
         let replies: Vec<String> = scores.iter().map(|score| depth(score)).collect();
-        workspace.judge(judge, &replies.iter().map(String::as_str).collect::<Vec<_>>());
+        workspace.judge(judge, &replies);
     }
     workspace
 }

@@ -32,8 +32,8 @@ fn mixed(scores: &[(u8, u8)]) -> Workspace {
         scores.iter().map(|pair| depth(of(pair), why)).collect()
     };
     let (a, b) = (replies(&|pair| pair.0, "from a"), replies(&|pair| pair.1, "from b"));
-    workspace.judge("a", &a.iter().map(String::as_str).collect::<Vec<_>>());
-    workspace.judge("b", &b.iter().map(String::as_str).collect::<Vec<_>>());
+    workspace.judge("a", &a);
+    workspace.judge("b", &b);
     workspace
 }
 

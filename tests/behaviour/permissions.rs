@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::model::{Model, results, says, wants};
-use crate::support::{Says, Workspace, attempts, standing, task, wait_for_file};
+use crate::support::{Says, Workspace, attempts, standing, task};
 use crate::tool_workers::workspace;
 
 #[test]
@@ -127,9 +127,7 @@ fn a_yes_does_not_outlive_the_turn_that_it_was_for() {
     let document = workspace.run_json(8, &[]);
     let id = document["approvals"][0]["id"].as_str().unwrap();
     workspace.quorum(&["approve", id]).exits(0);
-    let resumed = workspace.start(&["resume"]);
-    wait_for_file(&workspace.path("begun"));
-    resumed.kill();
+    workspace.kill_at(&["resume"], "begun");
     workspace.write("go", "");
     // Made or not: the model is told not to repeat it, and does not.
     let document = workspace.resume_json(0, &[]);
@@ -230,7 +228,6 @@ fn of_permissions_only_the_time_is_built() {
         let workspace = Workspace::with(&format!(
             "name: m\nagents: {{w: {{run: 'true', permissions: {permissions}}}}}\ntasks: [{{title: work, review: none}}]\n"
         ));
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[words]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&[words]);
     }
 }

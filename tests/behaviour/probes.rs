@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::attacks::{ATTACKS, WORD};
 use crate::support::model::{Model, offered, says};
-use crate::support::{Says, Workspace, attempts, standing, task, wait_for};
+use crate::support::{Says, Workspace, attempts, standing, task};
 
 /// Work with two criteria, which `cutter` cuts into probes by `cut.sh` and `j` judges.
 fn workspace(cut: &str, replies: &[Value]) -> Workspace {
@@ -25,8 +25,7 @@ tasks:
 ",
     );
     workspace.write("cut.sh", format!("cat > asked; echo x >> cuts; {cut}\n"));
-    let replies: Vec<String> = replies.iter().map(Value::to_string).collect();
-    workspace.judge("j", &replies.iter().map(String::as_str).collect::<Vec<_>>());
+    workspace.judge("j", replies);
     workspace
 }
 
@@ -118,9 +117,7 @@ fn a_runner_that_dies_behind_the_probes_does_not_have_them_cut_again() {
     let judge = mission.lines().find(|line| line.contains(" j: {run")).unwrap();
     let workspace = workspace.tap_mission(judge, "  j: {run: [/bin/sh, slow.sh], role: reviewer}");
     workspace.write("slow.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat j/reply.1\n");
-    let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for("the call", || workspace.exists("calls"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--json"], "calls");
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -141,8 +138,7 @@ fn who_cuts_is_checked_before_anything_starts_and_not_asked_without_reviews() {
     ] {
         let decomposer = decomposer.replace(", verification", "\n    verification");
         let bad = workspace(CUT, &[]).tap_mission("decomposer: {agent: cutter}", &decomposer);
-        bad.quorum(&["run", "mission.yaml"]).exits(2).says(words);
-        bad.assert_nothing_started();
+        bad.refuses(words);
     }
     let none =
         workspace(CUT, &[]).tap_mission("acceptance: [it is short, it has an example]", "verification: {}");
@@ -161,9 +157,7 @@ fn who_cuts_is_checked_before_anything_starts_and_not_asked_without_reviews() {
 fn a_runner_that_dies_while_they_are_cut_has_them_cut_again_and_nothing_else() {
     let workspace =
         workspace(&format!("[ -e go ] || {{ touch waits; exec sleep 100; }}; {CUT}"), &[graded(1)]);
-    let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for("the call", || workspace.exists("waits"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--json"], "waits");
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -317,8 +311,7 @@ fn a_verification_hands_over_the_work_that_it_is_about() {
     assert_eq!((&guide["path"], &guide["size"]), (&json!("guide.md"), &json!(8)));
     assert_eq!(guide["sha256"].as_str().map(str::len), Some(64));
     let own = Workspace::with(&NODE.replace("agent: cutter", "agent: writer"));
-    own.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0410", "its own work"]);
-    own.assert_nothing_started();
+    own.refuses(&["Q0410", "its own work"]);
     // Whoever verifies may cut as well: it is not the author.
     let editor = Workspace::with(&NODE.replace("agent: cutter", "agent: editor"));
     editor.quorum(&["validate", "mission.yaml"]).exits(0);
@@ -338,12 +331,12 @@ fn criteria_that_a_person_changed_are_cut_anew() {
 
 #[test]
 fn the_mission_that_shows_it_does_what_it_says() {
-    let workspace = Workspace::new();
-    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
-    for name in ["acceptance.yaml", "acceptance/write.sh", "acceptance/cut.sh", "acceptance/grade.sh"] {
-        let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
-        workspace.write(name, text);
-    }
+    let workspace = Workspace::of_missions(&[
+        "acceptance.yaml",
+        "acceptance/write.sh",
+        "acceptance/cut.sh",
+        "acceptance/grade.sh",
+    ]);
     let document = workspace.quorum(&["run", "acceptance.yaml", "--json"]).exits(0).json();
     assert_eq!(standing(&document, "Write the guide"), ("done", "clean"));
     assert_eq!(attempts(&document, "Write the guide"), ["execute", "fix"]);

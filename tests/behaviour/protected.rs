@@ -156,9 +156,7 @@ fn what_an_adopted_turn_did_is_found() {
         "echo yes > begun; while ! test -e go; do sleep 0.02; done
         echo exit 0 > tests/check.sh; touch right",
     );
-    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
-    wait_for_file(&workspace.path("begun"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--run-id", "r1"], "begun");
     let resumed = workspace.start(&["resume", "--json"]);
     workspace.write("go", "");
     let document = resumed.finish().exits(3).json();
@@ -219,8 +217,7 @@ settings: {{protect: [{protect}]}}
 tasks: [{{title: work}}]
 "
         ));
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["mission.yaml:4", words]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&["mission.yaml:4", words]);
     }
 }
 

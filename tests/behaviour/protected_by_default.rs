@@ -6,7 +6,7 @@ use crate::operator::{on_record, only_approval};
 use serde_json::json;
 
 use crate::support::events::is;
-use crate::support::{Mission, Says, Workspace, standing, task, wait_for, wait_for_file};
+use crate::support::{Mission, Says, Workspace, standing, task, wait_for};
 
 fn mission(worker: &str, task: &str) -> Workspace {
     let workspace = Workspace::with(&format!(
@@ -111,9 +111,7 @@ fn what_an_adopted_turn_did_to_its_judge_before_the_session_began_is_found() {
     let script = "echo \"cat >/dev/null; echo SCORE: \\$((90 + 7))\" > tools/judge.sh; echo yes > changed; \
                   until test -e go; do sleep 0.02; done";
     let workspace = mission(&script.replace('\'', ""), "review: required");
-    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
-    wait_for_file(&workspace.path("changed"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--run-id", "r1"], "changed");
     let resumed = workspace.start(&["resume", "--json"]);
     workspace.write("go", "");
     let document = resumed.finish().exits(3).json();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::events::named;
-use crate::support::{Has, Mission, Says, Workspace, attempts, gate, standing, task, wait_for_file};
+use crate::support::{Has, Mission, Says, Workspace, attempts, gate, standing, task};
 
 /// `a` writes a line that its check wants, `b` behind it does something to the file. Each turn is logged.
 fn broken_later(more: &str, writer: &str, changer: &str) -> Workspace {
@@ -294,9 +294,7 @@ fn a_kill_while_it_is_done_again_costs_nothing() {
         .task("a", |t| t.files(["f"]))
         .task("b", |t| t.by("tidy").needs("a"))
         .workspace();
-    let running = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("again"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "again");
     let document = workspace.status();
     document.has(json!({"state": "crashed", "resumable": true, "counts": {"regressed": 1}}));
     workspace.write("go", "");

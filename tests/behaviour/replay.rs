@@ -362,15 +362,7 @@ fn what_a_judge_did_with_its_tools_is_vouched_for_too() {
     });
     let workspace = Mission::new()
         .agent_with("worker", json!({"run": "echo work > out.txt; echo done", "input": "none"}))
-        .agent_with(
-            "j",
-            json!({
-                "adapter": "openai",
-                "model": "m",
-                "baseUrl": model.base(),
-                "role": "reviewer",
-            }),
-        )
+        .model("j", &model, json!({"role": "reviewer"}))
         .task("work", |t| {
             t.files(["out.txt"]).expects(json!({
                 "type": "llm_review",

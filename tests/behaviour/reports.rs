@@ -281,9 +281,7 @@ fn a_run_that_breaks_off_leaves_no_green_report() {
     // Killed: there is no report at all, rather than the one of an earlier run.
     let workspace = mission("echo > started; while :; do sleep 0.02; done");
     workspace.write("junit.xml", green);
-    let running = workspace.start(&flags);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&flags, "started");
     assert!(!workspace.exists("junit.xml"));
     workspace.quorum(&["report", "--junit", "junit.xml"]).exits(0);
     let root = junit::read(&workspace.read("junit.xml"));

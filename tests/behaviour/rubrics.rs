@@ -16,8 +16,7 @@ tasks: [{{title: work, assignTo: worker, review: none, {more}}}]
 {rest}
 "
     ));
-    let replies: Vec<String> = replies.iter().map(Value::to_string).collect();
-    workspace.judge("j", &replies.iter().map(String::as_str).collect::<Vec<_>>());
+    workspace.judge("j", replies);
     workspace
 }
 

@@ -33,15 +33,7 @@ fn leaky(model: &Model) -> Workspace {
                 "env": {"TOKEN": "${THE_KEY}"},
             }),
         )
-        .agent_with(
-            "model",
-            json!({
-                "adapter": "openai",
-                "model": "m",
-                "baseUrl": model.base(),
-                "role": "reviewer",
-            }),
-        )
+        .model("model", &model, json!({"role": "reviewer"}))
         .setting("maxAttempts", 1)
         .task("work", |t| {
             t.files(["config.ini"]).expects(json!({"type": "script", "command": "cat config.ini"})).expects(
@@ -148,7 +140,7 @@ fn a_recording_holds_no_key_of_a_command_that_a_model_repeats() {
             "writer",
             json!({"run": r#"echo "$KEY" > note; echo done"#, "env": {"KEY": "${THE_KEY}"}}),
         )
-        .agent_with("model", json!({"adapter": "openai", "model": "m", "baseUrl": model.base()}))
+        .model("model", &model, json!({}))
         .task("write", |t| t.unreviewed())
         .task("read", |t| t.by("model").unreviewed().needs("write"))
         .workspace();
@@ -238,10 +230,7 @@ fn no_kind_of_command_leaves_a_secret_behind() {
                 "env": {"API_TOKEN": "${API_TOKEN}"},
             }),
         )
-        .agent_with(
-            "model",
-            json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": ["run"]}),
-        )
+        .model("model", &model, json!({"tools": ["run"]}))
         .reviewer("judge", r#"cat out.txt >&2; echo "it is $(cat out.txt)"; echo SCORE: 90"#)
         .setting("finalChecks", "always")
         .setting("concurrency", 1)

@@ -5,9 +5,7 @@ use wiremock::ResponseTemplate;
 
 use crate::support::events::is;
 use crate::support::model::{Model, offered, refuses, results, says, wants};
-use crate::support::{
-    Has, Mission, Says, Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file,
-};
+use crate::support::{Has, Mission, Says, Workspace, attempts, is_alive, read_pid, standing, task, wait_for};
 
 /// One task of a model with these tools; `more` goes to the task.
 pub(crate) fn workspace(model: &Model, tools: &str, more: &str) -> Workspace {
@@ -247,9 +245,7 @@ fn a_turn_that_dies_with_its_runner_is_started_anew_and_with_side_effects_parked
             _ => says("It is done."),
         });
         let workspace = workspace(&model, "[run]", more);
-        let running = workspace.start(&["run", "mission.yaml", "--json"]);
-        wait_for_file(&workspace.path("hangs"));
-        running.kill();
+        workspace.kill_at(&["run", "mission.yaml", "--json"], "hangs");
         // What it ran does not outlive it.
         let pid = read_pid(&workspace.path("pid"));
         wait_for("the end of the command", || !is_alive(pid));
@@ -403,9 +399,7 @@ fn tests_that_a_lost_turn_changed_are_missed_whatever_becomes_of_the_next_one() 
     let workspace = workspace(&model, "[run]", "type: other, protect: ['tests/**']")
         .tap_mission("maxRetries: 0", "maxRetries: 2");
     workspace.write("tests/a.txt", "as it was");
-    let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for_file(&workspace.path("hangs"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--json"], "hangs");
     workspace.write("again", "");
     down.store(true, std::sync::atomic::Ordering::Relaxed);
     let document = workspace.resume_json(3, &[]);
@@ -435,13 +429,11 @@ fn tools_are_for_models() {
         let workspace = Workspace::with(&format!(
             "name: m\nagents: {{w: {{adapter: openai, model: m, tools: {tools}}}}}\ntasks: [{{title: t}}]\n"
         ));
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[said]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&[said]);
     }
     let workspace =
         Workspace::with("name: m\nagents: {w: {run: echo x, tools: [read]}}\ntasks: [{title: t}]\n");
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["`tools` does not apply"]);
-    workspace.assert_nothing_started();
+    workspace.refuses(&["`tools` does not apply"]);
 }
 
 #[test]
@@ -449,7 +441,7 @@ fn a_reviewer_that_may_not_read_judges_by_what_it_is_shown() {
     let model = Model::new(|_| says("SCORE: 80"));
     let workspace = Mission::new()
         .agent("w", "echo work")
-        .agent_with("j", json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": []}))
+        .model("j", &model, json!({"tools": []}))
         .tasks(["t"])
         .workspace();
     workspace.run_json(0, &[]);
@@ -509,15 +501,7 @@ fn what_a_model_says_beside_its_work_is_blotted_out_too() {
             _ => says("I wait. The value is hush-hush-77."),
         });
         let workspace = Mission::new()
-            .agent_with(
-                "w",
-                json!({
-                    "adapter": "openai",
-                    "model": "m",
-                    "baseUrl": model.base(),
-                    "tools": {"run": "ask"},
-                }),
-            )
+            .model("w", &model, json!({"tools": {"run": "ask"}}))
             .agent_with("c", json!({"run": "true", "env": {"K": "${KVAL}"}}))
             .task("work", |t| t.unreviewed())
             .workspace();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Has, Says, Workspace, attempts, junit, standing, task, wait_for};
+use crate::support::{Has, Says, Workspace, attempts, junit, standing, task};
 
 /// A guide that the scripted judge `editor` verifies; what `onFail` names, and keys of the verification.
 fn guide(fail: &str, keys: &str, replies: &[Value]) -> Workspace {
@@ -42,8 +42,7 @@ qualityGates:
         "write.sh",
         "cat > \"prompt.$QUORUM_TASK.$QUORUM_ATTEMPT\"\necho \"$QUORUM_TASK $QUORUM_ATTEMPT\" >> log\n[ $QUORUM_TASK != guide ] || echo \"$QUORUM_TASK $QUORUM_ATTEMPT\" > guide.md\necho 'the text of the guide'\n",
     );
-    let replies: Vec<String> = replies.iter().map(Value::to_string).collect();
-    workspace.judge("editor", &replies.iter().map(String::as_str).collect::<Vec<_>>());
+    workspace.judge("editor", replies);
     workspace
 }
 
@@ -183,9 +182,7 @@ fn a_runner_that_dies_while_the_judge_thinks_asks_it_again_and_repeats_no_work()
     let workspace = workspace.tap_mission(editor, "  editor: {run: [/bin/sh, slow.sh]}");
     workspace
         .write("slow.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat editor/reply.1\n");
-    let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for("the call", || workspace.exists("calls"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--json"], "calls");
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(task(&document, "verify")["edges"]["taken"], "onPass");
@@ -272,8 +269,7 @@ tasks:
   - {{title: no, assignTo: w{others}}}
 "
     ));
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(words);
-    workspace.assert_nothing_started();
+    workspace.refuses(words);
 }
 
 #[test]
@@ -317,13 +313,9 @@ fn exactly_one_edge_of_each_kind_leads_out() {
 
 #[test]
 fn the_mission_that_shows_it_runs_as_it_stands() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("missions");
-    let workspace = Workspace::new();
-    for file in ["regenerate/write.sh", "regenerate/verify.sh"] {
-        workspace.write(file, std::fs::read_to_string(folder.join(file)).expect("it is there"));
-    }
-    workspace.mission(&std::fs::read_to_string(folder.join("regenerate.yaml")).expect("it is there"));
-    let document = workspace.run_json(0, &[]);
+    let workspace =
+        Workspace::of_missions(&["regenerate.yaml", "regenerate/write.sh", "regenerate/verify.sh"]);
+    let document = workspace.quorum(&["run", "regenerate.yaml", "--json"]).exits(0).json();
     assert_eq!(document["counts"]["notTaken"], 1);
     assert_eq!(attempts(&document, "Write the guide").len(), 2);
     assert!(workspace.read("published.md").contains("For example"));

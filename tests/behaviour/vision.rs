@@ -308,36 +308,28 @@ fn what_does_not_fit_together_is_said_before_anything_starts() {
         ("kind: llm_vision, agent: eye, tolerance: 0.2", "Q0206"),
     ] {
         let workspace = looked_at(vision, "", "touch touched");
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[code, "mission.yaml:"]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&[code, "mission.yaml:"]);
     }
     for path in ["'shots/*.png'", "'shot?.png'", "'shot[1].png'", "'{a,b}.png'"] {
         let workspace = looked_at(LOOKS, "", "touch touched").tap_mission("old.png", path);
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0204", "is a glob", "mission.yaml:"]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&["Q0204", "is a glob", "mission.yaml:"]);
     }
     // A text-only stand-in finds nothing wrong with a picture that it never saw.
     let more = "agents:\n  blind: {run: cat}\n  other: {run: cat, vision: true, fallback: blind}\n";
     let workspace = looked_at(LOOKS, "", "touch touched")
         .tap_mission("agents:\n", more)
         .tap_mission("eye], vision: true", "eye], vision: true, fallback: other");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["Q0204", "'blind' would look instead of 'eye'"]);
-    workspace.assert_nothing_started();
+    workspace.refuses(&["Q0204", "'blind' would look instead of 'eye'"]);
 }
 
 #[test]
 fn the_mission_that_shows_it_does_what_it_says() {
-    let workspace = Workspace::new();
-    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
-    for name in
-        ["landing-page.yaml", "landing-page/build.sh", "landing-page/draft.png", "landing-page/final.png"]
-    {
-        let bytes = std::fs::read(format!("{missions}/{name}")).expect("it is there");
-        workspace.write(name, bytes);
-    }
+    let workspace = Workspace::of_missions(&[
+        "landing-page.yaml",
+        "landing-page/build.sh",
+        "landing-page/draft.png",
+        "landing-page/final.png",
+    ]);
     let document = workspace.quorum(&["run", "landing-page.yaml", "--json"]).exits(0).json();
     let attempts = task(&document, "Build the landing page")["attempts"].as_array();
     let attempts = attempts.into_iter().flatten();
