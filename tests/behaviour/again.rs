@@ -54,10 +54,8 @@ fn a_person_lets_a_failed_gate_pass_and_it_stays_visible() {
     let audited = audited.expect("the override is on record");
     assert_eq!((&audited["by"], &audited["reason"]), (&json!("ada"), &json!("accepted risk")));
     // Once more changes nothing.
-    workspace
-        .quorum(&["gate", "door", "--override", "--yes", "--reason", "again"])
-        .exits(0)
-        .says(&["open already"]);
+    let ended = workspace.quorum(&["gate", "door", "--override", "--yes", "--reason", "again"]).exits(0);
+    ended.says(&["open already"]);
     let events = workspace.events();
     let overridden = events.iter().filter(|event| event["event"] == "quality:gate:overridden");
     assert_eq!(overridden.count(), 1);

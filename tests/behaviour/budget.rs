@@ -156,12 +156,8 @@ fn a_model_without_a_price_is_refused_before_anything_starts() {
     let mission = "name: unpriced\nbudget: {maxCost: 5}\nagents:\n  w:\n    adapter: openai\n    baseUrl: http://127.0.0.1:9/v1\n    model: gpt-x\n    apiKey: ${KEY}\ntasks: [{title: t}]\n";
     let workspace = Workspace::with(mission);
     for command in ["validate", "run"] {
-        workspace.quorum_with(&[("KEY", "k")], &[command, "mission.yaml"]).exits(2).says(&[
-            "Q0308",
-            "mission.yaml:7:",
-            "'gpt-x'",
-            "settings.prices",
-        ]);
+        let ended = workspace.quorum_with(&[("KEY", "k")], &[command, "mission.yaml"]).exits(2);
+        ended.says(&["Q0308", "mission.yaml:7:", "'gpt-x'", "settings.prices"]);
     }
     workspace.assert_nothing_started();
     // The flag asks for the same.

@@ -90,11 +90,8 @@ fn a_supervisor_whose_place_is_taken_is_in_the_way_until_it_is_free() {
     let door = scene.workspace.run_folder().join(journal::SOCKET);
     fs::create_dir(&door).unwrap();
     scene.kill_runner();
-    scene
-        .workspace
-        .quorum(&["resume"])
-        .exits(9)
-        .says(&[&format!("{} is a folder, not a socket", journal::SOCKET)]);
+    let ended = scene.workspace.quorum(&["resume"]).exits(9);
+    ended.says(&[&format!("{} is a folder, not a socket", journal::SOCKET)]);
     assert!(is_alive(scene.agent) && scene.log().len() == 1, "two work at once");
     fs::remove_dir(&door).unwrap();
     let resumed = scene.workspace.start(&["resume", "--json"]);

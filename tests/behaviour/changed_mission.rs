@@ -134,10 +134,8 @@ fn tasks_are_added_and_removed_and_every_reader_follows() {
         "  - {title: fresh, assignTo: worker, dependsOn: [upper], review: none}\n",
     );
     change(&workspace, "  weak: {run: 'echo weak $QUORUM_ATTEMPT >> log; exit 1'}\n", "");
-    workspace
-        .quorum(&["resume", "--accept-changed-mission"])
-        .exits(0)
-        .says(&["added: fresh", "removed: beside, weak"]);
+    let shown = workspace.quorum(&["resume", "--accept-changed-mission"]).exits(0);
+    shown.says(&["added: fresh", "removed: beside, weak"]);
     assert_eq!(sorted_log(&workspace), ["fresh 1 1"]);
     let document = workspace.status();
     let counts = &document["counts"];

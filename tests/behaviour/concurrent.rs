@@ -181,11 +181,8 @@ fn a_holder_on_another_machine_is_named_as_such() {
     // As it looks through a file system that shares locks: held, and by a process of another machine.
     let (workspace, running) = at_work();
     fs::write(lock(&workspace), ELSEWHERE).expect("it can be written");
-    workspace.quorum(&["resume"]).exits(9).says(&[
-        "process 1 on another-machine",
-        "help:",
-        "another machine",
-    ]);
+    let ended = workspace.quorum(&["resume"]).exits(9);
+    ended.says(&["process 1 on another-machine", "help:", "another machine"]);
     fs::write(lock(&workspace), "soup").expect("it can be written");
     workspace.quorum(&["resume"]).exits(9).says(&["held by another process"]);
     workspace.write("go", "");

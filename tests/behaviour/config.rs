@@ -87,10 +87,8 @@ fn without_files_all_is_default() {
 fn people_see_a_table_and_where_things_come_from_if_they_ask() {
     let workspace = layered();
     workspace.quorum(&["config", "show"]).exits(0).shows(&["maxRetries"]).hides(&["mission.yaml"]);
-    workspace
-        .quorum(&["config", "show", "--origin"])
-        .exits(0)
-        .shows(&["mission: mission.yaml", "quorum.yaml"]);
+    let ended = workspace.quorum(&["config", "show", "--origin"]).exits(0);
+    ended.shows(&["mission: mission.yaml", "quorum.yaml"]);
 }
 
 #[test]

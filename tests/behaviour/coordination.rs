@@ -91,10 +91,8 @@ fn only_tasks_whose_agents_decide_little_alone_wait_for_the_plan() {
     let workspace = two("", "", ", autonomy: locked");
     let document = workspace.run_json(8, &[]);
     assert_eq!(standing(&document, "a").0, "done");
-    workspace
-        .quorum(&["plan", "mission.yaml"])
-        .exits(0)
-        .shows(&["checkpoint plan_review_gate: before any work; holds b"]);
+    let ended = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
+    ended.shows(&["checkpoint plan_review_gate: before any work; holds b"]);
 }
 
 #[test]

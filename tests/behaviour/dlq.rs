@@ -70,10 +70,8 @@ fn a_person_closes_letters_with_a_reason() {
     let closed = workspace.quorum(&["dlq", "resolve", &id, "--json"]).exits(0).json();
     assert_eq!(closed["letter"]["status"], "resolved");
     for verb in ["show", "retry", "resolve", "abandon"] {
-        workspace
-            .quorum(&["dlq", verb, "nothing.n1"])
-            .exits(2)
-            .says(&["there is no dead letter 'nothing.n1'"]);
+        let ended = workspace.quorum(&["dlq", verb, "nothing.n1"]).exits(2);
+        ended.says(&["there is no dead letter 'nothing.n1'"]);
     }
 }
 

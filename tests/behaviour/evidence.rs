@@ -170,10 +170,8 @@ fn tests_that_a_file_names_are_frozen_when_the_run_starts() {
 #[test]
 fn compilation_has_a_command_or_a_tsconfig() {
     let keys = "verify: {requireCompilation: true}";
-    one_task("true", keys)
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["tsconfig.json", "compileCommand"]);
+    let ended = one_task("true", keys).quorum(&["run", "mission.yaml"]).exits(2);
+    ended.says(&["tsconfig.json", "compileCommand"]);
     // The default is run where there is one; there is no such compiler here.
     let workspace = one_task("true", "verify: {requireCompilation: true, compilationMaxAttempts: 1}");
     workspace.write("tsconfig.json", "{}");

@@ -48,9 +48,8 @@ fn half_of_the_files_are_enough_and_the_work_is_degraded() {
     assert_eq!(document["counts"]["degraded"], 1);
     let conditions = document["conditions"].as_array().unwrap();
     assert!(conditions.contains(&"below_threshold".into()), "{conditions:?}");
-    workspace
-        .read("prompt.txt")
-        .says(&["The task 'first' failed. Of its files these are there, perhaps unfinished: a."]);
+    let text = workspace.read("prompt.txt");
+    text.says(&["The task 'first' failed. Of its files these are there, perhaps unfinished: a."]);
     assert_eq!(workspace.events().named("deadlock:resolved")[0]["action"], "artifacts");
 
     // None, or only empty ones, are not.

@@ -122,10 +122,8 @@ fn a_dead_judge_says_what_stands_on_its_output() {
         "name: m\nagents: {{w: {{run: echo done}}, j: {{run: {}, role: reviewer}}}}\ntasks: [{{title: t, assignTo: w, review: required}}]\n",
         json!(["/bin/sh", "-c", format!("echo '{judge}'; exit 1")])
     ));
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(6)
-        .says(&["provider_spend_limit", "exited 1: no credits left"]);
+    let ended = workspace.quorum(&["run", "mission.yaml"]).exits(6);
+    ended.says(&["provider_spend_limit", "exited 1: no credits left"]);
 }
 
 #[test]

@@ -129,10 +129,8 @@ tasks:
         ));
         let document = workspace.run_json(3, &[]);
         assert_eq!(standing(&document, "work"), ("failed", ""), "{printed}");
-        workspace
-            .quorum(&["show", "work", "--json"])
-            .exits(0)
-            .shows(&["must print one number and nothing else"]);
+        let ended = workspace.quorum(&["show", "work", "--json"]).exits(0);
+        ended.shows(&["must print one number and nothing else"]);
     }
 }
 
@@ -495,11 +493,8 @@ fn false_green_32_a_process_in_a_namespace_of_its_own_does_not_approve() {
 #[test]
 fn false_green_24_a_supervisor_that_is_stopped_does_not_hang_the_run() {
     let workspace = burgled("echo $$ > pid; kill -STOP $K; sleep 60");
-    workspace
-        .start_unprivileged(&["run", "mission.yaml", "--run-id", "r1"])
-        .finish()
-        .exits(1)
-        .says(&["gave no sign of life"]);
+    let ended = workspace.start_unprivileged(&["run", "mission.yaml", "--run-id", "r1"]).finish().exits(1);
+    ended.says(&["gave no sign of life"]);
     assert!(!is_alive(read_pid(&workspace.path("pid"))), "the agent works on unseen");
     let foreign = |event: &serde_json::Value| event["event"] == "state:foreign";
     assert!(workspace.events().iter().any(foreign));
@@ -608,11 +603,8 @@ tasks:
     workspace.run_json(0, &[]);
     workspace.quorum(&["resume"]).exits(0);
     let workspace = workspace.tap_mission("tasks:", "tasks:\n  - {title: Two, assignTo: worker}");
-    workspace.quorum(&["resume"]).exits(2).says(&[
-        "was changed since",
-        "title: Two",
-        "--accept-changed-mission",
-    ]);
+    let ended = workspace.quorum(&["resume"]).exits(2);
+    ended.says(&["was changed since", "title: Two", "--accept-changed-mission"]);
 }
 
 #[test]

@@ -153,10 +153,8 @@ fn false_green_36_other_settings_beneath_the_mission_that_loosen_are_named() {
 #[test]
 fn what_the_mission_or_a_flag_says_is_named_and_no_warning() {
     let workspace = judged("true");
-    workspace
-        .quorum(&["run", "--no-eval"])
-        .exits(0)
-        .shows(&["NOTHING WAS REVIEWED: reviews are switched off (--no-eval)"]);
+    let ended = workspace.quorum(&["run", "--no-eval"]).exits(0);
+    ended.shows(&["NOTHING WAS REVIEWED: reviews are switched off (--no-eval)"]);
     assert_eq!(workspace.status()["warnings"], serde_json::json!([]));
     let workspace = judged("true").tap_mission("tasks:", "settings: {evaluate: false}\ntasks:");
     workspace.run_json(0, &[]);

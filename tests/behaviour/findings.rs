@@ -36,9 +36,8 @@ fn a_severe_finding_of_accepted_work_is_in_every_output() {
         "--report",
         "markdown=report.md",
     ]);
-    finished
-        .exits(0)
-        .shows(&["findings in accepted work: 1 high", "work: [high] A password is committed (alice)"]);
+    let ended = finished.exits(0);
+    ended.shows(&["findings in accepted work: 1 high", "work: [high] A password is committed (alice)"]);
     assert!(workspace.read("report.md").contains("A password is committed"));
     let root = junit::read(&workspace.read("junit.xml"));
     assert!(
@@ -65,10 +64,8 @@ fn a_failed_check_says_why_on_the_screen_and_in_the_document() {
         .setting("maxFixAttempts", 0)
         .task("decide", |t| t.check(r#"echo "app.py:1 looks like a secret"; exit 1"#))
         .workspace();
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(3)
-        .shows(&["decide: quality: a check failed", "app.py:1 looks like a secret"]);
+    let ended = workspace.quorum(&["run", "mission.yaml"]).exits(3);
+    ended.shows(&["decide: quality: a check failed", "app.py:1 looks like a secret"]);
     let document = workspace.status();
     let found = &task(&document, "decide")["findings"][0];
     assert_eq!(found["stage"], "checks");

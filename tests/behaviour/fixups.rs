@@ -52,13 +52,8 @@ fn a_clean_fixup_makes_up_for_the_failure() {
     assert_eq!(order[..3], ["work", "work", "work (fixup)"], "{order:?}");
     assert_eq!(order.len(), 5);
     // What was found comes along as data.
-    workspace.read("prompt.work (fixup).1").says(&[
-        "Do it <well>.",
-        "The task 'work' was given up",
-        "Attempt 1",
-        "Attempt 2",
-        "found: no",
-    ]);
+    let text = workspace.read("prompt.work (fixup).1");
+    text.says(&["Do it <well>.", "The task 'work' was given up", "Attempt 1", "Attempt 2", "found: no"]);
     // All reports say the same.
     workspace.read("junit.xml").says(&["superseded by", "failures=\"0\""]);
     assert!(workspace.read("page.md").contains("superseded by 'work (fixup)'"));

@@ -161,10 +161,8 @@ fn somebody_elses_folder_in_the_state_is_named_before_any_work() {
         let path = workspace.path(".polpo").join(place);
         let _ = fs::create_dir(&path);
         std::os::unix::fs::chown(path.components().as_path(), Some(65534), Some(65534)).expect("root may");
-        workspace
-            .quorum(&["run", "mission.yaml", "--run-id", "r2"])
-            .exits(9)
-            .says(&[".polpo", "65534", "help:"]);
+        let ended = workspace.quorum(&["run", "mission.yaml", "--run-id", "r2"]).exits(9);
+        ended.says(&[".polpo", "65534", "help:"]);
         assert!(!workspace.exists("touched"), "{place}: an agent was started");
     }
 }
@@ -272,11 +270,8 @@ fn a_mission_that_is_no_file_is_refused_at_once() {
     let workspace = Workspace::new();
     workspace.bash("mkfifo mission.yaml").exits(0);
     for command in ["validate", "plan", "run"] {
-        workspace.quorum(&[command, "mission.yaml"]).exits(2).says(&[
-            "mission.yaml",
-            "not a regular file",
-            "standard input",
-        ]);
+        let ended = workspace.quorum(&[command, "mission.yaml"]).exits(2);
+        ended.says(&["mission.yaml", "not a regular file", "standard input"]);
     }
     assert!(fs::metadata(workspace.path("mission.yaml")).expect("it stays").file_type().is_fifo());
 }

@@ -16,10 +16,8 @@ fn a_format_that_a_command_does_not_print_is_refused() {
     let workspace = done();
     for command in ["status", "runs", "metrics", "approvals", "gate"] {
         for format in ["jsonl", "dot", "mermaid"] {
-            workspace
-                .quorum(&[command, "--format", format])
-                .exits(2)
-                .says(&[&format!("`quorum {command}` does not print {format}"), "its formats: human, json"]);
+            let ended = workspace.quorum(&[command, "--format", format]).exits(2);
+            ended.says(&[&format!("`quorum {command}` does not print {format}"), "its formats: human, json"]);
         }
     }
     workspace.quorum(&["events", "--format", "mermaid"]).exits(2).says(&["its formats: human, json, jsonl"]);

@@ -75,11 +75,8 @@ fn clean_asks_first_and_leaves_what_is_unfinished() {
     let workspace = three_runs();
     workspace.quorum(&["clean"]).exits(2).says(&["--older-than 30d", "--all"]);
     // Nobody can be asked here.
-    workspace.quorum(&["clean", "--all"]).exits(2).says(&[
-        "would remove r1",
-        "would remove r2",
-        "quorum clean --all --yes",
-    ]);
+    let ended = workspace.quorum(&["clean", "--all"]).exits(2);
+    ended.says(&["would remove r1", "would remove r2", "quorum clean --all --yes"]);
     workspace.quorum_with(&[("CI", "true")], &["clean", "--all"]).exits(2);
     assert_eq!(ids(&workspace), ["r1", "r2", "r3"]);
     workspace.quorum(&["clean", "--all", "--unfinished"]).exits(2).says(&["--yes"]);

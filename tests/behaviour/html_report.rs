@@ -228,8 +228,6 @@ fn the_page_tells_of_criteria_that_facts_graded_also_when_they_passed() {
 fn a_page_that_cannot_be_written_is_never_0() {
     let workspace =
         Mission::new().agent("a", "rm -rf out; echo > out").task("one", |t| t.unreviewed()).workspace();
-    workspace
-        .quorum(&["run", "mission.yaml", "--report", "html=out/report.html"])
-        .exits(1)
-        .says(&["error: the report out/report.html cannot be written"]);
+    let ended = workspace.quorum(&["run", "mission.yaml", "--report", "html=out/report.html"]).exits(1);
+    ended.says(&["error: the report out/report.html cannot be written"]);
 }

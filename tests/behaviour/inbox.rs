@@ -38,11 +38,8 @@ checkpoints: [{name: go, blocksTasks: [later], afterTasks: [weak], message: look
     let reasons: Vec<&Value> = rows.iter().map(|row| &row["reason"]).collect();
     assert_eq!(reasons, [&json!("checkpoint"), &json!("question")]);
     assert_eq!(document["requests"][0]["task"], "weak");
-    workspace.quorum(&["inbox", "r"]).exits(0).shows(&[
-        "go  checkpoint: look at staging",
-        "unclear  question: Which?",
-        "weak  below",
-    ]);
+    let ended = workspace.quorum(&["inbox", "r"]).exits(0);
+    ended.shows(&["go  checkpoint: look at staging", "unclear  question: Which?", "weak  below"]);
 }
 
 #[test]

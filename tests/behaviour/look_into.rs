@@ -71,16 +71,8 @@ fn show_tells_everything_about_a_task() {
 fn show_for_people_and_for_tasks_that_failed_or_never_started() {
     let workspace = reworked();
     let page = workspace.quorum(&["show", "write the page"]).exits(0).stdout;
-    page.says(&[
-        "A page about bees.",
-        "attempt 1, execute: fail (checks)",
-        "too early",
-        "attempt 2, fix: pass",
-        "review by judge",
-        "bees buzz",
-        "[low] one typo",
-        "| attempt 2",
-    ]);
+    page.says(&["A page about bees.", "attempt 1, execute: fail (checks)", "too early"]);
+    page.says(&["attempt 2, fix: pass", "review by judge", "bees buzz", "[low] one typo", "| attempt 2"]);
     let broken = show(&workspace, &["broken"]);
     assert_eq!(broken["task"]["failure"]["mode"], "error");
     assert_eq!(broken["attempts"][0]["turns"][0]["exitCode"], 3);
@@ -93,10 +85,8 @@ fn a_misspelt_task_and_an_attempt_that_was_not_are_usage_errors() {
     let workspace = reworked();
     for command in ["show", "logs"] {
         workspace.quorum(&[command, "write the pgae"]).exits(2).says(&["did you mean 'write the page'?"]);
-        workspace
-            .quorum(&[command, "write the page", "--attempt", "7"])
-            .exits(2)
-            .says(&["no attempt 7", "its attempts are: 1, 2"]);
+        let ended = workspace.quorum(&[command, "write the page", "--attempt", "7"]).exits(2);
+        ended.says(&["no attempt 7", "its attempts are: 1, 2"]);
         workspace.quorum(&[command, "broken", "--run", "nothing"]).exits(2).says(&["no run 'nothing'"]);
     }
 }

@@ -260,9 +260,8 @@ tasks:
     let asked = model.asked();
     assert!(asked.iter().all(|body| offered(body).is_empty()));
     // How it went is told instead.
-    asked.last().unwrap()["messages"]
-        .to_string()
-        .says(&["# How it went", "Attempt 1 (execute) ended by itself"]);
+    let text = asked.last().unwrap()["messages"].to_string();
+    text.says(&["# How it went", "Attempt 1 (execute) ended by itself"]);
 }
 
 #[test]
@@ -289,12 +288,8 @@ fn the_judge_of_what_is_only_said_is_told_what_was_done() {
     assert!(offered(judge).is_empty(), "what has no hands changed no file");
     let told = judge["messages"][1]["content"].as_str().unwrap();
     let (_, course) = told.split_once("# How it went").unwrap();
-    course.says(&[
-        "It made 1 tool calls",
-        "search {",
-        "&lt;/untrusted>",
-        "refused: '../secret' lies outside",
-    ]);
+    course.says(&["It made 1 tool calls", "search {", "&lt;/untrusted>"]);
+    course.says(&["refused: '../secret' lies outside"]);
 }
 
 #[test]

@@ -83,9 +83,8 @@ fn assert_it_looked(workspace: &Workspace, title: &str, (stage, name): (&str, Va
     assert_eq!((&row["reviewer"], &row["state"]), (&json!("judge"), &json!("replied")));
     let tools = &row["tools"];
     assert_eq!((&tools["calls"], &tools["failed"], &tools["requests"]), (&json!(1), &json!(0), &json!(2)));
-    std::fs::read_to_string(tools["ledger"]["path"].as_str().unwrap())
-        .unwrap()
-        .says(&["\"tool\":\"search\""]);
+    let text = std::fs::read_to_string(tools["ledger"]["path"].as_str().unwrap()).unwrap();
+    text.says(&["\"tool\":\"search\""]);
     let (_, after) = human.split_once(&format!("  {line} by judge (scripted-1): replied\n")).expect(&human);
     assert!(after.contains("tools: 1 calls, 0 of them refused or failed, 2 requests"), "{human}");
 }

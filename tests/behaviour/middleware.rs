@@ -187,11 +187,8 @@ fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_fo
         let seen = lenient.quorum(&["validate", "mission.yaml"]).exits(0);
         seen.says(&["warning[Q0423]"]).says(words);
         let strict = judged_by(acceptance, "clarification: enforce");
-        strict
-            .quorum(&["run", "mission.yaml"])
-            .exits(2)
-            .says(&["error[Q0423]", "mission.yaml:7:18"])
-            .says(words);
+        let ended = strict.quorum(&["run", "mission.yaml"]).exits(2);
+        ended.says(&["error[Q0423]", "mission.yaml:7:18"]).says(words);
         strict.assert_nothing_started();
     }
     // Nobody has to write criteria, unless that is asked for.
@@ -204,10 +201,8 @@ fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_fo
     judged_by("[done]", "clarification: enforce, middleware: {coordination: []}")
         .quorum(&["validate", "mission.yaml"])
         .exits(2);
-    judged_by("", "clarification: enforce")
-        .quorum(&["validate", "mission.yaml"])
-        .exits(2)
-        .says(&["has no criteria that its work is accepted by"]);
+    let ended = judged_by("", "clarification: enforce").quorum(&["validate", "mission.yaml"]).exits(2);
+    ended.says(&["has no criteria that its work is accepted by"]);
     let specific =
         "[All unit tests pass with 80% coverage, API endpoint returns 200 OK, Login works with SSO via Okta]";
     judged_by(specific, "clarification: enforce").quorum(&["validate", "mission.yaml"]).exits(0);

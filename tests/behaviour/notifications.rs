@@ -288,10 +288,8 @@ fn no_channel_writes_into_the_state_folder_or_waits_at_a_pipe() {
 #[test]
 fn a_variable_that_is_missing_is_said_before_any_work() {
     let workspace = with_channel(MISSION, "type: webhook, url: '${NOT_SET_HERE}'");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(9)
-        .says(&["channel 'ops': the environment variable NOT_SET_HERE is not set"]);
+    let ended = workspace.quorum(&["run", "mission.yaml"]).exits(9);
+    ended.says(&["channel 'ops': the environment variable NOT_SET_HERE is not set"]);
     workspace.assert_nothing_started();
     // A channel that nothing notifies is not needed.
     let mission = MISSION
@@ -375,10 +373,8 @@ fn what_could_not_be_delivered_is_pointed_to_and_a_kill_leaves_nothing_behind() 
         std::fs::create_dir_all(workspace.path(folder)).unwrap();
         std::fs::write(workspace.path(folder).join("in"), "{}").unwrap();
     }
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(0)
-        .shows(&["1 notification could not be delivered", "quorum dlq list"]);
+    let ended = workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    ended.shows(&["1 notification could not be delivered", "quorum dlq list"]);
     for folder in left {
         assert!(!workspace.exists(folder), "{folder}");
     }

@@ -70,12 +70,8 @@ fn a_part_says_everywhere_that_it_is_one() {
     assert!(finished.stdout.contains("tasks: 2 of 2 done, 4 not selected"), "{}", finished.stdout);
     let status = workspace.quorum(&["status"]).exits(0).stdout;
     assert!(status.contains(left_out), "{status}");
-    status
-        .lines()
-        .find(|line| line.contains("garden"))
-        .expect("it is listed")
-        .says(&["not selected"])
-        .omits(&["pending"]);
+    let text = status.lines().find(|line| line.contains("garden")).expect("it is listed");
+    text.says(&["not selected"]).omits(&["pending"]);
     for report in ["report.md", "report.html"] {
         assert!(workspace.read(report).contains("4 of 6 tasks left out"), "{report}");
     }
@@ -138,18 +134,14 @@ fn names_come_one_by_one_in_a_row_or_with_commas() {
 fn an_unknown_title_is_a_usage_error_before_anything_starts() {
     let workspace = Workspace::with(MISSION);
     for command in ["run", "plan"] {
-        workspace
-            .quorum(&[command, "mission.yaml", "--only", "wal"])
-            .exits(2)
-            .says(&["'wal'", "did you mean 'wall'?"]);
+        let ended = workspace.quorum(&[command, "mission.yaml", "--only", "wal"]).exits(2);
+        ended.says(&["'wal'", "did you mean 'wall'?"]);
         workspace.quorum(&[command, "mission.yaml", "--only", "wall,"]).exits(2);
         workspace.quorum(&[command, "mission.yaml", "--only", ""]).exits(2);
     }
     // The flag takes every word up to the next one.
-    workspace
-        .quorum(&["run", "--only", "wall", "mission.yaml"])
-        .exits(2)
-        .says(&["quorum run MISSION --only TASK"]);
+    let ended = workspace.quorum(&["run", "--only", "wall", "mission.yaml"]).exits(2);
+    ended.says(&["quorum run MISSION --only TASK"]);
     assert_eq!(log(&workspace).len(), 0);
     assert_eq!(workspace.run_folders().len(), 0);
 }
@@ -162,11 +154,8 @@ fn a_plan_shows_the_part_that_would_run() {
     document.has(json!({"waves": [["ground"], ["wall"]], "notTaken": 4, "worstCase": {"attempts": 8}}));
     workspace.quorum(&plan).exits(0).shows(&["only a part: 4 tasks left out (--only)"]).hides(&["garden"]);
     for format in ["dot", "mermaid"] {
-        workspace
-            .quorum(&[&plan[..], &["--format", format]].concat())
-            .exits(0)
-            .shows(&["ground", "wall"])
-            .hides(&["garden", "t2"]);
+        let ended = workspace.quorum(&[&plan[..], &["--format", format]].concat()).exits(0);
+        ended.shows(&["ground", "wall"]).hides(&["garden", "t2"]);
     }
 }
 

@@ -156,7 +156,7 @@ fn who_cuts_is_checked_before_anything_starts_and_not_asked_without_reviews() {
 #[test]
 fn a_runner_that_dies_while_they_are_cut_has_them_cut_again_and_nothing_else() {
     let workspace =
-        workspace(&format!("[ -e go ] || {{ touch waits; exec sleep 100; }}; {CUT}"), &[graded(1)]);
+        workspace(&format!("[ -e go ] || {{ echo > waits; exec sleep 100; }}; {CUT}"), &[graded(1)]);
     workspace.kill_at(&["run", "mission.yaml", "--json"], "waits");
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);

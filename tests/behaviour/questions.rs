@@ -56,10 +56,8 @@ fn a_person_answers_what_the_agent_asked() {
 
 #[test]
 fn the_last_lines_say_how_to_answer() {
-    asking("quorum ask 'Which database?'", "")
-        .quorum(&["run", "mission.yaml"])
-        .exits(8)
-        .shows(&["next: quorum answer "]);
+    let ended = asking("quorum ask 'Which database?'", "").quorum(&["run", "mission.yaml"]).exits(8);
+    ended.shows(&["next: quorum answer "]);
 }
 
 #[test]

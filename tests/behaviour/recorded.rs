@@ -231,18 +231,15 @@ fn another_question_never_gets_the_recorded_reply() {
     let document = run(&workspace, false, &[&offline[..], &["--fresh", "--yes"]].concat()).exits(6).json();
     assert_eq!(standing(&document, "panel").0, "awaiting_approval");
     assert_eq!(task(&document, "panel")["points"], Value::Null);
-    workspace
-        .quorum(&["events", "--format", "jsonl"])
-        .exits(0)
-        .shows(&["It is wide.", "another question was recorded"]);
+    let ended = workspace.quorum(&["events", "--format", "jsonl"]).exits(0);
+    ended.shows(&["It is wide.", "another question was recorded"]);
 }
 
 #[test]
 fn a_recording_is_not_mixed_with_another_and_not_believed_when_changed() {
     let (workspace, _) = recorded();
-    run(&workspace, true, &["--record", "tape"])
-        .exits(9)
-        .says(&["tape holds a recording already", "another folder"]);
+    let ended = run(&workspace, true, &["--record", "tape"]).exits(9);
+    ended.says(&["tape holds a recording already", "another folder"]);
     let name = files(&workspace).into_iter().find(|name| name.contains(".work.")).expect("it worked");
     let path = format!("tape/replies/{name}");
     workspace.write(&path, workspace.read(&path).replace("Work number", "Word number"));
@@ -315,10 +312,8 @@ fn a_run_that_goes_on_does_not_write_into_the_recording_of_another() {
     let id = waits["approvals"][0]["id"].as_str().expect("it waits");
     workspace.quorum(&["approve", id]).exits(0);
     let keys = [("THE_KEY", KEY)];
-    workspace
-        .quorum_with(&keys, &["resume", "--record", "tape"])
-        .exits(9)
-        .says(&["tape holds a recording already", "another folder"]);
+    let ended = workspace.quorum_with(&keys, &["resume", "--record", "tape"]).exits(9);
+    ended.says(&["tape holds a recording already", "another folder"]);
     for (name, text) in recorded {
         assert_eq!(workspace.read(&format!("tape/replies/{name}")), text, "{name}");
     }

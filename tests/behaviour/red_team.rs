@@ -52,12 +52,8 @@ fn a_grave_finding_sends_the_work_back_with_all_findings() {
     // It attacks; it does not review. Nobody judged the work that it let pass.
     assert_eq!(verdicts(&document), [("fail", "red-team"), ("", "")]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
-    workspace.read("prompt.2").says(&[
-        "failed at stage 'redTeam'",
-        "security: a high hole",
-        "security: a low hole",
-        "close it",
-    ]);
+    let text = workspace.read("prompt.2");
+    text.says(&["failed at stage 'redTeam'", "security: a high hole", "security: a low hole", "close it"]);
     assert_eq!(row(&document)["reviewer"], "mallet");
     workspace.asked("mallet", 1).says(&["try to break it", "<untrusted"]);
     assert!(workspace.read("mallet/call.1/env").contains("QUORUM_PURPOSE=redTeam"));

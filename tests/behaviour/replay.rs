@@ -129,12 +129,8 @@ fn a_true_run_is_derived_again_without_anybody() {
         "{document:#}"
     );
     // The latest run, for people.
-    workspace.quorum(&["review", "--replay"]).exits(0).shows(&[
-        "depth 1, wit 2",
-        "fail score",
-        "everything is as it is recorded",
-        "exit 0 (ok)",
-    ]);
+    let ended = workspace.quorum(&["review", "--replay"]).exits(0);
+    ended.shows(&["depth 1, wit 2", "fail score", "everything is as it is recorded", "exit 0 (ok)"]);
     workspace.quorum(&["doctor", "state", "r1"]).exits(0).hides(&["lost"]);
 }
 
@@ -202,10 +198,8 @@ fn a_score_that_was_changed_in_the_journal_is_found() {
         let rows = wrong(&document, list);
         let why = rows.first().and_then(|row| row["why"].as_str()).unwrap_or_default();
         assert!(why.contains(word), "{from}: {document:#}");
-        workspace
-            .quorum(&["review", "--replay", "r1"])
-            .exits(6)
-            .shows(&["not everything is as it is recorded"]);
+        let ended = workspace.quorum(&["review", "--replay", "r1"]).exits(6);
+        ended.shows(&["not everything is as it is recorded"]);
     }
 }
 

@@ -255,10 +255,8 @@ fn a_report_that_cannot_be_written_at_the_end_is_never_0() {
     };
     for (exit, code) in [(0, 1), (1, 3)] {
         let workspace = Workspace::with(&mission(exit));
-        workspace
-            .quorum(&["run", "mission.yaml", "--report", "junit=out/junit.xml"])
-            .exits(code)
-            .says(&["error: the report out/junit.xml cannot be written"]);
+        let ended = workspace.quorum(&["run", "mission.yaml", "--report", "junit=out/junit.xml"]).exits(code);
+        ended.says(&["error: the report out/junit.xml cannot be written"]);
     }
 }
 

@@ -138,10 +138,8 @@ fn one_key_is_explained_to_people() {
     assert!(about("tasks").contains("dependsOn"));
     let document = workspace.quorum(&["schema", "mission", "agents.input", "--json"]).exits(0).json();
     document.has(json!({"schema": "quorum.schema/v1", "words": ["stdin", "file", "none"]}));
-    workspace
-        .quorum(&["schema", "mission", "qualityGates.minScor"])
-        .exits(2)
-        .says(&["a gate has no key 'minScor'", "did you mean 'minScore'?"]);
+    let ended = workspace.quorum(&["schema", "mission", "qualityGates.minScor"]).exits(2);
+    ended.says(&["a gate has no key 'minScor'", "did you mean 'minScore'?"]);
     workspace.quorum(&["schema", "mission", "name.first"]).exits(2);
 }
 

@@ -316,10 +316,8 @@ fn the_plan_names_the_stages_in_their_order() {
         .collect();
     assert_eq!(rows, [("legal", Some("j"), None), ("lint", None, Some("make lint"))]);
     assert_eq!(plan["tasks"][0]["worstCase"]["judgeCalls"], 12);
-    workspace
-        .quorum(&["plan", "mission.yaml"])
-        .exits(0)
-        .shows(&["stage legal by j, then stage lint by make lint"]);
+    let ended = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
+    ended.shows(&["stage legal by j, then stage lint by make lint"]);
 }
 
 #[test]

@@ -241,11 +241,8 @@ fn false_green_25_a_permission_that_is_lost_in_mid_run_stops_it() {
             let finished = without_privileges(&workspace, &redo).expect("it could before");
             finished.exits(1).says(&[journal::JOURNAL, "ermission denied"]);
         } else {
-            finished.exits(1).says(&[
-                &format!("/{}/", journal::WORK),
-                "ermission denied",
-                "quorum resume r1",
-            ]);
+            let ended = finished.exits(1);
+            ended.says(&[&format!("/{}/", journal::WORK), "ermission denied", "quorum resume r1"]);
             assert_eq!(status["state"], "crashed");
             assert_eq!(standing(&status, "first").0, "done");
             assert_ne!(standing(&status, "last").0, "done");
@@ -362,8 +359,8 @@ fn lost_evidence_is_neither_a_pass_nor_a_low_score() {
         let row = task(&document, "work");
         assert_eq!(row["status"], "awaiting_approval", "{row:#}");
         assert_eq!((&row["points"], &row["waiting"]["reason"]), (&Value::Null, &"refer".into()));
-        let shown = workspace.quorum(&["show", "work"]).exits(0).stdout;
-        shown.says(&["output is lost", &format!("{}.out", journal::turn(0, 1, 1))]);
+        let ended = workspace.quorum(&["show", "work"]).exits(0).stdout;
+        ended.says(&["output is lost", &format!("{}.out", journal::turn(0, 1, 1))]);
         assert!(!workspace.exists("seen"), "the judge was shown what is left");
         assert_eq!(workspace.lines("log"), ["x"], "it burned rework");
         let named = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();

@@ -24,11 +24,8 @@ fn a_record_that_names_what_the_mission_has_not_is_damage_with_its_place() {
             &["report", "r1", "--html", "-"],
             &["events", "r1"],
         ] {
-            workspace.quorum(arguments).exits(1).says(&[
-                journal::JOURNAL,
-                &place,
-                "not a record of this mission",
-            ]);
+            let ended = workspace.quorum(arguments).exits(1);
+            ended.says(&[journal::JOURNAL, &place, "not a record of this mission"]);
         }
         let doctor = workspace.quorum(&["doctor", "state"]).exits(1);
         (doctor.stdout + &doctor.stderr).says(&["not a record of this mission"]);

@@ -90,10 +90,8 @@ fn work_goes_back_with_what_was_seen_until_it_meets_its_criteria() {
         (&json!("fail"), &json!("required-criterion"), &json!(0.0))
     );
     let told = workspace.read("prompt.2");
-    told.says(&[
-        "not met: `guide.md` exists (guide.md does not exist)",
-        "not met: `cat guide.md` passes (`cat guide.md` exited 1)",
-    ]);
+    told.says(&["not met: `guide.md` exists (guide.md does not exist)"]);
+    told.says(&["not met: `cat guide.md` passes (`cat guide.md` exited 1)"]);
     assert!(told.contains("No such file"), "the end of its output is quoted:\n{told}");
 }
 

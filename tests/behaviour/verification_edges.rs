@@ -89,11 +89,8 @@ fn a_verdict_chooses_what_follows_and_the_rest_leaves_the_run() {
         }
         let word = if edge == "onPass" { "passed" } else { "notTaken" };
         assert_eq!(document["gates"][0]["state"], word);
-        workspace
-            .quorum(&["status"])
-            .exits(0)
-            .shows(&[&format!("{} not taken", left.len())])
-            .hides(&["not selected"]);
+        let ended = workspace.quorum(&["status"]).exits(0);
+        ended.shows(&[&format!("{} not taken", left.len())]).hides(&["not selected"]);
         assert!(workspace.read("report.md").contains("not taken"));
         let of_gate = workspace.quorum(&["gate", "out"]);
         assert_eq!(of_gate.code(), Some(if edge == "onPass" { 0 } else { 2 }), "{}", of_gate.stderr);
@@ -113,9 +110,8 @@ fn the_judge_sees_the_work_it_judges_and_what_follows_is_told_the_verdict() {
         "there is an example",
         "example (0 or 1, required)",
     ]);
-    workspace
-        .read("prompt.repair.1")
-        .says(&["What it judged failed, 40 of 100 points: guide.", "example is failed: looked for one"]);
+    let shown = workspace.read("prompt.repair.1");
+    shown.says(&["What it judged failed, 40 of 100 points: guide.", "example is failed: looked for one"]);
     assert_eq!(workspace.lines("log"), ["guide 1", "repair 1"], "a verification does no work");
 }
 
@@ -132,9 +128,8 @@ fn failed_work_is_done_again_with_what_was_found_until_it_passes() {
         .map(|attempt| attempt["verdict"].clone())
         .collect();
     assert_eq!(verdicts, ["fail", "pass"]);
-    workspace
-        .read("prompt.guide.2")
-        .says(&["Sent back by the verification 'verify'", "example is failed: looked for one"]);
+    let text = workspace.read("prompt.guide.2");
+    text.says(&["Sent back by the verification 'verify'", "example is failed: looked for one"]);
     let way = |edge: &str, to: &str| (edge.to_owned(), to.to_owned());
     assert_eq!(routed(&workspace), [way("onFail", "guide"), way("onPass", "publish")]);
     assert!(workspace.asked("editor", 2).contains("example is failed"), "it must answer for it");
@@ -240,18 +235,12 @@ fn the_plan_shows_the_edges_in_every_form() {
     );
     verify.has(json!({"grader": "editor", "worstCase": {"judgeCalls": 4}}));
     assert_eq!(task(&plan, "publish")["dependsOn"], json!(["verify"]));
-    workspace
-        .quorum(&["plan", "mission.yaml"])
-        .exits(0)
-        .shows(&["onPass: publish; onFail: guide (done again, at most 4 visits); onRefer: ask"]);
-    workspace
-        .quorum(&["plan", "mission.yaml", "--format", "dot"])
-        .exits(0)
-        .shows(&["t1 -> t2 [label=\"onPass\"];", "t1 -> t0 [label=\"onFail\", style=dashed"]);
-    workspace
-        .quorum(&["plan", "mission.yaml", "--format", "mermaid"])
-        .exits(0)
-        .shows(&["t1 -.->|onFail| t0"]);
+    let ended = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
+    ended.shows(&["onPass: publish; onFail: guide (done again, at most 4 visits); onRefer: ask"]);
+    let ended = workspace.quorum(&["plan", "mission.yaml", "--format", "dot"]).exits(0);
+    ended.shows(&["t1 -> t2 [label=\"onPass\"];", "t1 -> t0 [label=\"onFail\", style=dashed"]);
+    let ended = workspace.quorum(&["plan", "mission.yaml", "--format", "mermaid"]).exits(0);
+    ended.shows(&["t1 -.->|onFail| t0"]);
 }
 
 /// A mission whose verification has these keys, refused with these words.

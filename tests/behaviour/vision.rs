@@ -55,12 +55,8 @@ fn a_region_of_another_colour_sends_the_work_back() {
     workspace.write("old.png", shot([250, 0, 0]));
     let document = workspace.run_json(0, &["--report", "junit=junit.xml", "--report", "markdown=report.md"]);
     assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
-    workspace.read("prompt.2").says(&[
-        "failed at stage 'vision'",
-        "the header",
-        "#fa0000 on average",
-        "#0000ff is expected",
-    ]);
+    let text = workspace.read("prompt.2");
+    text.says(&["failed at stage 'vision'", "the header", "#fa0000 on average", "#0000ff is expected"]);
     assert_eq!(
         (&row(&document)["reviewer"], &row(&document)["verdict"]),
         (&json!("heuristic"), &json!("pass"))
