@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::support::events::is;
 use crate::support::journal;
 use crate::support::{
-    Running, Workspace, attempts, is_alive, parent, read_pid, standing, task, wait_for, wait_for_file,
+    Has, Running, Says, Workspace, attempts, is_alive, parent, read_pid, standing, task, wait_for,
+    wait_for_file,
 };
 
 /// `work` goes on until the file `go` is there, `other` until `go.other` is; then they print, and exit with what `exit`
@@ -267,10 +268,7 @@ fn a_crashed_run_says_that_its_agents_work_on() {
     let scene = Scene::crashed(MISSION);
     let workspace = &scene.workspace;
     let status = workspace.status();
-    assert_eq!(
-        (&status["state"], &status["live"], &status["agentsAtWork"]),
-        (&json!("crashed"), &json!(false), &json!(["work"]))
-    );
+    status.has(json!({"state": "crashed", "live": false, "agentsAtWork": ["work"]}));
     let says = |arguments: &[&str], words: &str| {
         let said = workspace.quorum(arguments);
         assert!(said.stdout.contains(words) || said.stderr.contains(words), "{arguments:?}: {said:?}");
@@ -331,8 +329,7 @@ fn a_record_of_exits_is_believed_only_beyond_doubt() {
     let mut log = scene.log();
     log.sort();
     assert_eq!(log, ["other 1 1", "other 1 2", "work 1 1"]);
-    let warnings = document["warnings"].to_string();
-    assert!(warnings.contains("contradicts the journal about turn 1.1.1"), "{warnings}");
+    document["warnings"].to_string().says(&["contradicts the journal about turn 1.1.1"]);
 }
 
 #[test]

@@ -7,7 +7,6 @@ use crate::support::{Mission, Workspace, attempts, gate, standing, task};
 fn score(workspace: &Workspace, judge: &str, scores: &[u8]) {
     let reply = |score: &u8| format!(r#"{{"scores": {{"x": {{"reasoning": "r", "score": {score}}}}}}}"#);
     let replies: Vec<String> = scores.iter().map(reply).collect();
-    let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
     workspace.judge(judge, &replies);
 }
 
@@ -55,10 +54,8 @@ fn a_person_lets_a_failed_gate_pass_and_it_stays_visible() {
     let audited = audited.expect("the override is on record");
     assert_eq!((&audited["by"], &audited["reason"]), (&json!("ada"), &json!("accepted risk")));
     // Once more changes nothing.
-    workspace
-        .quorum(&["gate", "door", "--override", "--yes", "--reason", "again"])
-        .exits(0)
-        .says(&["open already"]);
+    let ended = workspace.quorum(&["gate", "door", "--override", "--yes", "--reason", "again"]).exits(0);
+    ended.says(&["open already"]);
     let events = workspace.events();
     let overridden = events.iter().filter(|event| event["event"] == "quality:gate:overridden");
     assert_eq!(overridden.count(), 1);

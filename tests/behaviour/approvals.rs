@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::operator::{on_record, only_approval};
 use crate::support::events::named;
-use crate::support::{Mission, Workspace, standing, task, wait_for};
+use crate::support::{Has, Mission, Workspace, standing, task, wait_for};
 
 /// One task that `asks` so, behind another, and one that hangs on it.
 fn asking(asks: &str, settings: &str) -> Workspace {
@@ -26,10 +26,7 @@ tasks:
 fn false_green_22_an_approval_nobody_answers_is_exit_8_and_resumable() {
     let workspace = asking(", requiresApproval: true", "");
     let document = workspace.run_json(8, &[]);
-    assert_eq!(
-        (&document["outcome"], &document["resumable"], &document["state"]),
-        (&json!("awaiting"), &json!(true), &json!("suspended"))
-    );
+    document.has(json!({"outcome": "awaiting", "resumable": true, "state": "suspended"}));
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     assert_eq!(workspace.lines("done.log"), ["before"]);
     // However often: nobody agreed.
@@ -151,8 +148,7 @@ fn a_gate_holds_the_tasks_that_its_condition_names() {
     workspace.resume_json(8, &[]);
     workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     workspace.resume_json(0, &[]);
-    let plan = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    assert!(plan.contains("starts when ada agrees (production)"), "{plan}");
+    workspace.quorum(&["plan", "mission.yaml"]).exits(0).shows(&["starts when ada agrees (production)"]);
 }
 
 #[test]
@@ -175,10 +171,7 @@ fn a_time_out_refuses_where_it_is_told_to_and_says_so_where_not() {
     let workspace = asking(asks, ", autoRejectOnTimeout: true");
     let document = workspace.run_json(3, &["--wait-approvals", "1h"]);
     let failure = &task(&document, "work")["failure"];
-    assert_eq!(
-        (&failure["mode"], &failure["message"]),
-        (&json!("rejected"), &json!("nobody approved it within 50ms"))
-    );
+    failure.has(json!({"mode": "rejected", "message": "nobody approved it within 50ms"}));
 
     let workspace = asking(asks, "");
     let running = workspace.start(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Mission, Workspace, attempts, gate, standing, task, wait_for_file};
+use crate::support::{Has, Mission, Says, Workspace, attempts, gate, standing, task, wait_for_file};
 
 /// One task writes `a.txt`, one behind it does something to it.
 fn changed_later(more: &str, script: &str) -> Workspace {
@@ -125,7 +125,7 @@ tasks:
 fn with_final_checks_never_nothing_is_looked_at_and_every_output_says_so() {
     let workspace =
         changed_later("", "rm a.txt").tap_mission("evaluate: false", "evaluate: false, finalChecks: never");
-    let finished = workspace
+    workspace
         .quorum(&[
             "run",
             "mission.yaml",
@@ -136,8 +136,8 @@ fn with_final_checks_never_nothing_is_looked_at_and_every_output_says_so() {
             "--report",
             "markdown=r.md",
         ])
-        .exits(0);
-    assert!(finished.stdout.contains("finalChecks: never"), "{}", finished.stdout);
+        .exits(0)
+        .shows(&["finalChecks: never"]);
     let document = workspace.status();
     assert_eq!((&document["finalChecks"], &document["audit"]), (&json!("never"), &json!("none")));
     assert!(document["warnings"].to_string().contains("finalChecks: never"));
@@ -217,8 +217,7 @@ fn what_a_person_changed_between_sessions_is_named_with_the_session() {
     workspace.write("a.txt", "another\n");
     workspace.quorum(&["approve", &id]).exits(0);
     let document = workspace.resume_json(0, &[]);
-    let found = task(&document, "a")["findings"].to_string();
-    assert!(found.contains("between session 1 and session 2"), "{found}");
+    task(&document, "a")["findings"].to_string().says(&["between session 1 and session 2"]);
 }
 
 #[test]
@@ -250,10 +249,7 @@ fn a_session_that_was_stopped_during_its_audit_leaves_it_to_the_next_one() {
     running.finish().exits(130);
     let document = workspace.status();
     assert_eq!(standing(&document, "a").0, "done");
-    assert_eq!(
-        (&document["audit"], &document["resumable"], &document["state"]),
-        (&json!("open"), &json!(true), &json!("suspended"))
-    );
+    document.has(json!({"audit": "open", "resumable": true, "state": "suspended"}));
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!((&document["audit"], &document["resumable"]), (&json!("held"), &json!(false)));
@@ -277,6 +273,5 @@ fn files_that_change_whenever_they_are_judged_are_put_to_a_person() {
     workspace.quorum(&["approve", id]).exits(0);
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
-    let found = task(&document, "work")["findings"].to_string();
-    assert!(found.contains("out.txt changed after the question was asked"), "{found}");
+    task(&document, "work")["findings"].to_string().says(&["out.txt changed after the question was asked"]);
 }

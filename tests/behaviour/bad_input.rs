@@ -17,8 +17,7 @@ fn mission(rest: &str) -> String {
 fn refused(text: impl AsRef<[u8]>, words: &[&str]) {
     let workspace = Workspace::new();
     workspace.write("mission.yaml", text);
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(words);
-    workspace.assert_nothing_started();
+    workspace.refuses(words);
     assert!(!workspace.exists(".polpo"), "a state folder was made");
     workspace.quorum(&["validate", "mission.yaml"]).exits(2).says(words);
     let as_json = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(2).json();
@@ -144,8 +143,7 @@ fn what_is_not_built_yet_is_refused_by_run_and_validate_alike() {
         "settings: {sandbox: required}\ntasks: [{title: one, assignTo: worker}]",
     ] {
         let workspace = Workspace::with(&mission(rest));
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["mission.yaml:"]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&["mission.yaml:"]);
         workspace.quorum(&["validate", "mission.yaml"]).exits(2).says(&["error[Q0210]"]);
     }
 }
@@ -269,8 +267,7 @@ fn a_configuration_file_that_is_wrong_is_refused() {
     ] {
         let workspace = Workspace::with(&mission("tasks: [{title: one, assignTo: worker}]"));
         workspace.write(place, text);
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(words);
-        workspace.assert_nothing_started();
+        workspace.refuses(words);
     }
 }
 

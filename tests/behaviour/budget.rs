@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{Workspace, standing, task};
+use crate::support::{Has, Says, Workspace, standing, task};
 
 /// Tasks one after the other, each by an agent that claims this usage.
 fn chain(tasks: usize, budget: &str, agent: &str, usage: &str) -> Workspace {
@@ -39,9 +39,7 @@ fn exhausted(workspace: &Workspace) -> Vec<Value> {
 fn requests_are_counted_to_the_last_one_and_over_all_sessions() {
     let workspace = chain(3, "budget: {maxRequests: 2}", "", "");
     let document = workspace.run_json(7, &[]);
-    assert_eq!(document["outcome"], "limit");
-    assert_eq!(document["resumable"], true);
-    assert_eq!(document["usage"]["requests"], 2);
+    document.has(json!({"outcome": "limit", "resumable": true, "usage": {"requests": 2}}));
     assert_eq!(standing(&document, "t2").0, "done");
     assert_eq!(task(&document, "t3")["status"], "pending");
     assert_eq!(document["budget"]["maxRequests"], 2);
@@ -57,10 +55,7 @@ fn requests_are_counted_to_the_last_one_and_over_all_sessions() {
 fn a_cost_ceiling_ends_the_work_and_a_larger_one_goes_on() {
     let workspace = chain(4, "", "", r#"{"cost": 0.4}"#);
     let run = workspace.quorum(&["run", "mission.yaml", "--max-cost", "1"]);
-    let run = run.exits(7);
-    for words in ["cost $1.20 of $1.00", "overshot by $0.20", "exit 7 (limit)", "quorum resume"] {
-        assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
-    }
+    run.exits(7).shows(&["cost $1.20 of $1.00", "overshot by $0.20", "exit 7 (limit)", "quorum resume"]);
     let document = workspace.status();
     assert_eq!(
         document["usage"],
@@ -73,8 +68,7 @@ fn a_cost_ceiling_ends_the_work_and_a_larger_one_goes_on() {
     let again = workspace.resume_json(7, &[]);
     assert_eq!(again["usage"]["requests"], 3, "the same ceiling starts nothing");
     let document = workspace.resume_json(0, &["--max-cost", "2"]);
-    assert_eq!(document["usage"]["cost"], 1.6);
-    assert_eq!(document["counts"]["done"], 4);
+    document.has(json!({"usage": {"cost": 1.6}, "counts": {"done": 4}}));
 }
 
 #[test]
@@ -82,8 +76,7 @@ fn false_green_17_a_run_beyond_its_budget_is_no_success() {
     let workspace = chain(1, "budget: {maxCost: 1}", "", r#"{"cost": 3}"#);
     let document = workspace.run_json(7, &[]);
     assert_eq!(standing(&document, "t1").0, "done");
-    assert_eq!(document["conditions"], json!(["limit"]));
-    assert_eq!(document["budget"]["overshoot"]["cost"], 2.0);
+    document.has(json!({"conditions": ["limit"], "budget": {"overshoot": {"cost": 2.0}}}));
     let exact = chain(1, "budget: {maxCost: 1}", "", r#"{"cost": 1}"#);
     exact.run_json(0, &[]);
 }
@@ -93,10 +86,8 @@ fn unknown_is_never_free() {
     for usage in ["", r#"{"cost": -5, "inputTokens": -1}"#] {
         let workspace = chain(3, "budget: {maxCost: 100}", "", usage);
         let document = workspace.run_json(7, &[]);
-        assert_eq!(document["usage"]["cost"], json!(null));
-        assert_eq!(document["budget"]["unknown"], 1);
-        let said = document["budget"]["exhausted"].as_str().unwrap();
-        assert!(said.contains("'worker'") && said.contains("maxCostPerTurn"), "{said}");
+        document.has(json!({"usage": {"cost": null}, "budget": {"unknown": 1}}));
+        document["budget"]["exhausted"].says(&["'worker'", "maxCostPerTurn"]);
         assert_eq!(workspace.lines("log"), ["t1"]);
         // A person's word goes on, until the next turn that says nothing.
         workspace.resume_json(7, &[]);
@@ -120,12 +111,10 @@ fn tokens_have_a_ceiling_too() {
     let workspace = chain(3, "", "", usage);
     let document =
         workspace.quorum(&["run", "mission.yaml", "--json", "--max-tokens", "150"]).exits(7).json();
-    assert_eq!(document["usage"]["inputTokens"], 180);
-    assert_eq!(document["budget"]["overshoot"]["tokens"], 50);
+    document.has(json!({"usage": {"inputTokens": 180}, "budget": {"overshoot": {"tokens": 50}}}));
     assert_eq!(exhausted(&workspace)[0]["limit"], "maxTokens");
     let silent = chain(2, "budget: {maxTokens: 1000}", "", "");
-    let document = silent.run_json(7, &[]);
-    assert!(document["budget"]["exhausted"].as_str().unwrap().contains("tokens 'worker' used"));
+    silent.run_json(7, &[])["budget"]["exhausted"].says(&["tokens 'worker' used"]);
 }
 
 #[test]
@@ -167,8 +156,8 @@ fn a_model_without_a_price_is_refused_before_anything_starts() {
     let mission = "name: unpriced\nbudget: {maxCost: 5}\nagents:\n  w:\n    adapter: openai\n    baseUrl: http://127.0.0.1:9/v1\n    model: gpt-x\n    apiKey: ${KEY}\ntasks: [{title: t}]\n";
     let workspace = Workspace::with(mission);
     for command in ["validate", "run"] {
-        let refused = workspace.quorum_with(&[("KEY", "k")], &[command, "mission.yaml"]).exits(2);
-        refused.says(&["Q0308", "mission.yaml:7:", "'gpt-x'", "settings.prices"]);
+        let ended = workspace.quorum_with(&[("KEY", "k")], &[command, "mission.yaml"]).exits(2);
+        ended.says(&["Q0308", "mission.yaml:7:", "'gpt-x'", "settings.prices"]);
     }
     workspace.assert_nothing_started();
     // The flag asks for the same.
@@ -254,8 +243,7 @@ fn an_agent_can_say_what_its_turn_cost() {
     let quorum = crate::support::BINARY;
     workspace.write("worker.sh", format!("{quorum} result done {} 0.25 --input-tokens 3\n", "--cost"));
     let document = workspace.run_json(0, &[]);
-    assert_eq!(document["usage"]["cost"], 0.25);
-    assert_eq!(document["usage"]["inputTokens"], 3);
+    document["usage"].has(json!({"cost": 0.25, "inputTokens": 3}));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{Finished, Workspace};
+use crate::support::{Finished, Says, Workspace};
 
 const LABELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/labels/three-judges.jsonl");
 
@@ -70,10 +70,9 @@ fn a_bad_row_is_named_by_its_line() {
 
 #[test]
 fn a_seat_that_nobody_or_several_may_be_is_refused() {
-    let unknown = calibrate(&["--panel", "careful,nobody"]).exits(2);
-    unknown.says(&["no judge of 'fixture' is called 'nobody'", "careful, harsh, careless"]);
-    let either = calibrate(&["--panel", "care"]).exits(2);
-    either.says(&["may be any of: careful, careless"]);
+    let ended = calibrate(&["--panel", "careful,nobody"]).exits(2);
+    ended.says(&["no judge of 'fixture' is called 'nobody'", "careful, harsh, careless"]);
+    calibrate(&["--panel", "care"]).exits(2).says(&["may be any of: careful, careless"]);
 }
 
 /// A row without a reply: what was to be done, what came out, what people say.
@@ -134,10 +133,8 @@ fn live_reviewers_are_asked_what_they_were_not_asked_yet() {
     assert_eq!((judges.len(), &judges[0]["items"]), (1, &json!(4)));
     // Two were unread once, and one of them for good: five calls and a strict one.
     assert_eq!((workspace.calls("a"), &judges[0]["unread"]), (6, &json!(2)));
-    let prompt = workspace.asked("a", 1);
-    for word in ["Write something deep.", "It is deep.", "depth: It goes beneath", "The sea is deep."] {
-        assert!(prompt.contains(word), "{word}: {prompt}");
-    }
+    let text = workspace.asked("a", 1);
+    text.says(&["Write something deep.", "It is deep.", "depth: It goes beneath", "The sea is deep."]);
     assert!(workspace.asked("a", 3).contains("could not be read"));
 
     // The same command asks for what is missing only.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{Mission, Workspace, standing, task};
+use crate::support::{Has, Mission, Says, Workspace, standing, task};
 
 /// The names of the variables in the output of `env`, without those that a shell sets by itself and the mark by which
 /// the supervisor recognises what an agent started.
@@ -71,9 +71,7 @@ fn every_child_gets_a_clean_environment() {
     }
     // What was named for the worker is the worker's alone.
     for env in [workspace.read("check.env"), workspace.read("judge/call.1/env")] {
-        for secret in ["hunter2", "sk-secret", "operator", "OWN="] {
-            assert!(!env.contains(secret), "{secret} is in:\n{env}");
-        }
+        env.omits(&["hunter2", "sk-secret", "operator", "OWN="]);
         assert!(env.contains("QUORUM_TASK=a task") && env.contains("PATH="), "{env}");
     }
     assert!(workspace.read("judge/call.1/env").contains("QUORUM_REVIEW_FILE="));
@@ -172,10 +170,8 @@ fn output_and_usage_of_the_result_file_are_used() {
         r#"echo '{"output": "from the file", "files": ["a"], "usage": {"inputTokens": 120, "outputTokens": 30, "cost": 1}, "more": 1}' > "$QUORUM_RESULT_FILE""#,
     );
     let document = workspace.run_json(0, &[]);
-    let told = workspace.read("read/prompt.1.1");
-    assert!(told.contains("from the file") && !told.contains("from stdout"), "{told}");
-    assert_eq!(task(&document, "work")["usage"]["inputTokens"], 120);
-    assert_eq!(task(&document, "work")["usage"]["outputTokens"], 30);
+    workspace.read("read/prompt.1.1").says(&["from the file"]).omits(&["from stdout"]);
+    task(&document, "work")["usage"].has(json!({"inputTokens": 120, "outputTokens": 30}));
     assert_eq!(document["warnings"], json!([]));
 }
 
@@ -211,8 +207,7 @@ fn a_negative_usage_is_unknown_and_not_free() {
     let workspace =
         with_result(r#"echo '{"usage": {"inputTokens": -5, "outputTokens": 7}}' > "$QUORUM_RESULT_FILE""#);
     let document = workspace.run_json(0, &[]);
-    assert_eq!(task(&document, "work")["usage"]["inputTokens"], json!(null));
-    assert_eq!(task(&document, "work")["usage"]["outputTokens"], 7);
+    task(&document, "work")["usage"].has(json!({"inputTokens": null, "outputTokens": 7}));
 }
 
 #[test]
@@ -257,9 +252,7 @@ fn the_judge_of_a_long_output_sees_its_end_and_how_much_was_cut() {
         .tasks(["work"])
         .workspace();
     workspace.run_json(0, &[]);
-    let asked = workspace.asked("judge", 1);
-    assert!(asked.contains("the-end"));
-    assert!(asked.contains("984008 characters"));
+    workspace.asked("judge", 1).says(&["the-end", "984008 characters"]);
 }
 
 #[test]

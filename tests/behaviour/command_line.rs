@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Mission, Workspace};
+use crate::support::{Mission, Says, Workspace};
 
 const ONE: &str =
     "{name: m, agents: {a: {run: 'true'}}, settings: {evaluate: false}, tasks: [{title: t, assignTo: a}]}";
@@ -12,9 +12,7 @@ fn the_first_help_is_one_screen_without_the_flags_of_run() {
     let workspace = Workspace::new();
     let help = workspace.quorum(&["--help"]).exits(0).stdout;
     assert!(help.lines().count() <= 45, "{help}");
-    for words in ["Run ", "Watch ", "Decide ", "Judge ", "Look ", "Set up ", "Global options", "Example"] {
-        assert!(help.contains(words), "no '{words}' in:\n{help}");
-    }
+    help.says(&["Run ", "Watch ", "Decide ", "Judge ", "Look ", "Set up ", "Global options", "Example"]);
     assert!(!help.contains("--max-cost") && !help.contains("approvals"), "{help}");
     assert_eq!(help, workspace.quorum(&["-h"]).exits(0).stdout);
     let run = workspace.quorum(&["run", "--help"]).exits(0).stdout;
@@ -27,15 +25,13 @@ fn the_first_help_is_one_screen_without_the_flags_of_run() {
 #[test]
 fn help_prints_commands_topics_and_pages() {
     let workspace = Workspace::new();
-    let topics = workspace.quorum(&["help"]).exits(0).stdout;
-    assert!(topics.contains("Topics") && topics.contains("exit-codes"), "{topics}");
+    workspace.quorum(&["help"]).exits(0).shows(&["Topics", "exit-codes"]);
     let page = workspace.quorum(&["help", "judging"]).exits(0).stdout;
     assert!(page.starts_with("# "), "{page}");
     let nested = workspace.quorum(&["help", "dlq", "retry"]).exits(0).stdout;
     assert_eq!(nested, workspace.quorum(&["dlq", "retry", "--help"]).exits(0).stdout);
     // What is a command and a topic is both.
-    let both = workspace.quorum(&["help", "events"]).exits(0).stdout;
-    assert!(both.contains("Usage: quorum events") && both.contains("\n# "), "{both}");
+    workspace.quorum(&["help", "events"]).exits(0).shows(&["Usage: quorum events", "\n# "]);
     workspace.quorum(&["help", "judgin"]).exits(2).says(&["no topic 'judgin'", "did you mean 'judging'?"]);
 }
 

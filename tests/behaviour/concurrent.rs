@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::operator::{SLOW, only_approval, parked, waits};
 use crate::storage::interrupted;
-use crate::support::{BINARY, Finished, Running, Workspace, standing, wait_for, wait_for_file};
+use crate::support::{BINARY, Finished, Running, Says, Workspace, standing, wait_for, wait_for_file};
 
 /// Works until the file `go` is there.
 const WAITS: &str = "
@@ -148,12 +148,10 @@ fn of_resumes_at_once_exactly_one_wins() {
 fn the_lock_of_a_dead_holder_is_nobodys() {
     let (workspace, running) = at_work();
     running.kill();
-    let left = fs::read_to_string(lock(&workspace)).expect("it is there");
-    assert!(left.contains("quorum run"), "{left}");
+    fs::read_to_string(lock(&workspace)).expect("it is there").says(&["quorum run"]);
     workspace.write("go", "");
     workspace.resume_json(0, &[]);
-    let now = fs::read_to_string(lock(&workspace)).expect("it is there");
-    assert!(now.contains("quorum resume"), "{now}");
+    fs::read_to_string(lock(&workspace)).expect("it is there").says(&["quorum resume"]);
 }
 
 const ELSEWHERE: &str = r#"{"pid":1,"host":"another-machine","startedAt":"2026-01-01T00:00:00Z","command":"quorum run","run":"r9"}"#;
@@ -183,11 +181,8 @@ fn a_holder_on_another_machine_is_named_as_such() {
     // As it looks through a file system that shares locks: held, and by a process of another machine.
     let (workspace, running) = at_work();
     fs::write(lock(&workspace), ELSEWHERE).expect("it can be written");
-    workspace.quorum(&["resume"]).exits(9).says(&[
-        "process 1 on another-machine",
-        "help:",
-        "another machine",
-    ]);
+    let ended = workspace.quorum(&["resume"]).exits(9);
+    ended.says(&["process 1 on another-machine", "help:", "another machine"]);
     fs::write(lock(&workspace), "soup").expect("it can be written");
     workspace.quorum(&["resume"]).exits(9).says(&["held by another process"]);
     workspace.write("go", "");

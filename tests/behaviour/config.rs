@@ -86,10 +86,9 @@ fn without_files_all_is_default() {
 #[test]
 fn people_see_a_table_and_where_things_come_from_if_they_ask() {
     let workspace = layered();
-    let plain = workspace.quorum(&["config", "show"]).exits(0).stdout;
-    assert!(plain.contains("maxRetries") && !plain.contains("mission.yaml"), "{plain}");
-    let origin = workspace.quorum(&["config", "show", "--origin"]).exits(0).stdout;
-    assert!(origin.contains("mission: mission.yaml") && origin.contains("quorum.yaml"), "{origin}");
+    workspace.quorum(&["config", "show"]).exits(0).shows(&["maxRetries"]).hides(&["mission.yaml"]);
+    let ended = workspace.quorum(&["config", "show", "--origin"]).exits(0);
+    ended.shows(&["mission: mission.yaml", "quorum.yaml"]);
 }
 
 #[test]

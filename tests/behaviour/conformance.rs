@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::operator::on_record;
-use crate::support::{Mission, Workspace, attempts, standing, task, wait_for};
+use crate::support::{Mission, Says, Workspace, attempts, standing, task, wait_for};
 
 fn failure<'a>(document: &'a Value, title: &str) -> &'a Value {
     &task(document, title)["failure"]
@@ -108,8 +108,7 @@ fn retries_are_counted_behind_the_first_attempt() {
         let document = workspace.run_json(3, &[]);
         assert_eq!(attempts(&document, "work"), kinds);
         if retries > 0 {
-            let prompt = workspace.read("prompt.2");
-            assert!(prompt.contains("Do it.") && prompt.contains("An earlier attempt failed"), "{prompt}");
+            workspace.read("prompt.2").says(&["Do it.", "An earlier attempt failed"]);
         }
     }
 }
@@ -192,8 +191,7 @@ fn a_mission_without_tasks_is_refused() {
         "name: none\nagents: {worker: {run: 'true'}}\n",
     ] {
         let workspace = Workspace::with(text);
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["task"]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&["task"]);
     }
 }
 
@@ -273,8 +271,7 @@ fn each_criterion_is_one_probe_where_no_agent_cuts_them() {
 fn nothing_passes_and_is_referred_as_well() {
     // 122: without criteria plain facts have nothing to say, so there is no such verification
     let workspace = graded("", "").tap_mission("rubric: default-task", "grader: heuristic");
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0202", "`acceptance`"]);
-    workspace.assert_nothing_started();
+    workspace.refuses(&["Q0202", "`acceptance`"]);
     // What would pass by its grades and is referred by its judge is for a person.
     let workspace = graded("", &grades("refer"));
     let document = workspace.run_json(8, &[]);

@@ -91,8 +91,8 @@ fn only_tasks_whose_agents_decide_little_alone_wait_for_the_plan() {
     let workspace = two("", "", ", autonomy: locked");
     let document = workspace.run_json(8, &[]);
     assert_eq!(standing(&document, "a").0, "done");
-    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    assert!(human.contains("checkpoint plan_review_gate: before any work; holds b"), "{human}");
+    let ended = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
+    ended.shows(&["checkpoint plan_review_gate: before any work; holds b"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::events::named;
-use crate::support::{Workspace, attempts, standing, task};
+use crate::support::{Says, Workspace, attempts, standing, task};
 
 /// A task whose agent works until `go` is there. The channel keeps what it is told.
 fn scene(sla: &str, task: &str, more: &str) -> Workspace {
@@ -29,8 +29,7 @@ fn a_missed_deadline_is_told_once_and_changes_no_exit_code() {
     workspace.write("go", "");
     let document = running.finish().exits(0).json();
     assert_eq!(task(&document, "work")["deadline"]["status"], "violated");
-    let warnings = document["warnings"].as_array().unwrap();
-    assert!(warnings[0].as_str().unwrap().contains("'work' missed its deadline"));
+    document["warnings"].as_array().unwrap()[0].says(&["'work' missed its deadline"]);
     let events = workspace.events();
     for (name, wanted) in [("sla:warning", 1), ("sla:violated", 1), ("sla:met", 0), ("quality:sla", 2)] {
         assert_eq!(named(&events, name).len(), wanted, "{name}");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Mission, Workspace};
+use crate::support::{Has, Mission, Workspace};
 
 /// A mission whose channel works once a file is there.
 const MISSION: &str = "name: m
@@ -35,12 +35,7 @@ fn failed() -> (Workspace, String) {
 #[test]
 fn a_letter_is_tried_again_by_hand_until_it_is_done() {
     let (workspace, id) = failed();
-    let finished = workspace.quorum(&["dlq", "show", &id]).exits(0);
-    assert!(
-        finished.stdout.contains("notify:ops") && finished.stdout.contains("it exited 7"),
-        "{}",
-        finished.stdout
-    );
+    workspace.quorum(&["dlq", "show", &id]).exits(0).shows(&["notify:ops", "it exited 7"]);
     // Its receiver is still down.
     let again = workspace.quorum(&["dlq", "retry", &id, "--json"]).exits(4).json();
     assert_eq!((&again["letter"]["status"], &again["letter"]["retryCount"]), (&"pending".into(), &1.into()));
@@ -71,17 +66,12 @@ fn a_person_closes_letters_with_a_reason() {
     let (workspace, id) = failed();
     let closed =
         workspace.quorum(&["dlq", "abandon", &id, "--reason", "the team is gone", "--json"]).exits(0).json();
-    assert_eq!(
-        (&closed["letter"]["status"], &closed["letter"]["note"]),
-        (&"abandoned".into(), &"the team is gone".into())
-    );
+    closed["letter"].has(json!({"status": "abandoned", "note": "the team is gone"}));
     let closed = workspace.quorum(&["dlq", "resolve", &id, "--json"]).exits(0).json();
     assert_eq!(closed["letter"]["status"], "resolved");
     for verb in ["show", "retry", "resolve", "abandon"] {
-        workspace
-            .quorum(&["dlq", verb, "nothing.n1"])
-            .exits(2)
-            .says(&["there is no dead letter 'nothing.n1'"]);
+        let ended = workspace.quorum(&["dlq", verb, "nothing.n1"]).exits(2);
+        ended.says(&["there is no dead letter 'nothing.n1'"]);
     }
 }
 
@@ -152,8 +142,7 @@ fn a_judge_that_cannot_be_asked_is_a_letter_that_its_run_asks_again() {
         .workspace();
     workspace.quorum(&["run", "mission.yaml"]).exits(6);
     let letter = only(&workspace);
-    assert_eq!(letter["operation"], "judge:j");
-    assert_eq!((&letter["category"], &letter["args"]["task"]), (&"provider_auth".into(), &"t".into()));
+    letter.has(json!({"operation": "judge:j", "category": "provider_auth", "args": {"task": "t"}}));
     let id = letter["id"].as_str().expect("it has an id");
     workspace.quorum(&["dlq", "retry", id]).exits(2).says(&["quorum resume"]);
     // Asked again and failed again: the same letter.
@@ -226,19 +215,14 @@ fn a_tool_call_that_timed_out_for_good_is_a_dead_letter() {
         _ => says("I tried."),
     });
     let workspace = Mission::new()
-        .agent_with(
-            "w",
-            json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": ["run"]}),
-        )
+        .model("w", &model, json!({"tools": ["run"]}))
         .task("work", |t| t.unreviewed())
         .workspace();
     workspace.run_json(0, &[]);
     let letter = only(&workspace);
-    assert_eq!(
-        (&letter["operation"], &letter["category"], &letter["status"]),
-        (&json!("tool:run"), &json!("timeout"), &json!("pending"))
-    );
-    assert_eq!(letter["args"]["task"], "work");
+    letter.has(json!({
+        "operation": "tool:run", "category": "timeout", "status": "pending", "args": {"task": "work"},
+    }));
     assert!(letter["args"]["arguments"].to_string().contains("sleep 61"), "{letter}");
     let id = letter["id"].as_str().unwrap();
     // It was a step of an agent's work: nothing makes it again by itself.

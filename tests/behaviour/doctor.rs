@@ -34,8 +34,7 @@ fn a_fit_machine_passes_and_nothing_is_touched() {
     assert_eq!(check(&document, "endpoints").0, "skipped");
     assert!(check(&document, "reviewers").1.contains("judge"));
     assert!(!workspace.exists(".polpo"), "looking made the state folder");
-    let text = workspace.quorum_with(&secret, &["doctor"]).exits(0).stdout;
-    assert!(text.contains("ok       agent worker") && text.contains("0 failed"), "{text}");
+    workspace.quorum_with(&secret, &["doctor"]).exits(0).shows(&["ok       agent worker", "0 failed"]);
 }
 
 #[test]

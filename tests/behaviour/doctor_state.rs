@@ -42,8 +42,7 @@ fn a_whole_folder_is_fine_and_is_left_alone() {
     assert_eq!(named(&document, "inbox")["status"], "ok");
     let after = fs::metadata(workspace.path(".polpo/lock")).expect("it is there");
     assert_eq!(lock.mtime_nsec(), after.mtime_nsec(), "it took the lock");
-    let text = workspace.quorum(&["doctor", "state", "r1"]).exits(0).stdout;
-    assert!(text.contains("whole: "), "{text}");
+    workspace.quorum(&["doctor", "state", "r1"]).exits(0).shows(&["whole: "]);
     workspace.quorum(&["doctor", "state", "r2"]).exits(2).says(&["r2"]);
 }
 
@@ -109,8 +108,7 @@ fn a_folder_of_a_newer_version_is_not_judged() {
 fn without_a_person_and_without_yes_nothing_is_cut() {
     let workspace = interrupted();
     let keep = ["doctor", "state", "--keep-good-prefix", "r1"];
-    let fine = workspace.quorum(&keep).exits(0);
-    assert!(fine.stdout.contains("not damaged"), "{}", fine.stdout);
+    workspace.quorum(&keep).exits(0).shows(&["not damaged"]);
     let (bad, _) = damage(&workspace, 4);
     workspace.quorum(&keep).exits(2).says(&["line 4", "--yes"]);
     assert_eq!(fs::read(workspace.journal()).expect("it is there"), bad);
@@ -209,8 +207,7 @@ fn what_cannot_be_kept_is_refused() {
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
     wait_for_file(&workspace.path("started"));
     workspace.quorum(&keep).exits(9).says(&["held by process"]);
-    let looked = workspace.quorum(&["doctor", "state"]).exits(0);
-    assert!(looked.stdout.contains("at work"), "{}", looked.stdout);
+    workspace.quorum(&["doctor", "state"]).exits(0).shows(&["at work"]);
     workspace.write("go", "");
     running.finish().exits(0);
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::journal;
-use crate::support::{Mission, Workspace, standing, task};
+use crate::support::{Has, Mission, Workspace, standing, task};
 
 #[test]
 fn an_echo_worker_answers_with_its_prompt_and_needs_nothing() {
@@ -15,10 +15,7 @@ fn an_echo_worker_answers_with_its_prompt_and_needs_nothing() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "one"), ("done", "unreviewed"));
     assert_eq!(standing(&document, "two"), ("done", "unreviewed"));
-    assert_eq!(
-        (&document["usage"]["inputTokens"], &document["usage"]["outputTokens"]),
-        (&json!(0), &json!(0))
-    );
+    document["usage"].has(json!({"inputTokens": 0, "outputTokens": 0}));
     let of_turn = |task, what: &str| workspace.run_folder().join(journal::turn_file(task, 1, 1, what));
     let read = |task, what: &str| std::fs::read_to_string(of_turn(task, what)).unwrap();
     assert_eq!(read(0, "out"), read(0, "prompt"));

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Mission, Workspace, attempts, standing, task};
+use crate::support::{Mission, Says, Workspace, attempts, standing, task};
 
 /// One attempt at a task whose worker is this script and that expects this.
 fn expecting(worker: &str, expectations: &str) -> Workspace {
@@ -108,8 +108,7 @@ fn a_check_that_takes_too_long_fails_and_is_killed() {
     let pid = crate::support::read_pid(&workspace.path("check.pid"));
     assert!(!crate::support::is_alive(pid));
     let finished = workspace.events().first_named("work:ended check");
-    let message = finished["message"].to_string();
-    assert!(message.contains("time-out") && message.contains("so far"), "{message}");
+    finished["message"].to_string().says(&["time-out", "so far"]);
 }
 
 #[test]
@@ -128,10 +127,7 @@ fn all_failed_checks_are_told_and_no_judge_is_asked() {
     let document = workspace.run_json(3, &[]);
     assert!(!workspace.exists("touched"));
     assert_eq!(task(&document, "work")["points"], serde_json::json!(null));
-    let told = workspace.read("prompts/prompt.2.1");
-    for word in ["first-output", "exited 7", "nowhere.txt"] {
-        assert!(told.contains(word), "'{word}' is not in:\n{told}");
-    }
+    workspace.read("prompts/prompt.2.1").says(&["first-output", "exited 7", "nowhere.txt"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Workspace, attempts, standing, task};
+use crate::support::{Says, Workspace, attempts, standing, task};
 
 /// `first` fails as its script says; `second` needs it and, where there is one, `other`.
 fn failing(first: &str, settings: &str, needs: &str) -> Workspace {
@@ -48,11 +48,8 @@ fn half_of_the_files_are_enough_and_the_work_is_degraded() {
     assert_eq!(document["counts"]["degraded"], 1);
     let conditions = document["conditions"].as_array().unwrap();
     assert!(conditions.contains(&"below_threshold".into()), "{conditions:?}");
-    let prompt = workspace.read("prompt.txt");
-    assert!(
-        prompt.contains("The task 'first' failed. Of its files these are there, perhaps unfinished: a."),
-        "{prompt}"
-    );
+    let text = workspace.read("prompt.txt");
+    text.says(&["The task 'first' failed. Of its files these are there, perhaps unfinished: a."]);
     assert_eq!(workspace.events().named("deadlock:resolved")[0]["action"], "artifacts");
 
     // None, or only empty ones, are not.
@@ -94,8 +91,7 @@ fn the_orchestrator_can_have_it_done_without() {
     assert_eq!(standing(&document, "second").0, "done");
     assert_eq!(standing(&document, "third").0, "done");
     assert!(workspace.read("prompt.txt").contains("use the old list"));
-    let asked = workspace.read("asked.txt");
-    assert!(asked.contains("broken") && asked.contains("It failed: error"), "{asked}");
+    workspace.read("asked.txt").says(&["broken", "It failed: error"]);
     let names: Vec<_> = workspace.events().iter().map(|event| event["event"].clone()).collect();
     let at = |name: &str| names.iter().position(|known| known == name).expect(name);
     assert!(at("deadlock:detected") < at("deadlock:resolving"));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::events::is;
 use crate::support::model::{Model, refuses};
-use crate::support::{Mission, Workspace, attempts, task};
+use crate::support::{Mission, Says, Workspace, attempts, task};
 
 /// The document of a run whose only task's agent is this command, with two retries.
 fn run(agent: &str) -> Value {
@@ -62,7 +62,7 @@ fn what_an_agent_prints_as_its_work_is_never_read() {
 fn a_debug_build_waits_as_much_less_as_it_is_told_and_writes_what_the_rules_say() {
     let model = Model::new(|_| refuses(503, "overloaded"));
     let workspace = Mission::new()
-        .agent_with("w", json!({"adapter": "openai", "baseUrl": model.base(), "model": "m"}))
+        .model("w", &model, json!({}))
         .setting("maxRetries", 0)
         .tasks(["t"])
         .workspace()
@@ -122,8 +122,8 @@ fn a_dead_judge_says_what_stands_on_its_output() {
         "name: m\nagents: {{w: {{run: echo done}}, j: {{run: {}, role: reviewer}}}}\ntasks: [{{title: t, assignTo: w, review: required}}]\n",
         json!(["/bin/sh", "-c", format!("echo '{judge}'; exit 1")])
     ));
-    let finished = workspace.quorum(&["run", "mission.yaml"]).exits(6);
-    finished.says(&["provider_spend_limit", "exited 1: no credits left"]);
+    let ended = workspace.quorum(&["run", "mission.yaml"]).exits(6);
+    ended.says(&["provider_spend_limit", "exited 1: no credits left"]);
 }
 
 #[test]
@@ -151,8 +151,7 @@ fn a_refused_connection_of_a_worker_is_repeated_once_a_turn_and_named_with_its_p
     ))
     .at_scale("0.001");
     let document = workspace.run_json(3, &[]);
-    let message = task(&document, "t")["failure"]["message"].as_str().unwrap();
-    assert!(message.contains(&format!("127.0.0.1:{port}")), "{message}");
+    task(&document, "t")["failure"]["message"].says(&[&format!("127.0.0.1:{port}")]);
     let events = workspace.events();
     let repeated = events.iter().filter(|event| is(event, "work:progressed turn retry"));
     assert_eq!(repeated.count(), 1, "{events:#?}");

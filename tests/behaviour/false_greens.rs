@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::events::is;
-use crate::support::{Mission, Workspace, attempts, gate, standing, task};
+use crate::support::{Has, Mission, Says, Workspace, attempts, gate, standing, task};
 
 /// One worker and a scripted judge.
 const WORKER_AND_JUDGE: &str = "
@@ -43,12 +43,10 @@ fn false_green_03_a_test_command_that_exits_7_fails_and_its_output_is_shown() {
     assert_eq!(standing(&document, "work"), ("failed", ""));
     assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
     assert_eq!(task(&document, "work")["attempts"][1]["cause"], "checks");
-    let told = workspace.read("prompts/prompt.2.1");
-    assert!(told.contains("exited 7") && told.contains("two of three are red"), "{told}");
+    workspace.read("prompts/prompt.2.1").says(&["exited 7", "two of three are red"]);
     let events = workspace.events();
     let finished = events.iter().find(|event| is(event, "work:ended check"));
-    let shown = finished.expect("the check is on record")["message"].to_string();
-    assert!(shown.contains("two of three are red"), "{shown}");
+    finished.expect("the check is on record")["message"].to_string().says(&["two of three are red"]);
 }
 
 #[test]
@@ -111,8 +109,7 @@ agents: {{worker: {{run: touch touched}}}}
 tasks: {tasks}
 "
         ));
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(words);
-        workspace.assert_nothing_started();
+        workspace.refuses(words);
     }
 }
 
@@ -258,9 +255,7 @@ fn false_green_10_a_good_mean_does_not_hide_a_failed_task() {
         .task("three", |t| t.by("breaker").attempts(1))
         .workspace();
     let document = workspace.run_json(3, &[]);
-    assert_eq!(document["missionScore"]["points"], 100.0);
-    assert_eq!(document["missionScore"]["passed"], true);
-    assert_eq!(document["outcome"], "task_failed");
+    document.has(json!({"missionScore": {"points": 100.0, "passed": true}, "outcome": "task_failed"}));
     assert_eq!(task(&document, "three")["failure"]["mode"], "error");
 }
 
@@ -276,12 +271,9 @@ fn false_green_11_forced_acceptance_never_looks_like_acceptance() {
     let document = workspace.run_json(5, &[]);
     assert_eq!(document["outcome"], "below_threshold");
     assert_eq!(standing(&document, "poor"), ("done", "below-threshold"));
-    assert_eq!(document["counts"]["belowThreshold"], 1);
-    assert_eq!(document["counts"]["clean"], 0);
-    assert_eq!(document["requests"][0]["kind"], "below-threshold");
-    assert_eq!(document["requests"][0]["task"], "poor");
-    let told = workspace.read("read/prompt.1.1");
-    assert!(told.contains("[ACCEPTED BELOW QUALITY BAR, score 41.5]"), "{told}");
+    document["counts"].has(json!({"belowThreshold": 1, "clean": 0}));
+    document["requests"][0].has(json!({"kind": "below-threshold", "task": "poor"}));
+    workspace.read("read/prompt.1.1").says(&["[ACCEPTED BELOW QUALITY BAR, score 41.5]"]);
     let forced = workspace.events();
     assert!(forced.iter().any(|event| event["event"] == "task.forceAccept"));
     workspace.quorum(&["status", "--exit-code"]).exits(5);
@@ -371,8 +363,7 @@ tasks:
             assert_eq!(standing(&document, title), ("done", "unreviewed"), "{title}");
         }
         assert_eq!(standing(&document, "checked"), ("done", "clean"));
-        assert_eq!(document["counts"]["unreviewed"], 3);
-        assert_eq!(document["counts"]["clean"], 1);
+        document["counts"].has(json!({"unreviewed": 3, "clean": 1}));
         assert_eq!(workspace.calls("judge"), 0);
     }
 }
@@ -394,7 +385,6 @@ fn false_green_18_switched_off_evaluation_passes_no_score_gate_and_no_check() {
     let document = workspace.run_json(3, &["--no-eval"]);
     assert_eq!(document["conditions"], json!(["task_failed", "gate_failed"]));
     assert_eq!(gate(&document, "door")["state"], "failed");
-    let reason = gate(&document, "door")["reason"].to_string();
-    assert!(reason.contains("switched off"), "{reason}");
+    gate(&document, "door")["reason"].to_string().says(&["switched off"]);
     assert_eq!(standing(&document, "red"), ("failed", ""));
 }

@@ -4,7 +4,9 @@
 use crate::supervision::{burgled, orphaned};
 use crate::support::journal;
 use crate::support::model::{Model, says};
-use crate::support::{Mission, RUN_AS_R1, Workspace, attempts, gate, is_alive, read_pid, standing, task};
+use crate::support::{
+    Mission, RUN_AS_R1, Says, Workspace, attempts, gate, is_alive, read_pid, standing, task,
+};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -127,8 +129,8 @@ tasks:
         ));
         let document = workspace.run_json(3, &[]);
         assert_eq!(standing(&document, "work"), ("failed", ""), "{printed}");
-        let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).stdout;
-        assert!(shown.contains("must print one number and nothing else"), "{shown}");
+        let ended = workspace.quorum(&["show", "work", "--json"]).exits(0);
+        ended.shows(&["must print one number and nothing else"]);
     }
 }
 
@@ -161,8 +163,7 @@ fn false_green_38_a_gate_does_not_open_over_tasks_that_crashed() {
     assert_eq!(document["conditions"], json!(["task_failed", "gate_failed"]));
     let ready = gate(&document, "ready");
     assert_eq!(ready["state"], "failed", "{ready}");
-    let reason = ready["reason"].to_string();
-    assert!(reason.contains("failed: Crash one, Crash two"), "{reason}");
+    ready["reason"].to_string().says(&["failed: Crash one, Crash two"]);
     assert_eq!(standing(&document, "Deploy").0, "pending");
     workspace.quorum(&["gate", "ready"]).exits(4);
 }
@@ -174,8 +175,7 @@ fn false_green_38_a_gate_opens_over_failed_tasks_only_where_that_is_written() {
     let ready = gate(&document, "ready");
     assert_eq!(ready["state"], "passed", "{ready}");
     // What is not counted is named.
-    let reason = ready["reason"].to_string();
-    assert!(reason.contains("Crash one, Crash two"), "{reason}");
+    ready["reason"].to_string().says(&["Crash one, Crash two"]);
     assert_eq!(standing(&document, "Deploy").0, "done");
 }
 
@@ -331,15 +331,7 @@ fn false_green_35_a_recording_that_the_worker_edits() {
     let model = Model::new(|_| says("Thin work.\nSCORE: 10"));
     let workspace = Mission::new()
         .worker("test -d forged && cp forged/* tape/replies/; echo work")
-        .agent_with(
-            "judge",
-            json!({
-                "adapter": "openai",
-                "baseUrl": model.base(),
-                "model": "m",
-                "role": "reviewer",
-            }),
-        )
+        .model("judge", &model, json!({"role": "reviewer"}))
         .task("work", |t| t.attempts(1).set("review", "required"))
         .workspace();
     let document = workspace.run_json(5, &["--record", "tape"]);
@@ -400,11 +392,8 @@ fn false_green_32_a_process_in_a_namespace_of_its_own_does_not_approve() {
 #[test]
 fn false_green_24_a_supervisor_that_is_stopped_does_not_hang_the_run() {
     let workspace = burgled("echo $$ > pid; kill -STOP $K; sleep 60");
-    workspace
-        .start_unprivileged(&["run", "mission.yaml", "--run-id", "r1"])
-        .finish()
-        .exits(1)
-        .says(&["gave no sign of life"]);
+    let ended = workspace.start_unprivileged(&["run", "mission.yaml", "--run-id", "r1"]).finish().exits(1);
+    ended.says(&["gave no sign of life"]);
     assert!(!is_alive(read_pid(&workspace.path("pid"))), "the agent works on unseen");
     let foreign = |event: &serde_json::Value| event["event"] == "state:foreign";
     assert!(workspace.events().iter().any(foreign));
@@ -439,9 +428,7 @@ fn false_green_26_what_a_parallel_task_overwrote_does_not_stand() {
     assert_eq!(standing(&document, "second"), ("done", "clean"));
     let failure = &task(&document, "first")["failure"];
     assert_eq!(failure["mode"], "regressed");
-    let message = failure["message"].to_string();
-    assert!(message.contains("grep -q alpha"), "{message}");
-    assert!(message.contains("out.txt is also named by task 'second'"), "{message}");
+    failure["message"].to_string().says(&["grep -q alpha", "out.txt is also named by task 'second'"]);
     assert_eq!(document["counts"]["regressed"], 2);
     assert_eq!((&document["audit"], &document["finalChecks"]), (&"held".into(), &"auto".into()));
     assert_eq!(document["resumable"], false);
@@ -482,8 +469,7 @@ fn false_green_26_a_fresh_checkout_without_the_work_is_not_resumed() {
     std::fs::remove_file(workspace.path("One.txt")).expect("it is there");
     workspace.quorum(&["approve", &id]).exits(0);
     for _ in 0..2 {
-        let refused = workspace.quorum(&["resume"]).exits(9);
-        refused.says(&["One.txt", "'One'", "--reopen"]);
+        workspace.quorum(&["resume"]).exits(9).says(&["One.txt", "'One'", "--reopen"]);
     }
     assert!(!workspace.exists("touched"), "something was done all the same");
     let document = workspace.resume_json(0, &["--reopen"]);
@@ -516,8 +502,8 @@ tasks:
     workspace.run_json(0, &[]);
     workspace.quorum(&["resume"]).exits(0);
     let workspace = workspace.tap_mission("tasks:", "tasks:\n  - {title: Two, assignTo: worker}");
-    let refused = workspace.quorum(&["resume"]).exits(2);
-    refused.says(&["was changed since", "title: Two", "--accept-changed-mission"]);
+    let ended = workspace.quorum(&["resume"]).exits(2);
+    ended.says(&["was changed since", "title: Two", "--accept-changed-mission"]);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::moved_state::{begun, in_folder};
-use crate::support::Workspace;
 use crate::support::journal;
+use crate::support::{Says, Workspace};
 
 /// The score of the judge stands in a file; a gate holds the work against 70.
 const GATED: &str = "
@@ -88,10 +88,8 @@ fn false_green_33_a_run_that_was_planted_between_sessions_answers_nothing() {
         workspace.quorum(&["resume"]).exits(4);
         // Who names it sees it, with the warning.
         let shown = workspace.quorum(&["status", "zzz", "--json"]).exits(0);
-        let warnings = shown.json()["warnings"].to_string();
-        assert!(warnings.contains("origin not verified"), "{warnings}");
-        let listed = workspace.quorum(&["runs"]).exits(0).stdout;
-        assert!(listed.contains("origin not verified: zzz"), "{listed}");
+        shown.json()["warnings"].to_string().says(&["origin not verified"]);
+        workspace.quorum(&["runs"]).exits(0).shows(&["origin not verified: zzz"]);
     }
 }
 
@@ -125,8 +123,7 @@ fn false_green_33_a_run_that_appears_under_the_lock_ends_the_session() {
     assert!(document["warnings"].to_string().contains("zzz"), "{document}");
     let events = workspace.events();
     let foreign = events.iter().find(|event| event["event"] == "state:foreign");
-    let what = foreign.expect("it is on record")["what"].to_string();
-    assert!(what.contains("'zzz'"), "{what}");
+    foreign.expect("it is on record")["what"].to_string().says(&["'zzz'"]);
     workspace.quorum(&["status", "--exit-code"]).exits(1);
     assert_eq!(workspace.status()["runId"], "r1");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Finished, Mission, Workspace, standing, task};
+use crate::support::{Finished, Mission, Says, Workspace, standing, task};
 
 const MISSION: &str = "
 name: judged
@@ -101,12 +101,8 @@ fn false_green_36_settings_above_and_of_the_user_are_named_with_their_place() {
     let workspace = judged("true");
     workspace.write("home/.config/quorum/quorum.yaml", "settings: {evalThreshold: 40}\n");
     let document = workspace.run_json(0, &[]);
-    let warned = warnings(&document);
-    assert!(
-        warned.contains("the bar of evaluations is 40 instead of 60")
-            && warned.contains("home/.config/quorum/quorum.yaml:1"),
-        "{warned}"
-    );
+    warnings(&document)
+        .says(&["the bar of evaluations is 40 instead of 60", "home/.config/quorum/quorum.yaml:1"]);
 }
 
 #[test]
@@ -157,17 +153,12 @@ fn false_green_36_other_settings_beneath_the_mission_that_loosen_are_named() {
 #[test]
 fn what_the_mission_or_a_flag_says_is_named_and_no_warning() {
     let workspace = judged("true");
-    let finished = workspace.quorum(&["run", "--no-eval"]).exits(0);
-    assert!(
-        finished.stdout.contains("NOTHING WAS REVIEWED: reviews are switched off (--no-eval)"),
-        "{}",
-        finished.stdout
-    );
+    let ended = workspace.quorum(&["run", "--no-eval"]).exits(0);
+    ended.shows(&["NOTHING WAS REVIEWED: reviews are switched off (--no-eval)"]);
     assert_eq!(workspace.status()["warnings"], serde_json::json!([]));
     let workspace = judged("true").tap_mission("tasks:", "settings: {evaluate: false}\ntasks:");
     workspace.run_json(0, &[]);
-    let shown = workspace.quorum(&["status"]).exits(0).stdout;
-    assert!(shown.contains("(`evaluate` in the mission, line 6)"), "{shown}");
+    workspace.quorum(&["status"]).exits(0).shows(&["(`evaluate` in the mission, line 6)"]);
     assert_eq!(workspace.status()["warnings"], serde_json::json!([]));
 }
 
@@ -195,9 +186,9 @@ fn false_green_36_a_chain_that_asks_no_person_is_told_where_only_settings_say_so
     workspace.run_json(8, &["--run-id", "asked"]);
     workspace.write("quorum.yaml", "settings:\n  middleware: {agent: [], coordination: []}\n");
     let document = workspace.quorum(&["run", "mission.yaml", "--json", "--fresh", "--yes"]).json();
-    let warnings = document["warnings"].to_string();
-    for words in ["no person is asked to agree to the plan", "where an assumption is broken", "quorum.yaml:2"]
-    {
-        assert!(warnings.contains(words), "{words}: {warnings}");
-    }
+    document["warnings"].to_string().says(&[
+        "no person is asked to agree to the plan",
+        "where an assumption is broken",
+        "quorum.yaml:2",
+    ]);
 }

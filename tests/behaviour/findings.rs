@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Mission, Workspace, junit, task};
+use crate::support::{Has, Mission, Workspace, junit, task};
 
 /// Work that two reviewers accept at the bar, with a finding that nobody should miss.
 fn accepted_with_a_finding() -> Workspace {
@@ -36,9 +36,8 @@ fn a_severe_finding_of_accepted_work_is_in_every_output() {
         "--report",
         "markdown=report.md",
     ]);
-    let finished = finished.exits(0);
-    assert!(finished.stdout.contains("findings in accepted work: 1 high"), "{}", finished.stdout);
-    assert!(finished.stdout.contains("work: [high] A password is committed (alice)"), "{}", finished.stdout);
+    let ended = finished.exits(0);
+    ended.shows(&["findings in accepted work: 1 high", "work: [high] A password is committed (alice)"]);
     assert!(workspace.read("report.md").contains("A password is committed"));
     let root = junit::read(&workspace.read("junit.xml"));
     assert!(
@@ -65,10 +64,8 @@ fn a_failed_check_says_why_on_the_screen_and_in_the_document() {
         .setting("maxFixAttempts", 0)
         .task("decide", |t| t.check(r#"echo "app.py:1 looks like a secret"; exit 1"#))
         .workspace();
-    let finished = workspace.quorum(&["run", "mission.yaml"]).exits(3);
-    let block = finished.stdout;
-    assert!(block.contains("decide: quality: a check failed"), "{block}");
-    assert!(block.contains("app.py:1 looks like a secret"), "{block}");
+    let ended = workspace.quorum(&["run", "mission.yaml"]).exits(3);
+    ended.shows(&["decide: quality: a check failed", "app.py:1 looks like a secret"]);
     let document = workspace.status();
     let found = &task(&document, "decide")["findings"][0];
     assert_eq!(found["stage"], "checks");
@@ -89,10 +86,8 @@ fn a_run_that_was_called_off_is_cancelled_and_one_that_was_stopped_interrupted()
     workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(8);
     workspace.quorum(&["cancel", "r1", "--yes"]).exits(0);
     let document = workspace.status();
-    assert_eq!(document["cancelled"], true);
-    assert_eq!(document["counts"]["failed"], 1);
-    let runs = workspace.quorum(&["runs"]).exits(0);
-    assert!(runs.stdout.contains("cancelled"), "{}", runs.stdout);
+    document.has(json!({"cancelled": true, "counts": {"failed": 1}}));
+    workspace.quorum(&["runs"]).exits(0).shows(&["cancelled"]);
 }
 
 /// What a reviewer writes in a form counts as found, whatever the form of its verdict is.
@@ -115,8 +110,7 @@ fn a_finding_beside_a_score_is_told() {
         assert_eq!(found[0]["severity"], "high", "{reply}: {document:#}");
         assert_eq!(found[0]["description"], "A password is committed", "{reply}");
         assert_eq!(document["counts"]["findings"]["high"], 1, "{reply}");
-        let show = workspace.quorum(&["show", "work"]).exits(0).stdout;
-        assert!(show.contains("A password is committed"), "{show}");
+        workspace.quorum(&["show", "work"]).exits(0).shows(&["A password is committed"]);
     }
 }
 

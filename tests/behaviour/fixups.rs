@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::operator::only_approval;
-use crate::support::{Workspace, attempts, gate, standing, task, wait_for_file};
+use crate::support::{Has, Says, Workspace, attempts, gate, standing, task};
 
 /// What the worker makes of the work depends on what it is told; it keeps every prompt.
 const MISSION: &str = "
@@ -40,11 +40,9 @@ fn a_clean_fixup_makes_up_for_the_failure() {
     let document = workspace.run_json(0, &["--report", "junit=junit.xml", "--report", "markdown=page.md"]);
     assert_eq!(document["conditions"], json!(["ok"]));
     let counts = &document["counts"];
-    assert_eq!((&counts["total"], &counts["done"]), (&json!(4), &json!(3)));
-    assert_eq!((&counts["failed"], &counts["superseded"]), (&json!(0), &json!(1)));
+    counts.has(json!({"total": 4, "done": 3, "failed": 0, "superseded": 1}));
     let work = task(&document, "work");
-    assert_eq!((&work["status"], &work["supersededBy"]), (&json!("failed"), &json!("work (fixup)")));
-    assert_eq!(work["failure"]["mode"], "quality");
+    work.has(json!({"status": "failed", "supersededBy": "work (fixup)", "failure": {"mode": "quality"}}));
     assert_eq!(attempts(&document, "work"), ["execute", "retry"]);
     let fixup = task(&document, "work (fixup)");
     assert_eq!(fixup["added"], json!({"origin": "fixup", "source": "work"}));
@@ -54,16 +52,12 @@ fn a_clean_fixup_makes_up_for_the_failure() {
     assert_eq!(order[..3], ["work", "work", "work (fixup)"], "{order:?}");
     assert_eq!(order.len(), 5);
     // What was found comes along as data.
-    let prompt = workspace.read("prompt.work (fixup).1");
-    for part in ["Do it <well>.", "The task 'work' was given up", "Attempt 1", "Attempt 2", "found: no"] {
-        assert!(prompt.contains(part), "{part}\n{prompt}");
-    }
+    let text = workspace.read("prompt.work (fixup).1");
+    text.says(&["Do it <well>.", "The task 'work' was given up", "Attempt 1", "Attempt 2", "found: no"]);
     // All reports say the same.
-    let junit = workspace.read("junit.xml");
-    assert!(junit.contains("superseded by") && junit.contains("failures=\"0\""), "{junit}");
+    workspace.read("junit.xml").says(&["superseded by", "failures=\"0\""]);
     assert!(workspace.read("page.md").contains("superseded by 'work (fixup)'"));
-    let seen = workspace.quorum(&["status"]).exits(0);
-    assert!(seen.stdout.contains("3 of 4 done, 1 superseded"), "{}", seen.stdout);
+    workspace.quorum(&["status"]).exits(0).shows(&["3 of 4 done, 1 superseded"]);
     workspace.quorum(&["status", "--exit-code"]).exits(0);
     assert_eq!(workspace.status()["tasks"], document["tasks"]);
     let superseded = workspace.events().first_named("task:superseded");
@@ -90,9 +84,7 @@ fn a_fixup_that_fails_changes_nothing() {
 #[test]
 fn a_killed_run_goes_on_with_its_fixup() {
     let workspace = workspace("echo yes > started; while test ! -e go; do sleep 0.02; done; touch good");
-    let run = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("started"));
-    run.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "started");
     let document = workspace.status();
     assert_eq!(document["resumable"], true);
     assert_eq!(task(&document, "after")["blockedBy"], json!(["work (fixup)"]));
@@ -108,8 +100,7 @@ fn a_fixup_does_not_act_again_without_a_person() {
         .tap_mission("onExhausted: fixup", "onExhausted: fixup\n    sideEffects: true\n    maxAttempts: 1");
     let document = workspace.run_json(3, &[]);
     assert_eq!(document["conditions"], json!(["task_failed", "awaiting"]));
-    assert_eq!(document["approvals"][0]["task"], "work (fixup)");
-    assert_eq!(document["approvals"][0]["reason"], "side-effects");
+    document["approvals"][0].has(json!({"task": "work (fixup)", "reason": "side-effects"}));
     assert_eq!(workspace.lines("order"), ["work"]);
     workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     let document = workspace.resume_json(0, &[]);
@@ -135,15 +126,8 @@ fn a_changed_task_takes_its_fixup_along_and_a_redone_fixup_what_was_built_on_it(
 
 #[test]
 fn the_mission_that_grows_runs_as_it_stands() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("missions");
-    let workspace = Workspace::new();
-    for file in ["growing/writer.sh", "growing/critic.sh"] {
-        workspace.write(file, std::fs::read_to_string(folder.join(file)).expect("it is there"));
-    }
-    workspace.mission(&std::fs::read_to_string(folder.join("growing.yaml")).expect("it is there"));
-    let document = workspace.run_json(0, &[]);
-    assert_eq!(document["counts"]["superseded"], 1);
-    assert_eq!(document["counts"]["relaxed"], 1);
-    assert_eq!(document["counts"]["belowThreshold"], 0);
+    let workspace = Workspace::of_missions(&["growing.yaml", "growing/writer.sh", "growing/critic.sh"]);
+    let document = workspace.quorum(&["run", "growing.yaml", "--json"]).exits(0).json();
+    document["counts"].has(json!({"superseded": 1, "relaxed": 1, "belowThreshold": 0}));
     assert!(workspace.read("handbook.md").contains("For example"));
 }

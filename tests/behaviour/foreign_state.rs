@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::storage::without_privileges;
 use crate::support::journal;
-use crate::support::{Mission, Workspace, standing, wait_for};
+use crate::support::{Mission, Says, Workspace, standing, wait_for};
 
 /// A place in the state folder, what is made there, and what that is called.
 type Case<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
@@ -161,10 +161,8 @@ fn somebody_elses_folder_in_the_state_is_named_before_any_work() {
         let path = workspace.path(".polpo").join(place);
         let _ = fs::create_dir(&path);
         std::os::unix::fs::chown(path.components().as_path(), Some(65534), Some(65534)).expect("root may");
-        workspace
-            .quorum(&["run", "mission.yaml", "--run-id", "r2"])
-            .exits(9)
-            .says(&[".polpo", "65534", "help:"]);
+        let ended = workspace.quorum(&["run", "mission.yaml", "--run-id", "r2"]).exits(9);
+        ended.says(&[".polpo", "65534", "help:"]);
         assert!(!workspace.exists("touched"), "{place}: an agent was started");
     }
 }
@@ -251,8 +249,7 @@ fn what_is_no_letter_is_left_in_the_inbox() {
     workspace.quorum(&["run", "mission.yaml", "--run-id", "r2"]).exits(0);
     assert_eq!(workspace.read(&journal::inbox("notes.txt")), "mine");
     assert_eq!(workspace.read(&journal::inbox("papers/one.json")), "mine");
-    let warnings = workspace.status_of("r2")["warnings"].to_string();
-    assert!(warnings.contains("notes.txt") && warnings.contains("papers"), "{warnings}");
+    workspace.status_of("r2")["warnings"].to_string().says(&["notes.txt", "papers"]);
 }
 
 #[test]
@@ -273,11 +270,8 @@ fn a_mission_that_is_no_file_is_refused_at_once() {
     let workspace = Workspace::new();
     workspace.bash("mkfifo mission.yaml").exits(0);
     for command in ["validate", "plan", "run"] {
-        workspace.quorum(&[command, "mission.yaml"]).exits(2).says(&[
-            "mission.yaml",
-            "not a regular file",
-            "standard input",
-        ]);
+        let ended = workspace.quorum(&[command, "mission.yaml"]).exits(2);
+        ended.says(&["mission.yaml", "not a regular file", "standard input"]);
     }
     assert!(fs::metadata(workspace.path("mission.yaml")).expect("it stays").file_type().is_fifo());
 }

@@ -1,6 +1,7 @@
 //! Formats: each command prints those it has, and refuses others.
 
-use crate::support::Workspace;
+use crate::support::{Has, Workspace};
+use serde_json::json;
 
 const ONE: &str = "{name: m, agents: {a: {run: 'true'}}, tasks: [{title: t, assignTo: a}]}";
 
@@ -15,10 +16,8 @@ fn a_format_that_a_command_does_not_print_is_refused() {
     let workspace = done();
     for command in ["status", "runs", "metrics", "approvals", "gate"] {
         for format in ["jsonl", "dot", "mermaid"] {
-            workspace
-                .quorum(&[command, "--format", format])
-                .exits(2)
-                .says(&[&format!("`quorum {command}` does not print {format}"), "its formats: human, json"]);
+            let ended = workspace.quorum(&[command, "--format", format]).exits(2);
+            ended.says(&[&format!("`quorum {command}` does not print {format}"), "its formats: human, json"]);
         }
     }
     workspace.quorum(&["events", "--format", "mermaid"]).exits(2).says(&["its formats: human, json, jsonl"]);
@@ -29,20 +28,17 @@ fn a_format_of_the_environment_concerns_only_commands_that_have_it() {
     let workspace = done();
     let mut runs = workspace.command(&["runs"]);
     runs.env("QUORUM_FORMAT", "dot");
-    let printed = crate::support::Running::start(runs).finish().exits(0);
-    assert!(printed.stdout.contains("r1"), "{}", printed.stdout);
+    crate::support::Running::start(runs).finish().exits(0).shows(&["r1"]);
     let mut plan = workspace.command(&["plan", "mission.yaml"]);
     plan.env("QUORUM_FORMAT", "dot");
-    let drawn = crate::support::Running::start(plan).finish().exits(0);
-    assert!(drawn.stdout.contains("digraph"), "{}", drawn.stdout);
+    crate::support::Running::start(plan).finish().exits(0).shows(&["digraph"]);
 }
 
 #[test]
 fn events_as_json_are_one_document_with_a_schema() {
     let workspace = done();
     let document = workspace.quorum(&["events", "--json"]).exits(0).json();
-    assert_eq!(document["schema"], "quorum.events/v1");
-    assert_eq!(document["runId"], "r1");
+    document.has(json!({"schema": "quorum.events/v1", "runId": "r1"}));
     let names = document["events"].as_array().expect("a list").iter();
     let names: Vec<&str> = names.filter_map(|event| event["event"].as_str()).collect();
     assert_eq!((names.first(), names.last()), (Some(&"run:started"), Some(&"run:finished")));

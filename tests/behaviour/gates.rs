@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::journal;
-use crate::support::{Mission, Workspace, gate, standing, task};
+use crate::support::{Has, Mission, Says, Workspace, gate, standing, task};
 
 /// Two tasks before a door and one behind it, and one that has nothing to do with it.
 fn gated(gate: &str, settings: &str) -> Workspace {
@@ -67,8 +67,7 @@ fn a_gate_may_ask_that_none_failed() {
     score(&workspace, "jb", 5);
     let document = workspace.run_json(3, &[]);
     assert_eq!(document["conditions"], serde_json::json!(["task_failed", "gate_failed"]));
-    let reason = gate(&document, "door")["reason"].to_string();
-    assert!(reason.contains("broken"), "{reason}");
+    gate(&document, "door")["reason"].to_string().says(&["broken"]);
     assert_eq!(task(&document, "behind")["blockedBy"], serde_json::json!(["door"]));
 }
 
@@ -79,8 +78,7 @@ fn failed_work_counts_for_the_mean() {
     score(&workspace, "jb", 1);
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "b").0, "failed");
-    assert_eq!(gate(&document, "door")["avgScore"], 2.5);
-    assert_eq!(gate(&document, "door")["state"], "failed");
+    gate(&document, "door").has(json!({"avgScore": 2.5, "state": "failed"}));
 }
 
 #[test]
@@ -89,8 +87,7 @@ fn a_score_gate_over_unscored_work_fails_and_says_why() {
     score(&workspace, "ja", 5);
     score(&workspace, "jb", 5);
     let document = workspace.run_json(3, &[]);
-    let reason = gate(&document, "door")["reason"].to_string();
-    assert!(reason.contains("no score") && reason.contains("beside"), "{reason}");
+    gate(&document, "door")["reason"].to_string().says(&["no score", "beside"]);
 }
 
 #[test]
@@ -200,8 +197,7 @@ qualityGates: [{{name: door, afterTasks: [a], blocksTasks: [b]{rule}}}]
         let of_status = workspace.status();
         assert_eq!(printed["gates"], of_status["gates"]);
         assert_eq!(gate(&of_status, "door")["state"], state);
-        let reported = workspace.quorum(&["report", "--markdown", "-"]).stdout;
-        assert!(reported.contains(&format!("| door | {state} |")), "{reported}");
+        workspace.quorum(&["report", "--markdown", "-"]).stdout.says(&[&format!("| door | {state} |")]);
         let shown = workspace.quorum(&["status"]).stdout;
         assert!(shown.contains(state), "{shown}");
     }
@@ -216,8 +212,7 @@ fn a_gate_that_waits_names_what_it_waits_for_in_every_document() {
         .tasks(["b"])
         .workspace();
     let document = workspace.run_json(8, &[]);
-    assert_eq!(gate(&document, "door")["state"], "waiting");
-    assert_eq!(gate(&document, "door")["reason"], "not finished: a");
+    gate(&document, "door").has(json!({"state": "waiting", "reason": "not finished: a"}));
     let printed = workspace.quorum(&["gate", "--json"]).exits(8).json();
     assert_eq!(printed["gates"], document["gates"]);
 }

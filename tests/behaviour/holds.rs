@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::operator::{on_record, only_approval};
-use crate::support::{Mission, Running, Workspace, standing, task, wait_for};
+use crate::support::{Has, Mission, Running, Workspace, standing, task, wait_for};
 
 fn held(by: &str) -> Workspace {
     Workspace::with(&format!(
@@ -42,8 +42,7 @@ fn a_checkpoint_waits_for_a_person_once() {
     workspace.resume_json(8, &[]);
     assert_eq!(workspace.events().count("hold:opened checkpoint"), 1);
     assert_eq!(workspace.lines("done.log"), ["build"]);
-    let page = workspace.quorum(&["status"]).exits(0).stdout;
-    assert!(page.contains("checkpoint go: reached"), "{page}");
+    workspace.quorum(&["status"]).exits(0).shows(&["checkpoint go: reached"]);
 
     let id = only_approval(&workspace);
     workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
@@ -185,8 +184,7 @@ fn checkpoints_and_delays_tell_their_channels() {
         lines.map(|line| serde_json::from_str(&line).unwrap()).collect()
     };
     let ops = told("ops.jsonl");
-    assert_eq!((&ops[0]["event"], &ops[0]["hold"]), (&"checkpoint:reached".into(), &"look".into()));
-    assert_eq!(ops[0]["text"], "have a look");
+    ops[0].has(json!({"event": "checkpoint:reached", "hold": "look", "text": "have a look"}));
     let id = ops[0]["approval"].as_str().unwrap();
     assert_eq!((&ops[1]["event"], &ops[1]["hold"]), (&"delay:started".into(), &"settle".into()));
     // One that names no channels is told to the default ones: somebody must answer it.

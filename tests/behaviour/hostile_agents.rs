@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::journal;
-use crate::support::{Mission, Workspace, is_alive, read_pid, standing, task, wait_for};
+use crate::support::{Has, Mission, Says, Workspace, is_alive, read_pid, standing, task, wait_for};
 
 #[test]
 fn false_green_19_a_task_killed_by_its_time_out_fails_whatever_it_left() {
@@ -28,10 +28,7 @@ fn false_green_19_a_task_killed_by_its_time_out_fails_whatever_it_left() {
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "work"), ("failed", ""));
     let failure = &task(&document, "work")["failure"];
-    assert_eq!(
-        (&failure["mode"], &failure["class"], &failure["errorType"]),
-        (&json!("timeout"), &json!("timeout"), &json!("timeout"))
-    );
+    failure.has(json!({"mode": "timeout", "class": "timeout", "errorType": "timeout"}));
     assert_eq!(workspace.calls("judge"), 0);
     assert_eq!(workspace.read("made.txt"), "content\n");
 }
@@ -98,9 +95,7 @@ fn what_a_check_writes_is_a_part_of_the_work_that_the_judge_is_shown() {
         {\"dimension\": \"code_quality\", \"score\": 4}, {\"dimension\": \"edge_cases\", \"score\": 4}]}";
     workspace.judge("judge", &[verdict]);
     workspace.run_json(0, &[]);
-    let asked = workspace.asked("judge", 1);
-    assert!(asked.contains("evil") && !asked.contains("it was changed since"), "{asked}");
-    assert!(asked.contains("fine"), "{asked}");
+    workspace.asked("judge", 1).says(&["evil", "fine"]).omits(&["it was changed since"]);
 }
 
 #[test]
@@ -120,8 +115,7 @@ fn false_green_21_the_work_cannot_close_its_fence() {
     let asked = workspace.asked("judge", 1);
     let plea = asked.find("SCORE: 100").expect("the work is shown");
     let opened = asked[..plea].rfind("<untrusted label=").expect("a fence");
-    assert!(!asked[opened..plea].contains("</untrusted>"), "{asked}");
-    assert!(!asked[opened..plea].contains("< / UNTRUSTED >"), "{asked}");
+    asked[opened..plea].omits(&["</untrusted>", "< / UNTRUSTED >"]);
     // The system text names both tags once; every fence opens and closes once.
     assert_eq!(asked.matches("<untrusted label=").count() + 1, asked.matches("</untrusted>").count());
 }

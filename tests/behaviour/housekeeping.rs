@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Mission, Workspace, wait_for_file};
+use crate::support::{Has, Mission, Workspace, wait_for_file};
 
 fn titled(title: &str, command: &str) -> String {
     format!("name: about {title}\nagents:\n  worker: {{run: '{command}'}}\ntasks: [{{title: {title}}}]\n")
@@ -54,8 +54,7 @@ fn runs_are_listed_with_the_newest_last_and_a_broken_one_hides_nobody() {
             (&json!("r3"), &json!("suspended"), &json!(130)),
         ]
     );
-    assert_eq!(listed[0]["mission"], "about one");
-    assert_eq!(listed[0]["counts"]["done"], 1);
+    listed[0].has(json!({"mission": "about one", "counts": {"done": 1}}));
     assert!(listed[0]["startedAt"].is_string() && listed[0]["finishedAt"].is_string());
     assert_eq!((&listed[2]["resumable"], &listed[1]["resumable"]), (&json!(true), &json!(false)));
 
@@ -76,11 +75,8 @@ fn clean_asks_first_and_leaves_what_is_unfinished() {
     let workspace = three_runs();
     workspace.quorum(&["clean"]).exits(2).says(&["--older-than 30d", "--all"]);
     // Nobody can be asked here.
-    workspace.quorum(&["clean", "--all"]).exits(2).says(&[
-        "would remove r1",
-        "would remove r2",
-        "quorum clean --all --yes",
-    ]);
+    let ended = workspace.quorum(&["clean", "--all"]).exits(2);
+    ended.says(&["would remove r1", "would remove r2", "quorum clean --all --yes"]);
     workspace.quorum_with(&[("CI", "true")], &["clean", "--all"]).exits(2);
     assert_eq!(ids(&workspace), ["r1", "r2", "r3"]);
     workspace.quorum(&["clean", "--all", "--unfinished"]).exits(2).says(&["--yes"]);
@@ -160,6 +156,5 @@ fn metrics_come_from_the_journal() {
     assert_eq!(metrics["agents"][0]["name"], "worker");
     assert_eq!(of(&metrics["agents"][0]), (4, 2, 2, 0));
     assert_eq!(metrics, workspace.quorum(&["metrics", "--json"]).exits(0).json());
-    let human = workspace.quorum(&["metrics"]).exits(0).stdout;
-    assert!(human.contains("1 of 2 passed, average 70 of 100 (40 to 100)"), "{human}");
+    workspace.quorum(&["metrics"]).exits(0).shows(&["1 of 2 passed, average 70 of 100 (40 to 100)"]);
 }

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Mission, Workspace, junit, wait_for_file};
+use crate::support::{Mission, Says, Workspace, junit, wait_for_file};
 
 /// What a browser must never take for markup.
 const HOSTILE: &str = "</script></pre><img src=x onerror=alert(1)>";
@@ -40,11 +40,8 @@ qualityGates:
 fn assert_sound(page: &str) {
     assert!(page.starts_with("<!doctype html>\n<html lang=\"en\">"), "{page}");
     assert!(page.contains("<title>") && page.contains("<h1>") && page.ends_with("</html>"), "{page}");
-    assert!(page.contains("default-src 'none'; style-src 'unsafe-inline'"), "{page}");
-    assert!(page.contains("Accepted below the bar:"), "{page}");
-    for markup in ["<script", "<img", "<link", "<iframe", "javascript:", "url(", "@import"] {
-        assert!(!page.contains(markup), "{markup}: {page}");
-    }
+    page.says(&["default-src 'none'; style-src 'unsafe-inline'", "Accepted below the bar:"]);
+    page.omits(&["<script", "<img", "<link", "<iframe", "javascript:", "url(", "@import"]);
     // The name of SVG's language is no address that anybody fetches.
     let addresses = page.replace("http://www.w3.org/2000/svg", "");
     assert!(!addresses.contains("://"), "{page}");
@@ -76,7 +73,7 @@ fn the_page_tells_everything_and_takes_nobodys_words_for_markup() {
             .any(|(at, _)| page[at..].chars().take(90).collect::<String>().contains(escaped));
         assert!(found, "{who}: {page}");
     }
-    for words in [
+    page.says(&[
         "exit 3 (task_failed), also gate_failed, below_threshold",
         "<dt>Accepted below the bar:</dt><dd>1</dd>",
         "quorum gate",
@@ -87,9 +84,7 @@ fn the_page_tells_everything_and_takes_nobodys_words_for_markup() {
         "blocked by gate",
         "Dashed lines and boxes are gates",
         "Timeline of attempts",
-    ] {
-        assert!(page.contains(words), "{words}: {page}");
-    }
+    ]);
     assert_eq!(page.matches("<svg ").count(), 1);
 }
 
@@ -105,8 +100,7 @@ fn a_good_run_has_a_green_page_and_writing_it_again_gives_the_same() {
     workspace.run_json(0, &["--report", "html=first.html"]);
     let page = workspace.read("first.html");
     assert_sound(&page);
-    assert!(page.contains("<div class=\"verdict good\"") && page.contains("exit 0 (ok)"), "{page}");
-    assert!(page.contains("<dt>Accepted below the bar:</dt><dd>0</dd>"), "{page}");
+    page.says(&["<div class=\"verdict good\"", "exit 0 (ok)", "<dt>Accepted below the bar:</dt><dd>0</dd>"]);
     workspace.quorum(&["report", "--html", "again.html"]).exits(0);
     assert_eq!(page, workspace.read("again.html"));
     // To stdout as it is.
@@ -129,13 +123,11 @@ fn an_interrupted_run_leaves_a_page_that_is_not_green() {
     running.finish().exits(130);
     let page = workspace.read("report.html");
     assert_sound(&page);
-    assert!(page.contains("exit 130 (interrupted)") && page.contains("<div class=\"verdict bad\""), "{page}");
-    assert!(page.contains("not finished") && page.contains("quorum resume"), "{page}");
+    page.says(&["exit 130 (interrupted)", "<div class=\"verdict bad\"", "not finished", "quorum resume"]);
 
     workspace.write("go", "");
     workspace.resume_json(0, &["--report", "html=report.html"]);
-    let page = workspace.read("report.html");
-    assert!(page.contains("exit 0 (ok)") && !page.contains("exit 130"), "{page}");
+    workspace.read("report.html").says(&["exit 0 (ok)"]).omits(&["exit 130"]);
 }
 
 #[test]
@@ -144,14 +136,11 @@ fn a_killed_run_has_a_page_that_says_so() {
         .agent("a", "echo > started; while :; do sleep 0.02; done")
         .task("one", |t| t.unreviewed())
         .workspace();
-    let running = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "started");
     workspace.quorum(&["report", "--html", "report.html"]).exits(0);
     let page = workspace.read("report.html");
     assert_sound(&page);
-    assert!(page.contains("the run has not ended") && page.contains("<div class=\"verdict bad\""), "{page}");
-    assert!(!page.contains("exit 0"), "{page}");
+    page.says(&["the run has not ended", "<div class=\"verdict bad\""]).omits(&["exit 0"]);
 }
 
 #[test]
@@ -227,22 +216,18 @@ fn the_page_tells_of_criteria_that_facts_graded_also_when_they_passed() {
     workspace.quorum(&["run", "mission.yaml", "--report", "html=report.html"]);
     let page = workspace.read("report.html");
     assert_sound(&page);
-    for words in [
+    page.says(&[
         "Verdict: verification",
         "<b aria-hidden=\"true\">✓</b> passed</span> `guide.md` contains `&lt;img src=x&gt;`",
         "<b aria-hidden=\"true\">×</b> failed</span> `guide.md` contains `missing words`",
         "confidence 1",
-    ] {
-        assert!(page.contains(words), "{words}: {page}");
-    }
+    ]);
 }
 
 #[test]
 fn a_page_that_cannot_be_written_is_never_0() {
     let workspace =
         Mission::new().agent("a", "rm -rf out; echo > out").task("one", |t| t.unreviewed()).workspace();
-    workspace
-        .quorum(&["run", "mission.yaml", "--report", "html=out/report.html"])
-        .exits(1)
-        .says(&["error: the report out/report.html cannot be written"]);
+    let ended = workspace.quorum(&["run", "mission.yaml", "--report", "html=out/report.html"]).exits(1);
+    ended.says(&["error: the report out/report.html cannot be written"]);
 }

@@ -3,12 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::operator::on_record;
-use crate::support::{Mission, Workspace, wait_for};
+use crate::support::{Has, Mission, Workspace, wait_for};
 
 fn inbox(workspace: &Workspace) -> Value {
     let document = workspace.quorum(&["inbox", "--json"]).exits(0).json();
-    assert_eq!(document["schema"], "quorum.inbox/v1");
-    assert_eq!(document["runId"], "r1");
+    document.has(json!({"schema": "quorum.inbox/v1", "runId": "r1"}));
     // The halves are the same rows under the names that they had.
     for half in ["approvals", "requests"] {
         let old = workspace.quorum(&[half, "--json"]).exits(0).json();
@@ -39,10 +38,8 @@ checkpoints: [{name: go, blocksTasks: [later], afterTasks: [weak], message: look
     let reasons: Vec<&Value> = rows.iter().map(|row| &row["reason"]).collect();
     assert_eq!(reasons, [&json!("checkpoint"), &json!("question")]);
     assert_eq!(document["requests"][0]["task"], "weak");
-    let text = workspace.quorum(&["inbox", "r"]).exits(0).stdout;
-    for words in ["go  checkpoint: look at staging", "unclear  question: Which?", "weak  below"] {
-        assert!(text.contains(words), "no '{words}' in:\n{text}");
-    }
+    let ended = workspace.quorum(&["inbox", "r"]).exits(0);
+    ended.shows(&["go  checkpoint: look at staging", "unclear  question: Which?", "weak  below"]);
 }
 
 #[test]
@@ -65,8 +62,7 @@ fn a_delay_is_listed_with_the_moment_that_ends_it() {
     assert_eq!((&row["id"], &row["task"]), (&Value::Null, &Value::Null));
     assert_eq!((&row["reason"], &row["delay"]), (&json!("delay"), &json!("cool")));
     let until = row["expires"].as_str().expect("a moment");
-    let text = workspace.quorum(&["inbox"]).exits(0).stdout;
-    assert!(text.contains(&format!("cool  delay until {until}")), "{text}");
+    workspace.quorum(&["inbox"]).exits(0).shows(&[&format!("cool  delay until {until}")]);
 
     // Where nothing waits for it any more, it is nothing to wait for.
     workspace.quorum(&["cancel", "ship", "--yes"]).exits(0);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, standing, task, wait_for, wait_for_file};
+use crate::support::{Says, Workspace, standing, task, wait_for, wait_for_file};
 
 const MISSION: &str = "
 name: open house
@@ -198,8 +198,7 @@ fn an_agent_may_refine_a_request() {
     assert_eq!((&row["task"], &row["description"]), (&json!("second, clearly"), &json!("Do exactly this.")));
     assert_eq!(row["history"][1]["reason"], "strategy: agent (desk)");
     assert_eq!(workspace.read("purpose").trim(), "triage");
-    let asked = workspace.read("asked");
-    assert!(asked.contains("do as I say") && !asked.contains("</untrusted> do"), "{asked}");
+    workspace.read("asked").says(&["do as I say"]).omits(&["</untrusted> do"]);
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "second, clearly"), ("done", "clean"));
 }

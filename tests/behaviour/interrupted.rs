@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::events::is;
 use crate::support::journal;
 use crate::support::{
-    AtTerminal, Mission, Running, Workspace, attempts, gate, is_alive, parent, read_pid, standing, task,
+    AtTerminal, Has, Mission, Running, Workspace, attempts, gate, is_alive, parent, read_pid, standing, task,
     wait_for, wait_for_file,
 };
 
@@ -39,8 +39,7 @@ fn start_slow(workspace: &Workspace) -> Running {
 fn assert_resumes_to_the_end(workspace: &Workspace, turns: &[u32]) {
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
-    assert_eq!(document["state"], "ended");
-    assert_eq!(document["counts"]["done"], 3);
+    document.has(json!({"state": "ended", "counts": {"done": 3}}));
     // A lost turn is a new turn of the same attempt.
     assert_eq!(attempts(&document, "slow"), ["execute"]);
     let mut log = vec!["quick 1 1".to_owned()];
@@ -60,8 +59,7 @@ fn false_green_16_a_signal_ends_the_run_as_interrupted_and_resumable() {
         wait_for("the end of the agent", || !is_alive(agent));
         assert_eq!(document["outcome"], "interrupted");
         assert_eq!(document["exitCode"], code);
-        assert_eq!(document["state"], "suspended");
-        assert_eq!(document["resumable"], true);
+        document.has(json!({"state": "suspended", "resumable": true}));
         assert_eq!(standing(&document, "quick").0, "done");
         assert_ne!(standing(&document, "slow").0, "done");
         assert_ne!(standing(&document, "slow").0, "failed");
@@ -101,10 +99,7 @@ fn false_green_16_a_closed_terminal_ends_the_run_as_interrupted_and_resumable() 
         assert_eq!(running.close(), Some(143));
         wait_for("the end of the agent", || !is_alive(agent));
         let status = workspace.status();
-        assert_eq!(
-            (&status["state"], &status["resumable"], &status["outcome"]),
-            (&json!("suspended"), &json!(true), &json!("interrupted"))
-        );
+        status.has(json!({"state": "suspended", "resumable": true, "outcome": "interrupted"}));
         assert_resumes_to_the_end(&workspace, &[1, 2]);
     }
 }
@@ -131,11 +126,9 @@ fn false_green_16_a_killed_run_is_crashed_and_resumable_and_not_a_success() {
     let workspace = Workspace::with(SLOW);
     start_slow(&workspace).kill();
     let status = workspace.status();
-    assert_eq!(status["state"], "crashed");
-    assert_eq!(status["resumable"], true);
-    assert_eq!(status["live"], false);
-    assert_eq!(status["outcome"], json!(null));
-    assert_eq!(status["exitCode"], json!(null));
+    status.has(json!({
+        "state": "crashed", "resumable": true, "live": false, "outcome": null, "exitCode": null,
+    }));
     let code = workspace.quorum(&["status", "--exit-code"]).code();
     assert_ne!(code, Some(0));
     assert_resumes_to_the_end(&workspace, &[1]);
@@ -233,9 +226,7 @@ fn false_green_15_resume_fails_when_the_resumed_task_fails() {
         .worker("echo > started; while [ ! -e go ]; do sleep 0.02; done; exit 4")
         .task("work", |t| t.attempts(1))
         .workspace();
-    let running = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "started");
     workspace.write("go", "");
     let document = workspace.resume_json(3, &[]);
     assert_eq!(standing(&document, "work"), ("failed", ""));
@@ -245,14 +236,12 @@ fn false_green_15_resume_fails_when_the_resumed_task_fails() {
 fn false_green_17_a_time_limit_suspends_the_run_and_resume_finishes_it() {
     let workspace = Workspace::with(SLOW);
     let document = workspace.run_json(7, &["--timeout", "1500"]);
-    assert_eq!(document["outcome"], "limit");
-    assert_eq!((&document["state"], &document["resumable"]), (&json!("suspended"), &json!(true)));
+    document.has(json!({"outcome": "limit", "state": "suspended", "resumable": true}));
     assert_eq!(standing(&document, "quick").0, "done");
     assert_eq!(standing(&document, "last").0, "pending");
     workspace.write("go", "");
     let document = workspace.resume_json(0, &["--timeout", "1m"]);
-    assert_eq!(document["counts"]["done"], 3);
-    assert_eq!(document["conditions"], json!(["ok"]));
+    document.has(json!({"counts": {"done": 3}, "conditions": ["ok"]}));
 }
 
 #[test]
@@ -352,9 +341,7 @@ fn false_green_13_a_passed_gate_stays_passed_and_is_not_evaluated_again() {
         .tasks(["good"])
         .task("next", |t| t.by("slow").unreviewed())
         .workspace();
-    let running = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "started");
     workspace.quorum(&["gate", "door"]).exits(0);
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);

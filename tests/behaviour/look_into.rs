@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Mission, Workspace, wait_for, wait_for_file};
+use crate::support::{Has, Mission, Says, Workspace, wait_for, wait_for_file};
 
 fn reworked() -> Workspace {
     let workspace = Mission::new()
@@ -41,10 +41,7 @@ fn show_tells_everything_about_a_task() {
     let attempts = shown["attempts"].as_array().unwrap();
     assert_eq!(attempts.len(), 2);
     let (first, second) = (&attempts[0], &attempts[1]);
-    assert_eq!(
-        (&first["kind"], &first["verdict"], &first["cause"]),
-        (&json!("execute"), &json!("fail"), &json!("checks"))
-    );
+    first.has(json!({"kind": "execute", "verdict": "fail", "cause": "checks"}));
     assert_eq!(first["checks"][0]["passed"], false);
     assert!(first["stages"][0]["findings"][0]["description"].as_str().unwrap().contains("too early"));
     let turn = &first["turns"][0];
@@ -74,24 +71,13 @@ fn show_tells_everything_about_a_task() {
 fn show_for_people_and_for_tasks_that_failed_or_never_started() {
     let workspace = reworked();
     let page = workspace.quorum(&["show", "write the page"]).exits(0).stdout;
-    for words in [
-        "A page about bees.",
-        "attempt 1, execute: fail (checks)",
-        "too early",
-        "attempt 2, fix: pass",
-        "review by judge",
-        "bees buzz",
-        "[low] one typo",
-        "| attempt 2",
-    ] {
-        assert!(page.contains(words), "no '{words}' in {page}");
-    }
+    page.says(&["A page about bees.", "attempt 1, execute: fail (checks)", "too early"]);
+    page.says(&["attempt 2, fix: pass", "review by judge", "bees buzz", "[low] one typo", "| attempt 2"]);
     let broken = show(&workspace, &["broken"]);
     assert_eq!(broken["task"]["failure"]["mode"], "error");
     assert_eq!(broken["attempts"][0]["turns"][0]["exitCode"], 3);
     let behind = show(&workspace, &["behind"]);
-    assert_eq!(behind["task"]["failure"]["mode"], "cascade");
-    assert_eq!(behind["attempts"], json!([]));
+    behind.has(json!({"task": {"failure": {"mode": "cascade"}}, "attempts": []}));
 }
 
 #[test]
@@ -99,10 +85,8 @@ fn a_misspelt_task_and_an_attempt_that_was_not_are_usage_errors() {
     let workspace = reworked();
     for command in ["show", "logs"] {
         workspace.quorum(&[command, "write the pgae"]).exits(2).says(&["did you mean 'write the page'?"]);
-        workspace
-            .quorum(&[command, "write the page", "--attempt", "7"])
-            .exits(2)
-            .says(&["no attempt 7", "its attempts are: 1, 2"]);
+        let ended = workspace.quorum(&[command, "write the page", "--attempt", "7"]).exits(2);
+        ended.says(&["no attempt 7", "its attempts are: 1, 2"]);
         workspace.quorum(&[command, "broken", "--run", "nothing"]).exits(2).says(&["no run 'nothing'"]);
     }
 }
@@ -187,9 +171,7 @@ fn a_watched_status_shows_changes_until_the_session_ends() {
     run.finish().exits(0);
     let watched = watch.finish().exits(0);
     let last = watched.stdout.rfind("run ").expect("a table was shown");
-    assert!(watched.stdout[last..].contains("ended"), "{}", watched.stdout);
-    assert!(watched.stdout[last..].contains("2 of 2 done"), "{}", watched.stdout);
+    watched.stdout[last..].says(&["ended", "2 of 2 done"]);
     // Nobody works any more: it is shown once.
-    let over = workspace.quorum(&["status", "--watch"]).exits(0);
-    assert!(over.stdout.contains("ended"));
+    workspace.quorum(&["status", "--watch"]).exits(0).shows(&["ended"]);
 }

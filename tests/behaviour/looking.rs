@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::events::is;
 use crate::support::model::{Model, offered, refuses, results, says, scores, wants};
-use crate::support::{Workspace, standing, task};
+use crate::support::{Has, Says, Workspace, standing, task};
 
 /// A worker whose file begins and ends like good work, and is longer than a prompt shows; the stub is in its middle.
 const STUB: &str = "
@@ -47,8 +47,7 @@ fn a_stub_is_found_by_a_reviewer_that_reads_the_file() {
     let work = task(&document, "work");
     assert_eq!((standing(&document, "work").0, work["points"].as_f64()), ("failed", Some(20.0)));
     // Two requests, both counted and charged.
-    assert_eq!(work["usage"]["requests"], 3, "{}", work["usage"]);
-    assert_eq!(work["usage"]["inputTokens"], 200);
+    work["usage"].has(json!({"requests": 3, "inputTokens": 200}));
     let asked = model.asked();
     assert_eq!(offered(&asked[0]), ["list", "read", "search"]);
     // What tools give stands in a fence.
@@ -261,8 +260,8 @@ tasks:
     let asked = model.asked();
     assert!(asked.iter().all(|body| offered(body).is_empty()));
     // How it went is told instead.
-    let told = asked.last().unwrap()["messages"].to_string();
-    assert!(told.contains("# How it went") && told.contains("Attempt 1 (execute) ended by itself"));
+    let text = asked.last().unwrap()["messages"].to_string();
+    text.says(&["# How it went", "Attempt 1 (execute) ended by itself"]);
 }
 
 #[test]
@@ -289,9 +288,8 @@ fn the_judge_of_what_is_only_said_is_told_what_was_done() {
     assert!(offered(judge).is_empty(), "what has no hands changed no file");
     let told = judge["messages"][1]["content"].as_str().unwrap();
     let (_, course) = told.split_once("# How it went").unwrap();
-    for part in ["It made 1 tool calls", "search {", "&lt;/untrusted>", "refused: '../secret' lies outside"] {
-        assert!(course.contains(part), "{part}: {course}");
-    }
+    course.says(&["It made 1 tool calls", "search {", "&lt;/untrusted>"]);
+    course.says(&["refused: '../secret' lies outside"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::operator::only_approval;
 use crate::support::model::{Model, results, says, wants};
-use crate::support::{Mission, Workspace, attempts, standing, task};
+use crate::support::{Has, Mission, Says, Workspace, attempts, standing, task};
 
 /// One task of an agent that keeps its prompt, does this, and says what `says.N` holds in its N-th attempt.
 fn keeping(description: &str, settings: &str, more: &str) -> Workspace {
@@ -79,8 +79,7 @@ fn a_broken_assumption_goes_to_a_person_before_anything_is_judged() {
     assert_eq!(asked["reason"], "operator");
     assert!(asked["message"].as_str().unwrap().contains("dependency failed completely"), "{asked}");
     let escalated = workspace.events().named("task:escalated");
-    assert_eq!(escalated[0]["kind"], "dependency_failed");
-    assert_eq!(escalated[0]["evidence"], "The dependency failed completely.");
+    escalated[0].has(json!({"kind": "dependency_failed", "evidence": "The dependency failed completely."}));
     assert!(workspace.events().named("work:ended check").is_empty(), "judged before a person was asked");
 
     // What the person says is what the agent goes on with.
@@ -145,16 +144,12 @@ fn a_command_that_destroys_more_than_the_workspace_is_refused() {
         _ => says("I tried."),
     });
     let workspace = Mission::new()
-        .agent_with(
-            "w",
-            json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": ["run"]}),
-        )
+        .model("w", &model, json!({"tools": ["run"]}))
         .task("work", |t| t.unreviewed())
         .workspace();
     workspace.run_json(0, &[]);
     let asked = model.asked();
-    let told = results(asked.last().unwrap());
-    assert!(told[0].contains("refused: it deletes everything"), "{told:?}");
+    results(asked.last().unwrap())[0].says(&["refused: it deletes everything"]);
 }
 
 #[test]
@@ -162,8 +157,7 @@ fn work_about_something_else_is_warned_about_where_that_is_asked_for() {
     let more = ", middleware: [semantic_drift]";
     let workspace = keeping("Describe the parser of the configuration file.", "", more);
     workspace.write("says.1", "Bananas are yellow, and sweet when they are ripe.\n");
-    let ended = workspace.quorum(&["run", "mission.yaml"]).exits(0);
-    ended.says(&["semantic_drift: 0."]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0).says(&["semantic_drift: 0."]);
     let workspace = keeping("Describe the parser of the configuration file.", "", more);
     workspace.write("says.1", "The parser of the configuration file reads it line by line.\n");
     workspace.run_json(0, &[]);
@@ -193,8 +187,8 @@ fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_fo
         let seen = lenient.quorum(&["validate", "mission.yaml"]).exits(0);
         seen.says(&["warning[Q0423]"]).says(words);
         let strict = judged_by(acceptance, "clarification: enforce");
-        let seen = strict.quorum(&["run", "mission.yaml"]).exits(2);
-        seen.says(&["error[Q0423]", "mission.yaml:7:18"]).says(words);
+        let ended = strict.quorum(&["run", "mission.yaml"]).exits(2);
+        ended.says(&["error[Q0423]", "mission.yaml:7:18"]).says(words);
         strict.assert_nothing_started();
     }
     // Nobody has to write criteria, unless that is asked for.
@@ -207,10 +201,8 @@ fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_fo
     judged_by("[done]", "clarification: enforce, middleware: {coordination: []}")
         .quorum(&["validate", "mission.yaml"])
         .exits(2);
-    judged_by("", "clarification: enforce")
-        .quorum(&["validate", "mission.yaml"])
-        .exits(2)
-        .says(&["has no criteria that its work is accepted by"]);
+    let ended = judged_by("", "clarification: enforce").quorum(&["validate", "mission.yaml"]).exits(2);
+    ended.says(&["has no criteria that its work is accepted by"]);
     let specific =
         "[All unit tests pass with 80% coverage, API endpoint returns 200 OK, Login works with SSO via Okta]";
     judged_by(specific, "clarification: enforce").quorum(&["validate", "mission.yaml"]).exits(0);
@@ -225,8 +217,7 @@ fn names_that_are_unknown_or_twice_there_are_errors() {
         ("coordination: [task_ledger, task_ledger]", "twice"),
     ] {
         let workspace = keeping("x", &format!("middleware: {{{middleware}}}"), "");
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[words]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&[words]);
     }
     keeping("x", "", ", middleware: [semantic_drift, semantic_drift]")
         .quorum(&["run", "mission.yaml"])
@@ -238,8 +229,7 @@ fn names_that_are_unknown_or_twice_there_are_errors() {
 fn settings_of_a_project_that_nothing_acts_on_are_refused() {
     let workspace = keeping("x", "", "");
     workspace.write("quorum.yaml", "settings: {hooks: {task-done: 'true'}}\n");
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["error[Q0210]", "quorum.yaml:1:"]);
-    workspace.assert_nothing_started();
+    workspace.refuses(&["error[Q0210]", "quorum.yaml:1:"]);
 }
 
 #[test]
@@ -294,13 +284,10 @@ fn a_plan_says_what_runs_around_whom_and_in_which_order() {
         ),
         "from right to left"
     );
-    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    for words in [
+    workspace.quorum(&["plan", "mission.yaml"]).exits(0).shows(&[
         "around every turn: beforeAgent authority_deference, checkpoint_resume",
         "hooks around w: beforeAgent, afterAgent",
-    ] {
-        assert!(human.contains(words), "{human}");
-    }
+    ]);
 }
 
 #[test]
@@ -353,16 +340,7 @@ fn what_tools_give_back_reaches_a_model_clean() {
         _ => says("I saw it."),
     });
     let workspace = Mission::new()
-        .agent_with(
-            "w",
-            json!({
-                "adapter": "openai",
-                "model": "m",
-                "baseUrl": model.base(),
-                "tools": ["run"],
-                "apiKey": "${W_KEY}",
-            }),
-        )
+        .model("w", &model, json!({"tools": ["run"], "apiKey": "${W_KEY}"}))
         .task("work", |t| t.unreviewed())
         .workspace();
     workspace.write("key", "sk-very-secret-1");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Mission, Workspace, gate, standing, wait_for_file};
+use crate::support::{Has, Mission, Says, Workspace, gate, standing};
 
 /// Two chains, a gate between them, a task with a comma in its title, and one that would fail.
 const MISSION: &str = "
@@ -70,15 +70,14 @@ fn a_part_says_everywhere_that_it_is_one() {
     assert!(finished.stdout.contains("tasks: 2 of 2 done, 4 not selected"), "{}", finished.stdout);
     let status = workspace.quorum(&["status"]).exits(0).stdout;
     assert!(status.contains(left_out), "{status}");
-    let row = status.lines().find(|line| line.contains("garden")).expect("it is listed");
-    assert!(row.contains("not selected") && !row.contains("pending"), "{row}");
+    let text = status.lines().find(|line| line.contains("garden")).expect("it is listed");
+    text.says(&["not selected"]).omits(&["pending"]);
     for report in ["report.md", "report.html"] {
         assert!(workspace.read(report).contains("4 of 6 tasks left out"), "{report}");
     }
     let junit = workspace.read("junit.xml");
     assert_eq!(junit.matches("not selected (--only)").count(), 4, "{junit}");
-    let runs = workspace.quorum(&["runs"]).exits(0).stdout;
-    assert!(runs.contains("2/2 of 6"), "{runs}");
+    workspace.quorum(&["runs"]).exits(0).shows(&["2/2 of 6"]);
     let created = workspace.events().into_iter().filter(|event| event["event"] == "task:created");
     assert_eq!(created.count(), 2);
 }
@@ -135,18 +134,14 @@ fn names_come_one_by_one_in_a_row_or_with_commas() {
 fn an_unknown_title_is_a_usage_error_before_anything_starts() {
     let workspace = Workspace::with(MISSION);
     for command in ["run", "plan"] {
-        workspace
-            .quorum(&[command, "mission.yaml", "--only", "wal"])
-            .exits(2)
-            .says(&["'wal'", "did you mean 'wall'?"]);
+        let ended = workspace.quorum(&[command, "mission.yaml", "--only", "wal"]).exits(2);
+        ended.says(&["'wal'", "did you mean 'wall'?"]);
         workspace.quorum(&[command, "mission.yaml", "--only", "wall,"]).exits(2);
         workspace.quorum(&[command, "mission.yaml", "--only", ""]).exits(2);
     }
     // The flag takes every word up to the next one.
-    workspace
-        .quorum(&["run", "--only", "wall", "mission.yaml"])
-        .exits(2)
-        .says(&["quorum run MISSION --only TASK"]);
+    let ended = workspace.quorum(&["run", "--only", "wall", "mission.yaml"]).exits(2);
+    ended.says(&["quorum run MISSION --only TASK"]);
     assert_eq!(log(&workspace).len(), 0);
     assert_eq!(workspace.run_folders().len(), 0);
 }
@@ -156,15 +151,11 @@ fn a_plan_shows_the_part_that_would_run() {
     let workspace = Workspace::with(MISSION);
     let plan = ["plan", "mission.yaml", "--only", "wall"];
     let document = workspace.quorum(&[&plan[..], &["--json"]].concat()).exits(0).json();
-    assert_eq!(document["waves"], json!([["ground"], ["wall"]]));
-    assert_eq!((&document["notTaken"], &document["worstCase"]["attempts"]), (&json!(4), &json!(8)));
-    let text = workspace.quorum(&plan).exits(0).stdout;
-    assert!(text.contains("only a part: 4 tasks left out (--only)"), "{text}");
-    assert!(!text.contains("garden"), "{text}");
+    document.has(json!({"waves": [["ground"], ["wall"]], "notTaken": 4, "worstCase": {"attempts": 8}}));
+    workspace.quorum(&plan).exits(0).shows(&["only a part: 4 tasks left out (--only)"]).hides(&["garden"]);
     for format in ["dot", "mermaid"] {
-        let drawing = workspace.quorum(&[&plan[..], &["--format", format]].concat()).exits(0).stdout;
-        assert!(drawing.contains("ground") && drawing.contains("wall"), "{drawing}");
-        assert!(!drawing.contains("garden") && !drawing.contains("t2"), "{drawing}");
+        let ended = workspace.quorum(&[&plan[..], &["--format", format]].concat()).exits(0);
+        ended.shows(&["ground", "wall"]).hides(&["garden", "t2"]);
     }
 }
 
@@ -180,9 +171,7 @@ tasks:
   - {title: three, review: none}
 ",
     );
-    let running = workspace.start(&["run", "mission.yaml", "--only", "two", "--run-id", "r1"]);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--only", "two", "--run-id", "r1"], "started");
     workspace.write("go", "");
     // The other part may run meanwhile; the same part may not.
     workspace.quorum(&["run", "mission.yaml", "--only", "two"]).exits(9);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::events::is;
 use crate::support::journal;
 use crate::support::{
-    BINARY, Mission, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file,
+    BINARY, Has, Mission, Says, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file,
 };
 
 /// One task that nobody may review, one that hangs on it, and more tasks.
@@ -98,8 +98,7 @@ fn rejected_work_goes_back_with_the_reason() {
     let attempts = &task(&document, "work")["attempts"];
     assert_eq!(attempts[0]["cause"], "rejected");
     assert_eq!(attempts[1]["kind"], "fix");
-    let prompts = workspace.bash("cat prompts*/* prompts* 2>/dev/null").stdout;
-    assert!(prompts.contains("the tests are missing"), "{prompts}");
+    workspace.bash("cat prompts*/* prompts* 2>/dev/null").stdout.says(&["the tests are missing"]);
     // The next question is another one.
     assert_ne!(only_approval(&workspace), id);
     workspace.quorum(&["approve", &id]).exits(4);
@@ -135,8 +134,7 @@ fn a_live_runner_whose_socket_was_taken_away_takes_no_letter() {
     waits(&workspace);
     std::fs::remove_file(workspace.path(".polpo/control.sock")).expect("it is there");
     let id = only_approval(&workspace);
-    let refused = workspace.quorum(&["approve", &id]).exits(9);
-    refused.says(&["was not accepted"]);
+    workspace.quorum(&["approve", &id]).exits(9).says(&["was not accepted"]);
     assert_eq!(standing(&workspace.status(), "work").0, "awaiting_approval");
     workspace.write("go", "");
     running.finish().exits(6);
@@ -154,8 +152,7 @@ fn a_runner_that_was_reached_and_does_not_answer_is_left_no_letter() {
     waits(&workspace);
     let id = only_approval(&workspace);
     running.signal(Signal::STOP);
-    let refused = workspace.quorum(&["approve", &id]).exits(9);
-    refused.says(&["does not answer"]);
+    workspace.quorum(&["approve", &id]).exits(9).says(&["does not answer"]);
     assert!(!workspace.exists(&journal::inbox("")));
     running.signal(Signal::CONT);
     workspace.quorum(&["approve", &id]).exits(0);
@@ -299,8 +296,7 @@ tasks:
     let workspace = Workspace::with(mission);
     // Nobody answers: that is no success and nothing is lost.
     let document = workspace.run_json(8, &[]);
-    assert_eq!(document["outcome"], "awaiting");
-    assert_eq!(document["resumable"], true);
+    document.has(json!({"outcome": "awaiting", "resumable": true}));
     assert_eq!(document["approvals"][0]["reason"], "refer");
     let first = only_approval(&workspace);
     workspace.quorum(&["resume"]).exits(8);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Mission, Workspace, attempts, standing, task, wait_for};
+use crate::support::{Has, Mission, Says, Workspace, attempts, standing, task, wait_for};
 
 /// Two scripted judges and a person, who are all named.
 const MIXED: &str = "
@@ -32,8 +32,8 @@ fn mixed(scores: &[(u8, u8)]) -> Workspace {
         scores.iter().map(|pair| depth(of(pair), why)).collect()
     };
     let (a, b) = (replies(&|pair| pair.0, "from a"), replies(&|pair| pair.1, "from b"));
-    workspace.judge("a", &a.iter().map(String::as_str).collect::<Vec<_>>());
-    workspace.judge("b", &b.iter().map(String::as_str).collect::<Vec<_>>());
+    workspace.judge("a", &a);
+    workspace.judge("b", &b);
     workspace
 }
 
@@ -49,10 +49,7 @@ fn calls(workspace: &Workspace) -> (usize, usize) {
 
 /// It waits for the person, and whoever looks sees what the panel gave.
 fn assert_waits(document: &Value) -> String {
-    assert_eq!(
-        (&document["outcome"], &document["exitCode"], &document["resumable"]),
-        (&json!("awaiting"), &json!(8), &json!(true))
-    );
+    document.has(json!({"outcome": "awaiting", "exitCode": 8, "resumable": true}));
     assert_eq!(standing(document, "work"), ("awaiting_approval", ""));
     assert_eq!(standing(document, "next"), ("pending", ""));
     let work = task(document, "work");
@@ -76,20 +73,15 @@ fn a_person_has_the_last_word_about_what_the_agents_let_pass() {
     assert_waits(&workspace.resume_json(8, &[]));
     workspace.quorum(&["status", "--exit-code"]).exits(8);
     assert_eq!(calls(&workspace), (1, 1));
-    let shown = workspace.quorum(&["show", "work"]).exits(0).stdout;
-    for words in [
+    workspace.quorum(&["show", "work"]).exits(0).shows(&[
         "90 of 100, bar 60",
         "review by judge-a: scored",
         "depth 90 of 100",
         "to be accepted by boss",
         "judge: refer (person)",
-    ] {
-        assert!(shown.contains(words), "{words} in {shown}");
-    }
-    let status = workspace.quorum(&["status"]).exits(0).stdout;
-    assert!(status.contains("90 ≥ 60") && status.contains("judge-a and judge-b gave 90"), "{status}");
-    let listed = workspace.quorum(&["approvals"]).exits(0).stdout;
-    assert!(listed.contains("judge-a and judge-b gave 90"), "{listed}");
+    ]);
+    workspace.quorum(&["status"]).exits(0).shows(&["90 ≥ 60", "judge-a and judge-b gave 90"]);
+    workspace.quorum(&["approvals"]).exits(0).shows(&["judge-a and judge-b gave 90"]);
 
     workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
     let document = workspace.resume_json(0, &[]);
@@ -109,8 +101,7 @@ fn a_person_has_the_last_word_about_what_the_agents_let_pass() {
     assert_eq!(resolved.expect("it is on record")["resolvedBy"], "ada");
     // What is assessed once is counted once.
     let metrics = workspace.quorum(&["metrics", "--json"]).exits(0).json();
-    assert_eq!(metrics["mission"]["totalAssessments"], 1, "{metrics:#}");
-    assert_eq!(metrics["mission"]["avgScore"], 4.5, "{metrics:#}");
+    metrics["mission"].has(json!({"totalAssessments": 1, "avgScore": 4.5}));
 }
 
 #[test]
@@ -124,10 +115,7 @@ fn a_persons_no_sends_it_back_to_work_and_to_the_panel() {
     let document = workspace.resume_json(8, &[]);
     assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
     assert_eq!(task(&document, "work")["attempts"][0]["cause"], "rejected");
-    let told = workspace.read("prompts/prompt.2.1");
-    for words in ["not kind enough", "from a", "from b"] {
-        assert!(told.contains(words), "{words} in {told}");
-    }
+    workspace.read("prompts/prompt.2.1").says(&["not kind enough", "from a", "from b"]);
     assert_eq!(calls(&workspace), (2, 2));
     let second = document["approvals"][0]["id"].as_str().expect("it has an id");
     assert_ne!(second, id);
@@ -209,19 +197,13 @@ fn the_plan_says_that_a_person_is_asked_afterwards() {
     let workspace = mixed(&[]);
     let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let work = task(&plan, "work");
-    assert_eq!(work["seats"], json!(["judge-a", "judge-b"]));
-    assert_eq!(work["people"], json!(["boss"]));
-    assert_eq!(work["note"], json!(null));
+    work.has(json!({"seats": ["judge-a", "judge-b"], "people": ["boss"], "note": null}));
     // Two seats, twelve attempts: a person's answer is no call.
     assert_eq!(work["worstCase"]["judgeCalls"], 24);
-    let text = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    assert!(
-        text.contains(
-            "judged by panel of judge-a (named as reviewer), judge-b (named as reviewer), bar 60, then a person \
-             is asked: boss (named as reviewer)"
-        ),
-        "{text}"
-    );
+    workspace.quorum(&["plan", "mission.yaml"]).exits(0).shows(&[
+        "judged by panel of judge-a (named as reviewer), judge-b (named as reviewer), bar 60, then a person \
+             is asked: boss (named as reviewer)",
+    ]);
     workspace.quorum(&["doctor", "--mission", "mission.yaml"]).exits(0);
 }
 

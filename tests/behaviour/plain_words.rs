@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use crate::support::model::{Model, refuses};
-use crate::support::{AtTerminal, Mission, Workspace};
+use crate::support::{AtTerminal, Mission, Says, Workspace};
 
 #[test]
 fn a_call_that_is_repeated_says_which_of_how_many_it_is() {
@@ -26,9 +26,8 @@ tasks:
     ))
     .at_scale("100");
     let finished = workspace.quorum(&["run", "--run-id", "r1"]).exits(3);
-    for words in ["retry 2 of 4 in ", "retry 3 of 4 in ", "retry 4 of 4 in ", "alice: provider_transient"] {
-        assert!(finished.stderr.contains(words), "no '{words}' in:\n{}", finished.stderr);
-    }
+    finished.stderr.says(&["retry 2 of 4 in ", "retry 3 of 4 in ", "retry 4 of 4 in "]);
+    finished.stderr.says(&["alice: provider_transient"]);
     assert!(!finished.stderr.contains("judge 1:"), "{}", finished.stderr);
     let far: Vec<&str> = finished.stderr.lines().filter(|line| line.contains(" far ")).collect();
     assert!(far.iter().any(|line| line.contains("RETRY") && line.contains("retry 2 of ")), "{far:?}");
@@ -47,13 +46,8 @@ fn a_reply_that_cannot_be_read_is_shown_with_who_gave_it() {
         .setting("maxAssessmentRetries", 0)
         .task("t", |t| t.expects(json!({"type": "llm_review", "criteria": "good", "reviewers": ["alice"]})))
         .workspace();
-    let finished = workspace.quorum(&["run"]).exits(6);
-    assert!(
-        finished.stderr.contains("alice: the reply contains no JSON object")
-            && finished.stderr.contains("PONG, says"),
-        "{}",
-        finished.stderr
-    );
+    let ended = workspace.quorum(&["run"]).exits(6).stderr;
+    ended.says(&["alice: the reply contains no JSON object", "PONG, says"]);
 }
 
 #[test]
@@ -75,17 +69,13 @@ fn what_is_wrong_before_a_run_is_named_once_with_what_to_type() {
         .expect("it is ours");
     workspace.quorum(&["run"]).exits(9).says(&["chmod +x"]);
     workspace.quorum(&["mission.yaml"]).exits(2).says(&["quorum run mission.yaml"]);
-    workspace
-        .quorum(&["schema", "mission", "tasks.expectations.tres"])
-        .exits(2)
-        .says(&["did you mean 'threshold'"]);
+    let ended = workspace.quorum(&["schema", "mission", "tasks.expectations.tres"]).exits(2);
+    ended.says(&["did you mean 'threshold'"]);
     workspace.quorum(&["schema", "mission", "tasks.title.foo"]).exits(2).says(&["holds one value"]);
     workspace
         .write("open.yaml", "name: m\nagents: {a: {run: x}}\ntasks:\n  - title: \"one\n    description: x\n");
-    workspace
-        .quorum(&["validate", "open.yaml"])
-        .exits(2)
-        .says(&["this quote is not closed", "open.yaml:4:12"]);
+    let ended = workspace.quorum(&["validate", "open.yaml"]).exits(2);
+    ended.says(&["this quote is not closed", "open.yaml:4:12"]);
 }
 
 #[test]
@@ -105,8 +95,7 @@ fn a_task_that_nobody_worked_on_has_no_output_and_that_is_said() {
 #[test]
 fn what_init_writes_is_listed_and_quiet_is_quiet() {
     let workspace = Workspace::new();
-    let listed = workspace.quorum(&["init"]).exits(0).stdout;
-    assert!(listed.contains("wrote ./.gitignore"), "{listed}");
+    workspace.quorum(&["init"]).exits(0).shows(&["wrote ./.gitignore"]);
     let workspace = Workspace::new();
     assert_eq!(workspace.quorum(&["init", "-q"]).exits(0).stdout, "");
     assert!(workspace.exists("mission.yaml"));

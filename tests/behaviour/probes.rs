@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::attacks::{ATTACKS, WORD};
 use crate::support::model::{Model, offered, says};
-use crate::support::{Workspace, attempts, standing, task, wait_for};
+use crate::support::{Says, Workspace, attempts, standing, task};
 
 /// Work with two criteria, which `cutter` cuts into probes by `cut.sh` and `j` judges.
 fn workspace(cut: &str, replies: &[Value]) -> Workspace {
@@ -25,8 +25,7 @@ tasks:
 ",
     );
     workspace.write("cut.sh", format!("cat > asked; echo x >> cuts; {cut}\n"));
-    let replies: Vec<String> = replies.iter().map(Value::to_string).collect();
-    workspace.judge("j", &replies.iter().map(String::as_str).collect::<Vec<_>>());
+    workspace.judge("j", replies);
     workspace
 }
 
@@ -49,8 +48,7 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
     assert_eq!(workspace.lines("cuts").len(), 1, "they hold for every attempt");
-    let asked = workspace.read("asked");
-    assert!(asked.contains("1. it is short\n2. it has an example"), "{asked}");
+    workspace.read("asked").says(&["1. it is short\n2. it has an example"]);
     for call in [1, 2] {
         let told = workspace.asked("j", call);
         assert!(told.contains("1. it is short\n2. it has an example\n"), "{told}");
@@ -68,8 +66,7 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
     let run = made[0]["runId"].as_str().expect("every event names its run");
     let replayed = workspace.quorum(&["review", "--replay", run, "--json"]).exits(0);
     assert_eq!(replayed.json()["equal"], true);
-    let plan = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
-    assert!(plan.stdout.contains("cut into probes by cutter"), "{}", plan.stdout);
+    workspace.quorum(&["plan", "mission.yaml"]).exits(0).shows(&["cut into probes by cutter"]);
 }
 
 #[test]
@@ -91,8 +88,7 @@ fn what_was_handed_over_is_on_record_with_its_digest() {
     assert_eq!(record["rubric"][0]["name"], "correctness");
     let human = workspace.quorum(&["show", "work"]).exits(0);
     let digest = handoff["digest"].as_str().unwrap();
-    assert!(human.stdout.contains(&format!("sha256 {digest}")), "{}", human.stdout);
-    assert!(human.stdout.contains("handed over to j"), "{}", human.stdout);
+    human.stdout.says(&[&format!("sha256 {digest}"), "handed over to j"]);
 }
 
 #[test]
@@ -106,8 +102,7 @@ fn a_criterion_without_a_probe_is_no_answer_and_nobody_is_judged_by_it() {
         (&work["status"], &work["attempts"][0]["cause"]),
         (&json!("awaiting_approval"), &json!("gate-error"))
     );
-    let message = document["approvals"][0]["message"].as_str().unwrap();
-    assert!(message.contains("criterion 2 has no probe"), "{message}");
+    document["approvals"][0]["message"].says(&["criterion 2 has no probe"]);
     // A later session asks again.
     workspace.write("cut.sh", format!("cat > asked; {CUT}\n"));
     let document = workspace.resume_json(0, &[]);
@@ -122,9 +117,7 @@ fn a_runner_that_dies_behind_the_probes_does_not_have_them_cut_again() {
     let judge = mission.lines().find(|line| line.contains(" j: {run")).unwrap();
     let workspace = workspace.tap_mission(judge, "  j: {run: [/bin/sh, slow.sh], role: reviewer}");
     workspace.write("slow.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat j/reply.1\n");
-    let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for("the call", || workspace.exists("calls"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--json"], "calls");
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -145,8 +138,7 @@ fn who_cuts_is_checked_before_anything_starts_and_not_asked_without_reviews() {
     ] {
         let decomposer = decomposer.replace(", verification", "\n    verification");
         let bad = workspace(CUT, &[]).tap_mission("decomposer: {agent: cutter}", &decomposer);
-        bad.quorum(&["run", "mission.yaml"]).exits(2).says(words);
-        bad.assert_nothing_started();
+        bad.refuses(words);
     }
     let none =
         workspace(CUT, &[]).tap_mission("acceptance: [it is short, it has an example]", "verification: {}");
@@ -164,10 +156,8 @@ fn who_cuts_is_checked_before_anything_starts_and_not_asked_without_reviews() {
 #[test]
 fn a_runner_that_dies_while_they_are_cut_has_them_cut_again_and_nothing_else() {
     let workspace =
-        workspace(&format!("[ -e go ] || {{ touch waits; exec sleep 100; }}; {CUT}"), &[graded(1)]);
-    let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for("the call", || workspace.exists("waits"));
-    running.kill();
+        workspace(&format!("[ -e go ] || {{ echo > waits; exec sleep 100; }}; {CUT}"), &[graded(1)]);
+    workspace.kill_at(&["run", "mission.yaml", "--json"], "waits");
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -193,8 +183,7 @@ fn a_record_of_handing_over_that_was_changed_is_no_ground_for_a_verdict() {
     let judgements = replayed["judgements"].as_array().unwrap();
     let graded = judgements.iter().find(|row| row["stage"] == "grade").expect("it was graded");
     assert_eq!(graded["standing"], "lost", "{replayed:#}");
-    let why = graded["why"].as_str().unwrap();
-    assert!(why.contains(".handoff is not what was recorded"), "{why}");
+    graded["why"].says(&[".handoff is not what was recorded"]);
 }
 
 #[test]
@@ -228,10 +217,8 @@ tasks:
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     let asked = model.asked();
     assert_eq!(asked.len(), 1);
-    let asked = asked[0].to_string();
-    assert!(asked.contains("1. it is short") && !asked.contains("wordsOfThe"), "{asked}");
-    let told = workspace.asked("j", 1);
-    assert!(told.contains("wordsOfTheFile") && told.contains("1: Is it one page?"), "{told}");
+    asked[0].to_string().says(&["1. it is short"]).omits(&["wordsOfThe"]);
+    workspace.asked("j", 1).says(&["wordsOfTheFile", "1: Is it one page?"]);
     // What it said is on record like the word of any model.
     drop(model);
     let again = workspace.run_json(0, &["--offline", "--record", "tape"]);
@@ -324,8 +311,7 @@ fn a_verification_hands_over_the_work_that_it_is_about() {
     assert_eq!((&guide["path"], &guide["size"]), (&json!("guide.md"), &json!(8)));
     assert_eq!(guide["sha256"].as_str().map(str::len), Some(64));
     let own = Workspace::with(&NODE.replace("agent: cutter", "agent: writer"));
-    own.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0410", "its own work"]);
-    own.assert_nothing_started();
+    own.refuses(&["Q0410", "its own work"]);
     // Whoever verifies may cut as well: it is not the author.
     let editor = Workspace::with(&NODE.replace("agent: cutter", "agent: editor"));
     editor.quorum(&["validate", "mission.yaml"]).exits(0);
@@ -345,12 +331,12 @@ fn criteria_that_a_person_changed_are_cut_anew() {
 
 #[test]
 fn the_mission_that_shows_it_does_what_it_says() {
-    let workspace = Workspace::new();
-    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
-    for name in ["acceptance.yaml", "acceptance/write.sh", "acceptance/cut.sh", "acceptance/grade.sh"] {
-        let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
-        workspace.write(name, text);
-    }
+    let workspace = Workspace::of_missions(&[
+        "acceptance.yaml",
+        "acceptance/write.sh",
+        "acceptance/cut.sh",
+        "acceptance/grade.sh",
+    ]);
     let document = workspace.quorum(&["run", "acceptance.yaml", "--json"]).exits(0).json();
     assert_eq!(standing(&document, "Write the guide"), ("done", "clean"));
     assert_eq!(attempts(&document, "Write the guide"), ["execute", "fix"]);

@@ -6,7 +6,7 @@ use crate::operator::{on_record, only_approval};
 use serde_json::json;
 
 use crate::support::events::is;
-use crate::support::{Mission, Workspace, standing, task, wait_for, wait_for_file};
+use crate::support::{Mission, Says, Workspace, standing, task, wait_for};
 
 fn mission(worker: &str, task: &str) -> Workspace {
     let workspace = Workspace::with(&format!(
@@ -103,8 +103,7 @@ fn what_came_between_two_sessions_is_named_and_not_refused() {
     workspace.write("go", "");
     let document = workspace.resume_json(0, &["--retry-failed"]);
     assert_eq!(task(&document, "work")["points"], 80.0);
-    let warnings = document["warnings"].to_string();
-    assert!(warnings.contains("tools/judge.sh is not what it was"), "{warnings}");
+    document["warnings"].to_string().says(&["tools/judge.sh is not what it was"]);
 }
 
 #[test]
@@ -112,9 +111,7 @@ fn what_an_adopted_turn_did_to_its_judge_before_the_session_began_is_found() {
     let script = "echo \"cat >/dev/null; echo SCORE: \\$((90 + 7))\" > tools/judge.sh; echo yes > changed; \
                   until test -e go; do sleep 0.02; done";
     let workspace = mission(&script.replace('\'', ""), "review: required");
-    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
-    wait_for_file(&workspace.path("changed"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--run-id", "r1"], "changed");
     let resumed = workspace.start(&["resume", "--json"]);
     workspace.write("go", "");
     let document = resumed.finish().exits(3).json();
@@ -145,8 +142,7 @@ fn an_approver_whose_script_was_swapped_meanwhile_has_not_agreed() {
     wait_for("its word", || on_record(&workspace, "work:ended approver") == 1);
     let undecided = workspace.events().into_iter();
     let undecided: Vec<_> = undecided.filter(|event| is(event, "work:ended approver")).collect();
-    let why = undecided[0]["reason"].as_str().unwrap();
-    assert!(why.contains("does not count: protected:") && why.contains("agree.sh"), "{why}");
+    undecided[0]["reason"].says(&["does not count: protected:", "agree.sh"]);
     assert_eq!(standing(&workspace.status(), "guarded").0, "awaiting_approval");
     running.finish();
     workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
@@ -169,8 +165,7 @@ fn what_a_check_changes_that_it_names_is_told_with_the_way_out() {
     let workspace = mission("echo work", check);
     workspace.write("report.txt", "before");
     let document = workspace.run_json(3, &[]);
-    let reason = task(&document, "work")["failure"]["message"].as_str().unwrap();
-    assert!(reason.contains("report.txt") && reason.contains("checksMayWrite"), "{reason}");
+    task(&document, "work")["failure"]["message"].says(&["report.txt", "checksMayWrite"]);
     let allowed = check.replace("review: none", "review: none, checksMayWrite: [report.txt]");
     workspace.mission(&workspace.read("mission.yaml").replace(check, &allowed));
     workspace.run_json(0, &[]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::operator::{only_approval, waits};
 use crate::support::events::is;
 use crate::support::journal;
-use crate::support::{BINARY, Workspace, attempts, standing, task, wait_for};
+use crate::support::{BINARY, Has, Says, Workspace, attempts, standing, task, wait_for};
 
 /// A worker that asks until its prompt holds an answer.
 fn asking(how: &str, orchestrator: &str) -> Workspace {
@@ -36,12 +36,8 @@ fn a_person_answers_what_the_agent_asked() {
     let workspace = asking("quorum ask 'Which database?'", "");
     let document = workspace.run_json(8, &[]);
     let waiting = task(&document, "work");
-    assert_eq!(
-        (&waiting["status"], &waiting["phase"]),
-        (&json!("awaiting_approval"), &json!("clarification"))
-    );
-    assert_eq!(document["approvals"][0]["reason"], "question");
-    assert_eq!(document["approvals"][0]["message"], "Which database?");
+    waiting.has(json!({"status": "awaiting_approval", "phase": "clarification"}));
+    document["approvals"][0].has(json!({"reason": "question", "message": "Which database?"}));
     let id = only_approval(&workspace);
     workspace.quorum(&["approve", &id]).exits(2);
     workspace.quorum(&["answer", &id, " "]).exits(2);
@@ -53,8 +49,7 @@ fn a_person_answers_what_the_agent_asked() {
     let document = workspace.resume_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(attempts(&document, "work"), ["execute"], "an answer spends no attempt");
-    let prompt = workspace.read("prompt.2");
-    assert!(prompt.contains("Which database?") && prompt.contains("Answer: The second."), "{prompt}");
+    workspace.read("prompt.2").says(&["Which database?", "Answer: The second."]);
     assert_eq!(workspace.events().named("task:question")[0]["question"], "Which database?");
     assert_eq!(workspace.events().named("task:answered")[0]["by"], "ada");
 }
@@ -62,7 +57,7 @@ fn a_person_answers_what_the_agent_asked() {
 #[test]
 fn the_last_lines_say_how_to_answer() {
     let ended = asking("quorum ask 'Which database?'", "").quorum(&["run", "mission.yaml"]).exits(8);
-    assert!(ended.stdout.contains("next: quorum answer "), "{}", ended.stdout);
+    ended.shows(&["next: quorum answer "]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::operator::only_approval;
 use crate::stages::verdicts;
-use crate::support::{Workspace, standing, task, wait_for_file};
+use crate::support::{Says, Workspace, standing, task, wait_for_file};
 
 /// A task without other judging, attacked by the scripted agent `mallet`.
 fn attacked(red_team: &str, top: &str, keys: &str, work: &str) -> Workspace {
@@ -52,13 +52,10 @@ fn a_grave_finding_sends_the_work_back_with_all_findings() {
     // It attacks; it does not review. Nobody judged the work that it let pass.
     assert_eq!(verdicts(&document), [("fail", "red-team"), ("", "")]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
-    let told = workspace.read("prompt.2");
-    for words in ["failed at stage 'redTeam'", "security: a high hole", "security: a low hole", "close it"] {
-        assert!(told.contains(words), "{words}: {told}");
-    }
+    let text = workspace.read("prompt.2");
+    text.says(&["failed at stage 'redTeam'", "security: a high hole", "security: a low hole", "close it"]);
     assert_eq!(row(&document)["reviewer"], "mallet");
-    let asked = workspace.asked("mallet", 1);
-    assert!(asked.contains("try to break it") && asked.contains("<untrusted"), "{asked}");
+    workspace.asked("mallet", 1).says(&["try to break it", "<untrusted"]);
     assert!(workspace.read("mallet/call.1/env").contains("QUORUM_PURPOSE=redTeam"));
 }
 
@@ -88,8 +85,7 @@ fn what_does_not_block_stays_visible() {
         let text = workspace.read(file);
         assert!(text.contains("a medium hole"), "{file}: {text}");
     }
-    let human = workspace.quorum(&["show", "work"]).exits(0).stdout;
-    assert!(human.contains("a medium hole"), "{human}");
+    workspace.quorum(&["show", "work"]).exits(0).shows(&["a medium hole"]);
 }
 
 #[test]
@@ -104,8 +100,7 @@ fn a_fault_of_its_own_is_open_and_said_in_every_output_and_strictly_it_is_not() 
         assert_eq!((workspace.calls("mallet"), workspace.lines("acts").len()), (2, 1), "{reply}");
         assert_eq!(row(&document)["verdict"], "fault", "{reply}");
         assert_eq!(row(&document)["findings"][0]["severity"], "info");
-        let warning = document["warnings"][0].as_str().unwrap_or_default();
-        assert!(warning.contains("redTeam gave no report"), "{warning}");
+        document["warnings"][0].says(&["redTeam gave no report"]);
         for file in ["junit.xml", "report.md", "report.html"] {
             let text = workspace.read(file);
             assert!(text.contains("redTeam gave no report"), "{file}: {text}");
@@ -156,8 +151,7 @@ fn it_is_asked_only_where_enough_is_at_stake() {
     assert_eq!(own.calls("mallet"), 1);
     let plan = attacked(", minStakes: high", "", "", "true");
     let plan = plan.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
-    let note = plan["tasks"][0]["stages"][0]["note"].as_str().unwrap_or_default();
-    assert!(note.contains("stakes are medium"), "{note}");
+    plan["tasks"][0]["stages"][0]["note"].says(&["stakes are medium"]);
 }
 
 #[test]
@@ -237,6 +231,5 @@ fn a_run_killed_while_it_is_attacked_asks_again_and_does_not_work_again() {
 fn a_person_cannot_be_the_red_team() {
     let workspace = attacked("", "", "", "touch touched")
         .tap_mission("  mallet: {run: [/bin/sh,", "  mallet: {adapter: human} #");
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0204", "person"]);
-    workspace.assert_nothing_started();
+    workspace.refuses(&["Q0204", "person"]);
 }

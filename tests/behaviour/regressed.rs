@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::events::named;
-use crate::support::{Mission, Workspace, attempts, gate, standing, task, wait_for_file};
+use crate::support::{Has, Mission, Says, Workspace, attempts, gate, standing, task};
 
 /// `a` writes a line that its check wants, `b` behind it does something to the file. Each turn is logged.
 fn broken_later(more: &str, writer: &str, changer: &str) -> Workspace {
@@ -44,15 +44,9 @@ fn what_a_later_task_broke_is_mended_and_both_hold() {
     assert_eq!(attempts(&document, "b"), ["execute"], "what was built on it stays");
     assert_eq!((&document["counts"]["regressed"], &document["audit"]), (&json!(1), &json!("held")));
     assert_eq!(audits(&workspace), 2, "all of it is looked at again");
-    let prompt = workspace.read("prompt.2");
-    for words in ["does not hold any more", "grep -q alpha", "f is also named by task 'b'", "both must hold"]
-    {
-        assert!(prompt.contains(words), "{words}: {prompt}");
-    }
-    let shown = workspace.quorum(&["show", "a"]).exits(0).stdout;
-    for words in ["audit: fail (checks)", "attempt 2, fix: pass"] {
-        assert!(shown.contains(words), "{shown}");
-    }
+    let text = workspace.read("prompt.2");
+    text.says(&["does not hold any more", "grep -q alpha", "f is also named by task 'b'", "both must hold"]);
+    workspace.quorum(&["show", "a"]).exits(0).shows(&["audit: fail (checks)", "attempt 2, fix: pass"]);
     // Every record is decided again in the same way.
     workspace.quorum(&["review", "--replay"]).exits(0);
 }
@@ -74,8 +68,7 @@ fn two_that_break_each_other_for_ever_end_with_the_third_audit() {
     assert_eq!(attempts(&document, "b"), ["execute", "fix"]);
     assert_eq!(standing(&document, "a"), ("failed", ""));
     assert_eq!(task(&document, "a")["failure"]["mode"], "regressed");
-    let said = message(&document, "a");
-    assert!(said.contains("looked at three times in this session"), "{said}");
+    message(&document, "a").says(&["looked at three times in this session"]);
     assert_eq!(standing(&document, "b"), ("done", "clean"), "what is done stays done");
     assert_eq!((&document["counts"]["regressed"], &document["resumable"]), (&json!(2), &json!(false)));
 }
@@ -90,10 +83,7 @@ fn one_attempt_is_granted_beside_all_limits_and_no_second_one() {
     assert_eq!(attempts(&document, "a"), ["execute", "fix"]);
     assert_eq!(standing(&document, "a"), ("failed", ""));
     assert_eq!(task(&document, "a")["failure"]["mode"], "regressed");
-    let said = message(&document, "a");
-    for words in ["grep -q alpha", "the attempt to restore it failed"] {
-        assert!(said.contains(words), "{said}");
-    }
+    message(&document, "a").says(&["grep -q alpha", "the attempt to restore it failed"]);
     assert_eq!(standing(&document, "b"), ("done", "clean"));
     // A person may have it done from the start.
     workspace.write("f", "beta\nalpha\n");
@@ -124,8 +114,7 @@ fn files_that_were_lost_must_be_there_again() {
     // One file of two would do for work that nobody accepted.
     let document = mission("echo 3 > one").run_json(3, &[]);
     assert_eq!(task(&document, "a")["failure"]["mode"], "regressed");
-    let said = message(&document, "a");
-    assert!(said.contains("two was removed after it was accepted"), "{said}");
+    message(&document, "a").says(&["two was removed after it was accepted"]);
 }
 
 #[test]
@@ -142,8 +131,7 @@ fn with_side_effects_a_person_is_asked_first() {
     workspace.quorum(&["approve", id]).exits(0);
     let document = workspace.resume_json(0, &[]);
     assert_eq!(attempts(&document, "a"), ["execute", "fix"]);
-    let prompt = workspace.read("prompt.2");
-    assert!(prompt.contains("does not hold any more"), "{prompt}");
+    workspace.read("prompt.2").says(&["does not hold any more"]);
 }
 
 #[test]
@@ -229,8 +217,7 @@ fn tasks_that_name_a_common_file_are_mended_one_after_the_other() {
         .workspace();
     let document = workspace.run_json(0, &[]);
     assert_eq!(workspace.lines("log"), ["+ c", "- c", "+ a", "- a", "+ b", "- b"], "in file order");
-    assert_eq!(document["counts"]["regressed"], 3);
-    assert_eq!(document["counts"]["done"], 4);
+    document["counts"].has(json!({"regressed": 3, "done": 4}));
 }
 
 /// `verify` judges `a` by a fact; `ship` behind it breaks what `a` was accepted for, and does `more`.
@@ -267,10 +254,7 @@ fn a_verification_over_it_judges_again_without_a_visit() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(workspace.lines("turns"), ["a", "ship", "a"]);
     let verify = task(&document, "verify");
-    assert_eq!(
-        (&verify["status"], &verify["edges"]["taken"], &verify["edges"]["visits"]),
-        (&json!("done"), &json!("onPass"), &json!(1))
-    );
+    verify.has(json!({"status": "done", "edges": {"taken": "onPass", "visits": 1}}));
     let events = workspace.events();
     let routed = named(&events, "verification:routed");
     assert_eq!(routed.len(), 2, "it has judged twice");
@@ -284,10 +268,8 @@ fn a_verification_that_judges_otherwise_has_regressed() {
     let document = workspace.run_json(3, &[]);
     assert_eq!(workspace.lines("turns"), ["a", "ship", "a"], "nothing is sent back");
     assert_eq!(task(&document, "verify")["failure"]["mode"], "regressed");
-    let said = message(&document, "verify");
-    for words in ["'a', which it judged, is done again", "was onPass and is onFail now"] {
-        assert!(said.contains(words), "{said}");
-    }
+    message(&document, "verify")
+        .says(&["'a', which it judged, is done again", "was onPass and is onFail now"]);
     assert_eq!(standing(&document, "a").0, "done");
     assert_eq!(standing(&document, "ship").0, "done", "what is done stays done");
     assert_eq!(task(&document, "ask")["status"], "notTaken");
@@ -308,14 +290,9 @@ fn a_kill_while_it_is_done_again_costs_nothing() {
         .task("a", |t| t.files(["f"]))
         .task("b", |t| t.by("tidy").needs("a"))
         .workspace();
-    let running = workspace.start(&["run", "mission.yaml"]);
-    wait_for_file(&workspace.path("again"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml"], "again");
     let document = workspace.status();
-    assert_eq!(
-        (&document["state"], &document["resumable"], &document["counts"]["regressed"]),
-        (&json!("crashed"), &json!(true), &json!(1))
-    );
+    document.has(json!({"state": "crashed", "resumable": true, "counts": {"regressed": 1}}));
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(attempts(&document, "a"), ["execute", "fix"]);

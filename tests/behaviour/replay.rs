@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::journal;
 use crate::support::model::{Model, offered, results, scores as score, wants};
-use crate::support::{Mission, Workspace, standing, task};
+use crate::support::{Has, Mission, Says, Workspace, standing, task};
 
 /// A panel whose first judge is read at the second try, an evaluation that goes back once, a rubric, plain facts, a check.
 const MISSION: &str = "
@@ -129,12 +129,9 @@ fn a_true_run_is_derived_again_without_anybody() {
         "{document:#}"
     );
     // The latest run, for people.
-    let page = workspace.quorum(&["review", "--replay"]).exits(0).stdout;
-    for word in ["depth 1, wit 2", "fail score", "everything is as it is recorded", "exit 0 (ok)"] {
-        assert!(page.contains(word), "{word}: {page}");
-    }
-    let doctor = workspace.quorum(&["doctor", "state", "r1"]).exits(0).stdout;
-    assert!(!doctor.contains("lost"), "{doctor}");
+    let ended = workspace.quorum(&["review", "--replay"]).exits(0);
+    ended.shows(&["depth 1, wit 2", "fail score", "everything is as it is recorded", "exit 0 (ok)"]);
+    workspace.quorum(&["doctor", "state", "r1"]).exits(0).hides(&["lost"]);
 }
 
 #[test]
@@ -159,8 +156,7 @@ fn a_reply_that_was_changed_is_named_and_what_rests_on_it_is_doubted() {
 
     fs::remove_file(&reply).expect("it can be removed");
     let document = replay(&workspace, 6);
-    let why = wrong(&document, "judgements")[0]["why"].as_str().expect("it says why").to_owned();
-    assert!(why.contains("is gone"), "{why}");
+    wrong(&document, "judgements")[0]["why"].as_str().expect("it says why").to_owned().says(&["is gone"]);
 }
 
 #[test]
@@ -202,8 +198,8 @@ fn a_score_that_was_changed_in_the_journal_is_found() {
         let rows = wrong(&document, list);
         let why = rows.first().and_then(|row| row["why"].as_str()).unwrap_or_default();
         assert!(why.contains(word), "{from}: {document:#}");
-        let page = workspace.quorum(&["review", "--replay", "r1"]).exits(6).stdout;
-        assert!(page.contains("not everything is as it is recorded"), "{page}");
+        let ended = workspace.quorum(&["review", "--replay", "r1"]).exits(6);
+        ended.shows(&["not everything is as it is recorded"]);
     }
 }
 
@@ -326,11 +322,7 @@ fn a_verdict_of_a_red_team_that_nothing_leads_to_is_found() {
     forge(&workspace, &journal::verdict("outcome", "fail"), &journal::verdict("red_team", "pass"));
     let document = replay(&workspace, 6);
     let found = wrong(&document, "decisions");
-    assert_eq!(
-        (&found[0]["stage"], &found[0]["why"]),
-        (&json!("redTeam"), &json!("nothing leads to it")),
-        "{document:#}"
-    );
+    found[0].has(json!({"stage": "redTeam", "why": "nothing leads to it"}));
 }
 
 #[test]
@@ -364,15 +356,7 @@ fn what_a_judge_did_with_its_tools_is_vouched_for_too() {
     });
     let workspace = Mission::new()
         .agent_with("worker", json!({"run": "echo work > out.txt; echo done", "input": "none"}))
-        .agent_with(
-            "j",
-            json!({
-                "adapter": "openai",
-                "model": "m",
-                "baseUrl": model.base(),
-                "role": "reviewer",
-            }),
-        )
+        .model("j", &model, json!({"role": "reviewer"}))
         .task("work", |t| {
             t.files(["out.txt"]).expects(json!({
                 "type": "llm_review",
@@ -456,12 +440,11 @@ fn what_other_rules_decided_is_recovered_as_it_is_and_is_no_pass() {
     assert_eq!((&counts["differing"], &counts["lost"]), (&json!(0), &json!(0)), "{document:#}");
     assert_eq!(counts["otherRules"], journal::records(&path).len(), "{document:#}");
     assert_eq!((&document["equal"], &document["outcome"]), (&json!(false), &json!("indeterminate")));
-    let page = workspace.quorum_with(&variables, &arguments[..3]).exits(6).stdout;
-    for word in
-        ["not everything can be derived again", "were decided by other rules", "exit 6 (indeterminate)"]
-    {
-        assert!(page.contains(word), "{word}: {page}");
-    }
+    workspace.quorum_with(&variables, &arguments[..3]).exits(6).shows(&[
+        "not everything can be derived again",
+        "were decided by other rules",
+        "exit 6 (indeterminate)",
+    ]);
 }
 
 #[test]

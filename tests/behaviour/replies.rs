@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, attempts, standing, task};
+use crate::support::{Says, Workspace, attempts, standing, task};
 
 /// One worker and the scripted judge `j`; `keys` are the task's, `top` the mission's.
 fn judged(keys: &str, top: &str, replies: &[&str]) -> Workspace {
@@ -71,8 +71,7 @@ fn whoever_is_asked_once_more_is_told_the_real_reason() {
     ] {
         let workspace = judged(keys, "settings: {maxAssessmentRetries: 1}", &[reply, "and again"]);
         workspace.run_json(6, &[]);
-        let asked = workspace.asked("j", 2);
-        assert!(asked.contains(&format!("The reason: {reason}")), "{asked}");
+        workspace.asked("j", 2).says(&[&format!("The reason: {reason}")]);
     }
 }
 

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Mission, Workspace, junit, wait_for_file};
+use crate::support::{Mission, Says, Workspace, junit, wait_for_file};
 
 /// One task of every kind that a report tells apart, and titles that are hard to write.
 fn every_kind() -> Workspace {
@@ -89,8 +89,7 @@ fn false_green_11_forced_acceptance_is_a_failure_in_junit() {
         let poor = root.case("poor");
         assert_eq!(kind(poor), ("failure", "below-threshold"));
         assert_eq!(poor.property("qualityFlag"), Some("below-threshold"));
-        let message = poor.all("failure")[0].attribute("message");
-        assert!(message.contains("41.5 < 60"), "{message}");
+        poor.all("failure")[0].attribute("message").says(&["41.5 < 60"]);
         assert!(poor.all("flakyFailure").is_empty());
     }
     let root = junit::read(&workspace.read("junit.xml"));
@@ -256,10 +255,8 @@ fn a_report_that_cannot_be_written_at_the_end_is_never_0() {
     };
     for (exit, code) in [(0, 1), (1, 3)] {
         let workspace = Workspace::with(&mission(exit));
-        workspace
-            .quorum(&["run", "mission.yaml", "--report", "junit=out/junit.xml"])
-            .exits(code)
-            .says(&["error: the report out/junit.xml cannot be written"]);
+        let ended = workspace.quorum(&["run", "mission.yaml", "--report", "junit=out/junit.xml"]).exits(code);
+        ended.says(&["error: the report out/junit.xml cannot be written"]);
     }
 }
 
@@ -282,9 +279,7 @@ fn a_run_that_breaks_off_leaves_no_green_report() {
     // Killed: there is no report at all, rather than the one of an earlier run.
     let workspace = mission("echo > started; while :; do sleep 0.02; done");
     workspace.write("junit.xml", green);
-    let running = workspace.start(&flags);
-    wait_for_file(&workspace.path("started"));
-    running.kill();
+    workspace.kill_at(&flags, "started");
     assert!(!workspace.exists("junit.xml"));
     workspace.quorum(&["report", "--junit", "junit.xml"]).exits(0);
     let root = junit::read(&workspace.read("junit.xml"));

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Mission, Workspace};
+use crate::support::{Mission, Says, Workspace};
 
 const REVIEWERS: &str = "
 name: reviewers
@@ -49,8 +49,7 @@ fn files_are_judged_without_a_run() {
     assert_eq!(document["schema"], "quorum.review/v1");
     assert_eq!((document["verdict"].as_str(), document["exitCode"].as_i64()), (Some("pass"), Some(0)));
     assert_eq!(document["findings"][0]["description"], "no tests");
-    let asked = workspace.asked("a", 1);
-    assert!(asked.contains("It counts.") && asked.contains("def count(): return 1"), "{asked}");
+    workspace.asked("a", 1).says(&["It counts.", "def count(): return 1"]);
     assert!(has_no_run(&workspace));
 }
 
@@ -98,11 +97,9 @@ fn a_diff_is_judged() {
     git(&["commit", "-q", "-m", "first"]);
     workspace.write("a.py", "new and better\n");
     reviewed(&workspace, 0, &["--criteria", "Better than before.", "--diff"]);
-    let asked = workspace.asked("a", 1);
-    assert!(asked.contains("-old") && asked.contains("+new and better"), "{asked}");
+    workspace.asked("a", 1).says(&["-old", "+new and better"]);
     workspace.write("a.py", "old\n");
-    let empty = workspace.quorum(&["review", "--criteria", "x", "--diff"]).exits(2);
-    empty.says(&["nothing to judge"]);
+    workspace.quorum(&["review", "--criteria", "x", "--diff"]).exits(2).says(&["nothing to judge"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Mission, Workspace, standing, task};
+use crate::support::{Mission, Says, Workspace, standing, task};
 
 /// A task that is verified by `more` and judged by the scripted judge `j`; `rest` goes to the top level.
 fn workspace(more: &str, rest: &str, replies: &[Value]) -> Workspace {
@@ -16,8 +16,7 @@ tasks: [{{title: work, assignTo: worker, review: none, {more}}}]
 {rest}
 "
     ));
-    let replies: Vec<String> = replies.iter().map(Value::to_string).collect();
-    workspace.judge("j", &replies.iter().map(String::as_str).collect::<Vec<_>>());
+    workspace.judge("j", replies);
     workspace
 }
 
@@ -69,17 +68,13 @@ fn a_judge_grades_by_the_missions_rubric_and_the_worse_work_goes_back() {
         (&review["criteria"][1]["criterion"], &review["criteria"][1]["grade"]),
         (&json!("reads"), &json!(0.5))
     );
-    let asked = workspace.asked("j", 1);
-    for said in [
+    workspace.asked("j", 1).says(&[
         "runs (0 or 1, required): It runs",
         "reads (0, 0.5 or 1)",
         "- 0: nobody can read it",
         "an empty page",
-    ] {
-        assert!(asked.contains(said), "{said}: {asked}");
-    }
-    let fix = workspace.read("prompts/prompt.2.1");
-    assert!(fix.contains("runs is failed"), "{fix}");
+    ]);
+    workspace.read("prompts/prompt.2.1").says(&["runs is failed"]);
 }
 
 #[test]
@@ -154,8 +149,7 @@ fn a_judge_that_fails_what_it_grades_well_is_told_with_its_verdict() {
     let workspace = workspace("verification: {rubric: own}", OWN, &replies);
     let document = workspace.run_json(0, &[]);
     assert_eq!(tried(&document)[0], ("execute", "fail", "score"));
-    let prompt = workspace.read("prompts/prompt.2.1");
-    assert!(prompt.contains("the judge's own verdict is fail"), "{prompt}");
+    workspace.read("prompts/prompt.2.1").says(&["the judge's own verdict is fail"]);
 }
 
 #[test]
@@ -180,7 +174,6 @@ fn a_plan_says_that_nobody_may_grade() {
         .workspace();
     let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     assert_eq!(task(&plan, "work")["note"], "nobody may grade its criteria: a person will be asked");
-    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    assert!(human.contains("criteria by nobody: 3"), "{human}");
+    workspace.quorum(&["plan", "mission.yaml"]).exits(0).shows(&["criteria by nobody: 3"]);
     workspace.run_json(6, &[]);
 }

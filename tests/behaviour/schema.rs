@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::Workspace;
+use crate::support::{Has, Says, Workspace};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -132,18 +132,14 @@ fn a_configuration_file_has_a_schema_of_its_own() {
 fn one_key_is_explained_to_people() {
     let workspace = Workspace::new();
     let about = |field: &str| workspace.quorum(&["schema", "mission", field]).exits(0).stdout;
-    let score = about("qualityGates.minScore");
-    assert!(score.contains("mean score") && score.contains("how: write a score from 1 to 5"), "{score}");
+    about("qualityGates.minScore").says(&["mean score", "how: write a score from 1 to 5"]);
     assert!(about("tasks.expectations.llm_review.threshold").contains("60"));
     assert!(about("agents.coder.adapter").contains("openai"));
     assert!(about("tasks").contains("dependsOn"));
     let document = workspace.quorum(&["schema", "mission", "agents.input", "--json"]).exits(0).json();
-    assert_eq!(document["schema"], "quorum.schema/v1");
-    assert_eq!(document["words"], json!(["stdin", "file", "none"]));
-    workspace
-        .quorum(&["schema", "mission", "qualityGates.minScor"])
-        .exits(2)
-        .says(&["a gate has no key 'minScor'", "did you mean 'minScore'?"]);
+    document.has(json!({"schema": "quorum.schema/v1", "words": ["stdin", "file", "none"]}));
+    let ended = workspace.quorum(&["schema", "mission", "qualityGates.minScor"]).exits(2);
+    ended.says(&["a gate has no key 'minScor'", "did you mean 'minScore'?"]);
     workspace.quorum(&["schema", "mission", "name.first"]).exits(2);
 }
 

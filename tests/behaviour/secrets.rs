@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::journal;
 use crate::support::model::{Model, results, says, scores, wants};
-use crate::support::{Mission, Workspace, standing, task};
+use crate::support::{Mission, Says, Workspace, standing, task};
 
 const KEY: &str = "sk-of-a-command-0815";
 
@@ -33,15 +33,7 @@ fn leaky(model: &Model) -> Workspace {
                 "env": {"TOKEN": "${THE_KEY}"},
             }),
         )
-        .agent_with(
-            "model",
-            json!({
-                "adapter": "openai",
-                "model": "m",
-                "baseUrl": model.base(),
-                "role": "reviewer",
-            }),
-        )
+        .model("model", &model, json!({"role": "reviewer"}))
         .setting("maxAttempts", 1)
         .task("work", |t| {
             t.files(["config.ini"]).expects(json!({"type": "script", "command": "cat config.ini"})).expects(
@@ -148,15 +140,14 @@ fn a_recording_holds_no_key_of_a_command_that_a_model_repeats() {
             "writer",
             json!({"run": r#"echo "$KEY" > note; echo done"#, "env": {"KEY": "${THE_KEY}"}}),
         )
-        .agent_with("model", json!({"adapter": "openai", "model": "m", "baseUrl": model.base()}))
+        .model("model", &model, json!({}))
         .task("write", |t| t.unreviewed())
         .task("read", |t| t.by("model").unreviewed().needs("write"))
         .workspace();
     let run = ["run", "mission.yaml", "--json", "--record", "rec"];
     workspace.quorum_with(&[("THE_KEY", KEY)], &run).exits(0);
     assert_eq!(workspace.bash(&format!("grep -rl {KEY} rec || true")).stdout, "");
-    let recorded = workspace.bash("cat rec/replies/*").stdout;
-    assert!(recorded.contains("So it is [redacted]."), "{recorded}");
+    workspace.bash("cat rec/replies/*").stdout.says(&["So it is [redacted]."]);
 }
 
 #[test]
@@ -178,8 +169,7 @@ fn what_cannot_be_cleaned_is_not_taken() {
     let document = run.exits(0).json();
     assert_eq!(workspace.read("credentials"), credentials);
     assert_eq!(holding(&workspace, KEY), ["./credentials"]);
-    let warnings = document["warnings"].to_string();
-    assert!(warnings.contains("keys cannot be taken out of"), "{warnings}");
+    document["warnings"].to_string().says(&["keys cannot be taken out of"]);
 }
 
 /// A worker that writes the value of its own variable into a file, and commands that print that file.
@@ -240,10 +230,7 @@ fn no_kind_of_command_leaves_a_secret_behind() {
                 "env": {"API_TOKEN": "${API_TOKEN}"},
             }),
         )
-        .agent_with(
-            "model",
-            json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": ["run"]}),
-        )
+        .model("model", &model, json!({"tools": ["run"]}))
         .reviewer("judge", r#"cat out.txt >&2; echo "it is $(cat out.txt)"; echo SCORE: 90"#)
         .setting("finalChecks", "always")
         .setting("concurrency", 1)

@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::operator::only_approval;
-use crate::support::{Workspace, attempts, standing, task, wait_for_file};
+use crate::support::{Says, Workspace, attempts, standing, task, wait_for_file};
 
 /// A task without other judging, whose worker runs `work.sh`, and these stages. The judge `j` is scripted.
 pub fn staged(stages: &str, keys: &str, work: &str) -> Workspace {
@@ -72,10 +72,7 @@ fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
         (&json!("stages"), &json!("command"), &Value::Null)
     );
     // The worker is told which stage wants what.
-    let told = workspace.read("prompt.2");
-    for words in ["failed at stage 'licence'", "exited 3", "no licence file"] {
-        assert!(told.contains(words), "{words}: {told}");
-    }
+    workspace.read("prompt.2").says(&["failed at stage 'licence'", "exited 3", "no licence file"]);
     // The first fail stops the chain.
     let verdicts = workspace.events().named("stage:verdict");
     let seen: Vec<_> = verdicts
@@ -91,8 +88,7 @@ fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
     let first = &show["attempts"][0]["stages"][0];
     assert_eq!((&first["stage"], &first["name"]), (&json!("stages"), &json!("licence")));
     assert!(first["reason"].as_str().unwrap_or_default().contains("exited 3"), "{first}");
-    let human = workspace.quorum(&["show", "work"]).exits(0).stdout;
-    assert!(human.contains("stages licence: fail (stage)"), "{human}");
+    workspace.quorum(&["show", "work"]).exits(0).shows(&["stages licence: fail (stage)"]);
     for (report, words) in
         [("junit.xml", "licence: pass"), ("report.md", "licence: pass"), ("report.html", "stages licence")]
     {
@@ -117,8 +113,7 @@ tasks: [{title: work, assignTo: worker}]
     workspace.write("work.sh", "echo done");
     workspace.judge("j", &["SCORE: 90"]);
     let document = workspace.run_json(3, &[]);
-    let message = task(&document, "work")["failure"]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("stage 'lint'"), "{message}");
+    task(&document, "work")["failure"]["message"].says(&["stage 'lint'"]);
     assert_eq!(workspace.calls("j"), 1);
     // A person who wants it otherwise says so.
     let told = Workspace::with(&mission.replace("assignTo: worker", "assignTo: worker, onExhausted: accept"));
@@ -137,17 +132,13 @@ fn an_agent_judges_by_its_criteria_and_is_never_the_author() {
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     let review = &task(&document, "work")["reviews"][0];
     assert_eq!((&review["reviewer"], &review["name"]), (&json!("j"), &json!("legal")));
-    let asked = workspace.asked("j", 1);
-    for words in ["the stage 'legal'", "Only free licences.", "\"verdict\"", "<untrusted"] {
-        assert!(asked.contains(words), "{words}: {asked}");
-    }
+    workspace.asked("j", 1).says(&["the stage 'legal'", "Only free licences.", "\"verdict\"", "<untrusted"]);
     let request: Value = serde_json::from_str(&workspace.read("j/call.1/review.json")).unwrap();
     assert_eq!((&request["stage"], &request["name"]), (&json!("stages"), &json!("legal")));
     assert!(workspace.read("j/call.1/env").contains("QUORUM_PURPOSE=stage"));
 
     let own = staged("{name: legal, agent: worker}", "", "touch touched");
-    own.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0410", "own work", "'legal'"]);
-    own.assert_nothing_started();
+    own.refuses(&["Q0410", "own work", "'legal'"]);
 }
 
 #[test]
@@ -157,8 +148,7 @@ fn a_stage_may_leave_it_to_a_person_who_speaks_for_that_stage_alone() {
     workspace.judge("j", &[&said("refer", "two licences")]);
     let document = workspace.run_json(8, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
-    let message = document["approvals"][0]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("'legal'") && message.contains("two licences"), "{message}");
+    document["approvals"][0]["message"].says(&["'legal'", "two licences"]);
     assert!(!workspace.exists("lint"));
     workspace.write("good", "");
     workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
@@ -174,8 +164,7 @@ fn a_person_can_be_a_stage() {
     let workspace = staged("{name: client, agent: ada}", ", maxAttempts: 1", "echo done")
         .tap_mission("agents:\n", "agents:\n  ada: {adapter: human}\n");
     let document = workspace.run_json(8, &[]);
-    let message = document["approvals"][0]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("'client'") && message.contains("ada"), "{message}");
+    document["approvals"][0]["message"].says(&["'client'", "ada"]);
     let id = only_approval(&workspace);
     workspace.quorum(&["reject", &id, "--reason", "not our style", "--as", "ada"]).exits(0);
     let document = workspace.resume_json(3, &[]);
@@ -327,8 +316,8 @@ fn the_plan_names_the_stages_in_their_order() {
         .collect();
     assert_eq!(rows, [("legal", Some("j"), None), ("lint", None, Some("make lint"))]);
     assert_eq!(plan["tasks"][0]["worstCase"]["judgeCalls"], 12);
-    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
-    assert!(human.contains("stage legal by j, then stage lint by make lint"), "{human}");
+    let ended = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
+    ended.shows(&["stage legal by j, then stage lint by make lint"]);
 }
 
 #[test]
@@ -343,8 +332,7 @@ fn what_a_stage_lacks_is_said_with_its_place_before_anything_starts() {
     ];
     for (stage, code) in wrong {
         let workspace = staged(stage, "", "touch touched");
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[code, "mission.yaml:"]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&[code, "mission.yaml:"]);
     }
     let twice = staged("{name: a, command: x}", ", stages: [{name: a, command: y}]", "touch touched");
     twice.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0209"]);
@@ -352,18 +340,13 @@ fn what_a_stage_lacks_is_said_with_its_place_before_anything_starts() {
 
 #[test]
 fn the_mission_that_shows_it_does_what_it_says() {
-    let workspace = Workspace::new();
-    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
-    for name in [
+    let workspace = Workspace::of_missions(&[
         "release-notes.yaml",
         "release-notes/write.sh",
         "release-notes/edit.sh",
         "release-notes/legal.sh",
         "release-notes/attack.sh",
-    ] {
-        let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
-        workspace.write(name, text);
-    }
+    ]);
     let document = workspace.quorum(&["run", "release-notes.yaml", "--json"]).exits(0).json();
     let title = "Write the release notes";
     assert_eq!(standing(&document, title), ("done", "clean"));

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::storage::{interrupted, without_privileges};
 use crate::support::events::is;
 use crate::support::journal;
-use crate::support::{Finished, Mission, Running, Workspace, standing, task, wait_for_file};
+use crate::support::{Finished, Mission, Running, Says, Workspace, standing, task, wait_for_file};
 
 const TASKS: usize = 6;
 
@@ -241,11 +241,8 @@ fn false_green_25_a_permission_that_is_lost_in_mid_run_stops_it() {
             let finished = without_privileges(&workspace, &redo).expect("it could before");
             finished.exits(1).says(&[journal::JOURNAL, "ermission denied"]);
         } else {
-            finished.exits(1).says(&[
-                &format!("/{}/", journal::WORK),
-                "ermission denied",
-                "quorum resume r1",
-            ]);
+            let ended = finished.exits(1);
+            ended.says(&[&format!("/{}/", journal::WORK), "ermission denied", "quorum resume r1"]);
             assert_eq!(status["state"], "crashed");
             assert_eq!(standing(&status, "first").0, "done");
             assert_ne!(standing(&status, "last").0, "done");
@@ -362,11 +359,8 @@ fn lost_evidence_is_neither_a_pass_nor_a_low_score() {
         let row = task(&document, "work");
         assert_eq!(row["status"], "awaiting_approval", "{row:#}");
         assert_eq!((&row["points"], &row["waiting"]["reason"]), (&Value::Null, &"refer".into()));
-        let shown = workspace.quorum(&["show", "work"]).exits(0).stdout;
-        assert!(
-            shown.contains("output is lost") && shown.contains(&format!("{}.out", journal::turn(0, 1, 1))),
-            "{shown}"
-        );
+        let ended = workspace.quorum(&["show", "work"]).exits(0).stdout;
+        ended.says(&["output is lost", &format!("{}.out", journal::turn(0, 1, 1))]);
         assert!(!workspace.exists("seen"), "the judge was shown what is left");
         assert_eq!(workspace.lines("log"), ["x"], "it burned rework");
         let named = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
@@ -391,8 +385,7 @@ fn a_replied_seat_counts_as_recorded_whatever_becomes_of_its_file() {
 fn a_damaged_record_of_exits_is_named_and_nothing_is_taken_from_it() {
     let workspace = interrupted();
     flip(&workspace.run_folder().join(journal::EXITS));
-    let finished = workspace.quorum(&["doctor", "state"]).exits(1);
-    assert!(finished.stdout.contains(&format!("{}: 1 line(s)", journal::EXITS)), "{}", finished.stdout);
+    workspace.quorum(&["doctor", "state"]).exits(1).shows(&[&format!("{}: 1 line(s)", journal::EXITS)]);
     workspace.resume_json(0, &[]);
     assert_eq!(workspace.lines("log"), ["quick 1 1"]);
 }

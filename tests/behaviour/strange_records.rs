@@ -1,7 +1,7 @@
 //! A record with the right checksum that cannot be one of this mission is damage with its place, for every reader.
 
-use crate::support::Mission;
 use crate::support::journal;
+use crate::support::{Mission, Says};
 
 #[test]
 fn a_record_that_names_what_the_mission_has_not_is_damage_with_its_place() {
@@ -24,14 +24,10 @@ fn a_record_that_names_what_the_mission_has_not_is_damage_with_its_place() {
             &["report", "r1", "--html", "-"],
             &["events", "r1"],
         ] {
-            workspace.quorum(arguments).exits(1).says(&[
-                journal::JOURNAL,
-                &place,
-                "not a record of this mission",
-            ]);
+            let ended = workspace.quorum(arguments).exits(1);
+            ended.says(&[journal::JOURNAL, &place, "not a record of this mission"]);
         }
         let doctor = workspace.quorum(&["doctor", "state"]).exits(1);
-        let said = doctor.stdout + &doctor.stderr;
-        assert!(said.contains("not a record of this mission"), "{said}");
+        (doctor.stdout + &doctor.stderr).says(&["not a record of this mission"]);
     }
 }

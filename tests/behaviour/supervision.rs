@@ -6,7 +6,8 @@ use rustix::process::Signal;
 use crate::support::events::is;
 use crate::support::journal;
 use crate::support::{
-    BINARY, Finished, Mission, RUN_AS_R1, Workspace, is_alive, read_pid, standing, wait_for, wait_for_file,
+    BINARY, Finished, Mission, RUN_AS_R1, Says, Workspace, is_alive, read_pid, standing, wait_for,
+    wait_for_file,
 };
 
 /// `work` waits for a person, its approval is `r1.0.1`; `burglar` runs a script meanwhile, in which `$K` is its supervisor,
@@ -95,8 +96,7 @@ fn a_supervisor_that_is_killed_is_on_record_and_ends_the_session_as_internal() {
 fn an_orderly_end_leaves_people_their_word() {
     let workspace = burgled("true");
     say(&workspace, RUN_AS_R1).exits(8);
-    let log = workspace.read(&journal::exits_of("r1"));
-    assert!(log.contains("farewell"), "{log}");
+    workspace.read(&journal::exits_of("r1")).says(&["farewell"]);
     say(&workspace, &["approve", "r1.0.1"]).exits(0);
 }
 

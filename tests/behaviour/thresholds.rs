@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Mission, Workspace, gate, standing, task};
+use crate::support::{Mission, Says, Workspace, gate, standing, task};
 
 const TASKS: &str = "
 name: bars
@@ -41,12 +41,10 @@ fn a_threshold_on_the_command_line_replaces_every_bar_but_those_of_gates() {
     assert_eq!(standing(&document, "plain"), ("done", "below-threshold"));
     assert_eq!(standing(&document, "panelled").0, "failed");
     // A gate's bar is its own: the mean is the 80 that it asks for.
-    let reason = gate(&document, "door")["reason"].to_string();
-    assert!(!reason.contains("average"), "{reason}");
+    gate(&document, "door")["reason"].to_string().omits(&["average"]);
     let plan = workspace.quorum(&["plan", "--json", "--eval-threshold", "90"]).exits(0).json();
     assert_eq!(plan["evalThreshold"], json!({"points": 90.0, "origin": "flag", "reviews": 3}));
-    let shown = workspace.quorum(&["plan", "--eval-threshold", "90"]).exits(0).stdout;
-    assert!(shown.contains("applies to 3 reviews"), "{shown}");
+    workspace.quorum(&["plan", "--eval-threshold", "90"]).exits(0).shows(&["applies to 3 reviews"]);
 }
 
 #[test]
@@ -100,18 +98,14 @@ fn a_person_who_gives_a_threshold_gives_no_relief_to_foundations() {
 fn a_gate_that_cannot_pass_without_reviews_is_told_before_anything_starts() {
     let workspace = bars();
     for command in [&["validate", "--no-eval"][..], &["run", "--no-eval"]] {
-        let finished = workspace.quorum(command);
-        assert!(
-            finished.stderr.contains(
-                "warning: the gate 'door' cannot pass: it has a minScore, and reviews are switched off"
-            ),
-            "{finished:?}"
-        );
+        workspace
+            .quorum(command)
+            .stderr
+            .says(&["warning: the gate 'door' cannot pass: it has a minScore, and reviews are switched off"]);
     }
     let plan = workspace.quorum(&["plan", "--json", "--no-eval"]).exits(0).json();
     assert!(plan["warnings"].to_string().contains("'door' cannot pass"), "{plan}");
-    let shown = workspace.quorum(&["plan", "--no-eval"]).exits(0).stdout;
-    assert!(shown.contains("'door' cannot pass"), "{shown}");
+    workspace.quorum(&["plan", "--no-eval"]).exits(0).shows(&["'door' cannot pass"]);
     let checked = workspace.quorum_with(&[("EVAL", "off")], &["validate", "--json"]).exits(0).json();
     assert!(checked["files"][0]["warnings"].to_string().contains("'door' cannot pass"), "{checked}");
 }

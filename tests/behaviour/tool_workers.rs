@@ -5,9 +5,7 @@ use wiremock::ResponseTemplate;
 
 use crate::support::events::is;
 use crate::support::model::{Model, offered, refuses, results, says, wants};
-use crate::support::{
-    Mission, Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file,
-};
+use crate::support::{Has, Mission, Says, Workspace, attempts, is_alive, read_pid, standing, task, wait_for};
 
 /// One task of a model with these tools; `more` goes to the task.
 pub(crate) fn workspace(model: &Model, tools: &str, more: &str) -> Workspace {
@@ -73,8 +71,7 @@ fn a_model_reads_writes_and_runs_and_every_call_is_on_record() {
     assert!(given[5].contains("outside of the workspace"));
     let end = finished(&workspace);
     // What was refused did nothing.
-    assert_eq!(end["toolCalls"], 5);
-    assert_eq!((&end["tools"]["calls"], &end["tools"]["failed"]), (&json!(6), &json!(1)));
+    end.has(json!({"toolCalls": 5, "tools": {"calls": 6, "failed": 1}}));
     let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
     let path = shown["attempts"][0]["turns"][0]["tools"]["ledger"]["path"].as_str().unwrap();
     let ledger = std::fs::read_to_string(path).unwrap();
@@ -248,9 +245,7 @@ fn a_turn_that_dies_with_its_runner_is_started_anew_and_with_side_effects_parked
             _ => says("It is done."),
         });
         let workspace = workspace(&model, "[run]", more);
-        let running = workspace.start(&["run", "mission.yaml", "--json"]);
-        wait_for_file(&workspace.path("hangs"));
-        running.kill();
+        workspace.kill_at(&["run", "mission.yaml", "--json"], "hangs");
         // What it ran does not outlive it.
         let pid = read_pid(&workspace.path("pid"));
         wait_for("the end of the command", || !is_alive(pid));
@@ -351,8 +346,7 @@ fn false_green_17_a_worker_that_is_stopped_by_its_limits_has_not_done_its_work()
     });
     let workspace = workspace(&model, "[read]", "type: research");
     let document = workspace.run_json(3, &[]);
-    let message = task(&document, "work")["failure"]["message"].as_str().unwrap();
-    assert!(message.contains("stopped before it was done"), "{message}");
+    task(&document, "work")["failure"]["message"].says(&["stopped before it was done"]);
 }
 
 #[test]
@@ -405,9 +399,7 @@ fn tests_that_a_lost_turn_changed_are_missed_whatever_becomes_of_the_next_one() 
     let workspace = workspace(&model, "[run]", "type: other, protect: ['tests/**']")
         .tap_mission("maxRetries: 0", "maxRetries: 2");
     workspace.write("tests/a.txt", "as it was");
-    let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for_file(&workspace.path("hangs"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--json"], "hangs");
     workspace.write("again", "");
     down.store(true, std::sync::atomic::Ordering::Relaxed);
     let document = workspace.resume_json(3, &[]);
@@ -423,8 +415,11 @@ fn a_provider_without_tools_fails_such_a_worker() {
     });
     let workspace = workspace(&model, "[write]", "type: other");
     let document = workspace.run_json(3, &[]);
-    let message = task(&document, "work")["failure"]["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("does not support tools"), "{message}");
+    task(&document, "work")["failure"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+        .says(&["does not support tools"]);
 }
 
 #[test]
@@ -434,13 +429,11 @@ fn tools_are_for_models() {
         let workspace = Workspace::with(&format!(
             "name: m\nagents: {{w: {{adapter: openai, model: m, tools: {tools}}}}}\ntasks: [{{title: t}}]\n"
         ));
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[said]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&[said]);
     }
     let workspace =
         Workspace::with("name: m\nagents: {w: {run: echo x, tools: [read]}}\ntasks: [{title: t}]\n");
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["`tools` does not apply"]);
-    workspace.assert_nothing_started();
+    workspace.refuses(&["`tools` does not apply"]);
 }
 
 #[test]
@@ -448,7 +441,7 @@ fn a_reviewer_that_may_not_read_judges_by_what_it_is_shown() {
     let model = Model::new(|_| says("SCORE: 80"));
     let workspace = Mission::new()
         .agent("w", "echo work")
-        .agent_with("j", json!({"adapter": "openai", "model": "m", "baseUrl": model.base(), "tools": []}))
+        .model("j", &model, json!({"tools": []}))
         .tasks(["t"])
         .workspace();
     workspace.run_json(0, &[]);
@@ -508,23 +501,13 @@ fn what_a_model_says_beside_its_work_is_blotted_out_too() {
             _ => says("I wait. The value is hush-hush-77."),
         });
         let workspace = Mission::new()
-            .agent_with(
-                "w",
-                json!({
-                    "adapter": "openai",
-                    "model": "m",
-                    "baseUrl": model.base(),
-                    "tools": {"run": "ask"},
-                }),
-            )
+            .model("w", &model, json!({"tools": {"run": "ask"}}))
             .agent_with("c", json!({"run": "true", "env": {"K": "${KVAL}"}}))
             .task("work", |t| t.unreviewed())
             .workspace();
         let secrets = [("KVAL", "hush-hush-77")];
         let document = workspace.quorum_with(&secrets, &["run", "mission.yaml", "--json"]).exits(8).json();
-        let message = document["approvals"][0]["message"].as_str().unwrap();
-        assert!(message.contains("[redacted]") && !message.contains("hush"), "{message}");
-        let journal = std::fs::read_to_string(workspace.journal()).unwrap();
-        assert!(!journal.contains("hush-hush"), "{journal}");
+        document["approvals"][0]["message"].says(&["[redacted]"]).omits(&["hush"]);
+        std::fs::read_to_string(workspace.journal()).unwrap().omits(&["hush-hush"]);
     }
 }

@@ -59,8 +59,7 @@ fn what_the_session_may_not_wait_for_ends_it_resumable_with_the_time() {
         let worker = once(&limit("You've hit your session limit · resets in 2 hours"));
         let workspace = Workspace::with(&mission(&worker, settings, task_keys));
         let arguments = [&["run", "mission.yaml"], flags].concat();
-        let finished = workspace.quorum(&arguments).exits(7);
-        assert!(finished.stdout.contains("resumable at "), "{}", finished.stdout);
+        workspace.quorum(&arguments).exits(7).shows(&["resumable at "]);
         let document = workspace.status();
         assert_eq!(document["outcome"], "limit", "{settings} {task_keys} {flags:?}");
         assert_eq!(document["resumable"], true);

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::events::is;
-use crate::support::{Workspace, attempts, standing, task, wait_for_file};
+use crate::support::{Says, Workspace, attempts, standing, task, wait_for_file};
 
 /// One worker, whose script is `work.sh`, and criteria.
 fn workspace(criteria: &[&str], keys: &str, script: &str) -> Workspace {
@@ -68,8 +68,7 @@ fn work_that_meets_its_criteria_is_clean_and_says_what_was_checked() {
     let show = workspace.quorum(&["show", "guide", "--json"]).exits(0).json();
     assert_eq!(show["attempts"][0]["stages"][0]["stage"], "verification");
     assert_eq!(show["attempts"][0]["stages"][0]["criteria"], review["criteria"]);
-    let human = workspace.quorum(&["show", "guide"]).exits(0);
-    assert!(human.stdout.contains("passed `guide.md` exists"), "{}", human.stdout);
+    workspace.quorum(&["show", "guide"]).exits(0).shows(&["passed `guide.md` exists"]);
     let named = |name: &str| workspace.events().into_iter().filter(|event| is(event, name)).count();
     assert_eq!(
         (named("work:requested grade"), named("stage:verdict"), named("assessment:complete")),
@@ -91,8 +90,8 @@ fn work_goes_back_with_what_was_seen_until_it_meets_its_criteria() {
         (&json!("fail"), &json!("required-criterion"), &json!(0.0))
     );
     let told = workspace.read("prompt.2");
-    assert!(told.contains("not met: `guide.md` exists (guide.md does not exist)"), "{told}");
-    assert!(told.contains("not met: `cat guide.md` passes (`cat guide.md` exited 1)"), "{told}");
+    told.says(&["not met: `guide.md` exists (guide.md does not exist)"]);
+    told.says(&["not met: `cat guide.md` passes (`cat guide.md` exited 1)"]);
     assert!(told.contains("No such file"), "the end of its output is quoted:\n{told}");
 }
 
@@ -110,8 +109,7 @@ fn the_same_work_twice_is_no_progress() {
     let workspace = workspace(&["`guide.md` contains `hello`"], "", "echo n >> log; echo bye > guide.md");
     let document = workspace.run_json(3, &[]);
     assert_eq!(workspace.lines("log").len(), 2);
-    let message = task(&document, "guide")["failure"]["message"].clone();
-    assert!(message.as_str().unwrap().contains("no progress"), "{message}");
+    task(&document, "guide")["failure"]["message"].clone().says(&["no progress"]);
 }
 
 #[test]
@@ -120,8 +118,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
     let document = workspace.run_json(8, &[]);
     let waiting = task(&document, "guide");
     assert_eq!(waiting["status"], "awaiting_approval");
-    let message = document["approvals"][0]["message"].as_str().unwrap();
-    assert!(message.contains("1 of 2 criteria could not be checked: It reads well"), "{message}");
+    document["approvals"][0]["message"].says(&["1 of 2 criteria could not be checked: It reads well"]);
     let id = document["approvals"][0]["id"].as_str().unwrap();
     workspace.quorum(&["approve", id, "--as", "ada"]).exits(0);
     let status = workspace.status();
@@ -233,8 +230,7 @@ fn a_review_without_any_agent_passes_fails_or_cannot_say() {
     assert!(!workspace.exists(".polpo"), "nothing is left behind");
 
     let human = ["review", "--grader", "heuristic", "--criteria", "`README.md` exists", "src/a.py"];
-    let human = workspace.quorum(&human).exits(5);
-    assert!(human.stdout.contains("failed `README.md` exists: README.md does not exist"), "{}", human.stdout);
+    workspace.quorum(&human).exits(5).shows(&["failed `README.md` exists: README.md does not exist"]);
     // Switched-off reviews are those of judges.
     let off = workspace.quorum_with(
         &[("EVAL", "off")],

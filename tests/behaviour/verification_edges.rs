@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, attempts, junit, standing, task, wait_for};
+use crate::support::{Has, Says, Workspace, attempts, junit, standing, task};
 
 /// A guide that the scripted judge `editor` verifies; what `onFail` names, and keys of the verification.
 fn guide(fail: &str, keys: &str, replies: &[Value]) -> Workspace {
@@ -42,8 +42,7 @@ qualityGates:
         "write.sh",
         "cat > \"prompt.$QUORUM_TASK.$QUORUM_ATTEMPT\"\necho \"$QUORUM_TASK $QUORUM_ATTEMPT\" >> log\n[ $QUORUM_TASK != guide ] || echo \"$QUORUM_TASK $QUORUM_ATTEMPT\" > guide.md\necho 'the text of the guide'\n",
     );
-    let replies: Vec<String> = replies.iter().map(Value::to_string).collect();
-    workspace.judge("editor", &replies.iter().map(String::as_str).collect::<Vec<_>>());
+    workspace.judge("editor", replies);
     workspace
 }
 
@@ -90,9 +89,8 @@ fn a_verdict_chooses_what_follows_and_the_rest_leaves_the_run() {
         }
         let word = if edge == "onPass" { "passed" } else { "notTaken" };
         assert_eq!(document["gates"][0]["state"], word);
-        let human = workspace.quorum(&["status"]).exits(0);
-        assert!(human.stdout.contains(&format!("{} not taken", left.len())), "{}", human.stdout);
-        assert!(!human.stdout.contains("not selected"), "{}", human.stdout);
+        let ended = workspace.quorum(&["status"]).exits(0);
+        ended.shows(&[&format!("{} not taken", left.len())]).hides(&["not selected"]);
         assert!(workspace.read("report.md").contains("not taken"));
         let of_gate = workspace.quorum(&["gate", "out"]);
         assert_eq!(of_gate.code(), Some(if edge == "onPass" { 0 } else { 2 }), "{}", of_gate.stderr);
@@ -103,8 +101,7 @@ fn a_verdict_chooses_what_follows_and_the_rest_leaves_the_run() {
 fn the_judge_sees_the_work_it_judges_and_what_follows_is_told_the_verdict() {
     let workspace = guide("repair", "", &[graded(0, "fail", 0.9)]);
     workspace.run_json(0, &[]);
-    let asked = workspace.asked("editor", 1);
-    for said in [
+    workspace.asked("editor", 1).says(&[
         "Is it usable?",
         "Write the guide.",
         "the text of the guide",
@@ -112,12 +109,9 @@ fn the_judge_sees_the_work_it_judges_and_what_follows_is_told_the_verdict() {
         "guide 1",
         "there is an example",
         "example (0 or 1, required)",
-    ] {
-        assert!(asked.contains(said), "{said}: {asked}");
-    }
-    let told = workspace.read("prompt.repair.1");
-    assert!(told.contains("What it judged failed, 40 of 100 points: guide."), "{told}");
-    assert!(told.contains("example is failed: looked for one"), "{told}");
+    ]);
+    let shown = workspace.read("prompt.repair.1");
+    shown.says(&["What it judged failed, 40 of 100 points: guide.", "example is failed: looked for one"]);
     assert_eq!(workspace.lines("log"), ["guide 1", "repair 1"], "a verification does no work");
 }
 
@@ -134,9 +128,8 @@ fn failed_work_is_done_again_with_what_was_found_until_it_passes() {
         .map(|attempt| attempt["verdict"].clone())
         .collect();
     assert_eq!(verdicts, ["fail", "pass"]);
-    let told = workspace.read("prompt.guide.2");
-    assert!(told.contains("Sent back by the verification 'verify'"), "{told}");
-    assert!(told.contains("example is failed: looked for one"), "{told}");
+    let text = workspace.read("prompt.guide.2");
+    text.says(&["Sent back by the verification 'verify'", "example is failed: looked for one"]);
     let way = |edge: &str, to: &str| (edge.to_owned(), to.to_owned());
     assert_eq!(routed(&workspace), [way("onFail", "guide"), way("onPass", "publish")]);
     assert!(workspace.asked("editor", 2).contains("example is failed"), "it must answer for it");
@@ -184,9 +177,7 @@ fn a_runner_that_dies_while_the_judge_thinks_asks_it_again_and_repeats_no_work()
     let workspace = workspace.tap_mission(editor, "  editor: {run: [/bin/sh, slow.sh]}");
     workspace
         .write("slow.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat editor/reply.1\n");
-    let running = workspace.start(&["run", "mission.yaml", "--json"]);
-    wait_for("the call", || workspace.exists("calls"));
-    running.kill();
+    workspace.kill_at(&["run", "mission.yaml", "--json"], "calls");
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(task(&document, "verify")["edges"]["taken"], "onPass");
@@ -242,20 +233,14 @@ fn the_plan_shows_the_edges_in_every_form() {
         verify["edges"],
         json!({"onPass": "publish", "onFail": "guide", "onRefer": "ask", "taken": null, "visits": 0, "maxVisits": 4})
     );
-    assert_eq!(verify["grader"], "editor");
-    assert_eq!(verify["worstCase"]["judgeCalls"], 4);
+    verify.has(json!({"grader": "editor", "worstCase": {"judgeCalls": 4}}));
     assert_eq!(task(&plan, "publish")["dependsOn"], json!(["verify"]));
-    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
-    assert!(
-        human.stdout.contains("onPass: publish; onFail: guide (done again, at most 4 visits); onRefer: ask"),
-        "{}",
-        human.stdout
-    );
-    let dot = workspace.quorum(&["plan", "mission.yaml", "--format", "dot"]).exits(0);
-    assert!(dot.stdout.contains("t1 -> t2 [label=\"onPass\"];"), "{}", dot.stdout);
-    assert!(dot.stdout.contains("t1 -> t0 [label=\"onFail\", style=dashed"), "{}", dot.stdout);
-    let mermaid = workspace.quorum(&["plan", "mission.yaml", "--format", "mermaid"]).exits(0);
-    assert!(mermaid.stdout.contains("t1 -.->|onFail| t0"), "{}", mermaid.stdout);
+    let ended = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
+    ended.shows(&["onPass: publish; onFail: guide (done again, at most 4 visits); onRefer: ask"]);
+    let ended = workspace.quorum(&["plan", "mission.yaml", "--format", "dot"]).exits(0);
+    ended.shows(&["t1 -> t2 [label=\"onPass\"];", "t1 -> t0 [label=\"onFail\", style=dashed"]);
+    let ended = workspace.quorum(&["plan", "mission.yaml", "--format", "mermaid"]).exits(0);
+    ended.shows(&["t1 -.->|onFail| t0"]);
 }
 
 /// A mission whose verification has these keys, refused with these words.
@@ -273,8 +258,7 @@ tasks:
   - {{title: no, assignTo: w{others}}}
 "
     ));
-    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(words);
-    workspace.assert_nothing_started();
+    workspace.refuses(words);
 }
 
 #[test]
@@ -318,13 +302,9 @@ fn exactly_one_edge_of_each_kind_leads_out() {
 
 #[test]
 fn the_mission_that_shows_it_runs_as_it_stands() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("missions");
-    let workspace = Workspace::new();
-    for file in ["regenerate/write.sh", "regenerate/verify.sh"] {
-        workspace.write(file, std::fs::read_to_string(folder.join(file)).expect("it is there"));
-    }
-    workspace.mission(&std::fs::read_to_string(folder.join("regenerate.yaml")).expect("it is there"));
-    let document = workspace.run_json(0, &[]);
+    let workspace =
+        Workspace::of_missions(&["regenerate.yaml", "regenerate/write.sh", "regenerate/verify.sh"]);
+    let document = workspace.quorum(&["run", "regenerate.yaml", "--json"]).exits(0).json();
     assert_eq!(document["counts"]["notTaken"], 1);
     assert_eq!(attempts(&document, "Write the guide").len(), 2);
     assert!(workspace.read("published.md").contains("For example"));

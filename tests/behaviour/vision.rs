@@ -6,7 +6,7 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::stages::verdicts;
-use crate::support::{Workspace, standing, task, wait_for_file};
+use crate::support::{Says, Workspace, standing, task, wait_for_file};
 
 /// Eight by four pixels of one colour.
 fn shot(color: [u8; 3]) -> Vec<u8> {
@@ -55,10 +55,8 @@ fn a_region_of_another_colour_sends_the_work_back() {
     workspace.write("old.png", shot([250, 0, 0]));
     let document = workspace.run_json(0, &["--report", "junit=junit.xml", "--report", "markdown=report.md"]);
     assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
-    let told = workspace.read("prompt.2");
-    for words in ["failed at stage 'vision'", "the header", "#fa0000 on average", "#0000ff is expected"] {
-        assert!(told.contains(words), "{words}: {told}");
-    }
+    let text = workspace.read("prompt.2");
+    text.says(&["failed at stage 'vision'", "the header", "#fa0000 on average", "#0000ff is expected"]);
     assert_eq!(
         (&row(&document)["reviewer"], &row(&document)["verdict"]),
         (&json!("heuristic"), &json!("pass"))
@@ -108,8 +106,7 @@ fn a_picture_that_cannot_be_read_is_a_fault_and_open() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "fault");
     assert_eq!(standing(&document, "work"), ("done", "clean"));
-    let warning = document["warnings"][0].as_str().unwrap_or_default();
-    assert!(warning.contains("neither a PNG nor a JPEG"), "{warning}");
+    document["warnings"][0].says(&["neither a PNG nor a JPEG"]);
     assert_eq!(workspace.lines("acts").len(), 1);
     workspace.run_json(6, &["--strict"]);
 }
@@ -190,15 +187,12 @@ fn an_agent_that_looks_blocks_by_what_it_finds() {
     let document = workspace.run_json(0, &[]);
     assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
     assert!(workspace.read("prompt.2").contains("missing_element: no header"));
-    let asked = workspace.asked("eye", 1);
-    for words in [
+    workspace.asked("eye", 1).says(&[
         "a blue header",
         "Picture 1: image/png",
         "sha256",
         "they are not there, so you cannot see what they should show: old.png",
-    ] {
-        assert!(asked.contains(words), "{words}: {asked}");
-    }
+    ]);
     let found = &row(&document)["findings"][0]["description"];
     assert_eq!(found, "not looked at, for it is not there: old.png");
     let request: Value = serde_json::from_str(&workspace.read("eye/call.1/review.json")).unwrap();
@@ -310,36 +304,28 @@ fn what_does_not_fit_together_is_said_before_anything_starts() {
         ("kind: llm_vision, agent: eye, tolerance: 0.2", "Q0206"),
     ] {
         let workspace = looked_at(vision, "", "touch touched");
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[code, "mission.yaml:"]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&[code, "mission.yaml:"]);
     }
     for path in ["'shots/*.png'", "'shot?.png'", "'shot[1].png'", "'{a,b}.png'"] {
         let workspace = looked_at(LOOKS, "", "touch touched").tap_mission("old.png", path);
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0204", "is a glob", "mission.yaml:"]);
-        workspace.assert_nothing_started();
+        workspace.refuses(&["Q0204", "is a glob", "mission.yaml:"]);
     }
     // A text-only stand-in finds nothing wrong with a picture that it never saw.
     let more = "agents:\n  blind: {run: cat}\n  other: {run: cat, vision: true, fallback: blind}\n";
     let workspace = looked_at(LOOKS, "", "touch touched")
         .tap_mission("agents:\n", more)
         .tap_mission("eye], vision: true", "eye], vision: true, fallback: other");
-    workspace
-        .quorum(&["run", "mission.yaml"])
-        .exits(2)
-        .says(&["Q0204", "'blind' would look instead of 'eye'"]);
-    workspace.assert_nothing_started();
+    workspace.refuses(&["Q0204", "'blind' would look instead of 'eye'"]);
 }
 
 #[test]
 fn the_mission_that_shows_it_does_what_it_says() {
-    let workspace = Workspace::new();
-    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
-    for name in
-        ["landing-page.yaml", "landing-page/build.sh", "landing-page/draft.png", "landing-page/final.png"]
-    {
-        let bytes = std::fs::read(format!("{missions}/{name}")).expect("it is there");
-        workspace.write(name, bytes);
-    }
+    let workspace = Workspace::of_missions(&[
+        "landing-page.yaml",
+        "landing-page/build.sh",
+        "landing-page/draft.png",
+        "landing-page/final.png",
+    ]);
     let document = workspace.quorum(&["run", "landing-page.yaml", "--json"]).exits(0).json();
     let attempts = task(&document, "Build the landing page")["attempts"].as_array();
     let attempts = attempts.into_iter().flatten();

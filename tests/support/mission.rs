@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Workspace;
+use super::model::Model;
 
 /// A mission in the making. Its tasks are assigned to the agent that was named first, but where they say otherwise.
 #[must_use]
@@ -60,6 +61,14 @@ impl Mission {
         self.agent_with(name, json!({"run": script, "role": "reviewer"}))
     }
 
+    /// A model, with more keys.
+    pub fn model(self, name: &str, model: &Model, more: Value) -> Self {
+        let mut keys = json!({"adapter": "openai", "model": "m", "baseUrl": model.base()});
+        let more = more.as_object().expect("keys").clone();
+        keys.as_object_mut().expect("they are keys").extend(more);
+        self.agent_with(name, keys)
+    }
+
     /// An agent with these keys.
     pub fn agent_with(mut self, name: &str, keys: Value) -> Self {
         self.agents.insert(name.to_owned(), keys);
@@ -113,8 +122,7 @@ impl Mission {
     pub fn workspace(self) -> Workspace {
         let workspace = Workspace::with(&self.yaml());
         for (name, replies) in &self.replies {
-            let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
-            workspace.judge(name, &replies);
+            workspace.judge(name, replies);
         }
         workspace
     }

@@ -9,11 +9,13 @@ pub mod junit;
 mod mission;
 pub mod model;
 mod run;
+mod says;
 mod terminal;
 #[cfg(target_os = "linux")]
 pub mod trace;
 mod wait;
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,6 +26,7 @@ use serde_json::Value;
 use events::Events;
 pub use mission::Mission;
 pub use run::{Finished, Running};
+pub use says::{Has, Says};
 pub use terminal::{AtTerminal, Seen, at_terminal};
 pub use wait::{DEADLINE, is_alive, parent, poll, read_pid, wait_for, wait_for_file};
 
@@ -33,6 +36,9 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_quorum");
 const NOBODY: &str = "65534";
 /// Where the scripted agents and judges live.
 const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/agents");
+
+/// Missions that show what there is.
+const MISSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
 
 /// A folder of its own for one test: the mission, the work, the state, the home.
 pub struct Workspace {
@@ -54,6 +60,16 @@ impl Workspace {
     pub fn with(mission: &str) -> Self {
         let workspace = Self::new();
         workspace.mission(mission);
+        workspace
+    }
+
+    /// A workspace with these files of the project's own `missions/`.
+    pub fn of_missions(names: &[&str]) -> Self {
+        let workspace = Self::new();
+        for name in names {
+            let bytes = fs::read(Path::new(MISSIONS).join(name)).expect("the project has it");
+            workspace.write(name, bytes);
+        }
         workspace
     }
 
@@ -109,7 +125,7 @@ impl Workspace {
     }
 
     /// The scripted judge `@agents/judge.sh NAME`: its replies, one a call, the last one for ever.
-    pub fn judge(&self, name: &str, replies: &[&str]) {
+    pub fn judge(&self, name: &str, replies: &[impl Display]) {
         for (n, reply) in (1..).zip(replies) {
             self.write(&format!("{name}/reply.{n}"), format!("{reply}\n"));
         }
@@ -157,6 +173,20 @@ impl Workspace {
     /// Starts the binary.
     pub fn start(&self, arguments: &[&str]) -> Running {
         Running::start(self.command(arguments))
+    }
+
+    /// Starts the binary and kills it as soon as somebody has made this file.
+    pub fn kill_at(&self, arguments: &[&str], file: &str) {
+        let running = self.start(arguments);
+        wait_for_file(&self.path(file));
+        running.kill();
+    }
+
+    /// The mission must be refused with these words before anything starts.
+    #[track_caller]
+    pub fn refuses(&self, words: &[&str]) {
+        self.quorum(&["run", "mission.yaml"]).exits(2).says(words);
+        self.assert_nothing_started();
     }
 
     /// Runs the binary to its end.

@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
+use super::says::Says as _;
 use super::wait::{DEADLINE, poll};
 
 /// A binary that was started. Killed with its group if the test forgets it.
@@ -111,6 +112,20 @@ impl Finished {
         for word in words {
             assert!(said.contains(&word.to_lowercase()), "stderr does not say '{word}':\n{}", self.stderr);
         }
+        self
+    }
+
+    /// Its stdout must have all these words.
+    #[track_caller]
+    pub fn shows(self, words: &[&str]) -> Self {
+        self.stdout.says(words);
+        self
+    }
+
+    /// Its stdout must have none of these words.
+    #[track_caller]
+    pub fn hides(self, words: &[&str]) -> Self {
+        self.stdout.omits(words);
         self
     }
 
