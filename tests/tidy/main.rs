@@ -20,7 +20,7 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("code lines: agents", 4_379),
+    ("code lines: agents", 4_380),
     ("code lines: cli", 8_795),
     ("code lines: domain", 1_798),
     ("code lines: engine", 13_354),
@@ -28,7 +28,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: supervisor", 3_412),
     ("code lines: lib", 21),
     ("code lines: main", 4),
-    ("code lines: mission", 11_313),
+    ("code lines: mission", 11_326),
     ("code lines: report", 13_630),
     ("code lines: review", 2_671),
     ("code lines: runtime", 10_387),
@@ -36,7 +36,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_178),
     ("code lines: the core", 34_121),
-    ("code lines: all", 78_117),
+    ("code lines: all", 78_131),
     ("largest circle of imports: agents", 9),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
