@@ -5,16 +5,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `anthropic` | Anthropic's Messages API |
 //! | `cassette` | recorded replies of models: `--record DIR` writes them, `--offline` works from them |
 //! | `channel` | channels of notifications: where they lead, and how one is handed over (18) |
 //! | `command` | an agent's command line, its environment and its files |
 //! | `endpoint` | where an HTTP model is, and the client that reaches it |
 //! | `failure` | classes of failure: exit codes, 401, 429, time-outs, error fields of providers (13) |
-//! | `gemini` | Google's `generateContent` |
 //! | `model` | one request to a model over HTTP: sent, timed out, bounded, its `Retry-After` read, its failure classed |
-//! | `ollama` | Ollama's chat API |
-//! | `openai` | OpenAI's chat completions, and whatever is compatible with them |
 //! | `protocol` | what a provider of models implements: base address, how a key is shown, who reads and writes its JSON; the table of them |
 //! | `secrets` | what must stand in no text: values of `${NAME}` and keys of providers |
 //! | `tool_loop` | a model with tools: it asks for them, gets their results, and in the end gives its reply |
@@ -32,8 +28,3 @@ pub mod secrets;
 pub mod tool_loop;
 pub mod tools;
 pub mod transport;
-
-mod anthropic;
-mod gemini;
-mod ollama;
-mod openai;

@@ -2,6 +2,18 @@
 //! writes their JSON. Each provider is one file with a [`Protocol`], and one line of [`of`].
 //!
 //! All else about asking a model is the same for all of them and stands in [`super::model`].
+//!
+//! | file | what |
+//! |---|---|
+//! | `anthropic` | Anthropic's Messages API |
+//! | `gemini` | Google's `generateContent` |
+//! | `ollama` | Ollama's chat API |
+//! | `openai` | OpenAI's chat completions, and whatever is compatible with them |
+
+mod anthropic;
+mod gemini;
+mod ollama;
+mod openai;
 
 use reqwest::Url;
 use serde_json::Value;
@@ -9,7 +21,6 @@ use serde_json::Value;
 use crate::mission::model::Adapter;
 
 use super::model::{Answer, Dialogue, ModelRequest, ToldError};
-use super::{anthropic, gemini, ollama, openai};
 
 /// The header of a key and what stands before the key in it, as most providers want it.
 pub(super) const BEARER: (&str, &str) = ("authorization", "Bearer ");

@@ -142,6 +142,7 @@ impl Checker<'_, '_> {
                     Kind::Map => Vec::new(),
                     Kind::Plain | Kind::Quoted => vec![entry.value],
                 };
+                let words = words();
                 for node in all {
                     let word = tree.text(node);
                     if !words.contains(&word) {

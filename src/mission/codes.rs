@@ -94,7 +94,7 @@ codes! {
     /// No such agent.
     UnknownAgent = "Q0302": "The name is not that of an agent in `agents` of the mission or of a `quorum.yaml`.",
     /// An agent that cannot be started.
-    IncompleteAgent = "Q0303": "The agent lacks what its adapter needs: a command agent needs `run`, an agent behind HTTP (openai, anthropic, gemini-api, ollama) needs `model`.",
+    IncompleteAgent = "Q0303": "The agent lacks what its adapter needs: a command agent needs `run`, an agent behind HTTP needs `model`.",
     /// A secret in the file.
     SecretInFile = "Q0304": "A key was written into the file. Secrets come only from the environment: write `${NAME}` and set NAME where quorum runs. A key that was committed should be replaced.",
     /// A malformed `${…}`.

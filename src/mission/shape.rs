@@ -51,7 +51,7 @@ pub(super) enum Built {
     },
     /// For these words only.
     Words {
-        words: &'static [&'static str],
+        words: fn() -> Vec<&'static str>,
         area: &'static str,
     },
 }
@@ -163,7 +163,7 @@ impl Key {
         }
     }
 
-    pub const fn only(self, words: &'static [&'static str], area: &'static str) -> Self {
+    pub const fn only(self, words: fn() -> Vec<&'static str>, area: &'static str) -> Self {
         Self {
             built: Built::Words { words, area },
             ..self

@@ -20,7 +20,7 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("code lines: agents", 4_379),
+    ("code lines: agents", 4_380),
     ("code lines: cli", 8_795),
     ("code lines: domain", 1_798),
     ("code lines: engine", 13_364),
@@ -28,7 +28,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: supervisor", 3_516),
     ("code lines: lib", 21),
     ("code lines: main", 4),
-    ("code lines: mission", 11_333),
+    ("code lines: mission", 11_346),
     ("code lines: report", 13_646),
     ("code lines: review", 2_671),
     ("code lines: runtime", 10_421),
@@ -36,8 +36,8 @@ const CEILINGS: &[(&str, usize)] = &[
     ("code lines: test_clock", 40),
     ("code lines: executor", 1_178),
     ("code lines: the core", 34_165),
-    ("code lines: all", 78_301),
-    ("largest circle of imports: agents", 9),
+    ("code lines: all", 78_315),
+    ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
     ("largest circle of imports: engine", 10),

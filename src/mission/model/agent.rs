@@ -26,8 +26,7 @@ keys! {
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct Agent: "an agent" {
         /// How the agent is talked to [=].
-        "adapter" adapter: Adapter, or("command"),
-            only(&["command", "echo", "human", "openai", "anthropic", "gemini-api", "ollama"], "adapters");
+        "adapter" adapter: Adapter, or("command"), only(Adapter::built, "adapters");
         /// Its command line: a list is executed as it is, a text by `sh -c`.
         "run" run: Option<CommandLine>;
         /// How a command agent gets its prompt [=].
@@ -74,7 +73,7 @@ keys! {
         /// Whether a fix goes on in the same session [=].
         "session" session: Later as AgentSession, or("keep"), later("presets");
         /// What it may do: read, edit, full, or rules [edit]; and how long a person is waited for who must allow a tool call.
-        "permissions" permissions: Permissions as WordOrMap, only(&[], "presets");
+        "permissions" permissions: Permissions as WordOrMap, only(Vec::new, "presets");
         /// The queue of workers on other machines that it belongs to.
         "queue" queue: Later as Filled, later("workers");
         #[doc = says!(sandbox)]
@@ -261,6 +260,21 @@ impl Adapter {
         }
     }
 
+    /// The words of the adapters that can be used. The presets of agent CLIs are not built yet.
+    fn built() -> Vec<&'static str> {
+        let built = Self::all().filter(|adapter| !matches!(adapter.kind(), AdapterKind::AgentCli { .. }));
+        built.map(Self::as_str).collect()
+    }
+
+    /// Every adapter that the mission's language has a word for.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let words = match Self::FORM {
+            Form::Words(words) => words,
+            _ => &[],
+        };
+        words.iter().filter_map(|word| Self::parse(word).ok())
+    }
+
     /// Whether it sees the tool calls of its agent by itself.
     fn has_ledger(self) -> bool {
         matches!(self.kind(), AdapterKind::AgentCli { .. })
@@ -275,18 +289,6 @@ impl Adapter {
     #[must_use]
     pub fn is_http(self) -> bool {
         matches!(self.kind(), AdapterKind::Model { .. })
-    }
-}
-
-#[cfg(test)]
-impl Adapter {
-    /// Every adapter that the mission's language has a word for.
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        use crate::mission::scalar::{Form, Scalar};
-        let Form::Words(words) = Self::FORM else {
-            unreachable!("adapters are words")
-        };
-        words.iter().filter_map(|word| Self::parse(word).ok())
     }
 }
 

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use crate::domain::Millis;
 
-use super::model::{
+use super::{Protocol, version_after};
+use crate::agents::model::{
     Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, millis_of, non_empty,
     temperature,
 };
-use super::protocol::{Protocol, version_after};
 
 /// Endings after which the reply is complete, or complete up to its limit. Every other one (SAFETY, RECITATION,
 /// PROHIBITED_CONTENT, and those still to come) means that the provider took the reply back.

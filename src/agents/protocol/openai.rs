@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::model::{
+use super::{BEARER, Protocol};
+use crate::agents::model::{
     Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, ToolSpec, Usage, non_empty,
     temperature,
 };
-use super::protocol::{BEARER, Protocol};
 
 /// Chat completions: OpenAI, and whatever is compatible with it.
 pub(super) const PROTOCOL: Protocol = Protocol {

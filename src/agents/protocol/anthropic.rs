@@ -5,10 +5,10 @@
 
 use serde_json::{Value, json};
 
-use super::model::{
+use super::{Protocol, version_after};
+use crate::agents::model::{
     Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, non_empty, temperature,
 };
-use super::protocol::{Protocol, version_after};
 
 /// The protocol demands a limit. This one holds a long document and is allowed by every current model.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;

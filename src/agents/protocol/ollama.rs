@@ -5,9 +5,11 @@
 
 use serde_json::{Value, json};
 
-use super::model::{Answer, Dialogue, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature};
 use super::openai::{calls, said, tools};
-use super::protocol::{BEARER, Protocol};
+use super::{BEARER, Protocol};
+use crate::agents::model::{
+    Answer, Dialogue, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature,
+};
 
 /// Ollama's chat API.
 pub(super) const PROTOCOL: Protocol = Protocol {
