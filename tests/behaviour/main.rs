@@ -43,6 +43,7 @@ mod failure_classes;
 mod fallback;
 mod false_greens;
 mod false_greens_found;
+mod false_greens_of_reports;
 mod false_greens_of_runs;
 mod false_greens_of_settings;
 mod fault_matrix;

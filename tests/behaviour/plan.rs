@@ -111,9 +111,9 @@ fn a_wrong_mission_has_no_plan() {
     assert!(!workspace.exists(".polpo"));
 }
 
-#[test]
-fn a_plan_says_who_has_which_tools() {
-    let workspace = Mission::new()
+/// Workers and judges with tools and without.
+fn with_tools() -> Workspace {
+    Mission::new()
         .key("name", "tools")
         .agent_with(
             "coder",
@@ -153,7 +153,12 @@ fn a_plan_says_who_has_which_tools() {
         .task("good", |t| t.by("talker").unreviewed())
         .task("bad", |t| t.by("talker").unreviewed())
         .task("ask", |t| t.by("talker").unreviewed())
-        .workspace();
+        .workspace()
+}
+
+#[test]
+fn a_plan_says_who_has_which_tools() {
+    let workspace = with_tools();
     let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let looks = json!(["list", "read", "search"]);
     let build = task(&plan, "build");

@@ -12,6 +12,15 @@ use super::seen::Seen;
 impl Recount<'_> {
     /// What anybody is shown is what the journal comes to.
     pub fn agrees_with(&self, status: &Value) {
+        self.agrees_about_tasks(status);
+        self.agrees_about_counts(status);
+        self.bill.agrees_with(status);
+        self.agrees_about_gates(status);
+        self.agrees_about_the_end(status);
+    }
+
+    /// Each task by itself.
+    fn agrees_about_tasks(&self, status: &Value) {
         let tasks = status["tasks"].as_array().expect("there are tasks");
         assert_eq!(tasks.len(), self.present().count());
         for (shown, seen) in tasks.iter().zip(self.present()) {
@@ -30,6 +39,10 @@ impl Recount<'_> {
             let attempts = shown["attempts"].as_array().map_or(0, Vec::len);
             assert_eq!(attempts as u64, seen.attempt, "{shown}");
         }
+    }
+
+    /// How many tasks there are of each kind.
+    fn agrees_about_counts(&self, status: &Value) {
         let of = |wanted: &dyn Fn(&Seen) -> bool| self.present().filter(|seen| wanted(seen)).count();
         for (count, is_it) in [
             ("done", "done"),
@@ -56,7 +69,10 @@ impl Recount<'_> {
         assert_eq!(status["counts"]["indeterminate"], of(&|seen| seen.indeterminate));
         let superseded = status["counts"]["superseded"].as_u64().unwrap_or_default();
         assert_eq!(superseded, of(&|seen| seen.superseded) as u64);
-        self.bill.agrees_with(status);
+    }
+
+    /// What each gate said.
+    fn agrees_about_gates(&self, status: &Value) {
         let gates = status["gates"].as_array().expect("there are gates");
         for (shown, seen) in gates.iter().zip(&self.gates) {
             let state = match seen {
@@ -67,6 +83,10 @@ impl Recount<'_> {
             };
             assert_eq!(shown["state"], state, "{shown}");
         }
+    }
+
+    /// What the last session ended with, or that it has not ended.
+    fn agrees_about_the_end(&self, status: &Value) {
         match &self.end {
             None => {
                 // A request that came after its end leaves work.

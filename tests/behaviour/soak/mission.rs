@@ -235,18 +235,70 @@ fn add_order(yaml: &mut String, dice: &mut Dice, plan: &mut Plan) {
 fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64) -> Asked {
     let title = format!("t{task}");
     let agent = dice.pick(&["worker", "worker", "worker", "helper", "blind"]);
-    let mut needs: Vec<usize> = (0..dice.below(4))
-        .filter(|_| task > 0)
-        .map(|_| usize::try_from(task - 1 - dice.below(REACH.min(task))).expect("it is an index"))
-        .collect();
-    needs.sort_unstable();
-    needs.dedup();
+    let needs = pick_needs(dice, task);
     let mut asked =
         Asked { title: title.clone(), max_attempts: 1 + dice.below(ATTEMPTS), ..Asked::default() };
     // Most agents do well at once: a mission in which nothing gets through shows little.
     let mut fates = vec!["good"; 40];
     fates.extend(["bad", "bad", "idle", "crash", "crash", "ask", "ask", "mess"]);
     let mut keys = String::new();
+    add_judging(&mut keys, dice, &mut asked);
+    // Only clean work is handed down from.
+    if asked.checks || asked.panel || asked.evaluated {
+        fates.extend(["delegate"; 8]);
+    }
+    // Without a word of its own it has two attempts, and a foundation three.
+    asked.has_own_cap = !asked.evaluated || dice.chance(50);
+    if !asked.has_own_cap {
+        asked.max_attempts = 2;
+    }
+    if dice.chance(2) {
+        fates = vec!["crash"];
+    }
+    add_rules(&mut keys, &mut fates, dice, &mut asked);
+    if dice.chance(3) {
+        keys.push_str(dice.pick(&[
+            ", requiresApproval: true",
+            ", requiresApproval: {approvers: [lead, boss]}",
+            ", requiresApproval: {approvers: [{command: 'exit 0'}]}",
+        ]));
+    }
+    if dice.chance(30) {
+        let _ = write!(keys, ", targetFiles: [{title}.txt]");
+    }
+    add_remedies(&mut keys, dice, &mut asked);
+    if asked.has_own_cap {
+        let _ = write!(keys, ", maxAttempts: {}", asked.max_attempts);
+    }
+    let _ = writeln!(
+        yaml,
+        "  - {{title: {title}, assignTo: {agent}, priority: {}, dependsOn: [{}]{keys}}}",
+        1 + dice.below(9),
+        titles(&needs),
+    );
+    asked.needs = needs;
+    add_fates(workspace, dice, &title, &fates, &asked, agent);
+    if asked.exhausted == Some("fixup") {
+        let fates = ["good", "good", "good", "bad", "crash", "ask"];
+        add_fates(workspace, dice, &format!("{title} (fixup)"), &fates, &asked, agent);
+    }
+    asked
+}
+
+/// Some earlier tasks, near it.
+fn pick_needs(dice: &mut Dice, task: u64) -> Vec<usize> {
+    let mut needs: Vec<usize> = (0..dice.below(4))
+        .filter(|_| task > 0)
+        .map(|_| usize::try_from(task - 1 - dice.below(REACH.min(task))).expect("it is an index"))
+        .collect();
+    needs.sort_unstable();
+    needs.dedup();
+    needs
+}
+
+/// Who or what judges it, if anything.
+fn add_judging(keys: &mut String, dice: &mut Dice, asked: &mut Asked) {
+    let title = &asked.title;
     match dice.below(12) {
         0 => {
             asked.checks = true;
@@ -265,18 +317,11 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
         }
         _ => keys.push_str(", review: none"),
     }
-    // Only clean work is handed down from.
-    if asked.checks || asked.panel || asked.evaluated {
-        fates.extend(["delegate"; 8]);
-    }
-    // Without a word of its own it has two attempts, and a foundation three.
-    asked.has_own_cap = !asked.evaluated || dice.chance(50);
-    if !asked.has_own_cap {
-        asked.max_attempts = 2;
-    }
-    if dice.chance(2) {
-        fates = vec!["crash"];
-    }
+}
+
+/// What it must keep to while it is worked on, and agents that do not.
+fn add_rules(keys: &mut String, fates: &mut Vec<&str>, dice: &mut Dice, asked: &mut Asked) {
+    let title = &asked.title;
     if dice.chance(5) {
         asked.side_effects = true;
         keys.push_str(", sideEffects: true");
@@ -304,16 +349,10 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
         asked.deadline = Some(2 * 60 * 60 * 1000);
         keys.push_str(", deadline: 2h");
     }
-    if dice.chance(3) {
-        keys.push_str(dice.pick(&[
-            ", requiresApproval: true",
-            ", requiresApproval: {approvers: [lead, boss]}",
-            ", requiresApproval: {approvers: [{command: 'exit 0'}]}",
-        ]));
-    }
-    if dice.chance(30) {
-        let _ = write!(keys, ", targetFiles: [{title}.txt]");
-    }
+}
+
+/// What follows when a dependency failed, and when all attempts are used up.
+fn add_remedies(keys: &mut String, dice: &mut Dice, asked: &mut Asked) {
     let order = dice.pick(&[
         "artifacts, resolve, skip",
         "resolve, skip",
@@ -327,22 +366,6 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
         let _ = write!(keys, ", onExhausted: {end}");
         asked.exhausted = ENDS.into_iter().find(|known| *known == end);
     }
-    if asked.has_own_cap {
-        let _ = write!(keys, ", maxAttempts: {}", asked.max_attempts);
-    }
-    let _ = writeln!(
-        yaml,
-        "  - {{title: {title}, assignTo: {agent}, priority: {}, dependsOn: [{}]{keys}}}",
-        1 + dice.below(9),
-        titles(&needs),
-    );
-    asked.needs = needs;
-    add_fates(workspace, dice, &title, &fates, &asked, agent);
-    if asked.exhausted == Some("fixup") {
-        let fates = ["good", "good", "good", "bad", "crash", "ask"];
-        add_fates(workspace, dice, &format!("{title} (fixup)"), &fates, &asked, agent);
-    }
-    asked
 }
 
 /// What its agent does at each attempt, what judges say of it, what the coordinator says about it, and the same of what it

@@ -86,14 +86,20 @@ impl<'p> Recount<'p> {
     }
 
     fn event(&mut self, name: &str, body: &Value) {
+        match name.split_once('.') {
+            Some(("run", _)) => self.run_event(name, body),
+            Some(("turn", _)) => self.turn_event(name, body),
+            Some(("gate" | "hold", _)) => self.order_event(name, body),
+            _ => self.task_event(name, body),
+        }
+    }
+
+    /// What happens to the run as a whole.
+    fn run_event(&mut self, name: &str, body: &Value) {
         match name {
             "run.started" | "run.resumed" => {
                 self.in_session = true;
                 self.audit.0 = false;
-            }
-            "task.acceptanceRecorded" => {
-                self.seen(body).recorded = true;
-                self.audit.1 = true;
             }
             "run.auditRequested" => {
                 assert!(!self.audit.0, "looked at twice at once: {body}");
@@ -105,6 +111,38 @@ impl<'p> Recount<'p> {
                 self.audit = (false, false);
                 self.count("audits");
             }
+            "run.tasksAdded" => self.added(body),
+            "run.tasksWithdrawn" => {
+                for task in body["tasks"].as_array().expect("there are some").iter().map(index) {
+                    let seen = &mut self.tasks[task];
+                    assert_eq!(seen.status, "pending", "{body}");
+                    seen.withdrawn = true;
+                    if let Some(source) = seen.mends {
+                        self.tasks[source].fixup = None;
+                    }
+                }
+            }
+            "run.finished" => {
+                let conditions = self.conditions();
+                assert_eq!(body["conditions"], Value::from(conditions.clone()), "at the end of a session");
+                assert_eq!(body["outcome"], conditions[0], "at the end of a session");
+                let ended = self.present().all(Seen::is_terminal);
+                let recorded = self.present().any(|seen| seen.recorded && seen.status == "done");
+                assert!(!ended || !recorded || !self.audit.1, "nobody looked at what was accepted: {body}");
+                self.end = Some(body.clone());
+                self.in_session = false;
+            }
+            _ => {}
+        }
+    }
+
+    /// What becomes of a task.
+    fn task_event(&mut self, name: &str, body: &Value) {
+        match name {
+            "task.acceptanceRecorded" => {
+                self.seen(body).recorded = true;
+                self.audit.1 = true;
+            }
             "task.regressed" => {
                 assert_eq!(self.seen(body).status, "done", "{body}");
                 self.seen(body).regressed = true;
@@ -112,18 +150,6 @@ impl<'p> Recount<'p> {
             }
             "task.transition" => self.transition(body),
             "task.attemptPlanned" => self.seen(body).begin(number(&body["attempt"]), text(&body["kind"])),
-            "turn.started" => self.turn_started(&body["id"]),
-            "turn.finished" => {
-                let seen = self.turn_ended(&body["id"]);
-                seen.failure = body["exit"]["f"].as_str().map(str::to_owned);
-                self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
-                let seen = self.seen_at(&body["id"]);
-                seen.tampered |= body["files"]["p"].as_array().is_some_and(|files| !files.is_empty());
-            }
-            "turn.lost" => {
-                self.turn_ended(&body["id"]).due = true;
-                self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
-            }
             "task.nudged" | "task.answered" => self.seen(body).due = true,
             "task.stageVerdict" => self.verdict(body),
             "task.evalUnparsed" => self.seen(body).points = None,
@@ -143,17 +169,6 @@ impl<'p> Recount<'p> {
                     self.seen(body).without.insert(on, way != "b");
                 }
             }
-            "run.tasksAdded" => self.added(body),
-            "run.tasksWithdrawn" => {
-                for task in body["tasks"].as_array().expect("there are some").iter().map(index) {
-                    let seen = &mut self.tasks[task];
-                    assert_eq!(seen.status, "pending", "{body}");
-                    seen.withdrawn = true;
-                    if let Some(source) = seen.mends {
-                        self.tasks[source].fixup = None;
-                    }
-                }
-            }
             "task.superseded" => {
                 let seen = self.seen(body);
                 assert_eq!(
@@ -163,6 +178,32 @@ impl<'p> Recount<'p> {
                 );
                 seen.superseded = true;
             }
+            _ => {}
+        }
+    }
+
+    /// What happens to the turns of workers.
+    fn turn_event(&mut self, name: &str, body: &Value) {
+        match name {
+            "turn.started" => self.turn_started(&body["id"]),
+            "turn.finished" => {
+                let seen = self.turn_ended(&body["id"]);
+                seen.failure = body["exit"]["f"].as_str().map(str::to_owned);
+                self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
+                let seen = self.seen_at(&body["id"]);
+                seen.tampered |= body["files"]["p"].as_array().is_some_and(|files| !files.is_empty());
+            }
+            "turn.lost" => {
+                self.turn_ended(&body["id"]).due = true;
+                self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
+            }
+            _ => {}
+        }
+    }
+
+    /// What stands between tasks: gates, checkpoints, delays.
+    fn order_event(&mut self, name: &str, body: &Value) {
+        match name {
             "gate.evaluated" => self.gate(body),
             "gate.overridden" => {
                 let (said, let_pass) = &mut self.gates[index(&body["id"])];
@@ -178,16 +219,6 @@ impl<'p> Recount<'p> {
                 for blocked in &self.plan.holds[hold].blocks {
                     self.tasks[*blocked].rejected = true;
                 }
-            }
-            "run.finished" => {
-                let conditions = self.conditions();
-                assert_eq!(body["conditions"], Value::from(conditions.clone()), "at the end of a session");
-                assert_eq!(body["outcome"], conditions[0], "at the end of a session");
-                let ended = self.present().all(Seen::is_terminal);
-                let recorded = self.present().any(|seen| seen.recorded && seen.status == "done");
-                assert!(!ended || !recorded || !self.audit.1, "nobody looked at what was accepted: {body}");
-                self.end = Some(body.clone());
-                self.in_session = false;
             }
             _ => {}
         }

@@ -97,24 +97,7 @@ fn add_order(yaml: &mut String, dice: &mut Dice, tasks: u64) {
 fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64) {
     let agent = dice.pick(&["worker", "worker", "blind"]);
     let needs: Vec<String> = (0..task).filter(|_| dice.chance(25)).map(|on| format!("t{on}")).collect();
-    let judging = match dice.below(9) {
-        0 | 1 => String::new(),
-        2 => format!(
-            ", expectations: [{{type: test, command: 'test $QUORUM_ATTEMPT -ge {}'}}]",
-            1 + dice.below(3)
-        ),
-        3 => panel("judge, second"),
-        4 => panel("judge, boss"),
-        5 => format!(
-            ", expectations: [{{type: script, command: 'true'}}, {{type: test, command: 'grep -q good t{task}.txt'}}]"
-        ),
-        6 => format!(
-            ", review: {}, acceptance: ['`t{task}.txt` exists and contains `good`'], verification: {{grader: heuristic}}",
-            dice.pick(&["none", "auto"])
-        ),
-        7 => format!(", review: none, targetFiles: [t{task}.txt]"),
-        _ => format!("{}, targetFiles: [t{task}.txt]", panel("judge, second, judge")),
-    };
+    let judging = judging(dice, task);
     let more = dice.pick(&["", "", ", workspace: one", ", workspace: two/deep", ", exclusive: true"]);
     let mut rules = String::new();
     let mut fates = vec!["good", "good", "good", "bad", "idle", "crash", "ask", "delegate"];
@@ -173,6 +156,28 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
         advise(workspace, dice, &title);
         let fates = ["good", "good", "good", "bad", "crash", "ask"];
         add_fates(workspace, dice, &title, &fates, reads_scores, agent);
+    }
+}
+
+/// Who or what judges the task, if anything.
+fn judging(dice: &mut Dice, task: u64) -> String {
+    match dice.below(9) {
+        0 | 1 => String::new(),
+        2 => format!(
+            ", expectations: [{{type: test, command: 'test $QUORUM_ATTEMPT -ge {}'}}]",
+            1 + dice.below(3)
+        ),
+        3 => panel("judge, second"),
+        4 => panel("judge, boss"),
+        5 => format!(
+            ", expectations: [{{type: script, command: 'true'}}, {{type: test, command: 'grep -q good t{task}.txt'}}]"
+        ),
+        6 => format!(
+            ", review: {}, acceptance: ['`t{task}.txt` exists and contains `good`'], verification: {{grader: heuristic}}",
+            dice.pick(&["none", "auto"])
+        ),
+        7 => format!(", review: none, targetFiles: [t{task}.txt]"),
+        _ => format!("{}, targetFiles: [t{task}.txt]", panel("judge, second, judge")),
     }
 }
 
