@@ -100,11 +100,7 @@ fn a_wrong_mission_has_no_plan() {
     assert!(!workspace.exists(".polpo"));
 }
 
-<<<<<<< HEAD
 /// Workers and judges with tools, without, and with tools that their own words deny them.
-=======
-/// Workers and judges with tools and without.
->>>>>>> ab575cb2f77fb2d5bc89e1726fece0722ddb0f5a
 fn with_tools() -> Workspace {
     Mission::new()
         .key("name", "tools")

@@ -33,7 +33,7 @@ fn leaky(model: &Model) -> Workspace {
                 "env": {"TOKEN": "${THE_KEY}"},
             }),
         )
-        .model("model", &model, json!({"role": "reviewer"}))
+        .model("model", model, json!({"role": "reviewer"}))
         .setting("maxAttempts", 1)
         .task("work", |t| {
             t.files(["config.ini"]).expects(json!({"type": "script", "command": "cat config.ini"})).expects(
