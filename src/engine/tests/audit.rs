@@ -1,12 +1,12 @@
 //! What was accepted must still stand: of what an audit speaks, and of what it does not (semantics, section 6).
 
-use crate::domain::{Answer, AttemptKind, FailureMode, Millis, Money, Status, TaskId, Timestamp};
+use crate::domain::{Answer, AttemptKind, Digest, FailureMode, Millis, Money, Status, TaskId, Timestamp};
 use crate::engine::{
-    AuditReport, BudgetEvent, CheckResult, Command, Effect, Event, Fact, Job, Looks, RunEvent, apply, decide,
-    may_be_made,
+    AuditReport, BudgetEvent, CheckResult, Command, Effect, Event, Fact, FileFact, Job, Looks, RunEvent,
+    apply, decide, may_be_made,
 };
 
-use crate::engine::audit::AuditStanding;
+use crate::engine::audit::{AuditStanding, differing};
 
 use super::operator::says;
 use super::simulation::{Response, Simulation, good, inputs, options, statuses};
@@ -19,6 +19,22 @@ tasks:
   - {title: second, dependsOn: [first], review: none, targetFiles: [a]}
 ";
 const FIRST: TaskId = TaskId(0);
+
+#[test]
+fn only_files_that_are_others_than_they_were_differ() {
+    let plan = Simulation::new(MISSION, options()).state.plan.clone();
+    let file = |content: &str| FileFact {
+        path: "a".to_owned(),
+        size: Some(3),
+        digest: Some(Digest::of(content.as_bytes())),
+        obstacle: None,
+    };
+    let differ = |before: &[FileFact], now: &[FileFact]| differing(plan.task(TaskId(1)), before, now);
+    assert!(differ(&[file("one")], &[file("one")]).is_empty());
+    assert_eq!(differ(&[file("one")], &[file("two")]), ["a"]);
+    assert_eq!(differ(&[file("one")], &[]), ["a"]);
+    assert_eq!(differ(&[], &[file("two")]), ["a"]);
+}
 
 /// Performs whatever is due, one by one, until such an effect is next.
 fn run_until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) {

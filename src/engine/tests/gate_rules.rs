@@ -1,7 +1,8 @@
-//! Gates, and what a command about them evaluate_command, as tables.
+//! Gates, and what a command about them meets, as tables.
 
 use crate::domain::{FailureMode, GateId, HoldId, Points, Purpose, QualityFlag, Status, TaskId};
 use crate::engine::decide::evaluate_gate;
+use crate::engine::dialog::{Dialog, Exchange};
 use crate::engine::state::Lifecycle;
 use crate::engine::tests::operator::says;
 use crate::engine::tests::simulation::{Response, Simulation, good, options};
@@ -195,6 +196,30 @@ fn what_a_command_meets() {
             evaluate_command(&asked, &Command::Answer { task, number, text }),
             expected
         );
+    }
+    // The same answer once more is nothing new, another one comes too late.
+    let exchange = |number, answer: &str| Exchange {
+        question: "which?".to_owned(),
+        answer: answer.to_owned(),
+        number: Some(number),
+        is_call: false,
+    };
+    asked.tasks[0].dialog = Some(Box::new(Dialog {
+        exchanges: vec![exchange(1, "red"), exchange(2, "blue")],
+        ..Dialog::default()
+    }));
+    for (number, text, expected) in [
+        (1, "red", AlreadySo),
+        (1, "blue", DecidedOtherwise),
+        (2, "blue", AlreadySo),
+        (2, "red", DecidedOtherwise),
+    ] {
+        let command = Command::Answer {
+            task: TaskId(0),
+            number,
+            text: text.to_owned(),
+        };
+        assert_eq!(evaluate_command(&asked, &command), expected, "{number} {text}");
     }
     let hold = HoldId(0);
     assert_eq!(

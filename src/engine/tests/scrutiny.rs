@@ -5,12 +5,12 @@ mod pictures;
 
 use crate::domain::{
     Answer, Cause, DeclaredVerdict, FailureClass, Finding, OutcomeClass, Purpose, QualityFlag, Severity,
-    Stage, StageKey, Status, TaskId, Verdict,
+    Stage, StageKey, Status, TaskId, TurnId, Verdict,
 };
 use crate::engine::mark::Mark;
 use crate::engine::{
     AskEvent, Command, Effect, Event, Fact, FileFact, Job, JobEnd, OperatorInput, RunPhase, State, TaskEvent,
-    outcome, pending_effects,
+    WorkId, not_asked, outcome, pending_effects,
 };
 use crate::mission::RunOptions;
 
@@ -107,6 +107,46 @@ fn approve(simulation: &mut Simulation, number: u32) {
 }
 
 const BOTH: &str = "stages: [{name: legal, agent: x}, {name: lint, command: c}]";
+
+#[test]
+fn a_stage_that_will_be_asked_has_no_reason_not_to_be() {
+    let simulation = Simulation::new(&mission(BOTH, ""), options());
+    for n in [0, 1] {
+        assert_eq!(
+            not_asked(&simulation.state, T, StageKey::Own(n)),
+            None,
+            "stage {n}"
+        );
+    }
+    assert_eq!(
+        not_asked(&simulation.state, T, StageKey::Own(2)),
+        None,
+        "there is none"
+    );
+    let alone = Simulation::new(&mission("redTeam: {agent: x, minStakes: high}", ""), options());
+    let why = not_asked(&alone.state, T, StageKey::Of(Stage::RedTeam)).expect("too little is at stake");
+    assert!(why.contains("stakes"), "{why}");
+}
+
+#[test]
+fn what_a_stage_comes_back_with_is_a_word_and_a_look_at_files_is_none() {
+    let turn = TurnId {
+        task: T,
+        attempt: 1,
+        turn: 1,
+    };
+    let work = |job, end| Fact::JobEnded { turn, job, end }.judged_work();
+    let verdict = JobEnd::Judged(Ok(opinion(DeclaredVerdict::Pass)));
+    assert_eq!(
+        work(Job::Stage(StageKey::Own(0), 1), verdict),
+        Some(WorkId::job(turn, Job::Stage(StageKey::Own(0), 1)))
+    );
+    let seen = JobEnd::Seen {
+        files: Vec::new(),
+        hollow: None,
+    };
+    assert_eq!(work(Job::Stage(StageKey::Of(Stage::Vision), 1), seen), None);
+}
 
 #[test]
 fn they_come_in_their_order_behind_the_judges_and_leave_their_score() {
