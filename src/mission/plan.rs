@@ -10,6 +10,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, Bar, GateId, HoldId, Millis, Points, TaskId, Timestamp};
 
+use super::confinement::Confinement;
 use super::edges::Edges;
 use super::model;
 use super::pipeline::StagePlan;
@@ -297,6 +298,8 @@ pub struct TaskPlan {
     pub priority: Decimal,
     /// What kind of work it is.
     pub kind: model::TaskType,
+    /// How its processes are confined, as far as it says so itself.
+    pub confinement: Confinement,
     /// Whether nothing else may run while it runs and is judged.
     pub exclusive: bool,
     /// Whether only a person's word makes its agent act again.
@@ -518,6 +521,10 @@ pub struct Rules {
     pub checks_may_write: Box<[Box<str>]>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
+    /// How processes are confined, where neither task nor agent says.
+    pub confinement: Confinement,
+    /// What a session says of the sandbox, whatever others say.
+    pub session_sandbox: Option<model::Sandbox>,
     /// When the mission must be finished.
     pub deadline: Option<Deadline>,
     /// What is said and done about deadlines.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
+use super::confinement::Confinement;
 use super::model::{
     AgentChain, Autonomy, Budget, CoordinationChain, Independence, Review, Settings, Stakes, TaskType,
 };
@@ -15,6 +16,8 @@ impl Rules {
     /// One task at a time, in `/`.
     pub(crate) fn plain() -> Self {
         Self {
+            confinement: Confinement::default(),
+            session_sandbox: None,
             deadline: None,
             sla: SlaPlan::default(),
             max_window_wait: crate::domain::Millis::from_secs(6 * 60 * 60),
@@ -56,6 +59,7 @@ impl TaskPlan {
     /// A task of an agent that is judged by evaluation.
     pub(crate) fn plain(title: &str, agent: AgentId) -> Self {
         Self {
+            confinement: Confinement::default(),
             deadline: None,
             silence: Silence::of(None, Settings::default().stale_threshold()),
             requires_tool_calls: None,

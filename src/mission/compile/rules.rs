@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::domain::{AgentId, Bar};
+use crate::mission::confinement::Confinement;
 use crate::mission::defaults;
 use crate::mission::loosened::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
@@ -42,6 +43,8 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         checks_may_write: settings.checks_may_write(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(&*workspace).components().collect(),
+        confinement: Confinement::of_settings(settings),
+        session_sandbox: options.sandbox,
         deadline: mission.deadline,
         sla: sla(&settings.sla),
         max_window_wait: settings.max_window_wait(),
