@@ -145,8 +145,10 @@ pub fn move_aside(path: &Path) -> io::Result<()> {
     if !is_letter(&folder, name)? {
         return Ok(());
     }
-    folder.make(REFUSED.as_ref())?;
-    let refused = Folder::open(&path.with_file_name(REFUSED))?;
+    let aside = path.with_file_name(REFUSED);
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", aside.display()));
+    folder.make(REFUSED.as_ref()).map_err(named)?;
+    let refused = Folder::open(&aside)?;
     folder.rename(name, &refused, name)?;
     folder.sync()
 }
